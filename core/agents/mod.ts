@@ -7,6 +7,7 @@
 import { Hono, type Context } from "hono";
 import type { Auth } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
+import { whilePermitted } from "../auth/while-permitted.ts";
 import type { Retention } from "../entity/event.ts";
 import { eventCountsKind } from "../entity/event-counts.ts";
 import { webhookIndexKind } from "../entity/webhook-index.ts";
@@ -161,10 +162,11 @@ export function agents(options: AgentsOptions): Hono {
   if (options.eventStream !== false) {
     app.get("/:class/:name/events", async (c) => {
       if (isUpgrade(c.req.raw)) return handle(c);
-      const { ref } = await admission.visitor(c);
+      const { ref, review } = await admission.visitor(c);
       const signals = [c.req.raw.signal, platform.system.closing];
       const since = positionOf(c.req.header("last-event-id") ?? c.req.query("since") ?? null);
-      return sseResponse(eventStream(ref, since ?? -1, signals));
+      const events = eventStream(ref, since ?? -1, signals);
+      return sseResponse(whilePermitted(events, review, platform.system));
     });
   }
   app.post("/:class/:name/ticket", tellsUnknownFields, async (c) =>

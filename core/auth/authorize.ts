@@ -12,6 +12,11 @@ export interface Authenticate {
   (request: Request): Promise<Principal | null>;
   /** The same for a token that came elsewhere than in `Authorization`. @default asked with a made-up request */
   readonly byToken?: (token: string, request?: Request) => NowOrLater<Principal | null>;
+  /**
+   * The same for a token of which only the SHA-256 (hexadecimal) is kept, beside a connection. @default a connection whose
+   * token is not known any longer has to be opened again
+   */
+  readonly byHash?: (hash: string) => NowOrLater<Principal | null>;
   /** Limits failed logins. The function itself asks it; who uses `byToken` has to. @default failures are not limited */
   readonly logins?: LoginGuard;
   /**
@@ -40,6 +45,17 @@ export function authorize(auth: Auth, permission: Permission, account?: string):
     const telling = tellUnknownFields(c);
     if (telling !== undefined) await telling;
   };
+}
+
+/** Asks again what {@link authorize} has asked, for an answer that lasts; throws 401 or 403. */
+export async function authorizeAgain(
+  auth: Auth,
+  permission: Permission,
+  c: Context,
+): Promise<void> {
+  if (auth === "off") return;
+  const account = c.req.param("account_id") ?? "";
+  await requirePermission(auth, c.req.raw, permission, account, c.req.param("gateway_id"));
 }
 
 const PRINCIPAL = "principal";

@@ -42,14 +42,16 @@ export function storedTokens(platform: Platform, options: StoredTokensOptions = 
 
   const stored = (token: string, hash: string): PrincipalLookup =>
     isTokenShaped(token) ? store.find(hash) : (jwt?.byToken?.(token) ?? null);
-  const byHash = (token: string, hash: string, request?: Request): PrincipalLookup =>
+  const find = (token: string, hash: string, request?: Request): PrincipalLookup =>
     whenReady(configured.find(hash), (found) => {
       if (found === null) return stored(token, hash);
       if (request !== undefined) logins.passed(token, request);
       return found;
     });
   const byToken = (token: string, request?: Request): PrincipalLookup =>
-    whenReady(quickSha256Hex(token, platform.system), (hash) => byHash(token, hash, request));
+    whenReady(quickSha256Hex(token, platform.system), (hash) => find(token, hash, request));
+  const byHash = (hash: string): PrincipalLookup =>
+    whenReady(configured.find(hash), (found) => found ?? store.find(hash));
   const authenticate = async (request: Request): Promise<Principal | null> => {
     const token = bearerToken(request.headers.get("authorization"));
     if (token === null) return null;
@@ -60,7 +62,7 @@ export function storedTokens(platform: Platform, options: StoredTokensOptions = 
   };
   const isIn = (text: string): boolean =>
     configured.isIn(text) || hasTokenShape(text) || (jwt?.isIn?.(text) ?? false);
-  return Object.assign(authenticate, { byToken, isIn, logins });
+  return Object.assign(authenticate, { byHash, byToken, isIn, logins });
 }
 
 type PrincipalLookup = NowOrLater<Principal | null>;

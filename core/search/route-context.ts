@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import * as v from "valibot";
-import { authorize, type Auth } from "../auth/authorize.ts";
+import { authorize, authorizeAgain, type Auth } from "../auth/authorize.ts";
 import type { Permission } from "../auth/permissions.ts";
 import { ApiError } from "../http/api-error.ts";
 import { parse } from "../http/body.ts";
@@ -15,6 +15,8 @@ export interface RouteContext {
   readonly options: SearchOptions;
   /** The guard of one route. */
   readonly may: (permission: Permission) => ReturnType<typeof authorize>;
+  /** Asks the same again for an answer that lasts; throws 401 or 403. */
+  readonly mayStill: (permission: Permission, c: Context) => Promise<void>;
   /** The instance that a path names; its methods throw 7002 when it does not exist. */
   readonly instance: (c: Context) => Instance;
 }
@@ -30,6 +32,7 @@ export function routeContext(options: SearchOptions, auth: Auth): RouteContext {
   return {
     options,
     may: (permission) => authorize(auth, permission),
+    mayStill: (permission, c) => authorizeAgain(auth, permission, c),
     instance: (c) => instanceAt(options.platform, address(c)),
   };
 }

@@ -17,6 +17,13 @@ export interface NamedAgent {
   readonly agent: string;
 }
 
+/** Somebody who connects or follows. */
+export interface Visitor extends NamedAgent {
+  readonly access: Access;
+  /** Asks again whether the token may; throws 401 or 403. A ticket is asked for once: what it opened may outlast it. */
+  readonly review: () => Promise<unknown>;
+}
+
 /** Finds the agent of a request and what its caller may do with it. */
 export interface Admission {
   /** Throws 404 for an unknown class, 400 for a malformed name. */
@@ -24,7 +31,7 @@ export interface Admission {
   /** Of a request with a token. Throws 401 or 403. */
   caller(c: Context): Promise<Access>;
   /** Of somebody who connects or follows: they may show a ticket instead. Throws 401, 403, 404. */
-  visitor(c: Context): Promise<NamedAgent & { readonly access: Access }>;
+  visitor(c: Context): Promise<Visitor>;
   /** Makes a ticket for whoever holds a token. */
   ticket(c: Context): Promise<Issued>;
 }
@@ -61,11 +68,12 @@ export function startAdmission(deps: AdmissionDeps): Admission {
       const shown = headers.has("authorization") ? undefined : c.req.query("ticket");
       if (shown === undefined) {
         const access = await caller(c);
-        return { ...find(c), access };
+        return { ...find(c), access, review: () => caller(c) };
       }
       const target = find(c);
       const wanted = { agent: target.agent, account: accountId, origin: headers.get("origin") };
-      return { ...target, access: await issuer.check(shown, wanted) };
+      const access = await issuer.check(shown, wanted);
+      return { ...target, access, review: () => Promise.resolve() };
     },
     async ticket(c) {
       const access = await caller(c);

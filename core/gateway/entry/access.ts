@@ -33,11 +33,8 @@ export interface GatewayAccess {
   ): Promise<GatewayCaller | null> | GatewayCaller | null;
   /** Counts a failed login, where a token was needed; throws `too_many_logins` after too many. */
   refused(client: Request): void;
-  /** The same caller for another request of its connection. */
-  again(
-    caller: GatewayCaller | null,
-    name: GatewayName,
-  ): Promise<GatewayCaller> | GatewayCaller | null;
+  /** The caller of a connection as its token says now. Throws `gateway_unauthorized` when that opens the gateway no longer. */
+  again(caller: GatewayCaller, name: GatewayName, options: AgainOptions): NowOrLater<GatewayCaller>;
   /** Whether a token is one of ours at all: of the configuration, or an API token of any permission. */
   recognises(token: string): Promise<boolean> | boolean;
   /**
@@ -49,6 +46,14 @@ export interface GatewayAccess {
   readonly asksHost: boolean;
   /** Asks a host's own authentication which words of these values are tokens of its. */
   ask(values: readonly string[]): Promise<ReadonlySet<string>> | undefined;
+}
+
+/** How a caller is asked for again. */
+export interface AgainOptions {
+  /** The token that the connection has shown; null = its hash alone is known, as after an eviction. */
+  readonly token: string | null;
+  /** Whether a virtual key counts a request. */
+  readonly counts: boolean;
 }
 
 /** What {@link gatewayAccess} needs. */
@@ -75,7 +80,14 @@ export function gatewayAccess(options: AccessOptions): GatewayAccess {
     hasTokenShape(text) || (auth !== "off" && auth.isIn?.(text) === true) || searchTokens(text);
   const host = auth === "off" || auth.isIn !== undefined ? null : hostTokens(auth, system);
   return {
-    again: (caller, name) => (caller?.kind === "key" ? keys.byId(caller.id ?? "", name) : caller),
+    again(caller, name, { token, counts }) {
+      const { kind, tokenHash = "" } = caller;
+      if (kind === "key") return keys.byHash(tokenHash, name, counts);
+      if (auth === "off" || (kind !== "token" && kind !== "jwt")) return caller;
+      const principal =
+        token === null ? (auth.byHash?.(tokenHash) ?? null) : principalOf(auth, token);
+      return whenReady(principal, (found) => runner(found, name) ?? ended());
+    },
     refused: (client) => logins.failed(client),
     callerOf(token, name, counts = true, client) {
       if (token !== null && client !== undefined) logins.check(token, client);
@@ -151,6 +163,12 @@ function runner(
 ): GatewayCaller | null {
   if (principal === null || !allows(principal, "AI Gateway Run", account, gateway)) return null;
   return { kind: principal.kind, id: principal.id };
+}
+
+function ended(): never {
+  throw new ApiError("gateway_unauthorized", {
+    message: "Unauthorized: the token does not open this gateway any longer",
+  });
 }
 
 /** The place of a token among others, or -1. Compares with all, so that the time does not tell which nearly matched. */

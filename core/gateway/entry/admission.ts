@@ -1,4 +1,4 @@
-import { whenReady } from "../../now-or-later.ts";
+import { type NowOrLater, whenReady } from "../../now-or-later.ts";
 import { isKeyShaped } from "../../auth/token-format.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
@@ -33,6 +33,8 @@ export interface AdmitOptions {
   readonly query?: string;
   /** Who calls, where that is known already, null = a stranger. @default as the token says */
   readonly caller?: GatewayCaller | null;
+  /** The token by which a connection's caller is asked for again, null = it is not known. @default it was just asked for */
+  readonly connected?: { readonly token: string | null };
   /** The request that presented the token: whose address failed logins count for. @default the program's own */
   readonly client?: Request;
   /** Its signal is the program's own word, not a connection's. */
@@ -257,11 +259,22 @@ function verdictOn(
     const caller =
       options.caller === undefined
         ? access.callerOf(presented.token, name, true, client)
-        : access.again(options.caller, name);
+        : knownCaller(options.caller, name, access, options);
     return whenReady(caller, verdict, failed);
   } catch (error) {
     return failed(error);
   }
+}
+
+/** A caller that is known already. A virtual key counts a request where it is admitted. */
+function knownCaller(
+  caller: GatewayCaller | null,
+  name: GatewayName,
+  access: AdmissionParts["access"],
+  { connected }: AdmitOptions,
+): NowOrLater<GatewayCaller> | null {
+  if (caller === null || (connected === undefined && caller.kind !== "key")) return caller;
+  return access.again(caller, name, { token: connected?.token ?? null, counts: true });
 }
 
 /** The error of a refusal that counts. A wrong token is a failed login. */

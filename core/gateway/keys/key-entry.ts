@@ -7,7 +7,7 @@ import { DEFAULT_ALIAS } from "../settings/declared-gateways.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import { retryAfter } from "../wire/retry-after.ts";
 import type { KeyStore } from "./key-store.ts";
-import type { KeyEntrance, KeyReference } from "./keys-actor.ts";
+import type { KeyEntrance } from "./keys-actor.ts";
 import type { KeySettings } from "./virtual-key.ts";
 
 /** Lets callers in by virtual keys. */
@@ -17,8 +17,8 @@ export interface KeyEntry {
    * for a key that does not open the gateway and `gateway_rate_limited` over a limit of requests.
    */
   bySecret(secret: string, name: GatewayName, counts: boolean): Promise<GatewayCaller>;
-  /** The same for a connection that has shown the key before. */
-  byId(id: string, name: GatewayName): Promise<GatewayCaller>;
+  /** The same for a connection that has shown the secret before: by its SHA-256, so that a rotated one ends. */
+  byHash(hash: string, name: GatewayName, counts: boolean): Promise<GatewayCaller>;
 }
 
 const reasons = {
@@ -34,18 +34,14 @@ const REMEMBERED = 5000;
 /** Entry by the keys of a store. */
 export function keyEntry(keys: KeyStore, system: System): KeyEntry {
   const callerOf = callers();
-  const enter = async (
-    keyReference: KeyReference,
-    { account, gateway }: GatewayName,
-    counts: boolean,
-  ): Promise<GatewayCaller> =>
-    callerOf(await keys.at(account).enter(keyReference, gateway, counts));
+  const byHash: KeyEntry["byHash"] = async (hash, { account, gateway }, counts) => {
+    const caller = callerOf(await keys.at(account).enter(hash, gateway, counts));
+    return { ...caller, tokenHash: hash };
+  };
   return {
-    async bySecret(secret, name, counts) {
-      const hash = await quickSha256Hex(secret, system);
-      return { ...(await enter({ hash }, name, counts)), tokenHash: hash };
-    },
-    byId: (id, name) => enter({ id }, name, true),
+    byHash,
+    bySecret: async (secret, name, counts) =>
+      byHash(await quickSha256Hex(secret, system), name, counts),
   };
 }
 

@@ -19,8 +19,8 @@ const REMEMBERED = 5000;
 /** How exact `last_used_at` is, in ms: more often, every request would be a write. */
 const USE_GRAIN = 60_000;
 
-/** How a key is presented: by the hash of its secret, or by its id on a connection that has shown the secret. */
-export type KeyReference = { readonly hash: string } | { readonly id: string };
+/** How a key is looked up: by the hash of its secret, or by its id once it has been let in. */
+type KeyReference = { readonly hash: string } | { readonly id: string };
 
 /** What a request finds that presents a key. */
 export type KeyEntrance =
@@ -44,8 +44,8 @@ export type KeyQuery = {
 
 /** What the way of requests asks of keys. */
 interface KeyUseMethods {
-  /** Whom a key stands for at a gateway; counts one request, if `counts`. */
-  enter(keyReference: KeyReference, gateway: string, counts: boolean): Promise<KeyEntrance>;
+  /** Whom a secret stands for at a gateway, by its hash; counts one request, if `counts`. */
+  enter(hash: string, gateway: string, counts: boolean): Promise<KeyEntrance>;
   /** Sets aside what a request may use, see `KeyLedger`. */
   reserve(id: string, claims: KeyClaims): Promise<KeyDecision>;
   settle(entries: readonly KeyLedgerEntry[], amounts: KeyAmounts): Promise<void>;
@@ -94,10 +94,10 @@ export const keysActor: ActorKind = {
 function useMethods(context: ActorContext, rows: KeyRows, ledger: KeyLedger): KeyUseMethods {
   const { system } = context;
   return {
-    async enter(keyReference, gateway, counts) {
+    async enter(hash, gateway, counts) {
       const now = system.now();
-      const key = await rows.find(keyReference);
-      if (key === null || isLate(key, keyReference, now)) return { reason: "unknown" };
+      const key = await rows.find({ hash });
+      if (key === null || isLate(key, hash, now)) return { reason: "unknown" };
       const { id, settings } = key;
       if (!settings.enabled) return { reason: "disabled" };
       if (settings.expires_at !== null && now >= settings.expires_at) return { reason: "expired" };
@@ -120,8 +120,8 @@ function useMethods(context: ActorContext, rows: KeyRows, ledger: KeyLedger): Ke
 const ONE_REQUEST: KeyClaims = { requests: { needed: 1, guessed: 0 } };
 
 /** Whether a key was presented by a secret that it no longer has. */
-function isLate(key: VirtualKey, keyReference: KeyReference, now: number): boolean {
-  if (!("hash" in keyReference) || keyReference.hash === key.hash) return false;
+function isLate(key: VirtualKey, hash: string, now: number): boolean {
+  if (hash === key.hash) return false;
   return key.formerUntil === null || now >= key.formerUntil;
 }
 

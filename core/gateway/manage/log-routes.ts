@@ -1,4 +1,6 @@
 import type { Context, Hono } from "hono";
+import { authorizeAgain } from "../../auth/authorize.ts";
+import { whilePermitted } from "../../auth/while-permitted.ts";
 import { readJson } from "../../http/body.ts";
 import { envelope, json } from "../../http/envelope.ts";
 import { checkQuery, checkWholeQuery } from "../../http/query.ts";
@@ -64,7 +66,8 @@ function tailRoute(app: Hono, { auth, store, platform: { system } }: GatewayMana
     const { closing } = system;
     const left = c.req.raw.signal;
     const signal = closing === undefined ? left : AbortSignal.any([left, closing]);
-    return sseResponse(tailEvents(next, from, signal));
+    const review = (): Promise<void> => authorizeAgain(auth, "AI Gateway Read", c);
+    return sseResponse(whilePermitted(tailEvents(next, from, signal), review, system));
   });
 }
 

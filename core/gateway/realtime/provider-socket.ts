@@ -42,7 +42,7 @@ export interface ProviderSocketParts {
   readonly log: Log;
   readonly webSockets: Platform["webSockets"];
   readonly admission: Pick<GatewayAdmission, "admit">;
-  readonly access: OwnTokens & Pick<GatewayAccess, "callerOf">;
+  readonly access: OwnTokens & Pick<GatewayAccess, "again">;
   readonly safetyOf: (settings: GatewaySettings) => Safety | null;
   /** Takes the tokens of ours out of a step. */
   readonly stripOwnTokens: (step: Step, call: Call) => Promise<Step> | Step;
@@ -153,12 +153,8 @@ async function opened(
 /** The call of a connection with its caller as it is now; throws `gateway_unauthorized`. */
 async function callerAgain(call: Call, { access }: ProviderSocketParts): Promise<Call> {
   const { caller, token, name } = call;
-  if (token === null || (caller?.kind !== "key" && caller?.kind !== "token")) return call;
-  const now = await access.callerOf(token, name, false);
-  if (now !== null) return { ...call, caller: now };
-  throw new ApiError("gateway_unauthorized", {
-    message: "Unauthorized: the token does not open this gateway any longer",
-  });
+  if (caller === null) return call;
+  return { ...call, caller: await access.again(caller, name, { token, counts: false }) };
 }
 
 /** The subprotocols that hold no token of ours. */

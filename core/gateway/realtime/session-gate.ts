@@ -1,3 +1,4 @@
+import { REVIEW_MS } from "../../auth/while-permitted.ts";
 import type { Duplex } from "../../duplex.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { Log, System } from "../../ports.ts";
@@ -20,9 +21,6 @@ export interface SessionGate {
   /** The connection is over. */
   end(): void;
 }
-
-/** Milliseconds after which a change of a caller's token reaches its connections, at the latest. */
-const REVIEW_MS = 10_000;
 
 /** Closes both ends with 1008 and the reason when a session refuses a message, or its caller. */
 export function sessionGate(parts: SessionGateParts): SessionGate {

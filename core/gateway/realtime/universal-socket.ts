@@ -1,3 +1,4 @@
+import { sha256Hex } from "../../crypto/digest.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { Actor, ActorContext, ActorKind, Connection, Log } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
@@ -136,8 +137,9 @@ async function attachedCaller(
 ): Promise<GatewayCaller | null> {
   try {
     const caller = await access.callerOf(token, name, false);
-    // What a virtual key is good for is read again for each message.
-    return caller === null ? null : { kind: caller.kind, id: caller.id };
+    if (caller === null || token === null) return null;
+    // What it is good for is read again for each message.
+    return { kind: caller.kind, id: caller.id, tokenHash: await sha256Hex(token) };
   } catch {
     return null;
   }
@@ -181,8 +183,8 @@ async function answer(
     eventId = create.eventId;
     if (!held.take(weightOf(message.length, true))) throw bodiesFull();
     const steps = toSteps([create.step]);
-    // The connection has shown its token already; the request counts like any other.
-    const how = { ...MESSAGE, caller };
+    // The connection has shown its token already; the request counts like any other, and asks for the caller again.
+    const how = { ...MESSAGE, caller, connected: { token } };
     call = await parts.admission.admit(name, steps[0]?.headers ?? [], abort.signal, how);
     const forwarded = await forwardSteps(steps, { ...call, token, held }, parts);
     call.traced?.answer(forwarded);

@@ -1,5 +1,6 @@
 import type { Context, Hono } from "hono";
 import * as v from "valibot";
+import { whilePermitted } from "../../auth/while-permitted.ts";
 import { readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type ServerSentEvent, sseResponse } from "../../http/sse.ts";
@@ -17,7 +18,7 @@ export const jobCancel: v.GenericSchema<unknown, { readonly action: "cancel" }> 
 });
 
 /** Registers the sync jobs of an instance. */
-export function jobRoutes(app: Hono, { options, may, instance }: RouteContext): void {
+export function jobRoutes(app: Hono, { options, may, mayStill, instance }: RouteContext): void {
   for (const root of instanceRoots.map((one) => `${one}/:id/jobs`)) {
     app.post(root, may("AI Search Edit"), async (c) => {
       const { description } = await readJson(c, jobCreate, {
@@ -39,7 +40,8 @@ export function jobRoutes(app: Hono, { options, may, instance }: RouteContext): 
       // What is not there is a 404, and no stream.
       await job.job(jobId(c));
       const { system } = options.platform;
-      return sseResponse(jobEvents(() => job.job(jobId(c)), system, c.req.raw.signal));
+      const events = jobEvents(() => job.job(jobId(c)), system, c.req.raw.signal);
+      return sseResponse(whilePermitted(events, () => mayStill("AI Search Read", c), system));
     });
     app.patch(`${root}/:job_id`, may("AI Search Edit"), async (c) => {
       await readJson(c, jobCancel, { platform: options.platform });

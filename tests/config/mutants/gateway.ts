@@ -220,6 +220,27 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/observe/fallback-cost"],
   },
   {
+    name: "a universal WebSocket asks for its API token again",
+    file: "core/gateway/entry/admission.ts",
+    find: '(connected === undefined && caller.kind !== "key")',
+    replace: '(connected !== undefined || caller.kind !== "key")',
+    tests: ["tests/unit/gateway/realtime/universal-tokens"],
+  },
+  {
+    name: "a token that is kept as a hash alone is asked for again",
+    file: "core/gateway/entry/access.ts",
+    find: "runner(found, name) ?? ended()",
+    replace: "runner(found, name) ?? caller",
+    tests: ["tests/unit/gateway/realtime/universal-tokens"],
+  },
+  {
+    name: "a stream of events ends with the token of its reader",
+    file: "core/auth/while-permitted.ts",
+    find: "if (!(await isPermitted(review))) return;",
+    replace: "await isPermitted(review);",
+    tests: ["tests/unit/agents/feed/permitted"],
+  },
+  {
     name: "callers whom the operator's provider key serves share no answers",
     file: "core/gateway/call/sharing-scope.ts",
     find: "caller === null || bringsKey ||",
