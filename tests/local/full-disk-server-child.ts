@@ -131,10 +131,20 @@ async function followEvents(): Promise<number> {
   return response.status;
 }
 
-/** A write that no reserve may serve, as an answer that names the disk or not. */
+/** The first refusal of a write: some may still find space that the database has already. */
+async function refusal(write: () => Promise<Answer>): Promise<Answer> {
+  for (let n = 0; ; n++) {
+    const answer = await write();
+    if (answer.status !== 200 || n === 200) return answer;
+  }
+}
+
+/** Writes that no reserve may serve, each as an answer that names the disk or not. */
 async function stores(): Promise<unknown> {
-  const event = await sendEvent();
-  const instance = await ask("POST", instances, { id: `new-${crypto.randomUUID().slice(0, 8)}` });
+  const event = await refusal(sendEvent);
+  const instance = await refusal(() =>
+    ask("POST", instances, { id: `new-${crypto.randomUUID().slice(0, 8)}` }),
+  );
   return [event, instance].map(({ status, text, retry }) => [
     status,
     text.includes("disk"),

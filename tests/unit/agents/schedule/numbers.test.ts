@@ -117,6 +117,8 @@ describe("numbers that a client gives to an agent", () => {
       `delaySeconds: Expected a number from 0 to ${LONGEST_SECONDS}, got 10000000000000`,
     );
     expect(refused['delaySeconds "5"']).toMatch(/got "5"$/u);
+    expect(refused["date 10000000000000000"]).toMatch(/^when: Expected seconds, /u);
+    expect(refused["date -1"]).toMatch(/got -1 ms$/u);
     expect(refused["date 1e+300"]).toMatch(/^when: Expected seconds, .*got an invalid date$/u);
     expect(refused["every -1"]).toMatch(/^seconds: /u);
     expect(refused["maxAttempts 0.1"]).toMatch(/^maxAttempts: Expected a whole number/u);
