@@ -13,7 +13,10 @@ import { consoleLog, workerSystem } from "./worker-system.ts";
 /** Bytes of an isolate: https://developers.cloudflare.com/workers/platform/limits/ */
 const ISOLATE_BYTES = 128 * 1024 * 1024;
 
-/** In workerd on its own the server tells the peer; on the hosted platform its edge sets the header, whatever clients send. */
+/**
+ * workerd on its own tells the peer as `cf.clientIp`, with its port; on the hosted platform its edge sets the header,
+ * whatever clients send.
+ */
 function clientAddress(request: Request): string | null {
   const { cf } = request as Request & { readonly cf?: { readonly clientIp?: unknown } };
   if (typeof cf?.clientIp === "string") return cf.clientIp;

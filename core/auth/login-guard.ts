@@ -67,8 +67,9 @@ export function loginGuard(
   const wait = (network: string, now: number): number =>
     Math.max(waitOf(all, OF_ALL, now), waitOf(buckets.get(network), OF_ADDRESS, now));
 
+  // A budget that comes back while it is used is never used up to the last failure: refusals tell that it is over.
   const warn = (bucket: Bucket, budget: Budget, address: string | null, now: number): void => {
-    if (bucket.used < budget.failures || now - bucket.warnedAt < WARN_MS) return;
+    if (waitOf(bucket, budget, now) === 0 || now - bucket.warnedAt < WARN_MS) return;
     bucket.warnedAt = now;
     log("warn", "Too many failed logins", {
       address: address === null ? "all together" : address === "" ? "unknown" : address,

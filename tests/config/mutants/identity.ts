@@ -179,4 +179,11 @@ export const identityMutants: readonly Mutant[] = [
     replace: "",
     tests: ["tests/unit/signals/signals"],
   },
+  {
+    name: "too many failed logins are warned of while failures come back",
+    file: "core/auth/login-guard.ts",
+    find: "if (waitOf(bucket, budget, now) === 0 || now - bucket.warnedAt < WARN_MS) return;",
+    replace: "if (bucket.used < budget.failures || now - bucket.warnedAt < WARN_MS) return;",
+    tests: ["tests/unit/auth/login-guard"],
+  },
 ];

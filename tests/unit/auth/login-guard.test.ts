@@ -89,6 +89,18 @@ describe("a guard of logins", () => {
     expect(warnings).toMatchObject([{ address: "all together", failures: 1000 }]);
   });
 
+  it("warns also when failures come back while it counts", () => {
+    const { guard, clock, warnings } = setup();
+    for (let at = 0; at < 200; at++) {
+      clock.now += 3;
+      waitFor(() => {
+        guard.check(GUESS, from("192.0.2.1"));
+        guard.failed(from("192.0.2.1"));
+      });
+    }
+    expect(warnings).toMatchObject([{ address: "192.0.2.1", failures: 100 }]);
+  });
+
   it("takes an IPv6 network for one address, and unknown ones for another", () => {
     const { guard } = setup();
     for (let at = 0; at < 100; at++) guard.failed(from(`2001:db8:0:1::${at.toString(16)}`));
