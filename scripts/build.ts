@@ -15,6 +15,7 @@ await build({
     "adapters/shared/background/thread.ts",
     "adapters/shared/background/task-process.ts",
     "adapters/shared/sqlite/reader-thread.ts",
+    "adapters/shared/sqlite/writer-thread.ts",
   ],
   outdir: "dist/cli",
   entryNames: "[name]",

@@ -49,6 +49,20 @@ const sqlSuite: Suite<Sql> = {
       },
     },
     {
+      name: "batch() of thousands of statements is one, too, and is seen by the next query",
+      async run(sql) {
+        const ids = Array.from({ length: 2000 }, (_, n) => `long${n}`);
+        const results = await sql.batch(ids.map((id, n) => insert(id, n)));
+        expect(results.map(({ changes }) => changes)).toEqual(ids.map(() => 1));
+        expect(await count(sql)).toBe(2000);
+        const more = [...ids.map((id) => insert(`more ${id}`)), insert("long7")];
+        expect(await reasonOf(sql.batch(more))).toBe("constraint");
+        expect(await count(sql)).toBe(2000);
+        await sql.batch([{ sql: "DELETE FROM t_items" }]);
+        expect(await count(sql)).toBe(0);
+      },
+    },
+    {
       name: "isOneOf() finds texts of any characters and numbers of any size, a thousand in one parameter",
       async run(sql) {
         const texts = ["", "a", 'q"q', "b\\b", "né", "日本", "😀", "line\nbreak", "%_"];

@@ -8,6 +8,7 @@ import { RESERVE_BYTES } from "./space-reserve.ts";
 import type { SpaceReserve } from "./write-state.ts";
 import { toSqlError } from "./sqlite-error.ts";
 import type { SqliteConnection } from "./sqlite-library.ts";
+import { longWriter } from "./writer.ts";
 
 /** Options of {@link openSqlite}. */
 export interface SqliteOptions extends JournalOptions {
@@ -41,7 +42,13 @@ export function openSqlite(path: string, options: SqliteOptions = {}): SqliteDat
   const { log = () => undefined } = options;
   // Nobody else sees a database in memory.
   const readers = path === ":memory:" || isAlone ? undefined : openReaders(path, { log });
-  const database = journal(db, committing, { ...options, readers: options.readers ?? readers });
+  const writer =
+    readers === undefined ? undefined : longWriter(path, { log, pragmas: pragmasOf(synchronous) });
+  const database = journal(db, committing, {
+    ...options,
+    readers: options.readers ?? readers,
+    writer: options.writer ?? writer,
+  });
   const freeing = returnFreePages(db, freeAfterMs);
   if (refused !== null) database.refused(refused);
   const keeping = reserve === undefined ? undefined : keepReserve(reserve, database, log);
@@ -95,16 +102,18 @@ function openConnection(
     const [size] = db.prepare("PRAGMA page_count").all();
     if (size?.["page_count"] === 0) db.exec("PRAGMA auto_vacuum = INCREMENTAL");
     db.exec("PRAGMA journal_mode = WAL");
-    db.exec(`PRAGMA synchronous = ${synchronous}`);
-    db.exec(
-      "PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY",
-    );
-    db.exec(`PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    db.exec(pragmasOf(synchronous));
     return db;
   } catch (error) {
     db.close();
     throw error;
   }
+}
+
+/** Statements that set up a connection that writes. */
+function pragmasOf(synchronous: string): string {
+  return `PRAGMA synchronous = ${synchronous}; PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 67108864;
+    PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`;
 }
 
 /** How long a process runs before it takes space for a full disk, in ms: one that ends soon needs none. */

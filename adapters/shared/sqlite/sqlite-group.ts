@@ -1,9 +1,10 @@
 import { SqlError } from "../../../core/sql-error.ts";
-import type { BatchOptions, SqlValue, Statement, StatementResult } from "../../../core/ports.ts";
+import type { BatchOptions, Statement, StatementResult } from "../../../core/ports.ts";
 import { toSqlError } from "./sqlite-error.ts";
 import type { SqliteConnection } from "./sqlite-library.ts";
 import type { WriteState } from "./write-state.ts";
 import type { Statements } from "./sqlite-statements.ts";
+import { type LongWriter, valueSize } from "./writer.ts";
 
 /** Commits batches together. */
 export interface Group {
@@ -39,41 +40,47 @@ export interface GroupOptions {
   /** Runs the work when what is under way has had its turn. */
   readonly nextTurn: (work: () => void) => void;
   /** What is held back on a full disk. @default nothing */
-  readonly writes?: Pick<WriteState, "held" | "shrink">;
+  readonly writes?: Pick<WriteState, "held" | "note" | "shrink">;
+  /** Commits long batches beside the event loop; the others wait meanwhile. @default they run on the calling thread */
+  readonly writer?: LongWriter | undefined;
 }
 
 /** Has the batches of one turn of the event loop share one transaction, hence one fsync. */
 export function groupCommit(
   db: SqliteConnection,
   run: Statements,
-  { busyMs, syncs, nextTurn, writes }: GroupOptions,
+  { busyMs, syncs, nextTurn, writes, writer }: GroupOptions,
 ): Group {
   let queue: Waiting[] = [];
   let scheduled = false;
+  /** The long batch that is being committed, if any. */
+  const beside = new Set<Waiting>();
 
   function flush(): void {
     scheduled = false;
     const held = writes?.held() ?? null;
-    const first = queue.slice(0, GROUP_SIZE);
-    queue = queue.slice(GROUP_SIZE);
+    // On a full disk the space that is kept is used on this thread only.
+    const long = writer === undefined || held !== null ? -1 : queue.findIndex(isLong);
+    if (long === 0) return void writeBeside();
+    const first = queue.splice(0, long === -1 ? GROUP_SIZE : Math.min(long, GROUP_SIZE));
     const group = held === null ? first : first.filter((one) => mayUseReserve(one, held));
-    const lazy = syncs && group.every((waiting) => waiting.lazy);
-    if (lazy) db.exec("PRAGMA synchronous = NORMAL");
-    const busy = commit(db, run, group, fail);
-    if (lazy) db.exec("PRAGMA synchronous = FULL");
+    const busy = commit(db, run, group, fail, syncs);
     if (held !== null && group.length > 0) writes?.shrink();
-    if (busy !== undefined) {
-      const now = performance.now();
-      for (const waiting of group) {
-        if (now - waiting.since > busyMs) waiting.reject(busy);
-      }
-      // Those that may still wait go first again: their order is their callers' order.
-      queue = [...group.filter((waiting) => now - waiting.since <= busyMs), ...queue];
-    }
+    // Those that may still wait go first again: their order is their callers' order.
+    if (busy !== undefined) queue = [...waitOn(group, busy, busyMs), ...queue];
     if (queue.length > 0) schedule(busy === undefined ? 0 : LOCK_WAIT_MS);
   }
+  /** Commits the first batch on the thread of long ones. The database has one writer, so the others wait for it. */
+  async function writeBeside(): Promise<void> {
+    const waiting = queue.shift();
+    if (waiting === undefined) return;
+    beside.add(waiting);
+    await commitBeside(db, run, waiting, fail, writer, writes?.note);
+    beside.delete(waiting);
+    if (queue.length > 0) schedule(0);
+  }
   function schedule(waitMs: number): void {
-    if (scheduled) return;
+    if (scheduled || beside.size > 0) return;
     scheduled = true;
     if (waitMs === 0) nextTurn(flush);
     else setTimeout(flush, waitMs);
@@ -98,7 +105,8 @@ export function groupCommit(
         schedule(0);
       }),
     async drain() {
-      while (queue.length > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+      while (queue.length > 0 || beside.size > 0)
+        await new Promise((resolve) => setTimeout(resolve, 1));
     },
   };
 }
@@ -116,20 +124,34 @@ const DELETES = /^\s*(?:WITH\b[^;]*\)\s*DELETE|DELETE|DROP)\b/iu;
 /** A change of a row that is there, as a rule: an alarm is set so, and a count. */
 const CHANGES = /^\s*(?:UPDATE|SELECT|INSERT\b[^;]*\bDO UPDATE)\b/iu;
 
+/** Refuses what has waited too long for the lock; the others. */
+function waitOn(group: readonly Waiting[], busy: SqlError, busyMs: number): Waiting[] {
+  const now = performance.now();
+  for (const waiting of group) if (now - waiting.since > busyMs) waiting.reject(busy);
+  return group.filter((waiting) => now - waiting.since <= busyMs);
+}
+
 /** Whether a batch deletes and stores nothing, but for small changes that go with it. */
 function makesRoom(batch: readonly Statement[]): boolean {
   let beside = 0;
   let deletes = false;
   for (const { sql, params = [] } of batch) {
     if (DELETES.test(sql)) deletes = true;
-    else if (CHANGES.test(sql)) for (const value of params) beside += sizeOf(value);
+    else if (CHANGES.test(sql)) for (const value of params) beside += valueSize(value);
     else return false;
   }
   return deletes && beside <= BESIDE;
 }
 
-function sizeOf(value: SqlValue): number {
-  return typeof value === "string" || value instanceof Uint8Array ? value.length : 8;
+/** Statements, and characters and bytes, from which a batch takes longer than others can wait: some milliseconds. */
+const LONG = 256;
+const LONG_SIZE = 524_288;
+
+function isLong({ batch }: Waiting): boolean {
+  if (batch.length >= LONG) return true;
+  let size = 0;
+  for (const { params = [] } of batch) for (const value of params) size += valueSize(value);
+  return size >= LONG_SIZE;
 }
 
 /** Commits the group and settles its promises, except when the database is locked: then it settles none. */
@@ -138,10 +160,34 @@ function commit(
   run: Statements,
   group: readonly Waiting[],
   fail: Fail,
+  syncs: boolean,
 ): SqlError | undefined {
-  if (group.length === 1) return commitApart(db, run, group, fail);
-  const done = commitAsOne(db, run, group);
-  return done === false ? commitApart(db, run, group, fail) : done;
+  const lazy = syncs && group.every((waiting) => waiting.lazy);
+  if (lazy) db.exec("PRAGMA synchronous = NORMAL");
+  const done = group.length === 1 ? false : commitAsOne(db, run, group);
+  const busy = done === false ? commitApart(db, run, group, fail) : done;
+  if (lazy) db.exec("PRAGMA synchronous = FULL");
+  return busy;
+}
+
+/** Commits a batch on the thread of long ones, or on this one where there is none. */
+async function commitBeside(
+  db: SqliteConnection,
+  run: Statements,
+  waiting: Waiting,
+  fail: Fail,
+  writer: LongWriter | undefined,
+  note: ((error: SqlError) => void) | undefined,
+): Promise<void> {
+  try {
+    const results = (await writer?.write(waiting.batch)) ?? null;
+    if (results === null) commitAlone(db, run, waiting, fail);
+    else waiting.resolve(results);
+  } catch (thrown) {
+    const error = toSqlError(thrown, "batch");
+    note?.(error);
+    fail(waiting, error);
+  }
 }
 
 /**

@@ -6,6 +6,7 @@ import { groupCommit, isBusy, LOCK_WAIT_MS } from "./sqlite-group.ts";
 import type { SqliteConnection } from "./sqlite-library.ts";
 import { statements } from "./sqlite-statements.ts";
 import { type SpaceReserve, writeState } from "./write-state.ts";
+import type { LongWriter } from "./writer.ts";
 
 /** What the journal databases of all platforms have in common. */
 export interface JournalOptions {
@@ -19,6 +20,8 @@ export interface JournalOptions {
   readonly reserve?: SpaceReserve | undefined;
   /** Where long queries run. @default on the calling thread */
   readonly readers?: Readers | undefined;
+  /** Commits long batches. @default the calling thread */
+  readonly writer?: LongWriter | undefined;
 }
 
 /** Connections that only read, each on a thread of its own: they start when needed and end when idle. */
@@ -50,7 +53,7 @@ export interface SqliteDatabase extends Sql {
 
 /**
  * The journal over an open database. Statements run on the calling thread, and stop the process while they run; long
- * queries run on `readers`. Batches of one turn of the event loop share one transaction; one that fails takes no other with it. `all`
+ * queries run on `readers`, long batches on `writer`. Batches of one turn of the event loop share one transaction; one that fails takes no other with it. `all`
  * sees what is committed: await a batch before reading what it wrote.
  */
 export function journal(
@@ -60,10 +63,10 @@ export function journal(
 ): SqliteDatabase {
   const busyMs = options.busyMs ?? 5000;
   db.exec(`PRAGMA busy_timeout = ${LOCK_WAIT_MS}`);
-  const { log = () => undefined, probeMs, reserve } = options;
+  const { log = () => undefined, probeMs, reserve, writer } = options;
   const writes = writeState(db, log, probeMs, reserve);
   const run = statements(db, writes.note);
-  const group = groupCommit(db, run, { busyMs, syncs, nextTurn, writes });
+  const group = groupCommit(db, run, { busyMs, syncs, nextTurn, writes, writer });
 
   return {
     dialect: "sqlite",
@@ -108,6 +111,7 @@ export function journal(
     async close() {
       await options.readers?.close();
       await group.drain();
+      await writer?.close();
       writes.stop();
       if (db.isOpen) db.close();
     },

@@ -2,7 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { SqlRow, Statement } from "../../ports.ts";
 import { dropWork, enqueue } from "../queue/work-rows.ts";
 import { fromBytes } from "../vectors/dense.ts";
-import { toBlock, type VectorBlock } from "../vectors/vector-block.ts";
+import { emptyBlock, quantize, toBlock, type VectorBlock } from "../vectors/vector-block.ts";
 import { dropVectors, vectorStatements } from "../vectors/vector-rows.ts";
 import { isRemote, recipeOf } from "../instance/instance-settings.ts";
 import { type InstanceState, needsTraining, vectorTag } from "../instance/instance-state.ts";
@@ -50,6 +50,7 @@ export async function commitItem(
   const waits = isRemote(settings) && given === null && chunks.length > 0;
   const vectors = waits ? null : await vectorsOf(state, chunks, given, first);
   const content = await packContent(state.context, itemId, revision, chunks);
+  const inserts = await insertChunks(state, itemId, first, chunks);
   const next = {
     ...facts,
     nextChunk: first + chunks.length,
@@ -59,7 +60,7 @@ export async function commitItem(
   const live = liveFacts(row);
   const statements = [
     ...removeIndexed(state, itemId, settings.index_method.keyword),
-    ...chunks.flatMap((chunk, ord) => insertChunk(state, itemId, first + ord, ord, chunk)),
+    ...inserts,
     ...metaStatements(
       state.actor,
       itemId,
@@ -89,6 +90,9 @@ export async function commitItem(
   return getItem(state, itemId);
 }
 
+/** Chunks whose text is prepared before others may go on: a few milliseconds. */
+const SLICE = 1000;
+
 /** The text that vectors are made of: a chunk under its headings. */
 export function embeddedText(chunk: { readonly heading: string; readonly text: string }): string {
   return chunk.heading === "" ? chunk.text : `${chunk.heading}\n${chunk.text}`;
@@ -105,13 +109,15 @@ async function vectorsOf(
   if (!settings.index_method.vector || chunks.length === 0) return null;
   if (settings.embedding_model === LEXICAL_MODEL) {
     const { model } = await state.vectors.lexical(facts.trainedVersion);
-    const vectors = new Float32Array(chunks.length * model.dimensions);
+    const { dimensions } = model;
+    const block = emptyBlock(first, dimensions, chunks.length);
     for (const [n, chunk] of chunks.entries()) {
-      vectors.set(model.embed(embeddedText(chunk)), n * model.dimensions);
+      const vector = model.embed(embeddedText(chunk));
+      block.scales[n] = quantize(vector, 0, dimensions, block.bytes, n * dimensions);
       // Others go on between two slices of a few milliseconds; changes of this instance wait.
       if (n % 16 === 15) await state.context.system.sleep(0);
     }
-    return toBlock(first, model.dimensions, vectors);
+    return block;
   }
   if (given === null || given.model !== settings.embedding_model) {
     throw new ApiError("invalid_model", {
@@ -119,6 +125,20 @@ async function vectorsOf(
     });
   }
   return toBlock(first, given.dimensions, fromBytes(given.data));
+}
+
+async function insertChunks(
+  state: InstanceState,
+  itemId: string,
+  first: number,
+  chunks: readonly NewChunk[],
+): Promise<Statement[]> {
+  const inserts: Statement[] = [];
+  for (const [ord, chunk] of chunks.entries()) {
+    inserts.push(...insertChunk(state, itemId, first + ord, ord, chunk));
+    if (ord % SLICE === SLICE - 1) await state.context.system.sleep(0);
+  }
+  return inserts;
 }
 
 function insertChunk(

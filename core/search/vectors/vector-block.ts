@@ -14,10 +14,16 @@ export interface VectorBlock {
 /** Writes vectors as bytes; the cosine of two of them keeps two digits and more. */
 export function toBlock(first: number, dimensions: number, vectors: Float32Array): VectorBlock {
   const count = Math.floor(vectors.length / dimensions);
-  const scales = new Float32Array(count);
-  const bytes = new Int8Array(count * dimensions);
+  const block = emptyBlock(first, dimensions, count);
+  const { scales, bytes } = block;
   for (let n = 0; n < count; n++)
     scales[n] = quantize(vectors, n * dimensions, dimensions, bytes, n * dimensions);
+  return block;
+}
+
+/** A block of `count` vectors that are still to be written, see {@link quantize}. */
+export function emptyBlock(first: number, dimensions: number, count: number): VectorBlock {
+  const [scales, bytes] = [new Float32Array(count), new Int8Array(count * dimensions)];
   return { first, dimensions, scales, bytes };
 }
 

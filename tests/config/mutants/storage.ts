@@ -10,6 +10,27 @@ export const storageMutants: readonly Mutant[] = [
     tests: ["tests/contract/actors"],
   },
   {
+    name: "a long batch does not hold up the event loop",
+    file: "adapters/shared/sqlite/sqlite-group.ts",
+    find: "if (long === 0) return void writeBeside();",
+    replace: "",
+    tests: ["tests/local/long-batches"],
+  },
+  {
+    name: "a long batch that fails is told so",
+    file: "adapters/shared/sqlite/writer.ts",
+    find: 'if ("reason" in answer) throw new SqlError(answer.reason, answer.message);',
+    replace: 'if ("reason" in answer) return [];',
+    tests: ["tests/local/long-batches"],
+  },
+  {
+    name: "a database is closed after its long batches",
+    file: "adapters/shared/sqlite/sqlite-group.ts",
+    find: "while (queue.length > 0 || beside.size > 0)",
+    replace: "while (queue.length > 0)",
+    tests: ["tests/local/long-batches"],
+  },
+  {
     name: "a whole number that JavaScript does not have hides no row",
     file: "adapters/shared/sqlite/sqlite-statements.ts",
     find: "if (!isOutOfRange(error)) throw error;",
