@@ -2,7 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { formatInstant } from "../../http/instant.ts";
 import type { SqlRow, SqlValue } from "../../ports.ts";
 import type { InstanceState } from "../instance/instance-state.ts";
-import { enqueue, renewLease } from "../queue/work-rows.ts";
+import { enqueue, noteStep } from "../queue/work-rows.ts";
 
 /** A sync job as the API shows it (docs/compatibility.md). */
 export type SyncJob = {
@@ -179,7 +179,7 @@ export async function noteProgress(
       sql: "UPDATE search_jobs SET seen_ms = ?, progress = ? WHERE actor = ? AND id = ? AND ended_ms IS NULL",
       params: [now, JSON.stringify(progress), actor, id],
     },
-    renewLease(state, id),
+    noteStep(state, id),
     ...note,
   ]);
   return updated?.changes === 1;

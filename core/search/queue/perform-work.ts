@@ -10,13 +10,18 @@ import { indexContent } from "./index-content.ts";
 import { runJob } from "./run-job.ts";
 import { runSchedule } from "./run-schedule.ts";
 import { tracedWork } from "./traced-work.ts";
-import { dropWork, isCurrent, postpone, type Work } from "./work-rows.ts";
+import {
+  cutOff,
+  dropWork,
+  isCurrent,
+  MOST_INTERRUPTIONS,
+  postpone,
+  type Work,
+} from "./work-rows.ts";
 
 /** First pause after a failed attempt, and the longest, in ms: it doubles. */
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
-/** Attempts to index a text that may be cut off by the death of the process: it may be what kills it. */
-const MOST_INTERRUPTIONS = 5;
 
 /** Performs one piece of work of an instance's queue. A failure of the embedder is tried again for ever. */
 export async function performWork(
@@ -53,11 +58,7 @@ export async function performWork(
 /** Indexes an item from its stored content; for whoever has begun that and has not come to its end. */
 async function indexText(state: InstanceState, work: Work, deps: WorkOptions): Promise<void> {
   const started = state.context.system.monotonic();
-  if (work.attempts > MOST_INTERRUPTIONS) {
-    throw new ApiError("invalid_request", {
-      message: `Indexing was cut off ${MOST_INTERRUPTIONS} times: sync the item again`,
-    });
-  }
+  if (work.attempts > MOST_INTERRUPTIONS) throw cutOff("item");
   await indexContent(state, work.id, work.revision, deps, started);
 }
 

@@ -10,12 +10,21 @@ import {
   noteProgress,
   type Progress,
 } from "../items/job-store.ts";
+import { failItem } from "../items/remove-item.ts";
 import { trainInstance } from "../lexical/train-instance.ts";
 import type { SearchOptions, WorkOptions } from "../search-deps.ts";
 import { followSource, leaveSource } from "../source/follow-source.ts";
 import { indexContent } from "./index-content.ts";
 import { tracedWork } from "./traced-work.ts";
-import { dropWork, enqueue, postpone, renewLease, type Work } from "./work-rows.ts";
+import {
+  cutOff,
+  dropWork,
+  enqueue,
+  MOST_INTERRUPTIONS,
+  postpone,
+  renewLease,
+  type Work,
+} from "./work-rows.ts";
 
 /** Items that are looked up at a time. */
 const SLICE = 50;
@@ -30,7 +39,7 @@ export async function runJob(state: InstanceState, work: Work, deps: SearchOptio
   const { actor, context } = state;
   try {
     await tracedWork(actor, work, deps, async (own, options) => {
-      const rest = await goOn(state, work.id, options);
+      const rest = await goOn(state, work, options);
       if (rest === null) return true;
       const due = context.steady() + rest.ms;
       await state.clock.write([postpone(actor, rest.isIdle ? work : own, due)], due);
@@ -55,7 +64,11 @@ interface Rest {
 }
 
 /** Does what can be done now; null once the job is over, or the process ends. */
-async function goOn(state: InstanceState, jobId: string, deps: WorkOptions): Promise<Rest | null> {
+async function goOn(
+  state: InstanceState,
+  { id: jobId, attempts }: Work,
+  deps: WorkOptions,
+): Promise<Rest | null> {
   const { context } = state;
   const over = async (reason: string): Promise<null> => {
     await finish(state, jobId, reason);
@@ -64,16 +77,20 @@ async function goOn(state: InstanceState, jobId: string, deps: WorkOptions): Pro
   await context.sql.batch([renewLease(state, jobId)]);
   const begun = await jobProgress(state, jobId);
   let progress = begun;
+  // Only what comes first: everything behind it has not been tried.
+  const wasCutOff = attempts > MOST_INTERRUPTIONS;
   while (progress?.stage === "items") {
     if (context.system.closing?.aborted === true) return null;
     const isPaused = state.facts().settings.paused === true;
     if (isPaused) return { ms: PAUSED_MS, isIdle: progress === begun };
-    progress = await syncItems(state, jobId, progress, deps);
+    progress = await syncItems(state, jobId, progress, wasCutOff && progress === begun, deps);
   }
   if (progress === null) {
     await leaveSource(state, await lastProgress(state, jobId), deps);
     return over("cancelled");
   }
+  // A part of the source, a deletion or a training: none of them can be left out.
+  if (wasCutOff && progress === begun) throw cutOff("source");
   const end = await followSource(state, jobId, progress, deps);
   if (end.what === "wait") return { ms: end.ms, isIdle: end.isIdle && progress === begun };
   if (end.what === "cancelled") return over("cancelled");
@@ -99,9 +116,12 @@ async function syncItems(
   state: InstanceState,
   jobId: string,
   before: Progress,
+  /** Whether the first of them that has to be indexed was begun too often. */
+  wasCutOff: boolean,
   deps: WorkOptions,
 ): Promise<Progress | null> {
   let progress = before;
+  let isLeftOut = wasCutOff;
   const rows = await nextItems(state, progress.after);
   if (rows.length === 0) {
     const message = `Left ${progress.unchanged} unchanged items as they are`;
@@ -112,9 +132,10 @@ async function syncItems(
     return (await noteProgress(state, jobId, progress, notes)) ? progress : null;
   }
   for (const row of rows) {
-    const outcome = await syncItem(state, row, deps);
+    const outcome = await syncItem(state, row, isLeftOut, deps);
     if (state.context.system.closing?.aborted === true) return progress;
     progress = advanced(progress, row, outcome);
+    isLeftOut &&= outcome === null;
     const notes = outcome === null ? [] : [outcome];
     if (!(await noteProgress(state, jobId, progress, notes))) return null;
   }
@@ -143,13 +164,19 @@ function advanced(progress: Progress, row: SqlRow, outcome: Outcome): Progress {
   };
 }
 
-async function syncItem(state: InstanceState, row: SqlRow, deps: WorkOptions): Promise<Outcome> {
+async function syncItem(
+  state: InstanceState,
+  row: SqlRow,
+  isLeftOut: boolean,
+  deps: WorkOptions,
+): Promise<Outcome> {
   const id = String(row["id"]);
   const isUnchanged =
     row["status"] === "completed" && row["recipe"] === recipeOf(state.facts().settings);
   // The queue has it already.
   if (isUnchanged || row["status"] === "running") return null;
   const started = state.context.system.monotonic();
+  if (isLeftOut) return leaveOut(state, id, Number(row["revision"]));
   try {
     await indexContent(state, id, Number(row["revision"]), deps, started);
     return { message: `Indexed item ${id}`, failed: false };
@@ -165,4 +192,15 @@ async function syncItem(state: InstanceState, row: SqlRow, deps: WorkOptions): P
     state.bell.ring();
     return { message: `Item ${id}: ${String(error).slice(0, 200)}`, failed: true };
   }
+}
+
+/** Notes on an item that it is not tried again; it may have been deleted meanwhile. */
+async function leaveOut(state: InstanceState, id: string, revision: number): Promise<Outcome> {
+  const { message } = cutOff("item");
+  try {
+    await state.inTurn(() => failItem(state, id, revision, message, 0));
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+  }
+  return { message: `Item ${id}: ${message}`, failed: true };
 }

@@ -1,3 +1,4 @@
+import { ApiError } from "../../http/api-error.ts";
 import type { Clock } from "../../entity/clock.ts";
 import type { ActorContext, SqlRow, SqlValue, Statement } from "../../ports.ts";
 import type { Bell } from "./bell.ts";
@@ -32,6 +33,16 @@ export interface QueueOwner {
 const LEASE_MS = 120_000;
 /** The same for what says how far it is, in ms. */
 const LONG_LEASE_MS = 900_000;
+
+/** Attempts that may be cut off by the death of the process: what they do may be what kills it. */
+export const MOST_INTERRUPTIONS = 5;
+
+/** The error of what was cut off that often. */
+export function cutOff(what: "item" | "source"): ApiError {
+  return new ApiError("invalid_request", {
+    message: `Indexing was cut off ${MOST_INTERRUPTIONS} times: sync the ${what} again`,
+  });
+}
 
 /** Work that is to wait in the queue. */
 export interface NewWork {
@@ -90,10 +101,11 @@ export async function releaseWork(
   state.bell.ring();
 }
 
-/** The statement that has work wait until `due` (of `steady()`). */
-export function postpone(actor: string, { id, token, trace }: Work, due: number): Statement {
+/** The statement that has work wait until `due` (of `steady()`). A job that waits has come so far: its attempts count from there. */
+export function postpone(actor: string, { id, stage, token, trace }: Work, due: number): Statement {
+  const attempts = stage === "job" ? 0 : "attempts";
   return {
-    sql: "UPDATE search_work SET due_ms = ?, lease_ms = 0, trace = ? WHERE actor = ? AND id = ? AND token = ?",
+    sql: `UPDATE search_work SET due_ms = ?, lease_ms = 0, trace = ?, attempts = ${attempts} WHERE actor = ? AND id = ? AND token = ?`,
     params: [due, trace, actor, id, token],
   };
 }
@@ -110,6 +122,14 @@ export function jobsDue({ actor, context }: QueueOwner): Statement {
 export function renewLease({ actor, context }: QueueOwner, id: string): Statement {
   return {
     sql: "UPDATE search_work SET lease_ms = ? WHERE actor = ? AND id = ? AND lease_ms > 0",
+    params: [context.steady() + LONG_LEASE_MS, actor, id],
+  };
+}
+
+/** The statement that does {@link renewLease} for work that has come further: this is the first attempt at what comes now. */
+export function noteStep({ actor, context }: QueueOwner, id: string): Statement {
+  return {
+    sql: "UPDATE search_work SET lease_ms = ?, attempts = 1 WHERE actor = ? AND id = ? AND lease_ms > 0",
     params: [context.steady() + LONG_LEASE_MS, actor, id],
   };
 }

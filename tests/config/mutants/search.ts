@@ -3,6 +3,20 @@ import type { Mutant } from "./mutant.ts";
 /** Those of search. */
 export const searchMutants: readonly Mutant[] = [
   {
+    name: "a sync job does not try for ever what ends the process",
+    file: "core/search/queue/run-job.ts",
+    find: 'if (isLeftOut) return leaveOut(state, id, Number(row["revision"]));',
+    replace: "",
+    tests: ["tests/unit/search/interrupted-job"],
+  },
+  {
+    name: "a sync job leaves out one item only",
+    file: "core/search/queue/run-job.ts",
+    find: "isLeftOut &&= outcome === null;",
+    replace: "",
+    tests: ["tests/unit/search/interrupted-job"],
+  },
+  {
     name: "a chunk that keywords found has a score of its vector",
     file: "core/search/retrieve/chunk-view.ts",
     find: "vector_score: candidate.vectorScore ?? 0,",
