@@ -108,7 +108,7 @@ describe("a virtual key", () => {
 
   it.each([
     ["cf-aig-authorization", "openai/responses", "authorization", (key: string) => `Bearer ${key}`],
-    ["gw-aig-authorization", "openai/responses", "authorization", (key: string) => key],
+    ["gw-aig-authorization", "openai/responses", "authorization", (key: string) => `Bearer ${key}`],
     ["authorization", "openai/responses", "authorization", (key: string) => `Bearer ${key}`],
     ["x-api-key", "anthropic/v1/messages", "x-api-key", (key: string) => key],
     [
