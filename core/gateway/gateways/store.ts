@@ -81,7 +81,7 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
     const gateway = of({ account, gateway: initial.id });
     // Written first and listed second: a crash between leaves no phantom in the list.
     const written = await gateway[method](initial);
-    await index(account).put(written);
+    await listAsItIs(gateway, index(account), initial.id);
     // Looked for behind the listing: whoever changes a price after this finds the gateway there.
     const priced = await records.ofAccount(account).group("price", PRICES);
     if (priced.length > 0) await gateway.markPrices(system.id(), "");
@@ -104,14 +104,14 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
     create: (account, initial) => write("create", account, initial),
     async update(name, changes) {
       const changed = await of(name).update(changes);
-      if (changed !== null) await index(name.account).put(changed);
+      if (changed !== null) await listAsItIs(of(name), index(name.account), name.gateway);
       return changed;
     },
     async remove(name) {
       // First the keys: a crash in between must not leave them to the next gateway of this name.
       await records.ofGateway(name).clear();
       const removed = await of(name).remove();
-      await index(name.account).remove(name.gateway);
+      await listAsItIs(of(name), index(name.account), name.gateway);
       return removed;
     },
     changePrices: (account, change) =>
@@ -128,6 +128,23 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
     append: (actor, rows) =>
       actorClient<GatewayMethods>(actors.get(gatewayActor.name, actor)).append(rows),
   };
+}
+
+/** Rounds of {@link listAsItIs}: each is another change that came between. */
+const ROUNDS = 10;
+
+/**
+ * Lists a gateway as its actor has it, or takes it out of the list. The list is another actor, so changes may reach it in another
+ * order than the gateway.
+ */
+async function listAsItIs(gateway: Gateway, index: Account, id: string): Promise<void> {
+  let listed = await gateway.settings();
+  for (let round = 0; round < ROUNDS; round++) {
+    await (listed === null ? index.remove(id) : index.put(listed));
+    const there = await gateway.settings();
+    if (JSON.stringify(there) === JSON.stringify(listed)) return;
+    listed = there;
+  }
 }
 
 async function enlist(asked: Promise<GatewaySettings | null>, index: Account): Promise<void> {

@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 /** The gateway's. */
 export const gatewayMutants: readonly Mutant[] = [
   {
+    name: "a gateway that is deleted while it is made is not listed",
+    file: "core/gateway/gateways/store.ts",
+    find: "if (JSON.stringify(there) === JSON.stringify(listed)) return;",
+    replace: "if (round >= 0) return;",
+    tests: ["tests/unit/gateway/manage/gateway-list"],
+  },
+  {
     name: "prompts and answers do not go to the collector of the platform",
     file: "core/gateway/observe/trace/tracing.ts",
     find: 'key !== "gen_ai.prompt_json" &&',
