@@ -253,7 +253,9 @@ describe("the queue", () => {
       "maxAttempts: Expected a whole number from 1 to 1000000, got 0",
     );
     await expect(one.call("queue", "ok", 1, { delaySeconds: -1 })).rejects.toThrow("delay");
-    await expect(one.call("queue", "ok", 1, { id: "" })).rejects.toThrow("id of 1");
+    await expect(one.call("queue", "ok", 1, { id: "" })).rejects.toThrow(
+      "id: Expected 1 to 256 characters",
+    );
     one.socket.close();
   });
 });

@@ -133,17 +133,17 @@ describe("the cache", () => {
   it("tells apart whatever else is sent and could change an answer", async () => {
     const body = fresh();
     await ask(body);
-    const names = ["x-tenant", "x-user-id", "x-session", "x-deployment", "x-anything", "baggage"];
+    const names = ["x-region", "x-user-id", "x-session", "x-deployment", "x-anything", "baggage"];
     const others = await Promise.all(names.map((name) => ask(body, { ...TTL, [name]: "a" })));
     expect(others.map(([status]) => status)).toEqual(names.map(() => "MISS"));
-    expect(await ask(body, { ...TTL, "x-tenant": "b" })).not.toEqual(others[0]);
-    expect(await ask(body, { ...TTL, "x-tenant": "a" })).toEqual(["HIT", others[0]?.[1]]);
+    expect(await ask(body, { ...TTL, "x-region": "b" })).not.toEqual(others[0]);
+    expect(await ask(body, { ...TTL, "x-region": "a" })).toEqual(["HIT", others[0]?.[1]]);
   });
 
   it("tells apart what is sent under the caller's own key too, and while an answer is under way", async () => {
     const key = { "cf-aig-cache-key": `mine-${serial++}` };
     const [a, b] = await Promise.all(
-      ["a", "b"].map((tenant) => ask(fresh(), { ...key, "x-tenant": tenant })),
+      ["a", "b"].map((tenant) => ask(fresh(), { ...key, "x-region": tenant })),
     );
     expect([a?.[0], b?.[0]]).toEqual(["MISS", "MISS"]);
     expect(a?.[1]).not.toBe(b?.[1]);
@@ -204,7 +204,7 @@ describe("the cache", () => {
     const path = "ignores/openai/x";
     await ask(body, { "x-build": "1" }, path);
     expect((await ask(body, { "x-build": "2", "x-page": "p" }, path))[0]).toBe("HIT");
-    expect((await ask(body, { "x-build": "1", "x-tenant": "t" }, path))[0]).toBe("MISS");
+    expect((await ask(body, { "x-build": "1", "x-region": "t" }, path))[0]).toBe("MISS");
   });
 
   it("answers no deletion or change, and no other method by the caller's key", async () => {

@@ -146,7 +146,11 @@ describe("session affinity", () => {
     ["another session", { "cf-aig-session-id": "t" }, "open"],
     ["a request without one", {}, "open"],
     ["no-session-affinity", { ...session, "cf-aig-no-session-affinity": "true" }, "open"],
-    ["another gateway", { ...session, "cf-aig-authorization": GATEWAY_TOKEN }, "closed"],
+    [
+      "another gateway",
+      { ...session, "cf-aig-authorization": `Bearer ${GATEWAY_TOKEN}` },
+      "closed",
+    ],
   ])("is not there for %s", async (_, headers, gateway) => {
     const on = await routed();
     await ask(on, { ...session, ...onlyDear });

@@ -123,7 +123,7 @@ describe("the semantic cache", () => {
       await ask({ messages: [{ role: "user", content: B }], model: "m" }),
       await ask(body(B), { authorization: "Bearer other" }),
       await ask(body(B), { "x-api-key": "other" }),
-      await ask(body(B), { "openai-organization": "other" }),
+      await ask(body(B), { "openai-beta": "other" }),
       await ask(body(B), {}, "open/openai/v2/chat/completions"),
       await ask(body(B), {}, "open/openai/chat/completions?key=other"),
       await ask(body(B), {}, "open/groq/chat/completions"),
