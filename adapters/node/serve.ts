@@ -16,6 +16,7 @@ import {
 } from "../shared/http/drain.ts";
 import { inFlight, type InFlight } from "../shared/http/in-flight.ts";
 import { answerAtTurnsEnd } from "../shared/http/turn.ts";
+import { inOrder } from "./in-order.ts";
 import { rememberIncoming } from "./received.ts";
 import { handleUpgrade } from "./upgrade.ts";
 import {
@@ -45,12 +46,12 @@ export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<
       shouldUpgradeCallback: ({ method, headers }) =>
         method === "GET" && headers.upgrade?.toLowerCase() === "websocket",
     },
-    (incoming, outgoing) => {
+    inOrder((incoming, outgoing) => {
       outgoing.once("close", active.add(outgoing));
       // A keep-alive connection may bring a request while we drain: it is answered and then closed.
       if (!server.listening) outgoing.setHeader("connection", "close");
       void listener(incoming, outgoing);
-    },
+    }),
   );
   // Longer than what load balancers keep idle (60 s): who closes first loses no request.
   server.keepAliveTimeout = 65_000;

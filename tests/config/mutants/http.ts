@@ -3,6 +3,20 @@ import type { Mutant } from "./mutant.ts";
 /** Those of requests and answers of every part. */
 export const httpMutants: readonly Mutant[] = [
   {
+    name: "pipelined requests are handled one after the other",
+    file: "adapters/node/in-order.ts",
+    find: "else if (waiting.length < WAITING) waiting.push(begin);",
+    replace: "else if (waiting.length < WAITING) begin();",
+    tests: ["tests/local/every-runtime/pipelined"],
+  },
+  {
+    name: "a client that pipelines too many requests is cut off",
+    file: "adapters/node/in-order.ts",
+    find: "else socket.destroy();",
+    replace: "else waiting.push(begin);",
+    tests: ["tests/local/every-runtime/pipelined"],
+  },
+  {
     name: "a changed field leaves the others' bytes",
     file: "core/http/json/json-source.ts",
     find: "if (Object.is(before, after)) return text.slice(start, end);",
