@@ -4,7 +4,7 @@ import { toSqlError } from "./sqlite-error.ts";
 import type { SqliteConnection } from "./sqlite-library.ts";
 import type { WriteState } from "./write-state.ts";
 import type { Statements } from "./sqlite-statements.ts";
-import { type LongWriter, valueSize } from "./writer.ts";
+import { type LongWriter, valueSize } from "./writer-messages.ts";
 
 /** Commits batches together. */
 export interface Group {

@@ -6,7 +6,7 @@ import { groupCommit, isBusy, LOCK_WAIT_MS } from "./sqlite-group.ts";
 import type { SqliteConnection } from "./sqlite-library.ts";
 import { statements } from "./sqlite-statements.ts";
 import { type SpaceReserve, writeState } from "./write-state.ts";
-import type { LongWriter } from "./writer.ts";
+import type { LongWriter } from "./writer-messages.ts";
 
 /** What the journal databases of all platforms have in common. */
 export interface JournalOptions {

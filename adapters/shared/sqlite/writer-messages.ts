@@ -1,5 +1,12 @@
-import type { SqlRow, SqlValue } from "../../../core/ports.ts";
+import type { SqlRow, SqlValue, Statement, StatementResult } from "../../../core/ports.ts";
 import type { SqlErrorReason } from "../../../core/sql-error.ts";
+
+/** A connection on a thread of its own that commits one long batch at a time; it starts when needed and ends when idle. */
+export interface LongWriter {
+  /** Commits a batch; null when no thread can be started. Call it again only after that. */
+  write(batch: readonly Statement[]): Promise<StatementResult[] | null>;
+  close(): Promise<void>;
+}
 
 /** A part of a batch. Texts of statements cross once: a batch repeats a few of them thousands of times. */
 export interface WriterPart {
@@ -27,3 +34,8 @@ export type WriterAnswer =
 export type WriterState =
   | { readonly state: "ready" | "closed" }
   | { readonly state: "failed"; readonly error: string };
+
+/** About how many bytes a value takes. */
+export function valueSize(value: SqlValue): number {
+  return typeof value === "string" || value instanceof Uint8Array ? value.length : 8;
+}

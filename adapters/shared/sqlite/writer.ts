@@ -3,14 +3,14 @@ import { URL } from "node:url";
 import { Worker } from "node:worker_threads";
 import type { Log, SqlValue, Statement, StatementResult } from "../../../core/ports.ts";
 import { SqlError } from "../../../core/sql-error.ts";
-import type { WriterAnswer, WriterMessage, WriterPart, WriterState } from "./writer-messages.ts";
-
-/** A connection on a thread of its own that commits one long batch at a time; it starts when needed and ends when idle. */
-export interface LongWriter {
-  /** Commits a batch; null when no thread can be started. Call it again only after that. */
-  write(batch: readonly Statement[]): Promise<StatementResult[] | null>;
-  close(): Promise<void>;
-}
+import {
+  type LongWriter,
+  valueSize,
+  type WriterAnswer,
+  type WriterMessage,
+  type WriterPart,
+  type WriterState,
+} from "./writer-messages.ts";
 
 /** Options of {@link longWriter}. */
 export interface WriterOptions {
@@ -151,11 +151,6 @@ async function handOver(
     tell({ texts, statements, isLast: at >= batch.length });
     if (at < batch.length) await new Promise((resolve) => setImmediate(resolve));
   }
-}
-
-/** About how many bytes a value takes. */
-export function valueSize(value: SqlValue): number {
-  return typeof value === "string" || value instanceof Uint8Array ? value.length : 8;
 }
 
 function resultsOf(answer: WriterAnswer | WriterState): StatementResult[] {
