@@ -1,4 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
+import { checkForm } from "../../http/form-bounds.ts";
 import type { Background, LongTask, Steps } from "../../ports.ts";
 import { checkUpload, INDEX } from "./upload-schema.ts";
 import { UPLOAD, type UploadedFile } from "./uploaded-files.ts";
@@ -51,6 +52,9 @@ const types: Readonly<Record<string, string>> = {
   xml: "application/xml",
 };
 
+/** Some more than there may be files, so that their own bound names them. */
+const FORM_BOUNDS = { parts: 1000, headers: 16 * 1024 };
+
 /** Whether a body is a form with files. */
 function isUpload(contentType: string): boolean {
   return /^multipart\/form-data\s*;/iu.test(contentType);
@@ -65,6 +69,7 @@ export const readUpload: LongTask<UploadRequest, PageUpload, Steps<PageUpload>> 
   name: "rendering/read-upload",
   load: () =>
     Promise.resolve(async function* ({ bytes, contentType }) {
+      checkForm(bytes, contentType, FORM_BOUNDS);
       const form = await new Response(bytes, { headers: { "content-type": contentType } })
         .formData()
         .catch((error: unknown) => {

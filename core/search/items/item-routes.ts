@@ -6,6 +6,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { BodyPlatform } from "../../http/arriving-body.ts";
 import { parse, readJson, withBytes } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
+import { checkForm } from "../../http/form-bounds.ts";
 import { checkQuery } from "../../http/query.ts";
 import { traceparentOf } from "../../trace-context.ts";
 import type { SearchOptions, WorkOptions } from "../search-deps.ts";
@@ -18,6 +19,8 @@ import { instanceRoots, numberOf, pageInfo, pageOf, type RouteContext } from "..
 
 /** Bytes of a form around its file. */
 const FORM_OVERHEAD = 128 * 1024;
+/** A form has three fields. */
+const FORM_BOUNDS = { parts: 20, headers: 16 * 1024 };
 
 const text = v.optional(v.pipe(v.string(), v.maxLength(256)));
 
@@ -185,6 +188,7 @@ async function withForm(
 }
 
 async function readForm(body: Uint8Array<ArrayBuffer>, type: string): Promise<Upload> {
+  checkForm(body, type, FORM_BOUNDS);
   const form = await new Response(body, { headers: { "content-type": type } })
     .formData()
     .catch(malformed);

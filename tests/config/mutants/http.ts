@@ -3,6 +3,20 @@ import type { Mutant } from "./mutant.ts";
 /** Those of requests and answers of every part. */
 export const httpMutants: readonly Mutant[] = [
   {
+    name: "a form has a bounded number of parts",
+    file: "core/http/form-bounds.ts",
+    find: "if (parts > bounds.parts) throw",
+    replace: "if (parts < 0) throw",
+    tests: ["tests/unit/http/form-bounds"],
+  },
+  {
+    name: "the headers of a form's parts are bounded",
+    file: "core/http/form-bounds.ts",
+    find: "- at > bounds.headers)",
+    replace: "- at > Infinity)",
+    tests: ["tests/unit/http/form-bounds"],
+  },
+  {
     name: "pipelined requests are handled one after the other",
     file: "adapters/node/in-order.ts",
     find: "else if (waiting.length < WAITING) waiting.push(begin);",
