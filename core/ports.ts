@@ -84,7 +84,7 @@ export interface PlatformCore {
   readonly log: Log;
 }
 
-/** The ways out. */
+/** The ways out, and where a request came from. */
 export interface PlatformNetwork {
   /** Requests to addresses that the operator configured. */
   readonly transport: Transport;
@@ -94,6 +94,8 @@ export interface PlatformNetwork {
   readonly webSockets: WebSockets;
   /** Opened on first use; rejects with `ApiError` 503 when the capability is missing. */
   readonly browser: Browser;
+  /** The address that a request comes from, as the network tells it; null for one that no server received. @default not known */
+  clientAddress?(request: Request): string | null;
 }
 
 /** Everything a runtime provides. Made by `nodePlatform()`, `denoPlatform()`, `bunPlatform()`, `workersPlatform()`, `memoryPlatform()`. */
@@ -103,8 +105,6 @@ export interface Platform extends PlatformCore, PlatformNetwork, Pick<FastPaths,
   readonly capabilities: Readonly<Record<Capability, true | string>>;
   /** What the bodies of all requests may take in memory, in this process. @default without a bound */
   readonly bodies?: BodyBudget;
-  /** The address that a request comes from, as the network tells it; null for one that no server received. @default not known */
-  clientAddress?(request: Request): string | null;
   /** What the process takes; for metrics. @default not known */
   vitals?(): Vitals;
   /** Flushes, closes sockets with 1001 and the database. */

@@ -53,7 +53,7 @@ describe.each(capabilities)("the entry %s", (name, entry) => {
 
   test("holds no other capability", async () => {
     const own = new RegExp(
-      `^core/(?:actors|ports|http|auth|crypto|net|entity|work|${capability})/|^core/[^/]+$`,
+      `^core/(?:actors|ports|http|auth|crypto|net|entity|work|files|${capability})/|^core/[^/]+$`,
       "u",
     );
     const files = await bundledFiles(entry);

@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import { checkForm } from "../../http/form-bounds.ts";
+import { checkForm } from "../../http/fields/form-bounds.ts";
 import type { Background, LongTask, Steps } from "../../ports.ts";
 import { checkUpload, INDEX } from "./upload-schema.ts";
 import { UPLOAD, type UploadedFile } from "./uploaded-files.ts";

@@ -6,7 +6,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { BodyPlatform } from "../../http/arriving-body.ts";
 import { parse, readJson, withBytes } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
-import { checkForm } from "../../http/form-bounds.ts";
+import { checkForm } from "../../http/fields/form-bounds.ts";
 import { checkQuery } from "../../http/query.ts";
 import { traceparentOf } from "../../trace-context.ts";
 import type { SearchOptions, WorkOptions } from "../search-deps.ts";

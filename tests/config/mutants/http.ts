@@ -4,14 +4,14 @@ import type { Mutant } from "./mutant.ts";
 export const httpMutants: readonly Mutant[] = [
   {
     name: "a form has a bounded number of parts",
-    file: "core/http/form-bounds.ts",
+    file: "core/http/fields/form-bounds.ts",
     find: "if (parts > bounds.parts) throw",
     replace: "if (parts < 0) throw",
     tests: ["tests/unit/http/form-bounds"],
   },
   {
     name: "the headers of a form's parts are bounded",
-    file: "core/http/form-bounds.ts",
+    file: "core/http/fields/form-bounds.ts",
     find: "- at > bounds.headers)",
     replace: "- at > Infinity)",
     tests: ["tests/unit/http/form-bounds"],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { utf8 } from "../../../core/crypto/encoding.ts";
-import { checkForm } from "../../../core/http/form-bounds.ts";
+import { checkForm } from "../../../core/http/fields/form-bounds.ts";
 
 const type = "multipart/form-data; boundary=x";
 const part = (headers: string, body = "1"): string =>

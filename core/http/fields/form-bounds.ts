@@ -1,4 +1,4 @@
-import { ApiError } from "./api-error.ts";
+import { ApiError } from "../api-error.ts";
 
 /** What a form may consist of. */
 export interface FormBounds {
