@@ -1,64 +1,61 @@
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { eventually } from "../../cases/eventually.ts";
-import { type SearchUnderTest, searchUnderTest } from "../../fakes/search-api.ts";
+import type { Embedder } from "../../../core/ports.ts";
+import { searchUnderTest } from "../../fakes/search-api.ts";
 
-const data = `interrupted-job-${Date.now()}`;
-let api: SearchUnderTest | undefined;
-afterAll(() => api?.close());
-
-/** Opens the API in another life of the process; `deadly` hears when an item is read that ends it. */
-function open(deadly: (() => Promise<never>) | null): Promise<SearchUnderTest> {
-  const htmlToMarkdown = (html: string): string | Promise<string> =>
-    deadly !== null && html.includes("deadly") ? deadly() : html;
-  return searchUnderTest({ htmlToMarkdown }, {}, data);
+/** Makes vectors, but never ends with a text that holds `deadly`; each life of the process ends there. */
+function deadlyEmbedder(): Embedder & { deadly: string | null; reads: number } {
+  return {
+    model: "test",
+    dimensions: 2,
+    deadly: null,
+    reads: 0,
+    embed(texts) {
+      const { deadly } = this;
+      if (deadly === null || !texts.some((text) => text.includes(deadly)))
+        return Promise.resolve(texts.map(() => Float32Array.of(1, 1)));
+      this.reads += 1;
+      return new Promise(() => undefined);
+    },
+  };
 }
 
 it("a sync job leaves out an item whose indexing was cut off five times, and goes on with the others", async () => {
-  api = await open(null);
-  const ids: string[] = [];
-  for (const text of ["first", "deadly", "last"]) {
-    const { body } = await api.upload(`${text}.html`, `<p>${text}</p>`, { type: "text/html" });
-    ids.push(body.result.id);
+  const embedder = deadlyEmbedder();
+  const settings = { index_method: { vector: true, keyword: false } };
+  const open = () => searchUnderTest({ embedder }, settings, "interrupted-job");
+  let api = await open();
+  const items: { readonly id: string; readonly text: string }[] = [];
+  for (const text of ["alpha", "beta", "gamma"]) {
+    const { body } = await api.upload(`${text}.md`, `The text ${text}.`);
+    items.push({ id: body.result.id, text });
   }
-  await api.close();
-  let job = "";
-  let reads = 0;
-  for (let life = 0; life < 5; life++) {
-    let die: (error: Error) => void = () => undefined;
-    let isRead: () => void = () => undefined;
-    const read = new Promise<void>((resolve) => (isRead = resolve));
-    api = await open(() => {
-      reads += 1;
-      isRead();
-      return new Promise<never>((_, reject) => (die = reject));
-    });
-    if (life === 0) {
-      // The job has to index all of them again.
-      await api.call("PUT", "/instances/main", { chunk_size: 128 });
-      const { body } = await api.call("POST", "/instances/main/jobs", {});
-      job = `/instances/main/jobs/${body.result.id}`;
-    }
-    await read;
-    const closed = api.close();
-    die(new Error("The process ends"));
-    await closed;
+  // A job takes items in the order of their ids: the others come behind it.
+  const [deadly] = items.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  embedder.deadly = deadly?.text ?? "";
+  // The job has to index all of them again.
+  await api.call("PUT", "/instances/main", { chunk_size: 64 });
+  const { body } = await api.call("POST", "/instances/main/jobs", {});
+  const job = `/instances/main/jobs/${body.result.id}`;
+  for (let life = 1; life <= 5; life++) {
+    await eventually(() => embedder.reads === life, "the item is read");
+    await api.close();
+    api = await open();
   }
-  expect(reads).toBe(5);
-  api = await open(() => {
-    reads += 1;
-    return Promise.reject(new Error("Read once more"));
-  });
-  const ended = api;
-  let reason: unknown;
+  let ended: unknown;
   await eventually(async () => {
-    reason = (await ended.call("GET", job)).body.result["end_reason"];
-    return reason !== undefined;
+    ended = (await api.call("GET", job)).body.result;
+    return typeof ended === "object" && ended !== null && "end_reason" in ended;
   }, "the end of the job");
-  expect(reason).toBe("completed with 1 failed items");
-  expect(reads).toBe(5);
-  const item = await ended.call("GET", `/instances/main/items/${ids[1]}`);
+  expect(ended).toMatchObject({
+    end_reason: "completed with 1 failed items",
+    progress: { indexed: 2, failed: 1 },
+  });
+  expect(embedder.reads).toBe(5);
+  const item = await api.call("GET", `/instances/main/items/${deadly?.id}`);
   expect(item.body.result).toMatchObject({
     status: "error",
     error: expect.stringContaining("Indexing was cut off 5 times"),
   });
+  await api.close();
 });
