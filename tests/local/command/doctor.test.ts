@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, inject, it } from "vitest";
-import { LONG } from "../../cases/eventually.ts";
+import { eventually, LONG } from "../../cases/eventually.ts";
 import { host } from "../../config/shared.ts";
 import { causey, serve } from "./run-command.ts";
 
@@ -108,6 +108,8 @@ describe(`causey doctor on ${host}`, () => {
   it("knows a causey that runs, and leaves nothing behind in its folder", LONG, async () => {
     const folder = fresh();
     const server = await serve(folder, ["--no-demo"]);
+    // The server makes it beside its other work.
+    await eventually(() => readdirSync(folder).includes("reserve"), "the space that is kept");
     const before = readdirSync(folder).toSorted();
     const { port } = new URL(server.url);
     const { out } = await causey(["doctor", "--data-dir", folder, "--port", port]);
