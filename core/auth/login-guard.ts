@@ -11,7 +11,7 @@ interface Budget {
 
 /** One client: a person who mistypes never comes near, a guesser gets no further than this. */
 const OF_ADDRESS: Budget = { failures: 100, perSecond: 1 };
-/** All clients together, for guesses from many addresses. */
+/** All clients together, for guesses from many addresses. It answers failures with 429 and refuses no valid token. */
 const OF_ALL: Budget = { failures: 1000, perSecond: 10 };
 /** Addresses whose failures are remembered; those of one IPv6 network (/64) are one. */
 const ADDRESSES = 10_000;
@@ -23,10 +23,11 @@ const WARN_MS = 60_000;
 /**
  * Limits the failures to log in, for API tokens, gateway tokens and virtual keys alike. It refuses guesses, not callers:
  * tokens that were made here and JWTs hold too much randomness to be guessed and are always checked, and a token of the
- * configuration is checked as long as it comes from an address from which it was valid before. In memory, in each process.
+ * configuration is checked as long as it comes from an address from which it was valid before. Only the budget of an address
+ * refuses unchecked tokens: strangers could use up that of all to shut everybody out. In memory, in each process.
  */
 export interface LoginGuard {
-  /** Throws `too_many_logins` for a token that is not to be tried now. Costs nothing while no budget is used up. */
+  /** Throws `too_many_logins` for a token that is not to be tried now. Costs nothing while no address has used up its budget. */
   check(token: string, request: Request): void;
   /** Remembers from where a configured token was valid. */
   passed(token: string, request: Request): void;
@@ -59,13 +60,9 @@ export function loginGuard(
   const places = knownPlaces();
   const buckets = new Map<string, Bucket>();
   const all = newBucket();
-  /** No budget is used up behind this instant. */
+  /** No address has used up its budget behind this instant. */
   let alertUntil = Number.NEGATIVE_INFINITY;
   const addressOf = (request: Request): string => clientAddress(request, platform, proxies);
-
-  /** Seconds until the next failure is allowed; 0 = now. */
-  const wait = (network: string, now: number): number =>
-    Math.max(waitOf(all, OF_ALL, now), waitOf(buckets.get(network), OF_ADDRESS, now));
 
   // A budget that comes back while it is used is never used up to the last failure: refusals tell that it is over.
   const warn = (bucket: Bucket, budget: Budget, address: string | null, now: number): void => {
@@ -82,7 +79,7 @@ export function loginGuard(
       const now = system.monotonic();
       if (now > alertUntil) return;
       const address = addressOf(request);
-      const seconds = wait(clientNetwork(address), now);
+      const seconds = waitOf(buckets.get(clientNetwork(address)), OF_ADDRESS, now);
       if (seconds === 0 || isUnguessable(token) || places.has(token, address)) return;
       throw tooMany(seconds);
     },
@@ -97,15 +94,16 @@ export function loginGuard(
       buckets.delete(network);
       buckets.set(network, bucket);
       for (const [oldest] of buckets) if (buckets.size > ADDRESSES) buckets.delete(oldest);
-      const seconds = wait(network, now);
+      const own = waitOf(bucket, OF_ADDRESS, now);
+      const isRefused = own > 0 || waitOf(all, OF_ALL, now) > 0;
       // An address that has used up its own budget takes nothing more of that of all.
-      if (waitOf(bucket, OF_ADDRESS, now) === 0) use(all, OF_ALL, now);
+      if (own === 0) use(all, OF_ALL, now);
       use(bucket, OF_ADDRESS, now);
       warn(bucket, OF_ADDRESS, network, now);
       warn(all, OF_ALL, null, now);
-      const next = wait(network, now);
+      const next = waitOf(bucket, OF_ADDRESS, now);
       if (next > 0) alertUntil = Math.max(alertUntil, now + next * 1000);
-      if (seconds > 0) throw tooMany(next);
+      if (isRefused) throw tooMany(Math.max(next, waitOf(all, OF_ALL, now)));
     },
   };
 }

@@ -8,6 +8,7 @@ import { LONG } from "../cases/eventually.ts";
 import { noBrowser, startTarget, targetName } from "./target.ts";
 
 const token = "token-of-the-operator-0123456789";
+const gatewayToken = "token-of-the-gateway-0123456789";
 const folder = mkdtempSync(join(tmpdir(), "causey-logins-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -44,7 +45,7 @@ async function withServer(
   use: (api: Ask, gateway: Ask, output: () => string) => Promise<void>,
 ): Promise<void> {
   const file = join(folder, `${crypto.randomUUID()}.json`);
-  const gateway = { gateways: { shut: { tokens: ["token-of-the-gateway-0123456789"] } } };
+  const gateway = { gateways: { shut: { tokens: [gatewayToken] } } };
   writeFileSync(file, JSON.stringify({ gateway, ...config }));
   const server = await startTarget({
     args: ["--config", file],
@@ -109,6 +110,20 @@ describe(`failed logins on ${targetName()}`, () => {
       expect(statuses(await guess(api, 25, () => other))).toEqual([401]);
       expect(statuses(await guess(gateway, 25, () => other))).toEqual([401]);
       expect((await api(token, other)).status).toBe(200);
+    });
+  });
+
+  it("from many addresses shut out nobody with a valid token", LONG, async () => {
+    await withServer({ proxies: 1 }, async (api, gateway, output) => {
+      const by = (hop: string): Sender => ({ headers: { "x-forwarded-for": hop } });
+      // 100 of each address, and more at once than come back while they are sent.
+      await guess(api, 1300, (at) => by(`203.0.113.${Math.floor(at / 100)}`));
+      await guess(gateway, 500, (at) => by(`198.51.100.${at % 250}`));
+      const newcomer = by("192.0.2.1");
+      expect((await api(token, newcomer)).status).toBe(200);
+      // The token opens this gateway, and its provider is demo.
+      expect((await gateway(gatewayToken, by("192.0.2.2"))).status).not.toBe(429);
+      expect(output()).toMatch(/"Too many failed logins","address":"all together"/);
     });
   });
 

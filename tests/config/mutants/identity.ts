@@ -83,8 +83,23 @@ export const identityMutants: readonly Mutant[] = [
   {
     name: "one address cannot use up the failures of all",
     file: "core/auth/login-guard.ts",
-    find: "if (waitOf(bucket, OF_ADDRESS, now) === 0) use(all, OF_ALL, now);",
+    find: "if (own === 0) use(all, OF_ALL, now);",
     replace: "use(all, OF_ALL, now);",
+    tests: ["tests/unit/auth/login-guard"],
+  },
+  {
+    name: "the failures of all refuse no token that is not checked",
+    file: "core/auth/login-guard.ts",
+    find: "const seconds = waitOf(buckets.get(clientNetwork(address)), OF_ADDRESS, now);",
+    replace:
+      "const seconds = Math.max(waitOf(all, OF_ALL, now), waitOf(buckets.get(clientNetwork(address)), OF_ADDRESS, now));",
+    tests: ["tests/unit/auth/login-guard"],
+  },
+  {
+    name: "failures beyond those of all are refused",
+    file: "core/auth/login-guard.ts",
+    find: "own > 0 || waitOf(all, OF_ALL, now) > 0;",
+    replace: "own > 0;",
     tests: ["tests/unit/auth/login-guard"],
   },
   {

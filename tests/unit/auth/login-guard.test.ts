@@ -82,11 +82,21 @@ describe("a guard of logins", () => {
       expect(wait(token, "192.0.2.1")).toBeNull();
   });
 
-  it("has one budget for all addresses together", () => {
-    const { guard, warnings } = setup();
+  it("has one budget for all addresses together, which refuses failures and checks every token", () => {
+    const { guard, clock, warnings } = setup();
     for (let at = 0; at < 1000; at++) guard.failed(from(`10.0.${at >> 8}.${at & 255}`));
-    expect(waitFor(() => guard.check(GUESS, from("192.0.2.7")))).toBe("1");
-    expect(warnings).toMatchObject([{ address: "all together", failures: 1000 }]);
+    expect(waitFor(() => guard.check(GUESS, from("192.0.2.7")))).toBeNull();
+    expect(waitFor(() => guard.failed(from("192.0.2.7")))).toBe("1");
+    fail(guard, from("192.0.2.8"), 100);
+    // An address keeps its own limit, which refuses before a token is checked.
+    expect(waitFor(() => guard.check(GUESS, from("192.0.2.8")))).toBe("1");
+    expect(waitFor(() => guard.check(GUESS, from("192.0.2.9")))).toBeNull();
+    clock.now += 1001;
+    expect(waitFor(() => guard.failed(from("192.0.2.9")))).toBeNull();
+    expect(warnings).toMatchObject([
+      { address: "all together", failures: 1000 },
+      { address: "192.0.2.8", failures: 100 },
+    ]);
   });
 
   it("warns also when failures come back while it counts", () => {
