@@ -5,12 +5,12 @@
 import { DatabaseSync } from "node:sqlite";
 import { nodePlatform } from "../adapters/node/mod.ts";
 import { utf8 } from "../core/crypto/encoding.ts";
-import { uploadItem } from "../core/search/items/index-item.ts";
-import { type Instance, instanceAt } from "../core/search/instance/instance-client.ts";
+import { uploadItem } from "../core/search/routes/index-item.ts";
+import { type Instance, instanceAt } from "../core/search/actor/instance-client.ts";
 import { matchExpression } from "../core/search/query/keyword-plan.ts";
 import { queryTerms } from "../core/search/query/query-terms.ts";
 import { search as searchApi } from "../core/search/mod.ts";
-import { createInstance } from "../core/search/instance/manage-instances.ts";
+import { createInstance } from "../core/search/routes/manage-instances.ts";
 import { stem } from "../core/search/text/porter.ts";
 import { isStopWord } from "../core/search/text/stop-words.ts";
 import { type Collection, ndcg, readCollection } from "./harness/collection.ts";

@@ -21,14 +21,14 @@ import { traceparentOf, type Tracer } from "../trace-context.ts";
 import { refuse, type Access } from "./access/access.ts";
 import { needsEdit, startAdmission } from "./access/admission.ts";
 import { allowOrigins, checkOrigins } from "./access/cors.ts";
-import { webhookAgent, type AgentClass } from "./define/define-agent.ts";
+import { webhookAgent, type AgentClass } from "./kind/define-agent.ts";
 import { eventStream } from "./feed/read-feed.ts";
-import { agentKind, isUpgrade } from "./mailbox/agent-kind.ts";
+import { agentKind, isUpgrade } from "./kind/agent-kind.ts";
 import type { AgentGateway, AgentRender, AgentSearch, AgentServices } from "./define/services.ts";
-import { positionOf } from "./protocol/session.ts";
-import { agentStub, type AgentStub, type CallableClass } from "./rpc/agent-stub.ts";
+import { positionOf } from "./session/session.ts";
+import { agentStub, type AgentStub, type CallableClass } from "./define/agent-stub.ts";
 
-export { defineAgent, webhookAgent, type AgentClass } from "./define/define-agent.ts";
+export { defineAgent, webhookAgent, type AgentClass } from "./kind/define-agent.ts";
 export type { OutboundWebhook } from "./define/agent.ts";
 export type {
   AgentAnswer,
@@ -46,7 +46,7 @@ export type {
 } from "./define/services.ts";
 export type { AgentReach } from "./define/agent.ts";
 export type { AgentTransaction } from "./define/agent.ts";
-export type { AgentStub, CallableClass } from "./rpc/agent-stub.ts";
+export type { AgentStub, CallableClass } from "./define/agent-stub.ts";
 export {
   type AgentDefinition,
   type Callable,

@@ -14,17 +14,17 @@ import {
   completeChat,
   streamChat,
 } from "./answer/chat.ts";
-import { directoryKind } from "./instance/directory.ts";
+import { directoryKind } from "./actor/directory.ts";
 import { findForChat, searchInstance } from "./answer/ask.ts";
 import { searchBinding, type SearchBinding } from "./search-binding.ts";
 import { findAcross } from "./answer/find-across.ts";
-import { instanceKind } from "./instance/instance-actor.ts";
-import { instanceRoutes } from "./instance/instance-routes.ts";
-import { itemRoutes } from "./items/item-routes.ts";
-import { mcpRoutes } from "./mcp/mcp-routes.ts";
-import { jobRoutes } from "./items/job-routes.ts";
-import { tokenRoutes } from "./tokens/token-routes.ts";
-import { namespaceRoutes } from "./instance/namespace-routes.ts";
+import { instanceKind } from "./actor/instance-actor.ts";
+import { instanceRoutes } from "./routes/instance-routes.ts";
+import { itemRoutes } from "./routes/item-routes.ts";
+import { mcpRoutes } from "./routes/mcp-routes.ts";
+import { jobRoutes } from "./routes/job-routes.ts";
+import { tokenRoutes } from "./routes/token-routes.ts";
+import { namespaceRoutes } from "./routes/namespace-routes.ts";
 import { rewrittenQuery } from "./answer/rewrite-query.ts";
 import {
   accountOf,
@@ -32,7 +32,7 @@ import {
   namespaceOf,
   type RouteContext,
   routeContext,
-} from "./route-context.ts";
+} from "./routes/route-context.ts";
 import { withModelDeadlines } from "./model-deadlines.ts";
 import { withTracedModels } from "./traced-models.ts";
 import type { SearchOptions } from "./search-deps.ts";
@@ -43,10 +43,10 @@ import {
   queryOf,
   SEARCH_BODY_LIMIT,
   searchSchema,
-} from "./search-schema.ts";
+} from "./state/search-schema.ts";
 
 export type { CountTokens } from "./text/count-tokens.ts";
-export type { HtmlToMarkdown } from "./items/html-text.ts";
+export type { HtmlToMarkdown } from "./read/html-text.ts";
 export {
   openAiChatModel,
   openAiEmbedder,

@@ -3,7 +3,7 @@ import type { ChatModel, Embedder, Platform, SiteCrawler } from "../ports.ts";
 import type { Tracer } from "../trace-context.ts";
 import type { CountTokens } from "./text/count-tokens.ts";
 import type { FileReader } from "./read/file-reader.ts";
-import type { HtmlToMarkdown } from "./items/html-text.ts";
+import type { HtmlToMarkdown } from "./read/html-text.ts";
 
 /** Says how well each of several texts answers a query. */
 export interface Reranker {

@@ -14,12 +14,12 @@ import { gatewayCreate, gatewayWrite } from "../../core/gateway/settings/setting
 import { crawlSchema } from "../../core/rendering/crawl/crawl-schema.ts";
 import { mapSchema } from "../../core/rendering/crawl/map-site.ts";
 import * as render from "../../core/rendering/schema.ts";
-import { createSchema, updateSchema } from "../../core/search/instance/instance-schema.ts";
-import { tokenInput } from "../../core/search/tokens/token-routes.ts";
-import { namespaceCreate, namespaceUpdate } from "../../core/search/instance/namespace-routes.ts";
-import { putSchema, syncSchema } from "../../core/search/items/item-routes.ts";
-import { jobCancel, jobCreate } from "../../core/search/items/job-routes.ts";
-import { chatSchema, searchSchema } from "../../core/search/search-schema.ts";
+import { createSchema, updateSchema } from "../../core/search/state/instance-schema.ts";
+import { tokenInput } from "../../core/search/routes/token-routes.ts";
+import { namespaceCreate, namespaceUpdate } from "../../core/search/routes/namespace-routes.ts";
+import { putSchema, syncSchema } from "../../core/search/routes/item-routes.ts";
+import { jobCancel, jobCreate } from "../../core/search/routes/job-routes.ts";
+import { chatSchema, searchSchema } from "../../core/search/state/search-schema.ts";
 import { deliveryReplayInput } from "../../core/webhooks/outbound/outbound-routes.ts";
 import {
   endpointInput,

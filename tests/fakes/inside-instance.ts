@@ -1,5 +1,5 @@
 import type { ActorContext, Platform } from "../../core/ports.ts";
-import { instanceTables } from "../../core/search/instance/tables.ts";
+import { instanceTables } from "../../core/search/state/tables.ts";
 
 /** Runs something inside an actor that has the tables of a search instance. */
 export async function insideInstance<T>(

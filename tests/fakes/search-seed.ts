@@ -1,6 +1,6 @@
-import { uploadItem } from "../../core/search/items/index-item.ts";
-import { instanceAt } from "../../core/search/instance/instance-client.ts";
-import { createInstance } from "../../core/search/instance/manage-instances.ts";
+import { uploadItem } from "../../core/search/routes/index-item.ts";
+import { instanceAt } from "../../core/search/actor/instance-client.ts";
+import { createInstance } from "../../core/search/routes/manage-instances.ts";
 import type { SearchOptions } from "../../core/search/mod.ts";
 
 /** An instance of the namespace `default`, with documents. */

@@ -1,7 +1,7 @@
 import { openPlatform } from "#platform";
 import { expect, it } from "vitest";
-import { instanceAt } from "../../core/search/instance/instance-client.ts";
-import { uploadItem } from "../../core/search/items/index-item.ts";
+import { instanceAt } from "../../core/search/actor/instance-client.ts";
+import { uploadItem } from "../../core/search/routes/index-item.ts";
 import { search } from "../../core/search/mod.ts";
 import type { ActorContext, ActorKind, Platform, SqlRow } from "../../core/ports.ts";
 import { LONG } from "../cases/eventually.ts";

@@ -8,8 +8,8 @@ import { evaluations } from "../../core/gateway/manage/evaluation.ts";
 import { providerConfigs } from "../../core/gateway/manage/providers/provider-config.ts";
 import { gatewayCreate, gatewayWrite } from "../../core/gateway/settings/settings.ts";
 import * as render from "../../core/rendering/schema.ts";
-import { createSchema, updateSchema } from "../../core/search/instance/instance-schema.ts";
-import { chatSchema, searchSchema } from "../../core/search/search-schema.ts";
+import { createSchema, updateSchema } from "../../core/search/state/instance-schema.ts";
+import { chatSchema, searchSchema } from "../../core/search/state/search-schema.ts";
 
 /** Where the official client declares its resources. */
 export const resources: URL = new URL(

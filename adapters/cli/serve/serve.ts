@@ -1,6 +1,6 @@
 import process from "node:process";
 import type { Platform } from "../../../core/ports.ts";
-import { instanceAt } from "../../../core/search/instance/instance-client.ts";
+import { instanceAt } from "../../../core/search/actor/instance-client.ts";
 import { standardOutput } from "../../shared/log/standard-log.ts";
 import { closeAtEnd, type ServeOptions, type Served } from "../../shared/http/drain.ts";
 import { bannerLines, exposureWarning } from "./banner.ts";

@@ -16,7 +16,7 @@ import { selectParts } from "../../../core/rendering/select/select-parts.ts";
 import { staticMarkdown } from "../../../core/rendering/static/static-markdown.ts";
 import { fileReader } from "../../../core/search/files/mod.ts";
 import { readUpload } from "../../../core/rendering/upload/read-upload.ts";
-import { splitLongText } from "../../../core/search/items/chunks-of.ts";
+import { splitLongText } from "../../../core/search/ingest/chunks-of.ts";
 import { learnModel } from "../../../core/search/lexical/trained-model.ts";
 import { readText } from "../../../core/search/read/read-text.ts";
 import { staticPage } from "../../../core/rendering/static/static-page.ts";

@@ -6,7 +6,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { readJson } from "../../http/body.ts";
 import type { ActorRef, Platform } from "../../ports.ts";
 import { accessOf, checkOrigin, type Access } from "./access.ts";
-import type { AgentClass } from "../define/define-agent.ts";
+import type { AgentClass } from "../kind/define-agent.ts";
 import { ticketInput, tickets, type Issued } from "./ticket.ts";
 
 /** The agent that a request names. */

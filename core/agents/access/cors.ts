@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from "hono";
-import { isUpgrade } from "../mailbox/agent-kind.ts";
+import { isUpgrade } from "../kind/agent-kind.ts";
 
 /** How long browsers remember the answer to a preflight, in seconds: what Chromium takes at most. */
 const REMEMBERED_S = 7200;

@@ -1,7 +1,7 @@
 import type { EventRecord } from "../../entity/event.ts";
 import type { Plain, SqlRow, SqlValue } from "../../ports.ts";
-import type { AgentCapabilities } from "../mailbox/capabilities.ts";
-import type { AgentStub, CallableClass } from "../rpc/agent-stub.ts";
+import type { AgentCapabilities } from "./capabilities.ts";
+import type { AgentStub, CallableClass } from "./agent-stub.ts";
 import type {
   DeadLetter,
   QueuedTask,

@@ -1,5 +1,5 @@
 import type { Sql, ActorRef } from "../../ports.ts";
-import { eventRange, eventsAfter, type NumberedEvent } from "./events.ts";
+import { eventRange, eventsAfter, type NumberedEvent } from "../events/events.ts";
 import type { ServerSentEvent } from "../../http/sse.ts";
 
 /** Rows that one look at the table reads. */

@@ -1,7 +1,7 @@
 import type { EventCount, EventTally } from "../../entity/event-counts.ts";
 import { EVENT_COLUMNS, EVENT_JOB, eventTime } from "../../entity/event.ts";
 import type { ActorContext, Plain, SqlRow } from "../../ports.ts";
-import type { RunHandler } from "../mailbox/agent-api.ts";
+import type { RunHandler } from "../handlers/agent-api.ts";
 import { backoff } from "./backoff.ts";
 import { SEND_JOB } from "../define/built-in.ts";
 import type { Agent, AgentEvent } from "../define/agent.ts";

@@ -6,8 +6,8 @@ import { checkRetry } from "./backoff.ts";
 import { SEND_JOB } from "../define/built-in.ts";
 import type { AnyAgent } from "../define/definition.ts";
 import type { DeadLetter, QueuedTask, QueueOptions } from "../define/tasks.ts";
-import { clampLimit } from "../feed/events.ts";
-import type { Reports } from "../feed/reports.ts";
+import { clampLimit } from "../events/events.ts";
+import type { Reports } from "../events/reports.ts";
 
 /** Longest payload of a job as JSON, in characters. */
 const PAYLOAD_LIMIT = 1024 * 1024;

@@ -2,7 +2,7 @@ import type { ActorContext, Plain, Statement } from "../../ports.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { EventRecord } from "../../entity/event.ts";
 import type { AnyAgent } from "../define/definition.ts";
-import { LAST_SEQ } from "../feed/events.ts";
+import { LAST_SEQ } from "../events/events.ts";
 import { startStateFrames } from "./state-frames.ts";
 
 /** Longest state as JSON, in characters: it is sent to every client on every change. */

@@ -1,8 +1,8 @@
 import { sha256Hex } from "../../crypto/digest.ts";
-import type { Instance } from "../instance/instance-client.ts";
-import type { InstanceSettings } from "../instance/instance-settings.ts";
+import type { Instance } from "../actor/instance-client.ts";
+import type { InstanceSettings } from "../state/instance-settings.ts";
 import type { SearchOptions } from "../search-deps.ts";
-import { type ChatBody, textOf } from "../search-schema.ts";
+import { type ChatBody, textOf } from "../state/search-schema.ts";
 import type { Answer, AnswerDelta, Answerer } from "./answerer.ts";
 import type { ChatInput } from "./chat.ts";
 import { extractiveAnswerer } from "./extractive.ts";

@@ -1,6 +1,6 @@
 import type { Chunk } from "../retrieve/chunk-view.ts";
 import type { Plain } from "../../ports.ts";
-import type { Message } from "../search-schema.ts";
+import type { Message } from "../state/search-schema.ts";
 
 /** A question with what was retrieved for it; there is at least one chunk. */
 export interface Question {

@@ -1,8 +1,8 @@
-import type { Instance } from "../instance/instance-client.ts";
-import type { InstanceSettings } from "../instance/instance-settings.ts";
+import type { Instance } from "../actor/instance-client.ts";
+import type { InstanceSettings } from "../state/instance-settings.ts";
 import type { Facets } from "../refine/facets.ts";
 import type { Chunk } from "../retrieve/chunk-view.ts";
-import { checkEnabled, findChunks } from "../retrieve/find-chunks.ts";
+import { checkEnabled, findChunks } from "./find-chunks.ts";
 import type { SearchOptions } from "../search-deps.ts";
 import {
   type ChatBody,
@@ -10,7 +10,7 @@ import {
   type Query,
   queryOf,
   type SearchBody,
-} from "../search-schema.ts";
+} from "../state/search-schema.ts";
 import { cachedAnswerer, type CacheStatus } from "./answer-cache.ts";
 import type { Answerer } from "./answerer.ts";
 import { type ChatInput, chooseModel } from "./chat.ts";

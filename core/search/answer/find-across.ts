@@ -1,11 +1,11 @@
 import { ApiError } from "../../http/api-error.ts";
-import { instanceAt } from "../instance/instance-client.ts";
+import { instanceAt } from "../actor/instance-client.ts";
 import { addFacets, type Facets } from "../refine/facets.ts";
 import { comparePlaces, firstOfEach, type ItemPlace } from "../refine/order.ts";
 import type { Chunk } from "../retrieve/chunk-view.ts";
-import { checkEnabled, findChunks, type FoundChunks } from "../retrieve/find-chunks.ts";
+import { checkEnabled, findChunks, type FoundChunks } from "./find-chunks.ts";
 import type { SearchOptions } from "../search-deps.ts";
-import type { RequestOptions } from "../search-schema.ts";
+import type { RequestOptions } from "../state/search-schema.ts";
 
 /** What went wrong in one of several instances. */
 export interface InstanceFailure {

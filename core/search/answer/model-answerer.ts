@@ -5,7 +5,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { ChatModel, Plain, System } from "../../ports.ts";
 import type { Answer, AnswerDelta, Answerer, Question } from "./answerer.ts";
 import { countTokens } from "../text/count-tokens.ts";
-import type { Message } from "../search-schema.ts";
+import type { Message } from "../state/search-schema.ts";
 
 /** Characters of one event: an answer comes in small pieces. */
 const MAX_EVENT = 1024 * 1024;

@@ -1,11 +1,11 @@
 import { LEXICAL_RERANKER, checkReranker } from "../models.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { embeddedText } from "../items/commit-item.ts";
-import type { InstanceSettings } from "../instance/instance-settings.ts";
+import { embeddedText } from "../ingest/commit-item.ts";
+import type { InstanceSettings } from "../state/instance-settings.ts";
 import { round } from "../lexical/trained-model.ts";
 import type { Chunk } from "../retrieve/chunk-view.ts";
 import type { Reranker, SearchOptions } from "../search-deps.ts";
-import type { RequestOptions } from "../search-schema.ts";
+import type { RequestOptions } from "../state/search-schema.ts";
 import { stem } from "../text/porter.ts";
 import { words } from "../text/segment.ts";
 import { isStopWord } from "../text/stop-words.ts";

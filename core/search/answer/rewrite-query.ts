@@ -1,9 +1,9 @@
 import { noRewriting } from "../models.ts";
 import type { ChatModel, Platform } from "../../ports.ts";
 import type { Question } from "./answerer.ts";
-import type { InstanceSettings } from "../instance/instance-settings.ts";
+import type { InstanceSettings } from "../state/instance-settings.ts";
 import type { SearchOptions } from "../search-deps.ts";
-import { type Message, type RequestOptions, textOf } from "../search-schema.ts";
+import { type Message, type RequestOptions, textOf } from "../state/search-schema.ts";
 import { modelAnswerer } from "./model-answerer.ts";
 
 /** Characters of the conversation that the rewriting model is shown. */

@@ -1,5 +1,5 @@
-import type { InstanceState } from "../instance/instance-state.ts";
-import type { CacheThreshold } from "../search-schema.ts";
+import type { InstanceState } from "../state/instance-state.ts";
+import type { CacheThreshold } from "../state/search-schema.ts";
 import type { Answer } from "./answerer.ts";
 import { words } from "../text/segment.ts";
 

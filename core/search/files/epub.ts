@@ -1,5 +1,5 @@
 import type { TextBudget } from "../../files/text-budget.ts";
-import { htmlSteps } from "../items/html-text.ts";
+import { htmlSteps } from "../read/html-text.ts";
 import { openPackage, parseXml, resolved } from "./package-parts.ts";
 import { refused } from "../read/refused.ts";
 

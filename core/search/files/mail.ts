@@ -1,6 +1,6 @@
 import PostalMime, { type Address } from "postal-mime";
 import type { TextBudget } from "../../files/text-budget.ts";
-import { htmlSteps } from "../items/html-text.ts";
+import { htmlSteps } from "../read/html-text.ts";
 
 /** The text of a mail (RFC 5322): its subject, who wrote it to whom and when, its text, and the names of what is attached. */
 export async function* mailText(

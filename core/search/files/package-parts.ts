@@ -1,6 +1,6 @@
 import { unzipSync } from "fflate";
 import { Parser } from "htmlparser2";
-import { MAX_LEVELS, TOO_DEEP } from "../items/html-text.ts";
+import { MAX_LEVELS, TOO_DEEP } from "../read/html-text.ts";
 import { refused } from "../read/refused.ts";
 
 /** Bytes that a package may unpack to: a small file can be made of very many. */

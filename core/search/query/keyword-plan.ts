@@ -4,8 +4,8 @@ import type { TypoTolerance } from "./typo-tolerance.ts";
 import { type KeywordTokenizer, MAX_TERMS, phraseOf, queryTerms, quoted } from "./query-terms.ts";
 import { plainParts, readOperators } from "./read-operators.ts";
 import { synonymIndex } from "./synonyms.ts";
-import type { InstanceState } from "../instance/instance-state.ts";
-import { tokenizerOf } from "../retrieve/keyword-index.ts";
+import type { InstanceState } from "../state/instance-state.ts";
+import { tokenizerOf } from "./keyword-index.ts";
 
 /** A word that a query asks for, or some that have synonyms together. */
 export interface WordChoice {

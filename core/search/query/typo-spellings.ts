@@ -1,6 +1,6 @@
 import { editDistance } from "../../http/fields/nearest.ts";
-import type { InstanceState } from "../instance/instance-state.ts";
-import { besideOthers, makeWords, wordsOf } from "../retrieve/keyword-index.ts";
+import type { InstanceState } from "../state/instance-state.ts";
+import { besideOthers, makeWords, wordsOf } from "./keyword-index.ts";
 import { stem } from "../text/porter.ts";
 import { words } from "../text/segment.ts";
 import { type TypoTolerance, typosAllowed } from "./typo-tolerance.ts";

@@ -17,7 +17,7 @@ export const readText: LongTask<ReadableFile & { readonly keepHtml: boolean }, R
       { markdownTable },
       { jsonLinesParagraphs, jsonParagraphs },
     ] = await Promise.all([
-      import("../items/html-text.ts"),
+      import("./html-text.ts"),
       import("./csv.ts"),
       import("./markdown-table.ts"),
       import("./json-text.ts"),

@@ -1,5 +1,5 @@
 import { utf8 } from "../../crypto/encoding.ts";
-import type { InstanceState } from "../instance/instance-state.ts";
+import type { InstanceState } from "../state/instance-state.ts";
 import type { KeywordPlan } from "../query/keyword-plan.ts";
 import { type Mark, marksIn } from "./marks.ts";
 

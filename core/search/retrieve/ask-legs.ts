@@ -1,12 +1,12 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Legs } from "./fuse.ts";
 import { asSet, isOneOf } from "../../sql-text.ts";
-import type { Allowed } from "./allowed-items.ts";
-import type { InstanceState } from "../instance/instance-state.ts";
+import type { Allowed } from "../query/allowed-items.ts";
+import type { InstanceState } from "../state/instance-state.ts";
 import { type KeywordPlan, matchExpression } from "../query/keyword-plan.ts";
 import { quoted } from "../query/query-terms.ts";
 import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
-import { besideOthers } from "./keyword-index.ts";
+import { besideOthers } from "../query/keyword-index.ts";
 import { type KeywordHit, keywordLeg, type KeywordMode } from "./keyword-leg.ts";
 import type { RetrievalType, SearchInput } from "./search-input.ts";
 import { type Beside, type VectorHit, type VectorLeg, vectorLeg } from "./vector-leg.ts";

@@ -1,8 +1,8 @@
-import type { Boost } from "../instance/instance-schema.ts";
+import type { Boost } from "../state/instance-schema.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { asSet, isOneOf } from "../../sql-text.ts";
-import type { InstanceState } from "../instance/instance-state.ts";
-import type { MetadataField } from "../items/metadata.ts";
+import type { InstanceState } from "../state/instance-state.ts";
+import type { MetadataField } from "../state/metadata.ts";
 
 /** What one boost can add to a score of at most 1, before the sum is scaled back. */
 const STRENGTH = 0.1;

@@ -2,9 +2,9 @@ import { utf8 } from "../../crypto/encoding.ts";
 import type { SqlRow } from "../../ports.ts";
 import type { Candidate, FusionMethod } from "./fuse.ts";
 import type { Highlighted } from "../refine/highlight.ts";
-import type { InstanceState } from "../instance/instance-state.ts";
-import { itemMetadata } from "../items/item-record.ts";
-import type { Metadata } from "../items/metadata.ts";
+import type { InstanceState } from "../state/instance-state.ts";
+import { itemMetadata } from "../rows/item-record.ts";
+import type { Metadata } from "../state/metadata.ts";
 
 /** A retrieved chunk as the API shows it. */
 export type Chunk = Highlighted &

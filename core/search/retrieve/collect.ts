@@ -7,15 +7,15 @@ import {
   type ItemPlace,
   placesOf,
 } from "../refine/order.ts";
-import type { InstanceState } from "../instance/instance-state.ts";
+import type { InstanceState } from "../state/instance-state.ts";
 import { type KeywordPlan, matchExpression } from "../query/keyword-plan.ts";
-import type { Allowed } from "./allowed-items.ts";
+import type { Allowed } from "../query/allowed-items.ts";
 import { askLegs, keywordMode, type LegResults } from "./ask-legs.ts";
 import type { Candidate } from "./fuse.ts";
 import { boostsOf, type RankedChunk, rank } from "./rank.ts";
 import type { Seen, VectorHit } from "./vector-leg.ts";
 import type { RetrievalType, SearchInput } from "./search-input.ts";
-import { besideOthers } from "./keyword-index.ts";
+import { besideOthers } from "../query/keyword-index.ts";
 
 /** Candidates that each leg brings at most, for fusion and for boosts to reorder. */
 const CANDIDATES = 100;

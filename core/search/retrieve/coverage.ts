@@ -1,9 +1,9 @@
-import type { InstanceState } from "../instance/instance-state.ts";
+import type { InstanceState } from "../state/instance-state.ts";
 import { round } from "../lexical/trained-model.ts";
 import type { KeywordPlan } from "../query/keyword-plan.ts";
 import { stem } from "../text/porter.ts";
 import { folded, withoutAccents, words } from "../text/segment.ts";
-import { besideOthers } from "./keyword-index.ts";
+import { besideOthers } from "../query/keyword-index.ts";
 
 /** A word of a question, and all by which a text may hold it: each a list of keys that must all be there. */
 interface Asked {

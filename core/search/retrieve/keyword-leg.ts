@@ -1,8 +1,8 @@
 import type { SqlRow } from "../../ports.ts";
 import { asSet, isOneOf } from "../../sql-text.ts";
-import type { Allowed } from "./allowed-items.ts";
-import type { InstanceState } from "../instance/instance-state.ts";
-import { besideOthers } from "./keyword-index.ts";
+import type { Allowed } from "../query/allowed-items.ts";
+import type { InstanceState } from "../state/instance-state.ts";
+import { besideOthers } from "../query/keyword-index.ts";
 import { type KeywordPlan, matchExpression } from "../query/keyword-plan.ts";
 
 /** A chunk that the keyword leg found. */

@@ -1,7 +1,7 @@
 import type { SqlRow } from "../../ports.ts";
 import { asSet, isOneOf } from "../../sql-text.ts";
-import type { Boost } from "../instance/instance-schema.ts";
-import type { InstanceState } from "../instance/instance-state.ts";
+import type { Boost } from "../state/instance-schema.ts";
+import type { InstanceState } from "../state/instance-state.ts";
 import { boosts } from "./boost.ts";
 import type { Candidate } from "./fuse.ts";
 import type { SearchInput } from "./search-input.ts";

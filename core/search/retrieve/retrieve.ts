@@ -12,11 +12,11 @@ import {
   toChunk,
 } from "./chunk-view.ts";
 import { type Collected, collect, itemOf, type Search } from "./collect.ts";
-import { parseFilter } from "./filter.ts";
-import { type Condition, filterCondition } from "./filter-sql.ts";
+import { parseFilter } from "../query/filter.ts";
+import { type Condition, filterCondition } from "../query/filter-sql.ts";
 import { fuse, type FusionMethod, singleLeg } from "./fuse.ts";
 import type { RankedChunk } from "./rank.ts";
-import type { InstanceState } from "../instance/instance-state.ts";
+import type { InstanceState } from "../state/instance-state.ts";
 import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
 import { round } from "../lexical/trained-model.ts";
 import { keywordPlan } from "../query/keyword-plan.ts";

@@ -1,4 +1,4 @@
-import type { Boost } from "../instance/instance-schema.ts";
+import type { Boost } from "../state/instance-schema.ts";
 import type { TypoTolerance } from "../query/typo-tolerance.ts";
 import type { Highlighting } from "../refine/highlight.ts";
 import type { QueryVector } from "./vector-leg.ts";

@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import { dot, fromBytes, normalize } from "../vectors/dense.ts";
-import { type InstanceState, vectorTag } from "../instance/instance-state.ts";
+import { type InstanceState, vectorTag } from "../state/instance-state.ts";
 import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
 import { calibrated, type Calibration } from "../lexical/trained-model.ts";
 

@@ -3,8 +3,8 @@ import { readUpTo } from "../../http/stream.ts";
 import type { InboundResponse, Platform } from "../../ports.ts";
 import { TransportError } from "../../transport-error.ts";
 import { withinMs } from "../../within-ms.ts";
-import type { BucketCredentials } from "../tokens/token-secrets.ts";
-import type { BucketSource } from "./check-bucket.ts";
+import type { BucketCredentials } from "../actor/token-secrets.ts";
+import type { BucketSource } from "../state/check-bucket.ts";
 
 /** An answer of a bucket, whole. */
 export interface BucketAnswer {

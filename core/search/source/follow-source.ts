@@ -1,12 +1,12 @@
-import type { InstanceState } from "../instance/instance-state.ts";
-import { noteProgress, type JobNote, type Progress } from "../items/job-store.ts";
+import type { InstanceState } from "../state/instance-state.ts";
+import { noteProgress, type JobNote, type Progress } from "../rows/job-store.ts";
 import type { SearchOptions, WorkOptions } from "../search-deps.ts";
 import { removeUnseen } from "./source-items.ts";
-import type { SourceReader } from "./source-reader.ts";
+import type { SourceReader } from "../rows/source-reader.ts";
 import { type EntryOutcome, takeEntries } from "./take-entries.ts";
-import { openToken } from "../tokens/token-secrets.ts";
+import { openToken } from "../actor/token-secrets.ts";
 import { bucketReader } from "./bucket-reader.ts";
-import { sourceOf } from "./check-source.ts";
+import { sourceOf } from "../state/check-source.ts";
 import { siteReader } from "./site-reader.ts";
 
 /** How a job's way through its source ends for now. */

@@ -1,8 +1,8 @@
-import type { InstanceState } from "../instance/instance-state.ts";
+import type { InstanceState } from "../state/instance-state.ts";
 import type { SqlRow } from "../../ports.ts";
-import { logStatements } from "../items/item-log.ts";
-import type { Pending } from "../items/item-store.ts";
-import { removeItem } from "../items/remove-item.ts";
+import { logStatements } from "../rows/item-log.ts";
+import type { Pending } from "../rows/item-store.ts";
+import { removeItem } from "../ingest/remove-item.ts";
 
 /** What an instance has under the key of an entry. */
 export interface KnownItem {

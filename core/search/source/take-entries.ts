@@ -1,14 +1,14 @@
 import { sha256Hex } from "../../crypto/digest.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { InstanceState } from "../instance/instance-state.ts";
-import { FILE_LIMIT } from "../items/extract-text.ts";
-import { beginUpload } from "../items/item-store.ts";
-import { failItem } from "../items/remove-item.ts";
-import { indexContent } from "../queue/index-content.ts";
-import { releaseWork } from "../queue/work-rows.ts";
+import type { InstanceState } from "../state/instance-state.ts";
+import { FILE_LIMIT } from "../ingest/extract-text.ts";
+import { beginUpload } from "../rows/item-store.ts";
+import { failItem } from "../ingest/remove-item.ts";
+import { indexContent } from "../ingest/index-content.ts";
+import { releaseWork } from "../state/work-rows.ts";
 import type { WorkOptions } from "../search-deps.ts";
 import { type KnownItem, knownItems, markSeen, noteSourceFailure } from "./source-items.ts";
-import { MAX_SOURCE_KEY, type SourceEntry } from "./source-reader.ts";
+import { MAX_SOURCE_KEY, type SourceEntry } from "../rows/source-reader.ts";
 
 /** What became of an entry. */
 export interface EntryOutcome {

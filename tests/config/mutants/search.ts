@@ -4,14 +4,14 @@ import type { Mutant } from "./mutant.ts";
 export const searchMutants: readonly Mutant[] = [
   {
     name: "a sync job does not try for ever what ends the process",
-    file: "core/search/queue/run-job.ts",
+    file: "core/search/ingest/run-job.ts",
     find: 'if (isLeftOut) return leaveOut(state, id, Number(row["revision"]));',
     replace: "",
     tests: ["tests/unit/search/interrupted-job"],
   },
   {
     name: "a sync job leaves out one item only",
-    file: "core/search/queue/run-job.ts",
+    file: "core/search/ingest/run-job.ts",
     find: "isLeftOut &&= outcome === null;",
     replace: "",
     tests: ["tests/unit/search/interrupted-job"],
@@ -32,28 +32,28 @@ export const searchMutants: readonly Mutant[] = [
   },
   {
     name: "a chunk that goes over pages tells the last one",
-    file: "core/search/items/chunks-of.ts",
+    file: "core/search/ingest/chunks-of.ts",
     find: "while (startOf(pages, last + 1) < chunk.endByte) last++;",
     replace: "",
     tests: ["tests/unit/search/pages"],
   },
   {
     name: "a restarted instance holds no lease of its former life",
-    file: "core/search/instance/instance-state.ts",
+    file: "core/search/state/instance-state.ts",
     find: "await endLeases({ actor, context });",
     replace: "",
     tests: ["tests/unit/search/items"],
   },
   {
     name: "a vector holds numbers only",
-    file: "core/search/items/embed-chunks.ts",
+    file: "core/search/ingest/embed-chunks.ts",
     find: "if (!vector.every(Number.isFinite))",
     replace: "if (false)",
     tests: ["tests/unit/search/items"],
   },
   {
     name: "vectors of chunks that were replaced meanwhile are not stored",
-    file: "core/search/queue/embed-item.ts",
+    file: "core/search/ingest/embed-item.ts",
     find: "if (!(await isCurrent(state, work))) return;",
     replace: "",
     tests: ["tests/unit/search/items"],
@@ -81,7 +81,7 @@ export const searchMutants: readonly Mutant[] = [
   },
   {
     name: "a filter sees what was indexed since",
-    file: "core/search/items/commit-item.ts",
+    file: "core/search/ingest/commit-item.ts",
     find: "state.forgetCounts();",
     replace: "",
     tests: ["tests/unit/search/broad-filter"],
@@ -123,7 +123,7 @@ export const searchMutants: readonly Mutant[] = [
   },
   {
     name: "vectors that memory has no room for stay in their rows",
-    file: "core/search/vectors/vector-store.ts",
+    file: "core/search/lexical/vector-store.ts",
     find: "if (dimensions !== null && !hasRoom(packedBytes(chunks, dimensions))) {",
     replace: "if (chunks < 0) {",
     tests: ["tests/unit/search/vector-rows"],

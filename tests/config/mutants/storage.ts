@@ -123,14 +123,14 @@ export const storageMutants: readonly Mutant[] = [
   },
   {
     name: "a client of an agent learns that the disk is full",
-    file: "core/agents/rpc/call-operation.ts",
+    file: "core/agents/session/call-operation.ts",
     find: 'storageFailure(error)?.message ?? "Internal error"',
     replace: '"Internal error"',
     tests: ["tests/unit/agents/agents.test"],
   },
   {
     name: "the sender of an event learns that the disk is full",
-    file: "core/agents/feed/ingest.ts",
+    file: "core/agents/events/ingest.ts",
     find: 'kind === "storage_full" ? ", most likely because the server\'s disk is full" : ""',
     replace: '""',
     tests: ["tests/unit/agents/feed/ingest"],

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { actorClient } from "../../../core/actors/actor-client.ts";
-import { type Directory, directoryKind } from "../../../core/search/instance/directory.ts";
-import type { InstanceSettings } from "../../../core/search/instance/instance-settings.ts";
+import { type Directory, directoryKind } from "../../../core/search/actor/directory.ts";
+import type { InstanceSettings } from "../../../core/search/state/instance-settings.ts";
 import {
   type SearchAnswer,
   searchUnderTest,

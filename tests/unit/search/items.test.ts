@@ -1,6 +1,6 @@
 import { splitText } from "../../../core/search/text/split.ts";
 import { afterEach, describe, expect, it } from "vitest";
-import { instanceAt, type Instance } from "../../../core/search/instance/instance-client.ts";
+import { instanceAt, type Instance } from "../../../core/search/actor/instance-client.ts";
 import { fakeEmbedder } from "../../fakes/search-models.ts";
 import {
   answerOf,

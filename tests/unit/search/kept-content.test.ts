@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { openPlatform } from "#platform";
 import { utf8 } from "../../../core/crypto/encoding.ts";
 import type { Platform } from "../../../core/ports.ts";
-import { addContent, packContent, storedBytes } from "../../../core/search/items/kept-content.ts";
+import { addContent, packContent, storedBytes } from "../../../core/search/rows/kept-content.ts";
 import { splitText, type TextChunk } from "../../../core/search/text/split.ts";
 import { insideInstance } from "../../fakes/inside-instance.ts";
 import { type SearchUnderTest, searchUnderTest } from "../../fakes/search-api.ts";

@@ -1,7 +1,7 @@
 import { openPlatform } from "#platform";
 import { afterEach, describe, expect, it } from "vitest";
-import { uploadItem } from "../../../core/search/items/index-item.ts";
-import { instanceAt } from "../../../core/search/instance/instance-client.ts";
+import { uploadItem } from "../../../core/search/routes/index-item.ts";
+import { instanceAt } from "../../../core/search/actor/instance-client.ts";
 import { search } from "../../../core/search/mod.ts";
 import type { Platform } from "../../../core/ports.ts";
 import { seedInstance } from "../../fakes/search-seed.ts";

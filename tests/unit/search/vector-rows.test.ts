@@ -3,7 +3,7 @@ import { openPlatform } from "#platform";
 import type { ActorContext, Platform } from "../../../core/ports.ts";
 import { convertVectors } from "../../../core/search/vectors/convert-vectors.ts";
 import { dot, toBytes } from "../../../core/search/vectors/dense.ts";
-import { createVectorStore, streamedVectors } from "../../../core/search/vectors/vector-store.ts";
+import { createVectorStore, streamedVectors } from "../../../core/search/lexical/vector-store.ts";
 import { toBlock } from "../../../core/search/vectors/vector-block.ts";
 import { createVectorBudget } from "../../../core/search/vectors/vector-budget.ts";
 import {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import process from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
-import { FILE_LIMIT } from "../../../../core/search/items/extract-text.ts";
+import { FILE_LIMIT } from "../../../../core/search/ingest/extract-text.ts";
 import { commandFailure } from "../../command-options.ts";
 import { type ApiClient, ServerRefusal } from "../api-client.ts";
 import { printable } from "../output.ts";

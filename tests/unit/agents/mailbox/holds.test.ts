@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Holds, startHolds } from "../../../../core/agents/mailbox/holds.ts";
+import { type Holds, startHolds } from "../../../../core/agents/turns/holds.ts";
 import type { System } from "../../../../core/ports.ts";
 
 interface HoldsUnderTest {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPlatform } from "#platform";
 import { agents, defineAgent } from "../../../../core/agents/mod.ts";
-import { ownTables } from "../../../../core/agents/mailbox/own-tables.ts";
+import { ownTables } from "../../../../core/agents/handlers/own-tables.ts";
 import type { Platform } from "../../../../core/ports.ts";
 
 describe("ownTables()", () => {

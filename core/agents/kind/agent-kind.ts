@@ -1,0 +1,262 @@
+import { ApiError } from "../../http/api-error.ts";
+import { agentKindName, kebab } from "../../entity/kebab.ts";
+import { eventTally } from "../../entity/event-counts.ts";
+import type { IncomingEvent } from "../../entity/event.ts";
+import type { ReplaySlice } from "../../entity/webhook-replays.ts";
+import type { Actor, ActorContext, ActorKind, Plain } from "../../ports.ts";
+import { startClock } from "../../entity/clock.ts";
+import { handlerRunner, type AgentParts, type RunHandler } from "../handlers/agent-api.ts";
+import type { AnyAgent } from "../define/definition.ts";
+import { eventLister, eventReader, type EventFilter, type EventLister } from "../events/events.ts";
+import { entityOwner } from "../feed/claim-entity.ts";
+import { startIntake } from "../events/ingest.ts";
+import { nextJob, startJobs, type Jobs } from "../queue/jobs.ts";
+import { startLive, type Live } from "../feed/live.ts";
+import { startQueue } from "../queue/queue.ts";
+import { startInstanceReplays } from "../queue/replays.ts";
+import { startReports, type Reports } from "../events/reports.ts";
+import { followRetention, nextExpiry, prune } from "../events/retention.ts";
+import { agentSchema } from "./schema.ts";
+import { nextSchedule, startSchedules } from "../schedule/schedules.ts";
+import { grantOf } from "../protocol/grant.ts";
+import { startHolds } from "../turns/holds.ts";
+import type { AgentServices } from "../define/services.ts";
+import { startSession, type AgentSession } from "../session/session.ts";
+import { callByCode } from "../session/call-operation.ts";
+import { startSlots, WAITING_LIMIT, type Slots } from "../turns/slots.ts";
+import { startState } from "../state/state.ts";
+import { readTraceparent, writeTraceparent } from "../../trace-context.ts";
+import type { CodeCall } from "../define/agent-stub.ts";
+
+/** How long an admission may wait for its connection, in ms. */
+const ADMISSION_MS = 10_000;
+
+/** The actor kind of an agent class, whose instances have the services of one platform. */
+export function agentKind(definition: AnyAgent, services: AgentServices = {}): ActorKind {
+  return {
+    name: agentKindName(definition.name),
+    shared: { name: "agents", steps: agentSchema },
+    schema: definition.schema ?? [],
+    // They take no decision that another call could overtake: SQL alone, or waiting for news. Calls wait in turns of
+    // their own.
+    interleaved: [
+      "call",
+      "ingest",
+      "nextEvents",
+      "getEvents",
+      "getEventsByType",
+      "listEvents",
+      "deadLetters",
+      "replaySlice",
+      "followRetention",
+      "admit",
+      "ownerOf",
+    ],
+    timeOfDay: true,
+    start: (context) => startAgent(context, definition, services),
+  };
+}
+
+/** Everything that one running instance is made of. */
+interface Parts extends AgentParts {
+  readonly listEvents: EventLister;
+  readonly live: Live;
+  readonly jobs: Jobs;
+  readonly session: AgentSession;
+  readonly run: RunHandler;
+  readonly exclusive: Slots;
+  /** Has the instance follow the retention that is configured now. */
+  readonly shrink: () => Promise<void>;
+}
+
+async function startAgent(
+  context: ActorContext,
+  definition: AnyAgent,
+  services: AgentServices,
+): Promise<Actor> {
+  const className = kebab(definition.name);
+  const agent = `${className}/${context.name}`;
+  let soonest: () => number | null = () => null;
+  const reports = startReports(context, { agent, className, retention: services.retention });
+  const clock = await startClock(context, () => nextDue(context, agent, reports, soonest()));
+  // What the version before has left to be told came without an alarm: whatever is stored, it goes off now.
+  if ((await reports.nextDue()) !== null) await clock.clear([], context.steady());
+  const holds = startHolds(context, (at) => clock.write([], at));
+  const state = await startState(context, definition, agent);
+  const live = await startLive(context, agent, (connection) => grantOf(connection).follows);
+  const life = { isOver: false, hasOldEvents: false };
+  soonest = () => (life.hasOldEvents ? context.steady() : holds.nextBeat());
+  const listEvents = eventLister(context, agent);
+  const events = eventReader(listEvents);
+  const base = {
+    services,
+    context,
+    definition,
+    className,
+    agent,
+    clock,
+    events,
+    holds,
+    life,
+    reports,
+    state,
+  };
+  const queue = startQueue(base);
+  const schedules = startSchedules({ ...base, queue });
+  const run = handlerRunner({ ...base, queue, schedules });
+  const tally = eventTally(context.actors, context.system);
+  const exclusive = startSlots(1, WAITING_LIMIT);
+  const deps = { ...base, exclusive, listEvents, queue, schedules, live, tally, run };
+  const jobs = startJobs(deps);
+  const session = startSession(deps);
+  const shrink = shrinker(base);
+  const begin = async (): Promise<void> => {
+    await shrink();
+    await schedules.ensureDefined();
+    await run("onStart", (api) => definition.onStart?.(api));
+  };
+  await begin();
+  return actorOf({ ...deps, jobs, session, shrink }, begin);
+}
+
+/** Has the next use of a destroyed instance begin as its first did. */
+function rebirth({ life }: Parts, begin: () => Promise<void>): () => Promise<void> | undefined {
+  let born: Promise<void> | undefined;
+  return () => {
+    if (!life.isOver) return born;
+    life.isOver = false;
+    born = begin().catch((error: unknown) => {
+      life.isOver = true;
+      throw error;
+    });
+    born.then(
+      () => (born = undefined),
+      () => (born = undefined),
+    );
+    return born;
+  };
+}
+
+function actorOf(parts: Parts, begin: () => Promise<void>): Actor {
+  const { context, agent, events, jobs, listEvents, live, queue, session } = parts;
+  const { system } = context;
+  const admitted = new Map<string, number>();
+  const ready = rebirth(parts, begin);
+  const replays = startInstanceReplays(parts);
+  const take = startIntake(parts);
+  return {
+    methods: {
+      ingest(event: IncomingEvent) {
+        const begun = ready();
+        return begun === undefined ? take(event) : begun.then(() => take(event));
+      },
+      async call(call: CodeCall) {
+        await ready();
+        return callByCode(parts, call);
+      },
+      process: (job: string) => jobs.runEvent(job),
+      nextEvents: (since: number, waitMs: number) => live.next(since, waitMs),
+      getEvents: (limit?: number) => events({ limit }),
+      getEventsByType: (type: string, limit?: number) => events({ type, limit }),
+      listEvents: (filter: EventFilter) => listEvents(filter),
+      async inspect(): Promise<Plain> {
+        await ready();
+        const schedules = await parts.schedules.list();
+        return { state: parts.state.current(), schedules: schedules.map((one) => ({ ...one })) };
+      },
+      ownerOf: () => entityOwner(context.sql, agent),
+      deadLetters: (limit: number) => queue.deadRows(limit),
+      replay: (id: string) => queue.replay(id),
+      followRetention: () => parts.shrink(),
+      replayEvent: (id: string, source?: string) => replays.event(id, source),
+      replaySlice: (slice: ReplaySlice) => replays.slice(slice),
+      /** The connection of this `sec-websocket-key` comes with "Agents Edit". */
+      admit(key: string) {
+        const now = system.monotonic();
+        for (const [old, until] of admitted) if (until < now) admitted.delete(old);
+        admitted.set(key, now + ADMISSION_MS);
+      },
+    },
+    async fetch(request) {
+      await ready();
+      if (isUpgrade(request)) {
+        const key = request.headers.get("sec-websocket-key") ?? "";
+        return session.connect(request, admitted.delete(key));
+      }
+      return answer(parts, request);
+    },
+    onAlarm: () =>
+      parts.clock.onAlarm(async () => {
+        await parts.schedules.followClock();
+        await parts.schedules.fireDue();
+        await jobs.runDue();
+        await parts.reports.flush();
+        await follow(context, agent, parts.services);
+        parts.life.hasOldEvents = await prune(context, agent);
+      }),
+    onMessage: (connection, message) => session.onMessage(connection, message),
+    onClose: (connection, code, reason) => session.onClose(connection, code, reason),
+  };
+}
+
+/** Has an instance follow a changed retention: an idle one has no alarm by which it would shrink. */
+function shrinker(parts: Omit<AgentParts, "queue" | "schedules">): () => Promise<void> {
+  const { agent, clock, context, life, services } = parts;
+  return async () => {
+    if (!(await follow(context, agent, services))) return;
+    life.hasOldEvents = true;
+    await clock.write([], context.steady());
+  };
+}
+
+/** Takes the retention of the services over; whether it was another one. */
+async function follow(
+  context: ActorContext,
+  agent: string,
+  { retention }: AgentServices,
+): Promise<boolean> {
+  return retention !== undefined && (await followRetention(context, agent, retention));
+}
+
+async function answer(parts: Parts, request: Request): Promise<Response> {
+  const { className, definition, run, services } = parts;
+  const respond = definition.onRequest?.bind(definition);
+  if (respond === undefined) {
+    throw new ApiError("no_route", { message: `The agent "${className}" answers no requests` });
+  }
+  try {
+    const trace = services.tracer === undefined ? null : requestTrace(request);
+    return await run("onRequest", (api) => respond(api, request), { trace });
+  } catch (error) {
+    await run("onError", (api) => definition.onError?.(api, error, null));
+    throw error;
+  }
+}
+
+/** The trace that a request names, in a form of its own: the header may hold more. */
+function requestTrace({ headers }: Request): string | null {
+  const span = readTraceparent(headers.get("traceparent"));
+  return span === null ? null : writeTraceparent(span);
+}
+
+/** Whether a request wants to become a WebSocket. */
+export function isUpgrade(request: Request): boolean {
+  return request.headers.get("upgrade")?.toLowerCase() === "websocket";
+}
+
+/** The earliest time at which something is to be done: a job, a schedule, an event's end of age. */
+async function nextDue(
+  context: ActorContext,
+  agent: string,
+  reports: Reports,
+  soonest: number | null,
+): Promise<number | null> {
+  const times = [
+    await nextJob(context, agent),
+    await nextSchedule(context, agent),
+    soonest,
+    await nextExpiry(context, agent),
+    await reports.nextDue(),
+  ].filter((due) => due !== null);
+  return times.length === 0 ? null : Math.min(...times);
+}

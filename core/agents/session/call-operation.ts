@@ -1,0 +1,211 @@
+import { ApiError, storageFailure } from "../../http/api-error.ts";
+import type { ActorContext, Connection, Plain } from "../../ports.ts";
+import { SqlError } from "../../sql-error.ts";
+import { timeOf, type RunHandler } from "../handlers/agent-api.ts";
+import { builtInCallables } from "../define/built-in.ts";
+import { withDeadline, type Deadline } from "../turns/deadline.ts";
+import type { AnyAgent, Callable, AgentOperation, StreamReply } from "../define/definition.ts";
+import type { Agent } from "../define/agent.ts";
+import type { EventReader } from "../events/events.ts";
+import type { ConnectionGrant } from "../protocol/grant.ts";
+import { errorFrame, resultFrame, type ClientFrame } from "../protocol/protocol.ts";
+import type { Slots } from "../turns/slots.ts";
+import type { StateHolder } from "../state/state.ts";
+import type { Caller, CodeCall } from "../define/agent-stub.ts";
+
+/** What a call works with. */
+interface OperationDeps {
+  /** Class and name. */
+  readonly agent: string;
+  readonly definition: AnyAgent;
+  readonly events: EventReader;
+  readonly run: RunHandler;
+  /** Lets the instance's exclusive callables run one after another. */
+  readonly exclusive: Slots;
+}
+
+/** What a call of a client works with. */
+export interface CallDeps extends OperationDeps {
+  readonly state: StateHolder;
+  readonly grant: ConnectionGrant;
+}
+
+type Call = Extract<ClientFrame, { type: "rpc" }>;
+
+/** Runs one call of a client and answers it. */
+export async function callOperation(
+  deps: CallDeps,
+  connection: Connection,
+  frame: Call,
+): Promise<void> {
+  const { id, method, args } = frame;
+  try {
+    const found = await findCallable(deps, method, deps.grant);
+    if (typeof found === "object" && found.streaming === true) {
+      await stream(deps, connection, frame, found);
+      return;
+    }
+    const result = await runOperation(deps, method, found, args, []);
+    // A state that the call has set arrives before its result.
+    deps.state.flush();
+    connection.send(resultFrame(id, result, true));
+  } catch (error) {
+    connection.send(errorFrame(id, messageOf(error)));
+  }
+}
+
+type PlainCallable = Exclude<Callable<Plain>, { readonly streaming: true }>;
+type StreamCallable = Extract<Callable<Plain>, { readonly streaming: true }>;
+
+function runOperation(
+  { agent, exclusive, run }: OperationDeps,
+  method: string,
+  found: PlainCallable,
+  args: readonly Plain[],
+  chain: readonly Caller[],
+  deadline?: Deadline,
+): Promise<unknown> {
+  const settings = typeof found === "function" ? { run: found } : found;
+  const self = { agent, method, exclusive: settings.exclusive === true };
+  const work = (): Promise<unknown> => {
+    const operation: AgentOperation<Plain> = settings.run;
+    deadline?.check();
+    const ms = deadline?.left() ?? settings.timeoutMs;
+    const call = (api: Agent): unknown => operation(api, ...(args as never[]));
+    return run(nameOf(method), call, { ms, chain: [...chain, self] });
+  };
+  return self.exclusive ? exclusive(work) : work();
+}
+
+/** Calls that may wait for each other: beyond it, some call each other for ever. */
+const CHAIN_LIMIT = 32;
+
+/** Runs one call of the program's own code, which may call everything; resolves to JSON. */
+export async function callByCode(
+  deps: OperationDeps & { readonly context: Pick<ActorContext, "system"> },
+  { args, chain, method, ms = Infinity }: CodeCall,
+): Promise<string | undefined> {
+  const found = await findCallable(deps, method, { edit: true });
+  if (typeof found === "object" && found.streaming === true) {
+    const message = `${nameOf(method)} streams: only connections can call it`;
+    throw new ApiError("invalid_request", { message });
+  }
+  checkChain(chain, { agent: deps.agent, method, exclusive: isExclusive(found) });
+  const own = (typeof found === "object" ? found.timeoutMs : undefined) ?? timeOf(deps.definition);
+  // The time includes waiting for other exclusive calls.
+  const result = await withDeadline(
+    deps.context.system,
+    Math.min(own, ms),
+    nameOf(method),
+    (deadline) => runOperation(deps, method, found, JSON.parse(args) as Plain[], chain, deadline),
+  );
+  return JSON.stringify(result);
+}
+
+function isExclusive(found: Callable<Plain>): boolean {
+  return typeof found === "object" && found.streaming !== true && found.exclusive === true;
+}
+
+/** Refuses what would wait for itself until its time is over. */
+function checkChain(chain: readonly Caller[], call: Caller): void {
+  const path = [...chain, call].map(({ agent, method }) => `${agent}.${method}`).join(" → ");
+  if (call.exclusive && chain.some(({ agent, exclusive }) => exclusive && agent === call.agent)) {
+    throw new ApiError("conflict", {
+      message: `${nameOf(call.method)} is exclusive and would wait for itself: ${path}`,
+    });
+  }
+  if (chain.length >= CHAIN_LIMIT) {
+    const message = `More than ${CHAIN_LIMIT} agents wait for each other: ${path.slice(0, 512)}`;
+    throw new ApiError("conflict", { message });
+  }
+}
+
+function nameOf(method: string): string {
+  return `Method ${method.slice(0, 64)}`;
+}
+
+/** Own members of the allow-list only: no prototype, no framework method is reachable. */
+async function findCallable(
+  deps: OperationDeps,
+  method: string,
+  grant: Pick<ConnectionGrant, "edit">,
+): Promise<Callable<Plain>> {
+  const own = deps.definition.callable ?? {};
+  const found = Object.hasOwn(own, method) ? own[method] : builtIn(deps, method);
+  if (found === undefined) {
+    const exists = await deps.run("The look-up", (api) => Object.hasOwn(api, method));
+    throw new ApiError("not_found", {
+      message: `${nameOf(method)} ${exists ? "is not callable" : "does not exist"}`,
+    });
+  }
+  if (typeof found === "object" && found.edit === true && !grant.edit) {
+    throw new ApiError("forbidden", {
+      message: `${nameOf(method)} needs the permission "Agents Edit"`,
+    });
+  }
+  return found;
+}
+
+function builtIn(deps: OperationDeps, method: string): Callable<Plain> | undefined {
+  const [getEvents, getEventsByType] = builtInCallables;
+  if (method === getEvents) return (_, limit: unknown) => deps.events({ limit });
+  if (method !== getEventsByType) return undefined;
+  return (_, type: unknown, limit: unknown) => {
+    if (typeof type !== "string")
+      throw new ApiError("invalid_request", { message: "type must be a string" });
+    return deps.events({ type, limit });
+  };
+}
+
+function stream(
+  { run }: CallDeps,
+  connection: Connection,
+  { id, method, args }: Call,
+  found: StreamCallable,
+): Promise<void> {
+  let closed = false;
+  const finish = (frame: string): void => {
+    if (closed) return;
+    closed = true;
+    connection.send(frame);
+  };
+  const replyIn = ({ check, extend }: Deadline): StreamReply => ({
+    get isClosed() {
+      return closed;
+    },
+    send(chunk) {
+      check();
+      extend();
+      if (closed) return false;
+      if (!connection.send(resultFrame(id, chunk, false))) closed = true;
+      return !closed;
+    },
+    end: (result) => {
+      check();
+      finish(resultFrame(id, result, true));
+    },
+    error: (message) => {
+      check();
+      finish(errorFrame(id, message));
+    },
+  });
+  const work = run(
+    nameOf(method),
+    (api, deadline) => found.run(api, replyIn(deadline), ...(args as never[])),
+    { ms: found.timeoutMs },
+  );
+  return work.then(
+    () => {
+      finish(resultFrame(id, undefined, true));
+    },
+    (error: unknown) => {
+      finish(errorFrame(id, messageOf(error)));
+    },
+  );
+}
+
+/** What a client may read of an error: the message that the agent's author gave it, nothing of the database's. */
+function messageOf(error: unknown): string {
+  if (error instanceof Error && !(error instanceof SqlError)) return error.message;
+  return storageFailure(error)?.message ?? "Internal error";
+}

@@ -1,0 +1,184 @@
+import type { Actor, ActorContext, ActorKind } from "../../ports.ts";
+import type { Answer } from "../answer/answerer.ts";
+import { cachedAnswer, keepAnswer } from "../answer/stored-answers.ts";
+import type { CacheThreshold } from "../state/search-schema.ts";
+import { commitItem, type NewChunk } from "../ingest/commit-item.ts";
+import {
+  changeInstance,
+  initializeInstance,
+  destroyInstance,
+  instanceStats,
+} from "./configure-instance.ts";
+import { parseFilter } from "../query/filter.ts";
+import { filterCondition } from "../query/filter-sql.ts";
+import type { InstanceSettings } from "../state/instance-settings.ts";
+import { type InstanceState, needsTraining, openState } from "../state/instance-state.ts";
+import { itemChunks, itemLogs } from "../ingest/item-details.ts";
+import {
+  beginSync,
+  beginUpload,
+  getItem,
+  type ItemQuery,
+  listItems,
+  readContent,
+  type Upload,
+} from "../rows/item-store.ts";
+import { cancelJob, getJob, jobLogs, listJobs, startJob } from "../rows/job-store.ts";
+import { performWork } from "../ingest/perform-work.ts";
+import { queueRunner } from "../ingest/run-queue.ts";
+import { releaseWork } from "../state/work-rows.ts";
+import { retrieve } from "../retrieve/retrieve.ts";
+import type { SearchInput } from "../retrieve/search-input.ts";
+import { instanceTables } from "../state/tables.ts";
+import { failItem, removeItem } from "../ingest/remove-item.ts";
+import { trainInstance } from "../ingest/train-instance.ts";
+import { createVectorBudget, type VectorBudget } from "../vectors/vector-budget.ts";
+import type { SearchOptions, WorkOptions } from "../search-deps.ts";
+
+/** The name of the kind of actor that is one search instance; each is named `account/namespace/id`. */
+export const INSTANCE_KIND: string = "search";
+
+/**
+ * The methods, all of which run beside the mailbox: what changes something waits for its turn among its like. The
+ * mailbox belongs to the alarm, which lasts as long as the queue has work to do.
+ */
+const interleaved =
+  "create change destroy read stats search train cachedAnswer keepAnswer begin beginSync commit fail release remove item items chunks content logs startJob cancelJob job jobLogs jobs";
+
+/** Bytes of vectors in memory: an isolate of Workers has 128 MB for all that it does. */
+const VECTORS = 512 * 1024 * 1024;
+const WORKER_VECTORS = 48 * 1024 * 1024;
+
+/** The kind of actor that is one search instance, with what its queue indexes with. */
+export function instanceKind(deps: SearchOptions): ActorKind {
+  const { runtime, system } = deps.platform;
+  const bytes = deps.vectorMemoryBytes ?? (runtime === "workers" ? WORKER_VECTORS : VECTORS);
+  const budget = createVectorBudget(bytes, () => system.monotonic());
+  return {
+    name: INSTANCE_KIND,
+    schema: instanceTables,
+    interleaved: interleaved.split(" "),
+    start: (context) => start(context, deps, budget),
+  };
+}
+
+async function start(
+  context: ActorContext,
+  deps: SearchOptions,
+  budget: VectorBudget,
+): Promise<Actor> {
+  const state = await openState(context, budget);
+  const own: WorkOptions = { ...deps, owner: state.actor };
+  const runQueue = queueRunner(state, (work) => performWork(state, work, own), deps.platform.log);
+  return {
+    methods: { ...settingsMethods(state, deps), ...itemMethods(state), ...jobMethods(state) },
+    onAlarm: () =>
+      state.clock.onAlarm(async () => {
+        await runQueue();
+        if (state.exists() && !state.facts().settings.paused && needsTraining(state.facts()))
+          await trainInstance(state, deps.platform.background);
+      }),
+  };
+}
+
+/** The methods of an instance; `instance-client.ts` is their typed other end. */
+export type InstanceMethods = ReturnType<typeof settingsMethods> &
+  ReturnType<typeof itemMethods> &
+  ReturnType<typeof jobMethods>;
+
+function settingsMethods(
+  state: InstanceState,
+  deps: SearchOptions,
+): {
+  create(settings: InstanceSettings): Promise<void>;
+  change(settings: InstanceSettings): Promise<void>;
+  destroy(): Promise<InstanceSettings>;
+  read(): InstanceSettings;
+  stats(): Promise<Record<string, unknown>>;
+  search(input: SearchInput): ReturnType<typeof retrieve>;
+  train(): Promise<void>;
+  cachedAnswer(
+    context: string,
+    question: string,
+    threshold: CacheThreshold,
+  ): ReturnType<typeof cachedAnswer>;
+  keepAnswer(context: string, question: string, answer: Answer, ttl: number): Promise<void>;
+} {
+  return {
+    create: (settings) => state.inTurn(() => initializeInstance(state, settings)),
+    change: (settings) => state.inTurn(() => changeInstance(state, settings)),
+    destroy: () => state.inTurn(() => destroyInstance(state)),
+    read: () => state.facts().settings,
+    stats: () => instanceStats(state),
+    search: (input) => retrieve(state, input),
+    cachedAnswer: (context, question, threshold) =>
+      cachedAnswer(state, context, question, threshold),
+    keepAnswer: (context, question, answer, ttl) =>
+      keepAnswer(state, context, question, answer, ttl),
+    train: () => trainInstance(state, deps.platform.background),
+  };
+}
+
+function itemMethods(state: InstanceState): {
+  begin(upload: Upload): ReturnType<typeof beginUpload>;
+  beginSync(itemId: string, trace: string | null): ReturnType<typeof beginSync>;
+  commit(
+    itemId: string,
+    revision: number,
+    chunks: readonly NewChunk[],
+    tookMs: number,
+  ): ReturnType<typeof commitItem>;
+  release(itemId: string): Promise<void>;
+  fail(
+    itemId: string,
+    revision: number,
+    error: string,
+    tookMs: number,
+  ): ReturnType<typeof failItem>;
+  remove(itemId: string): ReturnType<typeof removeItem>;
+  item(itemId: string): ReturnType<typeof getItem>;
+  items(query: ItemQuery, filter: string | null): ReturnType<typeof listItems>;
+  chunks(itemId: string, limit: number, offset: number): ReturnType<typeof itemChunks>;
+  content(itemId: string): ReturnType<typeof readContent>;
+  logs(itemId: string, limit: number, before: number | null): ReturnType<typeof itemLogs>;
+} {
+  return {
+    begin: (upload) => state.inTurn(() => beginUpload(state, upload)),
+    beginSync: (itemId, trace) => state.inTurn(() => beginSync(state, itemId, trace)),
+    commit: (itemId, revision, chunks, tookMs) =>
+      state.inTurn(() => commitItem(state, itemId, revision, chunks, null, tookMs)),
+    fail: (itemId, revision, error, tookMs) =>
+      state.inTurn(() => failItem(state, itemId, revision, error, tookMs)),
+    release: (itemId) => state.inTurn(() => releaseWork(state, itemId)),
+    remove: (itemId) => state.inTurn(() => removeItem(state, itemId)),
+    item: (itemId) => getItem(state, itemId),
+    items: (query, filter) => {
+      const { custom_metadata: schema } = state.facts().settings;
+      return listItems(
+        state,
+        query,
+        filter === null ? null : filterCondition(parseFilter(JSON.parse(filter)), schema),
+      );
+    },
+    chunks: (itemId, limit, offset) => itemChunks(state, itemId, limit, offset),
+    content: (itemId) => readContent(state, itemId),
+    logs: (itemId, limit, before) => itemLogs(state, itemId, limit, before),
+  };
+}
+
+function jobMethods(state: InstanceState): {
+  startJob(description: string | undefined, trace: string | null): ReturnType<typeof startJob>;
+  cancelJob(id: string): ReturnType<typeof cancelJob>;
+  job(id: string): ReturnType<typeof getJob>;
+  jobLogs(id: string, page: number, perPage: number): ReturnType<typeof jobLogs>;
+  jobs(page: number, perPage: number): ReturnType<typeof listJobs>;
+} {
+  return {
+    startJob: (description, trace) =>
+      state.inTurn(() => startJob(state, description, "user", trace)),
+    cancelJob: (id) => state.inTurn(() => cancelJob(state, id)),
+    job: (id) => getJob(state, id),
+    jobLogs: (id, page, perPage) => jobLogs(state, id, page, perPage),
+    jobs: (page, perPage) => listJobs(state, page, perPage),
+  };
+}

@@ -1,0 +1,238 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { SqlRow, Statement } from "../../ports.ts";
+import { dropWork, enqueue } from "../state/work-rows.ts";
+import { fromBytes } from "../vectors/dense.ts";
+import { emptyBlock, quantize, toBlock, type VectorBlock } from "../vectors/vector-block.ts";
+import { dropVectors, vectorStatements } from "../vectors/vector-rows.ts";
+import { isRemote, recipeOf } from "../state/instance-settings.ts";
+import { type InstanceState, needsTraining, vectorTag } from "../state/instance-state.ts";
+import { getItem, itemRow, type Pending } from "../rows/item-store.ts";
+import { logStatements } from "../rows/item-log.ts";
+import { packContent } from "../rows/kept-content.ts";
+import type { Item } from "../rows/item-record.ts";
+import { insertKeywordRow, removeKeywordRows, tokenizerOf } from "../query/keyword-index.ts";
+import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
+import { type IndexedValue, indexMetadata, type Metadata } from "../state/metadata.ts";
+import type { TextChunk } from "../text/split.ts";
+
+/** A chunk on its way to the instance. */
+export type NewChunk = TextChunk;
+
+/** Vectors of an embedder for all chunks of an item, one behind the other. */
+export type NewVectors = {
+  readonly model: string;
+  readonly dimensions: number;
+  readonly data: Uint8Array;
+};
+
+/**
+ * Swaps an item's chunks, vectors and metadata for new ones, in one transaction. Without vectors of its embedder the
+ * item can be found by keywords, and what makes them is put into the queue. An attempt that a newer upload has overtaken,
+ * or whose item is gone, changes nothing.
+ */
+export async function commitItem(
+  state: InstanceState,
+  itemId: string,
+  revision: number,
+  chunks: readonly NewChunk[],
+  given: NewVectors | null,
+  tookMs: number,
+  /** The `traceparent` of what asks; undefined = that of the work before. */
+  trace?: string | null,
+): Promise<Item> {
+  const facts = state.facts();
+  const { settings } = facts;
+  const row = await itemRow(state, itemId);
+  if (Number(row["revision"]) !== revision) return getItem(state, itemId);
+  const now = state.context.system.now();
+  const first = facts.nextChunk;
+  const tag = vectorTag(facts);
+  const waits = isRemote(settings) && given === null && chunks.length > 0;
+  const vectors = waits ? null : await vectorsOf(state, chunks, given, first);
+  const content = await packContent(state.context, itemId, revision, chunks);
+  const inserts = await insertChunks(state, itemId, first, chunks);
+  const next = {
+    ...facts,
+    nextChunk: first + chunks.length,
+    chunks: facts.chunks - Number(row["chunks"] ?? 0) + chunks.length,
+    activeMs: now,
+  };
+  const live = liveFacts(row);
+  const statements = [
+    ...removeIndexed(state, itemId, settings.index_method.keyword),
+    ...inserts,
+    ...metaStatements(
+      state.actor,
+      itemId,
+      indexMetadata(String(row["key"]), live.modified, live.metadata, settings.custom_metadata)
+        .values,
+    ),
+    ...(vectors === null ? [] : vectorStatements(state.actor, itemId, tag, vectors)),
+    ...content,
+    indexed(state, itemId, live, { revision, chunks: chunks.length, waits }),
+    waits
+      ? enqueue(state, { id: itemId, stage: "vectors", revision, trace }, false)
+      : dropWork(state.actor, itemId),
+    ...logStatements(state.actor, itemId, {
+      at: now,
+      chunks: chunks.length,
+      failure: null,
+      tookMs,
+    }),
+    state.save(next),
+  ];
+  const isDue = waits || needsTraining(next);
+  await state.clock.write(statements, isDue ? state.context.steady() : null);
+  state.bell.ring();
+  state.remember(next);
+  state.vectors.replace(itemId, tag, vectors);
+  state.forgetCounts();
+  return getItem(state, itemId);
+}
+
+/** Chunks whose text is prepared before others may go on: a few milliseconds. */
+const SLICE = 1000;
+
+/** The text that vectors are made of: a chunk under its headings. */
+export function embeddedText(chunk: { readonly heading: string; readonly text: string }): string {
+  return chunk.heading === "" ? chunk.text : `${chunk.heading}\n${chunk.text}`;
+}
+
+async function vectorsOf(
+  state: InstanceState,
+  chunks: readonly NewChunk[],
+  given: NewVectors | null,
+  first: number,
+): Promise<VectorBlock | null> {
+  const facts = state.facts();
+  const { settings } = facts;
+  if (!settings.index_method.vector || chunks.length === 0) return null;
+  if (settings.embedding_model === LEXICAL_MODEL) {
+    const { model } = await state.vectors.lexical(facts.trainedVersion);
+    const { dimensions } = model;
+    const block = emptyBlock(first, dimensions, chunks.length);
+    for (const [n, chunk] of chunks.entries()) {
+      const vector = model.embed(embeddedText(chunk));
+      block.scales[n] = quantize(vector, 0, dimensions, block.bytes, n * dimensions);
+      // Others go on between two slices of a few milliseconds; changes of this instance wait.
+      if (n % 16 === 15) await state.context.system.sleep(0);
+    }
+    return block;
+  }
+  if (given === null || given.model !== settings.embedding_model) {
+    throw new ApiError("invalid_model", {
+      message: `invalid_model: the instance's vectors are of "${settings.embedding_model}"`,
+    });
+  }
+  return toBlock(first, given.dimensions, fromBytes(given.data));
+}
+
+async function insertChunks(
+  state: InstanceState,
+  itemId: string,
+  first: number,
+  chunks: readonly NewChunk[],
+): Promise<Statement[]> {
+  const inserts: Statement[] = [];
+  for (const [ord, chunk] of chunks.entries()) {
+    inserts.push(...insertChunk(state, itemId, first + ord, ord, chunk));
+    if (ord % SLICE === SLICE - 1) await state.context.system.sleep(0);
+  }
+  return inserts;
+}
+
+function insertChunk(
+  state: InstanceState,
+  itemId: string,
+  id: number,
+  ord: number,
+  chunk: NewChunk,
+): Statement[] {
+  const { settings } = state.facts();
+  const row: Statement = {
+    sql: "INSERT INTO search_chunks (actor, id, item_id, ord, start_byte, end_byte, heading, text, first_page, last_page) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    params: [
+      state.actor,
+      id,
+      itemId,
+      ord,
+      chunk.startByte,
+      chunk.endByte,
+      chunk.heading,
+      chunk.text,
+      chunk.pages?.first ?? null,
+      chunk.pages?.last ?? null,
+    ],
+  };
+  if (!settings.index_method.keyword) return [row];
+  return [row, insertKeywordRow(state, tokenizerOf(settings), id, chunk.heading, chunk.text)];
+}
+
+/** Statements that take everything of an item out of the indexes. */
+export function removeIndexed(state: InstanceState, itemId: string, keyword: boolean): Statement[] {
+  const params = [state.actor, itemId];
+  return [
+    ...(keyword ? [removeKeywordRows(state, itemId)] : []),
+    { sql: "DELETE FROM search_chunks WHERE actor = ? AND item_id = ?", params },
+    dropVectors(state.actor, itemId),
+    { sql: "DELETE FROM search_meta WHERE actor = ? AND item_id = ?", params },
+  ];
+}
+
+/** Statements that store the filterable values of an item. */
+export function metaStatements(
+  actor: string,
+  itemId: string,
+  values: readonly IndexedValue[],
+): Statement[] {
+  return values.map(({ field, num, txt }) => ({
+    sql: "INSERT INTO search_meta (actor, item_id, field, num, txt) VALUES (?, ?, ?, ?, ?)",
+    params: [actor, itemId, field, num, txt],
+  }));
+}
+
+/** What the item will be once the attempt is committed: what came with its upload, or what it is. */
+function liveFacts(row: SqlRow): Pending {
+  if (row["pending"] !== null) return JSON.parse(String(row["pending"])) as Pending;
+  return {
+    metadata: JSON.parse(String(row["metadata"])) as Metadata,
+    checksum: String(row["checksum"]),
+    contentType: String(row["content_type"]),
+    size: Number(row["size"]),
+    modified: Number(row["modified_ms"]),
+  };
+}
+
+interface Indexed {
+  readonly revision: number;
+  readonly chunks: number;
+  /** Whether its vectors are still to come. */
+  readonly waits: boolean;
+}
+
+function indexed(
+  state: InstanceState,
+  itemId: string,
+  live: Pending,
+  { revision, chunks, waits }: Indexed,
+): Statement {
+  return {
+    sql: `UPDATE search_items SET status = ?, error = NULL, indexed_revision = ?, pending = NULL, chunks = ?,
+      metadata = ?, checksum = ?, size = ?, content_type = ?, modified_ms = ?, seen_ms = ?, recipe = ?
+      WHERE actor = ? AND id = ?`,
+    params: [
+      waits ? "running" : "completed",
+      revision,
+      chunks,
+      JSON.stringify(live.metadata),
+      live.checksum,
+      live.size,
+      live.contentType,
+      live.modified,
+      state.context.system.now(),
+      recipeOf(state.facts().settings),
+      state.actor,
+      itemId,
+    ],
+  };
+}

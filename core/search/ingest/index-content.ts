@@ -1,0 +1,31 @@
+import { isRemote } from "../state/instance-settings.ts";
+import type { InstanceState } from "../state/instance-state.ts";
+import { commitItem } from "./commit-item.ts";
+import { embedChunks } from "./embed-chunks.ts";
+import { extractText } from "./extract-text.ts";
+import { chunksOf } from "./chunks-of.ts";
+import { readContent } from "../rows/item-store.ts";
+import type { WorkOptions } from "../search-deps.ts";
+import { embedderOf } from "./embed-item.ts";
+
+/** Indexes an item from its stored content; `started` is when that began, of `monotonic()`. */
+export async function indexContent(
+  state: InstanceState,
+  itemId: string,
+  revision: number,
+  deps: WorkOptions,
+  started: number,
+): Promise<void> {
+  const { settings } = state.facts();
+  const content = await readContent(state, itemId);
+  const text = await extractText(content, deps);
+  const chunks = await chunksOf(text, settings, deps);
+  const hasToHaveVectors = isRemote(settings) && !settings.index_method.keyword;
+  const vectors = hasToHaveVectors
+    ? await embedChunks(embedderOf(settings, deps), chunks, state.context.system.closing)
+    : null;
+  const tookMs = Math.round(state.context.system.monotonic() - started);
+  await state.inTurn(() =>
+    commitItem(state, itemId, revision, chunks, vectors, tookMs, deps.trace),
+  );
+}

@@ -1,0 +1,73 @@
+import type { Log, System } from "../../ports.ts";
+import type { InstanceState } from "../state/instance-state.ts";
+import { claim, earliestLease, type Work } from "../state/work-rows.ts";
+import { TIMER_OVER } from "../../timer-over.ts";
+
+/** Pieces of work of one instance that are under way at a time: an embedder is asked by so many at most. */
+const AT_ONCE = 4;
+/** How long the alarm waits for more once all is done, in ms: uploads come in series. */
+const LINGER_MS = 50;
+/** Longest time that one alarm goes on, in ms: some runtimes end an alarm that takes a quarter of an hour. */
+const RUN_MS = 60_000;
+
+/**
+ * What runs the queue of an instance, in its alarm. The alarm lasts while anything is under way or leased: a process that
+ * dies leaves it due, and the next one goes on at once.
+ */
+export function queueRunner(
+  state: InstanceState,
+  perform: (work: Work) => Promise<void>,
+  log: Log,
+): () => Promise<void> {
+  const { context, bell } = state;
+  const { system } = context;
+  const underWay = new Set<string>();
+
+  function start(work: Work): void {
+    underWay.add(work.token);
+    const done = perform(work)
+      // What could not be written down is leased, and taken up again.
+      .catch((error: unknown) => {
+        if (system.closing?.aborted !== true)
+          log("error", "Indexing failed", { id: work.id, error: String(error) });
+      })
+      .then(() => {
+        underWay.delete(work.token);
+        bell.ring();
+      });
+    system.waitUntil(done);
+  }
+
+  return async () => {
+    const end = context.steady() + RUN_MS;
+    let lingers = false;
+    for (;;) {
+      const news = bell.next();
+      const now = context.steady();
+      // What is under way past the end goes on beside the next alarm.
+      if (now > end || system.closing?.aborted === true || !state.exists()) return;
+      if (state.facts().settings.paused === true) return;
+      const free = AT_ONCE - underWay.size;
+      const claimed = free > 0 ? await claim(state, free) : [];
+      for (const work of claimed) start(work);
+      if (claimed.length > 0) {
+        lingers = false;
+        continue;
+      }
+      const lease = await earliestLease(state);
+      const isIdle = lease === null && underWay.size === 0;
+      if (isIdle && lingers) return;
+      lingers = isIdle;
+      await newsOrTime(system, news, isIdle ? LINGER_MS : Math.min(end, lease ?? end) - now);
+    }
+  };
+}
+
+async function newsOrTime(system: System, news: Promise<void>, ms: number): Promise<void> {
+  const done = new AbortController();
+  const signal =
+    system.closing === undefined ? done.signal : AbortSignal.any([done.signal, system.closing]);
+  const time = system.sleep(Math.max(1, ms), signal).catch(() => undefined);
+  await Promise.race([news, time]);
+  done.abort(TIMER_OVER);
+}

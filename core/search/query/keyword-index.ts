@@ -1,0 +1,98 @@
+import type { QueryOptions, Statement } from "../../ports.ts";
+import type { InstanceSettings } from "../state/instance-settings.ts";
+import type { InstanceState } from "../state/instance-state.ts";
+import type { KeywordTokenizer } from "./query-terms.ts";
+import { folded, segment } from "../text/segment.ts";
+
+/** The tokenizer of an instance. */
+export function tokenizerOf(settings: InstanceSettings): KeywordTokenizer {
+  return settings.indexing_options?.keyword_tokenizer ?? "porter";
+}
+
+/** Statements that (re)create the empty full-text table. */
+export function createKeywordIndex(state: InstanceState, settings: InstanceSettings): Statement[] {
+  const tokenize =
+    tokenizerOf(settings) === "trigram"
+      ? "trigram remove_diacritics 1"
+      : "porter unicode61 remove_diacritics 2";
+  return [
+    ...dropKeywordIndex(state),
+    {
+      sql: `CREATE VIRTUAL TABLE ${state.index} USING fts5 (heading, body, content = '', contentless_delete = 1, tokenize = '${tokenize}')`,
+    },
+  ];
+}
+
+/** Drops the full-text table and the table of its words. */
+export function dropKeywordIndex(state: InstanceState): Statement[] {
+  withWords.delete(state);
+  return [wordsOf(state), state.index].map((table) => ({ sql: `DROP TABLE IF EXISTS ${table}` }));
+}
+
+/** The table that lists the words of the full-text table; it holds no rows of its own. */
+export function wordsOf(state: InstanceState): string {
+  return `${state.index}_words`;
+}
+
+/** Instances whose {@link wordsOf} are known to be there: a search writes nothing, but once. */
+const withWords = new WeakSet<InstanceState>();
+
+/** Makes {@link wordsOf}, which only typing errors need. */
+export async function makeWords(state: InstanceState): Promise<void> {
+  if (withWords.has(state)) return;
+  const sql = `CREATE VIRTUAL TABLE IF NOT EXISTS ${wordsOf(state)} USING fts5vocab (${state.index}, row)`;
+  await state.context.sql.batch([{ sql }]);
+  withWords.add(state);
+}
+
+/** Puts one chunk into the full-text table. */
+export function insertKeywordRow(
+  state: InstanceState,
+  tokenizer: KeywordTokenizer,
+  id: number,
+  heading: string,
+  text: string,
+): Statement {
+  const porter = tokenizer === "porter";
+  const prepare = (source: string): string => (porter ? segment(source, "index") : folded(source));
+  return {
+    sql: `INSERT INTO ${state.index} (rowid, heading, body) VALUES (?, ?, ?)`,
+    params: [id, prepare(heading), prepare(text)],
+  };
+}
+
+/** Takes the chunks of an item out of the full-text table; run it before their rows go. */
+export function removeKeywordRows(state: InstanceState, itemId: string): Statement {
+  return {
+    sql: `DELETE FROM ${state.index} WHERE rowid IN (SELECT id FROM search_chunks WHERE actor = ? AND item_id = ?)`,
+    params: [state.actor, itemId],
+  };
+}
+
+/** Fills the full-text table from the stored chunks: after a change of the tokenizer. */
+export async function fillKeywordIndex(
+  state: InstanceState,
+  tokenizer: KeywordTokenizer,
+): Promise<Statement[]> {
+  const rows = await state.context.sql.all(
+    "SELECT id, heading, text FROM search_chunks WHERE actor = ? ORDER BY id",
+    [state.actor],
+  );
+  return rows.map((row) =>
+    insertKeywordRow(
+      state,
+      tokenizer,
+      Number(row["id"]),
+      String(row["heading"]),
+      String(row["text"]),
+    ),
+  );
+}
+
+/** Below that many chunks FTS5 answers sooner than a thread would. */
+const FAST_CHUNKS = 2000;
+
+/** Has a query run beside the event loop where that is worth it. */
+export function besideOthers(state: InstanceState): QueryOptions {
+  return state.facts().chunks < FAST_CHUNKS ? {} : { long: state.actor };
+}

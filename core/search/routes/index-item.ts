@@ -1,0 +1,128 @@
+import { chunksOf } from "../ingest/chunks-of.ts";
+import { sha256Hex } from "../../crypto/digest.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { extractText, type ExtractedText, FILE_LIMIT } from "../ingest/extract-text.ts";
+import type { Instance } from "../actor/instance-client.ts";
+import type { Item } from "../rows/item-record.ts";
+import type { Attempt } from "../rows/item-store.ts";
+import { type Metadata, type MetadataWarning, parseMetadata } from "../state/metadata.ts";
+import type { SearchOptions, WorkOptions } from "../search-deps.ts";
+
+/** A file on its way into an instance. */
+export interface FileUpload {
+  readonly key: string;
+  readonly contentType: string;
+  readonly bytes: Uint8Array;
+  /** A JSON object of scalars, as text. */
+  readonly metadata?: string | undefined;
+}
+
+/** An uploaded item, with what the uploader is told about its metadata. */
+export type UploadedItem = Item & { readonly warnings?: readonly MetadataWarning[] };
+
+/** Characters of an item's key. */
+const MAX_KEY = 128;
+/** How long a caller waits for completion at most, in ms (docs/compatibility.md). */
+const WAIT_MS = 40_000;
+
+/**
+ * Stores and indexes a file under its key, in place of what was there: keywords find it at once. The vectors of a
+ * configured embedder come from the queue of the instance; `wait` waits for them (else the status is `running`).
+ */
+export async function uploadItem(
+  instance: Instance,
+  file: FileUpload,
+  wait: boolean,
+  deps: WorkOptions,
+): Promise<UploadedItem> {
+  checkFile(file);
+  const metadata: Metadata = parseMetadata(file.metadata);
+  const text = await extractText(file, deps);
+  const checksum = await sha256Hex(file.bytes);
+  const attempt = await instance.begin({
+    key: file.key,
+    metadata,
+    checksum,
+    contentType: file.contentType,
+    bytes: file.bytes,
+    trace: deps.trace,
+  });
+  const item = await indexNow(instance, attempt, text, wait, deps);
+  return attempt.warnings.length === 0 ? item : { ...item, warnings: attempt.warnings };
+}
+
+function checkFile({ key, bytes }: FileUpload): void {
+  if (key === "")
+    throw new ApiError("file_required", {
+      message: "file_field_is_required: the file needs a name",
+    });
+  if (key.length > MAX_KEY)
+    throw new ApiError("file_name_too_long", {
+      message: `file_name_too_long: a key has at most ${MAX_KEY} characters`,
+    });
+  if (bytes.length > FILE_LIMIT)
+    throw new ApiError("file_too_large", {
+      message: `file_exceeds_maximum_size: ${FILE_LIMIT} bytes`,
+    });
+}
+
+/** Indexes an item again from its stored content. */
+export async function syncItem(
+  instance: Instance,
+  itemId: string,
+  wait: boolean,
+  deps: WorkOptions,
+): Promise<Item> {
+  const attempt = await instance.beginSync(itemId, deps.trace ?? null);
+  const text = await extractText(attempt.content, deps);
+  return indexNow(instance, attempt, text, wait, deps);
+}
+
+async function indexNow(
+  instance: Instance,
+  attempt: Attempt,
+  text: ExtractedText,
+  wait: boolean,
+  deps: WorkOptions,
+): Promise<Item> {
+  if (attempt.isOwn) await runAttempt(instance, attempt, text, deps);
+  const waits = wait && attempt.settings.paused !== true;
+  return waits ? settledItem(instance, attempt.itemId, deps) : instance.item(attempt.itemId);
+}
+
+/** The item once it is indexed, or once that has failed a first time, or when the patience of its caller ends. */
+async function settledItem(
+  instance: Instance,
+  itemId: string,
+  { platform: { system } }: SearchOptions,
+): Promise<Item> {
+  const end = system.monotonic() + WAIT_MS;
+  for (let pause = 5; ; pause = Math.min(250, pause * 2)) {
+    const item = await instance.item(itemId);
+    const waits = item.status === "running" || item.status === "queued";
+    if (!waits || system.monotonic() > end || system.closing?.aborted === true) return item;
+    await system.sleep(pause);
+  }
+}
+
+/** Splits and commits; what is wrong with the content is noted on the item, any other failure has the queue try again. */
+async function runAttempt(
+  instance: Instance,
+  { itemId, revision, settings }: Attempt,
+  text: ExtractedText,
+  deps: WorkOptions,
+): Promise<void> {
+  const { system, log } = deps.platform;
+  const started = system.monotonic();
+  const took = (): number => Math.round(system.monotonic() - started);
+  try {
+    const chunks = await chunksOf(text, settings, deps);
+    await instance.commit(itemId, revision, chunks, took());
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) throw error;
+    log("warn", "An item could not be indexed", { item_id: itemId, error: String(error) });
+    if (error instanceof ApiError && error.status < 500)
+      await instance.fail(itemId, revision, error.message, took());
+    else await instance.release(itemId);
+  }
+}

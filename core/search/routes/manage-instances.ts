@@ -1,0 +1,129 @@
+import { ApiError } from "../../http/api-error.ts";
+import { formatInstant } from "../../http/instant.ts";
+import type { ActorClient } from "../../actors/actor-client.ts";
+import { type Directory, directoryAt } from "../actor/directory.ts";
+import { type Instance, instanceAt } from "../actor/instance-client.ts";
+import { changedSettings, type InstanceSettings, newSettings } from "../state/instance-settings.ts";
+import type { SettingsChanges } from "../state/instance-schema.ts";
+import type { SearchOptions } from "../search-deps.ts";
+import { modelNames } from "../models.ts";
+
+/** Creates an instance. Throws 7022 when the id is taken. */
+export async function createInstance(
+  account: string,
+  namespace: string,
+  body: SettingsChanges & { readonly id: string },
+  options: SearchOptions,
+): Promise<InstanceSettings> {
+  const { platform } = options;
+  const settings = newSettings(
+    body,
+    namespace,
+    formatInstant(platform.system.now()),
+    modelNames(options),
+    options,
+  );
+  await checkToken(account, settings, options);
+  const directory = directoryAt(platform, account);
+  let isTaken = false;
+  try {
+    await directory.reserve(settings);
+  } catch (error) {
+    if (!isTakenId(error)) throw error;
+    isTaken = true;
+  }
+  const instance = instanceAt(platform, { account, namespace, id: settings.id });
+  try {
+    await instance.create(settings);
+  } catch (error) {
+    if (!isTaken && !isTakenId(error)) await directory.drop(settings);
+    throw error;
+  }
+  // A process that was killed had taken the id and made nothing of it, or its instance is just being deleted.
+  if (isTaken) await listAsItIs(directory, instance, settings);
+  return settings;
+}
+
+function isTakenId(error: unknown): boolean {
+  return error instanceof ApiError && error.kind === "name_exists";
+}
+
+/** Rounds of {@link listAsItIs}: each is another deletion or creation that came between. */
+const ROUNDS = 10;
+
+/**
+ * Lists an instance. The directory is another actor than the instance, so the instance may be deleted, and even another one
+ * made, before the directory hears of this: what is there after that is listed instead.
+ */
+async function listAsItIs(
+  directory: ActorClient<Directory>,
+  instance: Instance,
+  settings: InstanceSettings,
+): Promise<void> {
+  let wanted = settings;
+  for (let round = 0; round < ROUNDS; round++) {
+    await directory.put(wanted);
+    const there = await existing(instance);
+    if (there === null) return directory.drop(wanted);
+    if (JSON.stringify(there) === JSON.stringify(wanted)) return;
+    wanted = there;
+  }
+}
+
+async function existing(instance: Instance): Promise<InstanceSettings | null> {
+  try {
+    return await instance.read();
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/** Changes an instance; what the body leaves out stays. */
+export async function updateInstance(
+  account: string,
+  instance: Instance,
+  changes: SettingsChanges,
+  options: SearchOptions,
+): Promise<InstanceSettings> {
+  const { platform } = options;
+  const settings = changedSettings(
+    await instance.read(),
+    changes,
+    formatInstant(platform.system.now()),
+    modelNames(options),
+    options,
+  );
+  await checkToken(account, settings, options);
+  await instance.change(settings);
+  await listAsItIs(directoryAt(platform, account), instance, settings);
+  return settings;
+}
+
+/** Deletes an instance with all its items. */
+export async function deleteInstance(
+  account: string,
+  instance: Instance,
+  { platform }: SearchOptions,
+): Promise<InstanceSettings> {
+  const settings = await instance.destroy();
+  await directoryAt(platform, account).drop(settings);
+  return settings;
+}
+
+/** Throws 7012 for a token that is not stored. */
+async function checkToken(
+  account: string,
+  { token_id: id }: InstanceSettings,
+  { platform }: SearchOptions,
+): Promise<void> {
+  if (id == null) return;
+  await directoryAt(platform, account)
+    .token(id)
+    .catch((error: unknown) => {
+      if (!(error instanceof ApiError) || error.status !== 404) throw error;
+      throw new ApiError("instance_invalid_token", {
+        message: `instance_invalid_token: token_id: There is no token "${id}"`,
+      });
+    });
+}

@@ -1,0 +1,122 @@
+import type { Context } from "hono";
+import * as v from "valibot";
+import { authorize, authorizeAgain, type Auth } from "../../auth/authorize.ts";
+import type { Permission } from "../../auth/permissions.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { parse } from "../../http/body.ts";
+import { checkQuery } from "../../http/query.ts";
+import { type Instance, type InstanceAddress, instanceAt } from "../actor/instance-client.ts";
+import { instanceId } from "../state/instance-schema.ts";
+import { DEFAULT_NAMESPACE } from "../rows/namespace-store.ts";
+import type { SearchOptions } from "../search-deps.ts";
+
+/** What the route files of this folder share. */
+export interface RouteContext {
+  readonly options: SearchOptions;
+  /** The guard of one route. */
+  readonly may: (permission: Permission) => ReturnType<typeof authorize>;
+  /** Asks the same again for an answer that lasts; throws 401 or 403. */
+  readonly mayStill: (permission: Permission, c: Context) => Promise<void>;
+  /** The instance that a path names; its methods throw 7002 when it does not exist. */
+  readonly instance: (c: Context) => Instance;
+}
+
+/** The paths of an instance's collection: with a namespace, and the older form that means `default`. */
+export const instanceRoots: readonly string[] = [
+  "/accounts/:account_id/ai-search/instances",
+  "/accounts/:account_id/ai-search/namespaces/:name/instances",
+];
+
+/** Makes the route context of a set of options. */
+export function routeContext(options: SearchOptions, auth: Auth): RouteContext {
+  return {
+    options,
+    may: (permission) => authorize(auth, permission),
+    mayStill: (permission, c) => authorizeAgain(auth, permission, c),
+    instance: (c) => instanceAt(options.platform, address(c)),
+  };
+}
+
+/** The account of a path, whose form {@link authorize} has checked. */
+export function accountOf(c: Context): string {
+  return c.req.param("account_id") ?? "";
+}
+
+/** The namespace of a path; throws 7063 for a name that none can have. */
+export function namespaceOf(c: Context): string {
+  const name = c.req.param("name") ?? DEFAULT_NAMESPACE;
+  checkNamespace(name);
+  return name;
+}
+
+/** Throws 7063 for a name that no namespace can have. */
+export function checkNamespace(name: string): void {
+  if (v.safeParse(instanceId, name).success) return;
+  throw new ApiError("namespace_not_found", {
+    message: `namespace_not_found: "${name.slice(0, 64)}"`,
+  });
+}
+
+function address(c: Context): InstanceAddress {
+  const id = c.req.param("id") ?? "";
+  checkInstanceId(id);
+  return { account: accountOf(c), namespace: namespaceOf(c), id };
+}
+
+/** Throws 7002 for an id that no instance can have. */
+export function checkInstanceId(id: string): void {
+  if (v.safeParse(instanceId, id).success) return;
+  throw new ApiError("instance_not_found", {
+    message: `ai_search_not_found: no instance "${id.slice(0, 64)}"`,
+  });
+}
+
+const whole = (fallback: number, min: number, max: number) =>
+  v.pipe(
+    v.optional(v.string(), String(fallback)),
+    v.digits(`Expected a whole number from ${min} to ${max}`),
+    v.transform(Number),
+    v.minValue(min),
+    v.maxValue(max),
+  );
+
+const pageSchema = v.object({ page: whole(1, 1, 1_000_000), per_page: whole(20, 1, 100) });
+
+/** A page of a list. */
+export interface PageQuery {
+  readonly page: number;
+  readonly perPage: number;
+}
+
+/** The page that a query asks for, which has no other parameters than `others`. */
+export function pageOf(c: Context, others: readonly string[] = []): PageQuery {
+  checkQuery(c, [...Object.keys(pageSchema.entries), ...others]);
+  const { page, per_page: perPage } = parse(pageSchema, c.req.query());
+  return { page, perPage };
+}
+
+/** A whole number of the query, within bounds. */
+export function numberOf(
+  c: Context,
+  name: string,
+  fallback: number,
+  min: number,
+  max: number,
+): number {
+  return parse(v.object({ [name]: whole(fallback, min, max) }), c.req.query())[name] ?? fallback;
+}
+
+/** The `result_info` of a page. */
+export function pageInfo(
+  { page, perPage }: PageQuery,
+  count: number,
+  total: number,
+): Readonly<Record<string, number>> {
+  return {
+    page,
+    per_page: perPage,
+    count,
+    total_count: total,
+    total_pages: Math.ceil(total / perPage),
+  };
+}

@@ -1,0 +1,192 @@
+import { type ModelNames, EXTRACTIVE_MODEL, checkReranker, noRewriting } from "../models.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { SettingsChanges } from "./instance-schema.ts";
+import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
+import type { MetadataField } from "./metadata.ts";
+import type { SearchOptions } from "../search-deps.ts";
+import { sourceOf, sourceType, SYNC_INTERVAL } from "./check-source.ts";
+import { withoutEffect } from "./source-errors.ts";
+
+/** Largest chunk in tokens: what common embedding models read at once. */
+const MAX_CHUNK_SIZE = 8_192;
+
+/** The settings of an instance as they are stored and shown. */
+export interface InstanceSettings extends SettingsChanges {
+  readonly id: string;
+  readonly namespace: string;
+  readonly created_at: string;
+  readonly modified_at: string;
+  readonly chunk: boolean;
+  readonly chunk_size: number;
+  readonly chunk_overlap: number;
+  readonly custom_metadata: MetadataField[];
+  readonly embedding_model: string;
+  /** Empty = the installation's chat model, whichever that is when the question comes. */
+  readonly ai_search_model: string;
+  readonly index_method: { readonly vector: boolean; readonly keyword: boolean };
+  readonly fusion_method: "rrf" | "max";
+  readonly max_num_results: number;
+  readonly score_threshold: number;
+  readonly engine_version: number;
+  readonly status: string;
+}
+
+/** A new instance: the changes over the defaults (docs/search.md). Throws 7010, 7036. */
+export function newSettings(
+  changes: SettingsChanges & { readonly id: string },
+  namespace: string,
+  now: string,
+  names: ModelNames,
+  options: SourceOptions,
+): InstanceSettings {
+  const base: InstanceSettings = {
+    id: changes.id,
+    namespace,
+    created_at: now,
+    modified_at: now,
+    ai_gateway_id: null,
+    ai_search_model: "",
+    cache: true,
+    cache_threshold: "super_strict_match",
+    cache_ttl: 172800,
+    chunk: true,
+    chunk_overlap: 10,
+    chunk_size: 256,
+    custom_metadata: [],
+    embedding_model: names.embedder ?? LEXICAL_MODEL,
+    enable: true,
+    engine_version: 3,
+    fusion_method: "rrf",
+    hybrid_search_enabled: true,
+    index_method: { vector: true, keyword: true },
+    indexing_options: { keyword_tokenizer: "porter" },
+    max_num_results: 10,
+    metadata: {},
+    paused: false,
+    public_endpoint_params: null,
+    reranking: false,
+    reranking_model: null,
+    retrieval_options: null,
+    rewrite_model: null,
+    rewrite_query: false,
+    score_threshold: 0.4,
+    source: null,
+    source_params: null,
+    status: "ready",
+    type: null,
+  };
+  return changedSettings(base, changes, now, names, options);
+}
+
+/** Settings after a change. Throws 7010 for a model that is not here and 7036 for a chunk size out of bounds. */
+export function changedSettings(
+  old: InstanceSettings,
+  changes: SettingsChanges,
+  now: string,
+  names: ModelNames,
+  options: SourceOptions,
+): InstanceSettings {
+  checkEffects(changes, names);
+  const { hybrid_search_enabled: hybrid, ...rest } = changes;
+  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+  const merged = { ...old, ...given, id: old.id, modified_at: now } as InstanceSettings;
+  const next = touchesSource(changes) ? withSource(merged, changes.type ?? null, options) : merged;
+  const method =
+    changes.index_method ??
+    (hybrid === undefined ? old.index_method : { vector: true, keyword: hybrid });
+  const size = next.chunk_size;
+  if (size < 64 || size > MAX_CHUNK_SIZE) {
+    throw new ApiError("invalid_chunk_size", {
+      message: `invalid_chunk_size: chunk_size is 64 to ${MAX_CHUNK_SIZE} tokens`,
+    });
+  }
+  checkKeywords(next, method.keyword);
+  return {
+    ...next,
+    index_method: method,
+    hybrid_search_enabled: method.vector && method.keyword,
+    custom_metadata: next.custom_metadata ?? [],
+    embedding_model: embeddingModel(next.embedding_model, names),
+    ai_search_model: next.ai_search_model ?? "",
+  };
+}
+
+/** Throws for what would be stored and have no effect. */
+function checkEffects(changes: SettingsChanges, names: ModelNames): void {
+  if (changes.public_endpoint_params != null)
+    throw withoutEffect(
+      "public_endpoint_params",
+      "there are no public endpoints; give callers a token with the permission AI Search Run",
+    );
+  if (changes.indexing_options?.use_ocr === true)
+    throw withoutEffect("indexing_options.use_ocr", "images are not read");
+  if (changes.rewrite_query === true && names.chat === EXTRACTIVE_MODEL)
+    throw noRewriting("rewrite_query");
+  checkReranker(changes.reranking_model ?? "", names.reranker);
+}
+
+/** Throws for settings of the keyword index that it could not follow. */
+function checkKeywords(next: InstanceSettings, hasKeywords: boolean): void {
+  const isTolerant = next.typo_tolerance != null && next.typo_tolerance.enabled !== false;
+  const hasSynonyms = Object.keys(next.synonyms ?? {}).length > 0;
+  if (!hasKeywords && isTolerant)
+    throw withoutEffect("typo_tolerance", "the instance has no keyword index");
+  if (!hasKeywords && hasSynonyms)
+    throw withoutEffect("synonyms", "the instance has no keyword index");
+  if (isTolerant && next.indexing_options?.keyword_tokenizer === "trigram")
+    throw withoutEffect("typo_tolerance", 'the tokenizer "trigram" knows no words');
+}
+
+/** What decides which sources there may be. */
+type SourceOptions = Pick<SearchOptions, "bucket" | "crawler" | "platform">;
+
+function touchesSource(changes: SettingsChanges): boolean {
+  const { type, source, source_params: params, sync_interval: interval, token_id: token } = changes;
+  return [type, source, params, interval, token].some((value) => value !== undefined);
+}
+
+/** Settings whose source is checked, with its type and its schedule. */
+function withSource(
+  settings: InstanceSettings,
+  given: InstanceSettings["type"],
+  options: SourceOptions,
+): InstanceSettings {
+  const hasSource = settings.source != null && settings.source.trim() !== "";
+  const next = { ...settings, type: hasSource ? sourceType(settings) : given };
+  const source = sourceOf(next, options);
+  return source === null
+    ? next
+    : { ...next, sync_interval: settings.sync_interval ?? SYNC_INTERVAL };
+}
+
+function embeddingModel(name: string | null, names: ModelNames): string {
+  if (name === null || name === "") return names.embedder ?? LEXICAL_MODEL;
+  if (name === LEXICAL_MODEL || name === names.embedder) return name;
+  const known = names.embedder === null ? [LEXICAL_MODEL] : [LEXICAL_MODEL, names.embedder];
+  throw new ApiError("invalid_model", {
+    message: `invalid_model: embedding_model "${name.slice(0, 64)}" is not configured here; use ${known.map((one) => `"${one}"`).join(" or ")}`,
+  });
+}
+
+/** Settings as the API shows them: with the name of the chat model that answers. */
+export function shownSettings(settings: InstanceSettings, names: ModelNames): InstanceSettings {
+  return settings.ai_search_model === "" ? { ...settings, ai_search_model: names.chat } : settings;
+}
+
+/** Whether an instance's vectors come from an embedder that is asked over the network. */
+export function isRemote({
+  index_method: method,
+  embedding_model: model,
+}: InstanceSettings): boolean {
+  return method.vector && model !== LEXICAL_MODEL;
+}
+
+/** Counts up when the same content makes other chunks or other words of the index: a sync job then indexes again. */
+const INDEXING = 3;
+
+/** What decides what becomes of an item's content. */
+export function recipeOf(settings: InstanceSettings): string {
+  const { chunk, chunk_size: size, chunk_overlap: overlap } = settings;
+  const { embedding_model: model, index_method: method } = settings;
+  return JSON.stringify([INDEXING, chunk, size, overlap, method, model]);
+}
