@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { BodyBudget } from "./body-budget.ts";
-import type { WebSockets } from "./duplex.ts";
+import type { BodyBudget } from "./work/body-budget.ts";
+import type { WebSockets } from "./net/duplex.ts";
 import type { Actors } from "./ports/actors.ts";
 import type { Browser } from "./ports/browser.ts";
 import type { FastPaths } from "./ports/fast-paths.ts";
@@ -50,7 +50,7 @@ export type {
   SqlValue,
   Statement,
   StatementResult,
-} from "./sql.ts";
+} from "./ports/sql.ts";
 
 /**
  * The name of something a runtime may lack. `client-abort`: a client that leaves is noticed at once, not at the

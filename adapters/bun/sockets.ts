@@ -1,5 +1,5 @@
 import type { Server, ServerWebSocket, WebSocketHandler } from "bun";
-import { MAX_DUPLEX_MESSAGE } from "../../core/duplex.ts";
+import { MAX_DUPLEX_MESSAGE } from "../../core/net/duplex.ts";
 import type { RawSocket, SocketEvents } from "../shared/http/connection.ts";
 import type { Upgrade } from "../shared/sockets/sockets.ts";
 

@@ -1,6 +1,6 @@
 import { checkAddress } from "../../core/net/check-url.ts";
 import type { Transport } from "../../core/ports.ts";
-import { TransportError } from "../../core/transport-error.ts";
+import { TransportError } from "../../core/net/transport-error.ts";
 import { type UrlGuard, urlGuard } from "../shared/egress/url-guard.ts";
 
 /** Lists the addresses of a name. */

@@ -1,6 +1,6 @@
-import { stepwise } from "../../core/background.ts";
-import { bodyBudget } from "../../core/body-budget.ts";
-import type { WebSockets } from "../../core/duplex.ts";
+import { stepwise } from "../../core/work/background.ts";
+import { bodyBudget } from "../../core/work/body-budget.ts";
+import type { WebSockets } from "../../core/net/duplex.ts";
 import { ApiError } from "../../core/http/api-error.ts";
 import type { Browser, Capability, Log, Platform, Wire, Transport } from "../../core/ports.ts";
 import { localActors } from "../shared/actors/local-actors.ts";

@@ -1,6 +1,6 @@
-import type { WebSockets } from "../../core/duplex.ts";
+import type { WebSockets } from "../../core/net/duplex.ts";
 import { ApiError } from "../../core/http/api-error.ts";
-import { TransportError } from "../../core/transport-error.ts";
+import { TransportError } from "../../core/net/transport-error.ts";
 import { handshakeHeaders } from "../shared/http/header-pairs.ts";
 import { localDuplex } from "../shared/sockets/duplex.ts";
 import type { Upgrade } from "../shared/sockets/sockets.ts";

@@ -1,4 +1,4 @@
-import { TransportError } from "../../core/transport-error.ts";
+import { TransportError } from "../../core/net/transport-error.ts";
 
 /** Options of {@link beginDeadlines}. */
 export interface BeginDeadlineOptions {

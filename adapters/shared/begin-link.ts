@@ -1,6 +1,6 @@
 import { passThrough } from "../../core/http/stream.ts";
 import type { OutboundRequest } from "../../core/ports.ts";
-import type { TransportError } from "../../core/transport-error.ts";
+import type { TransportError } from "../../core/net/transport-error.ts";
 import { type BeginDeadlines, lateAnswer } from "./begin-deadline.ts";
 
 /** A `fetch` that ends by the request's signal, or when no answer begins in time. */

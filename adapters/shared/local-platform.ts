@@ -1,5 +1,5 @@
 import process from "node:process";
-import { bodyBudget } from "../../core/body-budget.ts";
+import { bodyBudget } from "../../core/work/body-budget.ts";
 import type { Browser, Capability, Log, Platform, Transport, Vitals } from "../../core/ports.ts";
 import { chromium } from "./chromium/chromium.ts";
 import { processesAvailable } from "./background/process-isolate.ts";

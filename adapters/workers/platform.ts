@@ -1,5 +1,5 @@
-import { stepwise } from "../../core/background.ts";
-import { bodyBudget } from "../../core/body-budget.ts";
+import { stepwise } from "../../core/work/background.ts";
+import { bodyBudget } from "../../core/work/body-budget.ts";
 import type { Log, Platform } from "../../core/ports.ts";
 import { boundBrowser, missingBrowser, NO_BROWSER } from "./browser-binding.ts";
 import { guardedSend, guardedTransport, WORKERS_UNPINNED } from "./egress.ts";

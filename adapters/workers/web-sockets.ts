@@ -5,10 +5,10 @@ import {
   isSendableCode,
   MAX_DUPLEX_MESSAGE,
   type WebSockets,
-} from "../../core/duplex.ts";
+} from "../../core/net/duplex.ts";
 import { ApiError } from "../../core/http/api-error.ts";
 import type { HeaderPair, InboundResponse, System } from "../../core/ports.ts";
-import { TransportError } from "../../core/transport-error.ts";
+import { TransportError } from "../../core/net/transport-error.ts";
 import type { SocketEvents } from "../shared/http/connection.ts";
 import { type DuplexSocket, localDuplex } from "../shared/sockets/duplex.ts";
 import { toTransportError } from "../shared/http/to-transport-error.ts";

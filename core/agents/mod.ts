@@ -17,7 +17,7 @@ import { tellsUnknownFields } from "../http/fields/unknown-fields.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { sseResponse } from "../http/sse.ts";
 import type { Platform } from "../ports.ts";
-import { traceparentOf, type Tracer } from "../trace-context.ts";
+import { traceparentOf, type Tracer } from "../trace/trace-context.ts";
 import { refuse, type Access } from "./access/access.ts";
 import { needsEdit, startAdmission } from "./access/admission.ts";
 import { allowOrigins, checkOrigins } from "./access/cors.ts";

@@ -1,4 +1,4 @@
-import type { NowOrLater } from "../now-or-later.ts";
+import type { NowOrLater } from "../work/now-or-later.ts";
 import type { Context, MiddlewareHandler } from "hono";
 import { ApiError } from "../http/api-error.ts";
 import { tellUnknownFields } from "../http/fields/unknown-fields.ts";

@@ -6,7 +6,7 @@ import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
 import { parseJson } from "../http/body.ts";
 import type { InboundResponse, Platform } from "../ports.ts";
-import { withinMs } from "../within-ms.ts";
+import { withinMs } from "../time/within-ms.ts";
 
 /** Bytes of a key set; real ones have a few KiB. */
 const BODY_LIMIT = 256 * 1024;

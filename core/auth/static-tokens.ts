@@ -1,4 +1,4 @@
-import type { NowOrLater } from "../now-or-later.ts";
+import type { NowOrLater } from "../work/now-or-later.ts";
 import { constantTimeEqual } from "../crypto/equal.ts";
 import { sha256Hex } from "../crypto/digest.ts";
 import { utf8 } from "../crypto/encoding.ts";

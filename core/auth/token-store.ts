@@ -1,6 +1,6 @@
 import { type ActorClient, actorClient } from "../actors/actor-client.ts";
 import { quickSha256Hex } from "../crypto/digest.ts";
-import { type NowOrLater, whenReady } from "../now-or-later.ts";
+import { type NowOrLater, whenReady } from "../work/now-or-later.ts";
 import type { Platform } from "../ports.ts";
 import type { Authenticate } from "./authorize.ts";
 import { bearerToken } from "./bearer.ts";

@@ -4,7 +4,7 @@ import type { GatewayOptions, ModelRouter, SemanticCacheOptions } from "../gatew
 import { elementList } from "../gateway/manage/dynamic-route.ts";
 import { priceRows } from "../gateway/prices/price-rows.ts";
 import { providerProblem } from "../gateway/providers/check-providers.ts";
-import { gatewayDeclared } from "../gateway/settings/settings.ts";
+import { gatewayDeclared } from "../gateway/account/settings/settings.ts";
 import type { OpenAiEndpoint } from "../search/mod.ts";
 import {
   positiveInteger,

@@ -1,4 +1,4 @@
-import type { NowOrLater } from "../now-or-later.ts";
+import type { NowOrLater } from "../work/now-or-later.ts";
 import type { System } from "../ports.ts";
 import { toHex, utf8 } from "./encoding.ts";
 

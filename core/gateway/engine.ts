@@ -1,15 +1,15 @@
-import { bodyBudget } from "../body-budget.ts";
+import { bodyBudget } from "../work/body-budget.ts";
 import type { Auth } from "../auth/authorize.ts";
 import { loginGuard } from "../auth/login-guard.ts";
 import { storedTokens } from "../auth/mod.ts";
 import type { AnswerSilence, Platform } from "../ports.ts";
 import { gatewayAccess, type GatewayAccess } from "./entry/access.ts";
-import { replyCache } from "./answer/cache/reply-cache.ts";
-import { type KeptAnswersParts, keptAnswers } from "./answer/kept-answers.ts";
+import { replyCache } from "./cache/reply-cache.ts";
+import { type KeptAnswersParts, keptAnswers } from "./cache/kept-answers.ts";
 import type { Checks } from "./call/checks.ts";
 import { type Forward, forwarding } from "./call/forward.ts";
 import type { AttemptObserver } from "./call/ended-attempt.ts";
-import { choosing } from "./choose/choosing.ts";
+import { choosing } from "./routing/choosing.ts";
 import { type GatewayAdmission, admission } from "./entry/admission.ts";
 import { cleaning } from "./entry/cleaning.ts";
 import { delivery } from "./entry/delivery.ts";
@@ -18,9 +18,9 @@ import { needsBody } from "./entry/request-body.ts";
 import { type CheckParts, recordedChecks } from "./guard/checkers/recorded-checks.ts";
 import { type Safety, safetyOf } from "./guard/checkers/safety.ts";
 import { ownTokenGuard } from "./guard/tokens/own-token-guard.ts";
-import { callLimits } from "./keys/call-limits.ts";
-import { type GatewayStore, gatewayStore } from "./gateways/store.ts";
-import { type KeyStore, keyStore } from "./keys/key-store.ts";
+import { callLimits } from "./account/keys/call-limits.ts";
+import { type GatewayStore, gatewayStore } from "./account/gateways/store.ts";
+import { type KeyStore, keyStore } from "./account/keys/key-store.ts";
 import { recorder } from "./observe/recorder.ts";
 import { type GatewayMetrics, gatewayMetrics } from "./observe/metrics/metrics.ts";
 import { type AccountPrices, accountPrices } from "./prices/account-prices.ts";
@@ -28,10 +28,10 @@ import type { StoredProviders } from "./providers/stored-providers.ts";
 import { outbound } from "./providers/outbound.ts";
 import type { ConnectParts } from "./realtime/connect.ts";
 import { providerSocket, type ProviderSocketParts } from "./realtime/provider-socket.ts";
-import { type RecordStore, recordStore } from "./records/records.ts";
-import { type ResumableRuns, resumableRuns } from "./answer/resume/runs.ts";
-import { actorName } from "./settings/gateway-name.ts";
-import type { GatewaySettings } from "./settings/settings.ts";
+import { type RecordStore, recordStore } from "./account/records/records.ts";
+import { type ResumableRuns, resumableRuns } from "./resume/runs.ts";
+import { actorName } from "./account/settings/gateway-name.ts";
+import type { GatewaySettings } from "./account/settings/settings.ts";
 import {
   checkDeclared,
   type GatewayOptions,
@@ -42,14 +42,14 @@ import {
   checkProviders,
 } from "./options.ts";
 import { contentDecoding } from "./wire/content-decoder.ts";
-import { keyEntry } from "./keys/key-entry.ts";
+import { keyEntry } from "./account/keys/key-entry.ts";
 import { logQueue } from "./observe/log/log-queue.ts";
 import { logIds } from "./observe/log/log-row.ts";
-import { storedProviders, withDeclaredProviders } from "./manage/providers/stored-providers.ts";
-import type { Vault } from "./records/vault.ts";
-import { autoRouter } from "./choose/router/auto-router.ts";
-import { semanticCache } from "./answer/semantic/semantic-cache.ts";
-import { storedReplies } from "./answer/cache/stored-replies.ts";
+import { storedProviders, withDeclaredProviders } from "./providers/stored/stored-providers.ts";
+import type { Vault } from "./account/records/vault.ts";
+import { autoRouter } from "./routing/router/auto-router.ts";
+import { semanticCache } from "./cache/semantic/semantic-cache.ts";
+import { storedReplies } from "./cache/stored-replies.ts";
 import { tokenSearches } from "./guard/tokens/token-search.ts";
 import { tracing } from "./observe/trace/tracing.ts";
 

@@ -11,15 +11,15 @@ import { managementApp } from "./manage/management.ts";
 import { exposition } from "./observe/metrics/exposition.ts";
 
 export type { GatewayOptions } from "./options.ts";
-export type { ResumeOptions } from "./answer/resume/runs.ts";
-export type { SemanticCacheOptions } from "./answer/semantic/semantic-cache.ts";
+export type { ResumeOptions } from "./resume/runs.ts";
+export type { SemanticCacheOptions } from "./cache/semantic/semantic-cache.ts";
 export type {
   EligibleModel,
   ModelRouter,
   RouteChoice,
   RouterCandidate,
   RouteRequest,
-} from "./choose/router/model-router.ts";
+} from "./routing/router/model-router.ts";
 export type { Ability } from "./chat/conversation.ts";
 export type { AiBinding, AiRunOptions } from "./entry/ai-binding.ts";
 export type {

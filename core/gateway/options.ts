@@ -2,22 +2,22 @@ import * as v from "valibot";
 import type { Auth } from "../auth/authorize.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { AnswerSilence, Log, Platform } from "../ports.ts";
-import { answerSilence } from "./answer/silence.ts";
+import { answerSilence } from "./entry/silence.ts";
 import { providerProblem } from "./providers/check-providers.ts";
-import type { DeclaredGateway } from "./settings/declared-gateways.ts";
+import type { DeclaredGateway } from "./account/settings/declared-gateways.ts";
 import { priceRows, type PriceRowSetting } from "./prices/price-rows.ts";
 import { type SafetyOptions, profileNames, unknownProfiles } from "./guard/checkers/policies.ts";
-import { vault, type Vault } from "./records/vault.ts";
-import type { ModelRouter } from "./choose/router/model-router.ts";
-import type { SemanticCacheOptions } from "./answer/semantic/semantic-cache.ts";
-import type { ResumeOptions } from "./answer/resume/runs.ts";
+import { vault, type Vault } from "./account/records/vault.ts";
+import type { ModelRouter } from "./routing/router/model-router.ts";
+import type { SemanticCacheOptions } from "./cache/semantic/semantic-cache.ts";
+import type { ResumeOptions } from "./resume/runs.ts";
 import type { ProviderOptions } from "./providers/target.ts";
 import { didYouMean } from "../http/fields/nearest.ts";
-import { noSuchProvider, spendProviders } from "./observe/spend/spend-providers.ts";
+import { noSuchProvider, spendProviders } from "./metering/spend/spend-providers.ts";
 import type { SpanExporter } from "./observe/trace/span.ts";
-import { readGraph } from "./choose/dynamic/graph.ts";
+import { readGraph } from "./routing/dynamic/graph.ts";
 import { providers as builtIn } from "./providers/table.ts";
-import { gatewayDeclared } from "./settings/settings.ts";
+import { gatewayDeclared } from "./account/settings/settings.ts";
 
 /** Options of `gateway()` and `gatewayManagement()`. */
 export interface GatewayOptions extends SafetyOptions {

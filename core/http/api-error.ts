@@ -1,4 +1,4 @@
-import { SqlError } from "../sql-error.ts";
+import { SqlError } from "../sql/sql-error.ts";
 import { errorKind, type ErrorName } from "./codes.ts";
 
 /** What {@link ApiError} takes beside its name. */

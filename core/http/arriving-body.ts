@@ -1,8 +1,8 @@
-import type { BodyHold } from "../body-budget.ts";
+import type { BodyHold } from "../work/body-budget.ts";
 import type { Platform, System } from "../ports.ts";
 import { ApiError } from "./api-error.ts";
 import { bytePieces, joinInParts, withPrefix } from "./stream.ts";
-import { TIMER_OVER } from "../timer-over.ts";
+import { TIMER_OVER } from "../time/timer-over.ts";
 
 /** Bodies up to this many bytes weigh as little as the rest of their request, and do not count. */
 export const UNCOUNTED: number = 16 * 1024;

@@ -4,7 +4,7 @@ import { answerNote, noteAnswer } from "./answer-note.ts";
 import { ApiError, storageFailure } from "./api-error.ts";
 import { errorResponse, type ErrorShape } from "./envelope.ts";
 import type { Log, System } from "../ports.ts";
-import { SqlError } from "../sql-error.ts";
+import { SqlError } from "../sql/sql-error.ts";
 
 /** What the error handler of a capability needs. */
 export interface RouteDeps {

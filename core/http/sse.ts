@@ -1,4 +1,4 @@
-import { TransportError } from "../transport-error.ts";
+import { TransportError } from "../net/transport-error.ts";
 import { utf8 } from "../crypto/encoding.ts";
 import { noteAnswer, passingBytes } from "./answer-note.ts";
 

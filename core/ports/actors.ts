@@ -1,5 +1,5 @@
 import type { Plain } from "./plain.ts";
-import type { Sql, Statement, StatementResult } from "../sql.ts";
+import type { Sql, Statement, StatementResult } from "./sql.ts";
 import type { Connection, Sockets } from "./sockets.ts";
 import type { System } from "./system.ts";
 

@@ -35,7 +35,7 @@ export interface InboundResponse {
 
 /**
  * Sends an HTTP request. Redirects are never followed, no header is added but framing and `host`,
- * an abort closes the upstream connection at once. Rejects with `TransportError` (`core/transport-error.ts`).
+ * an abort closes the upstream connection at once. Rejects with `TransportError` (`core/net/transport-error.ts`).
  */
 export interface Transport extends Pick<FastPaths, "watch" | "change"> {
   send(request: OutboundRequest): Promise<InboundResponse>;

@@ -1,6 +1,6 @@
 import { ApiError } from "../http/api-error.ts";
 import type { ErrorName } from "../http/codes.ts";
-import { TransportError } from "../transport-error.ts";
+import { TransportError } from "../net/transport-error.ts";
 import { CdpError } from "./page/cdp.ts";
 import { PDF } from "./pdf/pdf-reader.ts";
 

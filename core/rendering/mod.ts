@@ -25,8 +25,8 @@ import { crawlRoutes } from "./crawl/crawl-routes.ts";
 import { siteCrawler } from "./crawl/begin/site-crawler.ts";
 import { jsonDeps } from "./json/json-answer.ts";
 import type { RenderDeps } from "./render.ts";
-import { traceOf, type Tracer } from "../trace-context.ts";
-import { errorType } from "../traced-work.ts";
+import { traceOf, type Tracer } from "../trace/trace-context.ts";
+import { errorType } from "../trace/traced-work.ts";
 import type { RenderingOptions } from "./options.ts";
 import { renderBinding, type RenderBinding } from "./render-binding.ts";
 

@@ -6,7 +6,7 @@ import { withBytes, readJsonBytes } from "../http/body.ts";
 import type { Background, Platform } from "../ports.ts";
 import { type FairSlots, fairSlots } from "../work/fair-slots.ts";
 import { type OwnedWork, workFor } from "../work/owned-work.ts";
-import type { TraceContext } from "../trace-context.ts";
+import type { TraceContext } from "../trace/trace-context.ts";
 import { linksAction, pictureAction, printAction, scrapeAction } from "./actions/actions.ts";
 import type { DocumentBody, PdfBody, RenderBody } from "./body.ts";
 import { answerPdf, answerPicture, inEnvelope } from "./actions/answers.ts";

@@ -1,5 +1,5 @@
 import type { Platform } from "../ports.ts";
-import type { Tracer } from "../trace-context.ts";
+import type { Tracer } from "../trace/trace-context.ts";
 import type { MarkdownEngine } from "./engine.ts";
 import type { ContentExtractor } from "./extractor.ts";
 import type { JsonModels } from "./json/ask-json.ts";

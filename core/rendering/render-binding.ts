@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { readTraceparent } from "../trace-context.ts";
+import { readTraceparent } from "../trace/trace-context.ts";
 import { refuseUnknown } from "../http/body.ts";
 import type { RenderOperation, OperationName } from "./operations.ts";
 

@@ -1,7 +1,7 @@
 import { ApiError } from "../http/api-error.ts";
 import type { System } from "../ports.ts";
 import type { PdfBody } from "./body.ts";
-import { TIMER_OVER } from "../timer-over.ts";
+import { TIMER_OVER } from "../time/timer-over.ts";
 
 /** The timers of a rendering in ms (docs/compatibility.md). */
 export interface Timers {

@@ -6,7 +6,7 @@ import { errorKind } from "../http/codes.ts";
 import { envelope, json } from "../http/envelope.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { sseResponse } from "../http/sse.ts";
-import { traceOf } from "../trace-context.ts";
+import { traceOf } from "../trace/trace-context.ts";
 import {
   chooseModel,
   type ChatInput,

@@ -2,7 +2,7 @@ import { passThrough } from "../http/stream.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { Embedder, System } from "../ports.ts";
 import type { NamedChatModel, Reranker, SearchOptions } from "./search-deps.ts";
-import { TIMER_OVER } from "../timer-over.ts";
+import { TIMER_OVER } from "../time/timer-over.ts";
 
 /** Milliseconds that an embedder has for one request. */
 const EMBEDDER_MS = 10_000;

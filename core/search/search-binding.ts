@@ -6,7 +6,7 @@ import { instanceAt } from "./actor/instance-client.ts";
 import { DEFAULT_NAMESPACE } from "./rows/namespace-store.ts";
 import { checkInstanceId, checkNamespace } from "./routes/route-context.ts";
 import type { SearchOptions } from "./search-deps.ts";
-import { readTraceparent } from "../trace-context.ts";
+import { readTraceparent } from "../trace/trace-context.ts";
 import { withTracedModels } from "./traced-models.ts";
 import { chatSchema, SEARCH_BODY_LIMIT, searchSchema } from "./state/search-schema.ts";
 

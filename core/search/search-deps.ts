@@ -1,6 +1,6 @@
 import type { Auth } from "../auth/authorize.ts";
 import type { ChatModel, Embedder, Platform, SiteCrawler } from "../ports.ts";
-import type { Tracer } from "../trace-context.ts";
+import type { Tracer } from "../trace/trace-context.ts";
 import type { CountTokens } from "./text/count-tokens.ts";
 import type { FileReader } from "./read/file-reader.ts";
 import type { HtmlToMarkdown } from "./read/html-text.ts";

@@ -1,6 +1,6 @@
 import { passThrough } from "../http/stream.ts";
-import type { OpenSpan, TraceContext } from "../trace-context.ts";
-import { errorType } from "../traced-work.ts";
+import type { OpenSpan, TraceContext } from "../trace/trace-context.ts";
+import { errorType } from "../trace/traced-work.ts";
 import type { NamedChatModel, SearchOptions } from "./search-deps.ts";
 
 /** The options with models whose calls are spans below `parent`, and which are told of theirs. */

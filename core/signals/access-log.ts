@@ -1,10 +1,10 @@
-import { type NowOrLater, whenReady } from "../now-or-later.ts";
+import { type NowOrLater, whenReady } from "../work/now-or-later.ts";
 import type { Hono } from "hono";
 import { hasTokenShape } from "../auth/token-format.ts";
 import { quickSha256Hex } from "../crypto/digest.ts";
 import { utf8 } from "../crypto/encoding.ts";
 import { type AnswerNote, answerNote, type PassingBytes } from "../http/answer-note.ts";
-import { noteTrace } from "../trace-context.ts";
+import { noteTrace } from "../trace/trace-context.ts";
 import type { HeaderPair, Platform } from "../ports.ts";
 import type { OtlpSpanPlace } from "./otlp/otlp-records.ts";
 import type { RequestRow } from "./request-row.ts";

@@ -1,5 +1,5 @@
 import type { Log, System } from "../ports.ts";
-import { SqlError } from "../sql-error.ts";
+import { SqlError } from "../sql/sql-error.ts";
 import { isProbe, type RequestRow } from "./request-row.ts";
 import { addUse, type DeprecatedUse, type DeprecatedUses, useOf } from "./deprecated-uses.ts";
 import {

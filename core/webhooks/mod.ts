@@ -17,7 +17,7 @@ import { checkMountPath } from "../http/mount-path.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import type { Log, Platform } from "../ports.ts";
-import { traceparentOf, type Tracer } from "../trace-context.ts";
+import { traceparentOf, type Tracer } from "../trace/trace-context.ts";
 import type { Delivery } from "./inbound/delivery.ts";
 import { answerGet } from "./inbound/handshake.ts";
 import { receive } from "./inbound/receive.ts";

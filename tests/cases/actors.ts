@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { ApiError } from "../../core/http/api-error.ts";
 import type { ActorContext, ActorKind, ActorRef, Platform, SqlRow } from "../../core/ports.ts";
-import { SqlError } from "../../core/sql-error.ts";
+import { SqlError } from "../../core/sql/sql-error.ts";
 import { eventually } from "./eventually.ts";
 import type { Suite } from "./suite.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { ActorKind, Sql, SqlValue, Statement } from "../../core/ports.ts";
-import { SqlError } from "../../core/sql-error.ts";
-import { asSet, contains, isOneOf } from "../../core/sql-text.ts";
+import { SqlError } from "../../core/sql/sql-error.ts";
+import { asSet, contains, isOneOf } from "../../core/sql/sql-text.ts";
 import type { Suite } from "./suite.ts";
 
 /** The tables that the suite works on. */

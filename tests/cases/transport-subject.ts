@@ -6,7 +6,7 @@ import type {
   StreamWatch,
   Transport,
 } from "../../core/ports.ts";
-import { TransportError } from "../../core/transport-error.ts";
+import { TransportError } from "../../core/net/transport-error.ts";
 
 /** What the suite works on. */
 export interface TransportSubject {

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import type { DialRequest, Duplex, DuplexEnd, WebSockets } from "../../core/duplex.ts";
+import type { DialRequest, Duplex, DuplexEnd, WebSockets } from "../../core/net/duplex.ts";
 import type { Transport } from "../../core/ports.ts";
-import { TransportError } from "../../core/transport-error.ts";
+import { TransportError } from "../../core/net/transport-error.ts";
 import type { TestSocket } from "../platform/open-platform.d.ts";
 import { PATIENCE_MS } from "./eventually.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { isSendableCode } from "../../core/duplex.ts";
+import { isSendableCode } from "../../core/net/duplex.ts";
 import type { InboundResponse } from "../../core/ports.ts";
 import { eventually, PATIENCE_MS } from "./eventually.ts";
 import type { Suite } from "./suite.ts";

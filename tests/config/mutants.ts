@@ -267,14 +267,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "bodies have one budget",
-    file: "core/body-budget.ts",
+    file: "core/work/body-budget.ts",
     find: "if (used + more > capacity) return false;",
     replace: "if (bytes + more > capacity) return false;",
     tests: ["tests/unit/gateway/entry/body-budget"],
   },
   {
     name: "a limit goes by the time that passes",
-    file: "core/steady-now.ts",
+    file: "core/time/steady-now.ts",
     find: "return () => Math.round(origin + system.monotonic());",
     replace: "return () => Math.round(origin * 0 + system.now());",
     tests: ["tests/unit/gateway/guard/clock-jumps"],

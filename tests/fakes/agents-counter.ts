@@ -4,7 +4,7 @@ import { connect, openPlatform } from "#platform";
 import { agents, defineAgent, type AgentClass } from "../../core/agents/mod.ts";
 import type { IncomingEvent, IngestReceipt } from "../../core/entity/event.ts";
 import type { ActorRef, Plain, Platform } from "../../core/ports.ts";
-import { SqlError, type SqlErrorReason } from "../../core/sql-error.ts";
+import { SqlError, type SqlErrorReason } from "../../core/sql/sql-error.ts";
 import type { TestSocket } from "../platform/open-platform.d.ts";
 
 /** An agent that does a little of everything, and tells a log of it. */

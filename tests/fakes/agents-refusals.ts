@@ -1,4 +1,4 @@
-import type { WebSockets } from "../../core/duplex.ts";
+import type { WebSockets } from "../../core/net/duplex.ts";
 
 /** WebSockets that cannot be dialled and, when accepted, tell with which code they are closed. */
 export function watchedSockets(closed: (code: number | undefined) => void): WebSockets {

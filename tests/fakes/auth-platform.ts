@@ -1,4 +1,4 @@
-import { stepwise } from "../../core/background.ts";
+import { stepwise } from "../../core/work/background.ts";
 import type { ApiErrorData } from "../../core/http/api-error.ts";
 import { ApiError } from "../../core/http/api-error.ts";
 import { noActors } from "./agents-crowd.ts";

@@ -1,5 +1,5 @@
 import type { InboundResponse, OutboundRequest } from "../../core/ports.ts";
-import { TransportError } from "../../core/transport-error.ts";
+import { TransportError } from "../../core/net/transport-error.ts";
 import { bytes } from "./gateway-transport.ts";
 
 /** A stream that a test feeds. */

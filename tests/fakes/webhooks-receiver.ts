@@ -1,5 +1,5 @@
 import type { OutboundRequest, Transport } from "../../core/ports.ts";
-import { TransportError } from "../../core/transport-error.ts";
+import { TransportError } from "../../core/net/transport-error.ts";
 
 /** A request that a receiver got. */
 export interface Received {

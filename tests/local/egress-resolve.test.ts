@@ -9,7 +9,7 @@ import {
   systemResolve,
 } from "../../adapters/shared/egress/egress-resolve.ts";
 import { allowNone, parseAllowHosts } from "../../core/net/allow-hosts.ts";
-import { TransportError } from "../../core/transport-error.ts";
+import { TransportError } from "../../core/net/transport-error.ts";
 
 const server = createSocket("udp4");
 /** Questions about names that get no answer. */

@@ -6,7 +6,7 @@ import { PATIENCE_MS } from "../cases/eventually.ts";
 import type { Resolve } from "../../adapters/shared/egress/egress-resolve.ts";
 import { wsAsksLookup } from "../../adapters/shared/egress/dial.ts";
 import { webSocketDialler } from "../../adapters/shared/egress/dial.ts";
-import type { Dialled, DialRequest } from "../../core/duplex.ts";
+import type { Dialled, DialRequest } from "../../core/net/duplex.ts";
 
 const loopback = { address: "127.0.0.1", family: 4 } as const;
 const elsewhere = { address: "93.184.215.14", family: 4 } as const;

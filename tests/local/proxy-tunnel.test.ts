@@ -3,9 +3,9 @@ import { afterEach, describe, expect, it } from "vitest";
 import { PATIENCE_MS } from "../cases/eventually.ts";
 import { type DialOptions, dialWebSocket } from "../../adapters/shared/egress/dial.ts";
 import { proxyTunnel } from "../../adapters/shared/egress/proxy-tunnel.ts";
-import type { DialRequest } from "../../core/duplex.ts";
+import type { DialRequest } from "../../core/net/duplex.ts";
 import { parseAllowHosts } from "../../core/net/allow-hosts.ts";
-import { TransportError } from "../../core/transport-error.ts";
+import { TransportError } from "../../core/net/transport-error.ts";
 
 let server: Server | undefined;
 const open = new Set<Socket>();

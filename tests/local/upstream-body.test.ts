@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { TransportError } from "../../core/transport-error.ts";
+import { TransportError } from "../../core/net/transport-error.ts";
 import { upstreamBody, type UpstreamBody } from "../../adapters/shared/http/upstream-body.ts";
 
 const KIBI = 1024;

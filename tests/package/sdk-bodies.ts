@@ -1,12 +1,12 @@
 import type { GenericSchema } from "valibot";
 import { tokenInputSchema } from "../../core/auth/token-schema.ts";
 import { logPatch } from "../../core/gateway/manage/manage-logs.ts";
-import { customProviders } from "../../core/gateway/manage/providers/custom-provider.ts";
+import { customProviders } from "../../core/gateway/manage/custom-provider.ts";
 import { datasets } from "../../core/gateway/manage/dataset.ts";
 import * as route from "../../core/gateway/manage/dynamic-route.ts";
 import { evaluations } from "../../core/gateway/manage/evaluation.ts";
-import { providerConfigs } from "../../core/gateway/manage/providers/provider-config.ts";
-import { gatewayCreate, gatewayWrite } from "../../core/gateway/settings/settings.ts";
+import { providerConfigs } from "../../core/gateway/providers/stored/provider-config.ts";
+import { gatewayCreate, gatewayWrite } from "../../core/gateway/account/settings/settings.ts";
 import * as render from "../../core/rendering/schema.ts";
 import { createSchema, updateSchema } from "../../core/search/state/instance-schema.ts";
 import { chatSchema, searchSchema } from "../../core/search/state/search-schema.ts";

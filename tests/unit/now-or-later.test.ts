@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { whenReady } from "../../core/now-or-later.ts";
+import { whenReady } from "../../core/work/now-or-later.ts";
 
 it("whenReady() goes on at once with what is there, and later with a promise", async () => {
   expect(whenReady(1, (n) => n + 1)).toBe(2);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { TransportError } from "../../core/transport-error.ts";
-import { withinMs } from "../../core/within-ms.ts";
+import { TransportError } from "../../core/net/transport-error.ts";
+import { withinMs } from "../../core/time/within-ms.ts";
 import { fakeClock, settled } from "../fakes/rendering-system.ts";
 
 /** Work of a transport that tells every abort by an error of its own. */

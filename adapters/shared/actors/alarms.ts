@@ -1,5 +1,5 @@
 import { boundedInstant } from "../../../core/http/fields/bounded-number.ts";
-import { SqlError } from "../../../core/sql-error.ts";
+import { SqlError } from "../../../core/sql/sql-error.ts";
 import type { Log, Statement, StatementResult } from "../../../core/ports.ts";
 import {
   advance,

@@ -1,5 +1,5 @@
 import { ApiError, type ApiErrorData } from "../../../core/http/api-error.ts";
-import { SqlError, type SqlErrorReason } from "../../../core/sql-error.ts";
+import { SqlError, type SqlErrorReason } from "../../../core/sql/sql-error.ts";
 import type { Log, Plain } from "../../../core/ports.ts";
 
 /** A throw as it travels between a Durable Object and its caller. */

@@ -1,6 +1,6 @@
 import type { Log, System } from "../../../core/ports.ts";
-import { TransportError } from "../../../core/transport-error.ts";
-import { withinMs } from "../../../core/within-ms.ts";
+import { TransportError } from "../../../core/net/transport-error.ts";
+import { withinMs } from "../../../core/time/within-ms.ts";
 import type { Isolate } from "./isolate.ts";
 import type { TaskMessage, TaskOutcome } from "./messages.ts";
 

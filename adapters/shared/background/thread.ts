@@ -1,6 +1,6 @@
 // What a thread of `threads.ts` runs: one task at a time, from its message to its answer.
 import { parentPort } from "node:worker_threads";
-import { runToEnd } from "../../../core/background.ts";
+import { runToEnd } from "../../../core/work/background.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 import { buffersOf, type TaskMessage, type TaskOutcome } from "./messages.ts";
 import type { LongTask, Plain, Steps } from "../../../core/ports.ts";

@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { overrunOf, runInSteps, withinTask } from "../../../core/background.ts";
+import { overrunOf, runInSteps, withinTask } from "../../../core/work/background.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 import type {
   Background,

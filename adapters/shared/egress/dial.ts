@@ -5,11 +5,11 @@ import {
   type DialRequest,
   MAX_DUPLEX_MESSAGE,
   type WebSockets,
-} from "../../../core/duplex.ts";
+} from "../../../core/net/duplex.ts";
 import { type AllowHosts, parseAllowHosts } from "../../../core/net/allow-hosts.ts";
 import { checkUrl } from "../../../core/net/check-url.ts";
 import type { HeaderPair, InboundResponse } from "../../../core/ports.ts";
-import { TransportError } from "../../../core/transport-error.ts";
+import { TransportError } from "../../../core/net/transport-error.ts";
 import { localDuplex } from "../sockets/duplex.ts";
 import { type Resolve, resolveChecked } from "./egress-resolve.ts";
 import { endToEnd, handshakeHeaders } from "../http/header-pairs.ts";

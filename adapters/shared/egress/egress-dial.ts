@@ -1,5 +1,5 @@
 import { connect, type Socket } from "node:net";
-import { TransportError } from "../../../core/transport-error.ts";
+import { TransportError } from "../../../core/net/transport-error.ts";
 import type { ResolvedAddress } from "./egress-resolve.ts";
 
 /** Opens a TCP connection to the first of the checked addresses that answers, each in at most `timeoutMs`. */

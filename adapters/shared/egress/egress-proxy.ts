@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { parseAllowHosts, type AllowHosts } from "../../../core/net/allow-hosts.ts";
 import { checkUrl } from "../../../core/net/check-url.ts";
 import type { ProxyLogin } from "../../../core/ports.ts";
-import { TransportError } from "../../../core/transport-error.ts";
+import { TransportError } from "../../../core/net/transport-error.ts";
 import { dial } from "./egress-dial.ts";
 import { exchange } from "./egress-exchange.ts";
 import { readHead, valuesOf, writeHead, type Head } from "./egress-head.ts";

@@ -2,7 +2,7 @@ import { lookup, Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
 import { checkAddress, checkHost } from "../../../core/net/check-url.ts";
 import type { AllowHosts } from "../../../core/net/allow-hosts.ts";
-import { TransportError } from "../../../core/transport-error.ts";
+import { TransportError } from "../../../core/net/transport-error.ts";
 
 /** An address that a name resolved to. */
 export interface ResolvedAddress {

@@ -13,7 +13,7 @@ import type {
   OutboundRequest,
   Transport,
 } from "../../../core/ports.ts";
-import { TransportError } from "../../../core/transport-error.ts";
+import { TransportError } from "../../../core/net/transport-error.ts";
 import { beginDeadlines, lateAnswer } from "../begin-deadline.ts";
 import { resolveChecked, type Resolve } from "./egress-resolve.ts";
 import { failSoon, type SilenceLimit, silenceLimit, SilentAnswer } from "../http/answer-silence.ts";

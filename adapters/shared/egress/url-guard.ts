@@ -1,6 +1,6 @@
 import { allowNone, type AllowHosts, parseAllowHosts } from "../../../core/net/allow-hosts.ts";
 import { checkUrl, reasonOf } from "../../../core/net/check-url.ts";
-import { TransportError } from "../../../core/transport-error.ts";
+import { TransportError } from "../../../core/net/transport-error.ts";
 
 /** Judges addresses that a caller can steer by their text: local names and literals that are not public are refused. */
 export interface UrlGuard {

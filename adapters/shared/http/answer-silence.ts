@@ -1,5 +1,5 @@
 import type { AnswerSilence, HeaderPair } from "../../../core/ports.ts";
-import { TransportError } from "../../../core/transport-error.ts";
+import { TransportError } from "../../../core/net/transport-error.ts";
 
 /** How long an answer that has begun may send nothing where the request says nothing else, in ms: models may think for minutes. */
 export const ANSWER_SILENCE_MS = 600_000;

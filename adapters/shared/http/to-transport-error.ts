@@ -1,4 +1,4 @@
-import { TransportError } from "../../../core/transport-error.ts";
+import { TransportError } from "../../../core/net/transport-error.ts";
 
 /** Names what failed without the URL's query, which may hold a key. */
 export function toTransportError(

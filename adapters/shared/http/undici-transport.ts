@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { Agent, type Dispatcher, EnvHttpProxyAgent, errors, buildConnector } from "undici";
-import { TransportError } from "../../../core/transport-error.ts";
+import { TransportError } from "../../../core/net/transport-error.ts";
 import type {
   HeaderPair,
   InboundResponse,

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers";
 import type { StreamChange, StreamEnd, StreamWatch } from "../../../core/ports.ts";
-import { TransportError } from "../../../core/transport-error.ts";
+import { TransportError } from "../../../core/net/transport-error.ts";
 import { failSoon, LAST_BYTES_MS, SilentAnswer } from "./answer-silence.ts";
 
 /** Bytes that wait for the reader before the upstream is paused. */

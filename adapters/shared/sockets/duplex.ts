@@ -1,4 +1,4 @@
-import { type Duplex, type DuplexEnd, MAX_DUPLEX_MESSAGE } from "../../../core/duplex.ts";
+import { type Duplex, type DuplexEnd, MAX_DUPLEX_MESSAGE } from "../../../core/net/duplex.ts";
 import type { RawSocket, SocketEvents } from "../http/connection.ts";
 
 /** A socket of a runtime that may be able to stop its peer. */

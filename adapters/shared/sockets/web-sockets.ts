@@ -1,4 +1,4 @@
-import { type Duplex, MAX_DUPLEX_MESSAGE, type WebSockets } from "../../../core/duplex.ts";
+import { type Duplex, MAX_DUPLEX_MESSAGE, type WebSockets } from "../../../core/net/duplex.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 import type { System } from "../../../core/ports.ts";
 import { localDuplex } from "./duplex.ts";

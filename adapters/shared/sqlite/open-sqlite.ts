@@ -1,7 +1,7 @@
 import { setImmediate, clearTimeout, setTimeout } from "node:timers";
 import { DatabaseSync } from "../database-sync.ts";
 import type { Log } from "../../../core/ports.ts";
-import { SqlError } from "../../../core/sql-error.ts";
+import { SqlError } from "../../../core/sql/sql-error.ts";
 import { openReaders } from "./readers.ts";
 import { type JournalOptions, journal, type SqliteDatabase } from "./sqlite.ts";
 import { RESERVE_BYTES } from "./space-reserve.ts";

@@ -1,5 +1,5 @@
 import type { SqlRow, SqlValue } from "../../../core/ports.ts";
-import type { SqlErrorReason } from "../../../core/sql-error.ts";
+import type { SqlErrorReason } from "../../../core/sql/sql-error.ts";
 
 /** What a reader is told: a query, or to close its connection and end. */
 export type ReaderMessage =

@@ -2,7 +2,7 @@ import { clearTimeout, setTimeout } from "node:timers";
 import { URL } from "node:url";
 import { Worker } from "node:worker_threads";
 import type { SqlRow, SqlValue } from "../../../core/ports.ts";
-import { SqlError } from "../../../core/sql-error.ts";
+import { SqlError } from "../../../core/sql/sql-error.ts";
 import type { ReaderAnswer, ReaderMessage, ReaderState } from "./reader-messages.ts";
 
 /** A query that somebody waits for; null is told when no thread can be started. */

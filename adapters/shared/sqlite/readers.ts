@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { clearTimeout, setTimeout } from "node:timers";
 import type { Log, SqlRow, SqlValue } from "../../../core/ports.ts";
-import { SqlError } from "../../../core/sql-error.ts";
+import { SqlError } from "../../../core/sql/sql-error.ts";
 import { type ReaderQuery, type Reader, startReader } from "./reader.ts";
 import type { Readers } from "./sqlite.ts";
 

@@ -1,4 +1,4 @@
-import { SqlError, type SqlErrorReason } from "../../../core/sql-error.ts";
+import { SqlError, type SqlErrorReason } from "../../../core/sql/sql-error.ts";
 
 /** Result codes of SQLite (https://sqlite.org/rescode.html) that are not simply a wrong statement. */
 const reasons: ReadonlyMap<number, SqlErrorReason> = new Map([

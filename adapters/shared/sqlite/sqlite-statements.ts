@@ -1,4 +1,4 @@
-import { SqlError } from "../../../core/sql-error.ts";
+import { SqlError } from "../../../core/sql/sql-error.ts";
 import type { SqlRow, SqlValue, StatementResult } from "../../../core/ports.ts";
 import { toSqlError } from "./sqlite-error.ts";
 import type { PreparedStatement, SqliteConnection } from "./sqlite-library.ts";

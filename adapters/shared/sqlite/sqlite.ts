@@ -1,4 +1,4 @@
-import type { SqlError } from "../../../core/sql-error.ts";
+import type { SqlError } from "../../../core/sql/sql-error.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 import type { Log, Sql, SqlRow, SqlValue } from "../../../core/ports.ts";
 import { toSqlError } from "./sqlite-error.ts";

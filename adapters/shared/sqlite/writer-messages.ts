@@ -1,5 +1,5 @@
 import type { SqlRow, SqlValue, Statement, StatementResult } from "../../../core/ports.ts";
-import type { SqlErrorReason } from "../../../core/sql-error.ts";
+import type { SqlErrorReason } from "../../../core/sql/sql-error.ts";
 
 /** A connection on a thread of its own that commits one long batch at a time; it starts when needed and ends when idle. */
 export interface LongWriter {

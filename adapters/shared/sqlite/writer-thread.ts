@@ -2,7 +2,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { DatabaseSync } from "../database-sync.ts";
 import type { SqlRow } from "../../../core/ports.ts";
-import type { SqlError } from "../../../core/sql-error.ts";
+import type { SqlError } from "../../../core/sql/sql-error.ts";
 import { toSqlError } from "./sqlite-error.ts";
 import { statements, type Statements } from "./sqlite-statements.ts";
 import type { WriterAnswer, WriterMessage, WriterPart, WriterState } from "./writer-messages.ts";

@@ -2,7 +2,7 @@ import { clearTimeout, setImmediate, setTimeout } from "node:timers";
 import { URL } from "node:url";
 import { Worker } from "node:worker_threads";
 import type { Log, SqlValue, Statement, StatementResult } from "../../../core/ports.ts";
-import { SqlError } from "../../../core/sql-error.ts";
+import { SqlError } from "../../../core/sql/sql-error.ts";
 import {
   type LongWriter,
   valueSize,

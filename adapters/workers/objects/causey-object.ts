@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { ApiError } from "../../../core/http/api-error.ts";
 import type { Plain } from "../../../core/ports.ts";
-import { SqlError } from "../../../core/sql-error.ts";
+import { SqlError } from "../../../core/sql/sql-error.ts";
 import {
   errorAsResponse,
   settledCall,

@@ -1,4 +1,4 @@
-import { SqlError, type SqlErrorReason } from "../../../core/sql-error.ts";
+import { SqlError, type SqlErrorReason } from "../../../core/sql/sql-error.ts";
 import type { ObjectWrites } from "./write-state.ts";
 import type { Sql, SqlRow, SqlValue, Statement, StatementResult } from "../../../core/ports.ts";
 

@@ -1,6 +1,6 @@
 import type { Auth } from "../../auth/authorize.ts";
 import { requirePermission } from "../../auth/authorize.ts";
-import type { WebSockets } from "../../duplex.ts";
+import type { WebSockets } from "../../net/duplex.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { copyOf } from "../../net/client-address.ts";
 

@@ -1,5 +1,5 @@
 import type { Retention } from "../../entity/event.ts";
-import type { Tracer } from "../../trace-context.ts";
+import type { Tracer } from "../../trace/trace-context.ts";
 
 /** What the instances of a platform are given by those who serve them. */
 export interface AgentServices {

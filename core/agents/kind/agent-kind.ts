@@ -25,7 +25,7 @@ import { startSession, type AgentSession } from "../session/session.ts";
 import { callByCode } from "../session/call-operation.ts";
 import { startSlots, WAITING_LIMIT, type Slots } from "../turns/slots.ts";
 import { startState } from "../state/state.ts";
-import { readTraceparent, writeTraceparent } from "../../trace-context.ts";
+import { readTraceparent, writeTraceparent } from "../../trace/trace-context.ts";
 import type { CodeCall } from "../define/agent-stub.ts";
 
 /** How long an admission may wait for its connection, in ms. */

@@ -8,7 +8,7 @@ import type { Agent, AgentEvent } from "../define/agent.ts";
 import { NonRetryableError, type RetryOptions, type Run } from "../define/tasks.ts";
 import { holdSends, handToOutbound } from "./outbox.ts";
 import type { QueueDeps } from "./queue.ts";
-import { workSpan, type WorkSpan } from "../../traced-work.ts";
+import { workSpan, type WorkSpan } from "../../trace/traced-work.ts";
 import type { AgentServices } from "../define/services.ts";
 
 /** Jobs of one alarm; then other calls of the mailbox get their turn. */

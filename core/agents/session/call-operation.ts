@@ -1,6 +1,6 @@
 import { ApiError, storageFailure } from "../../http/api-error.ts";
 import type { ActorContext, Connection, Plain } from "../../ports.ts";
-import { SqlError } from "../../sql-error.ts";
+import { SqlError } from "../../sql/sql-error.ts";
 import { timeOf, type RunHandler } from "../handlers/agent-api.ts";
 import { builtInCallables } from "../define/built-in.ts";
 import { withDeadline, type Deadline } from "../turns/deadline.ts";

@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
-import { TIMER_OVER } from "../../timer-over.ts";
+import { TIMER_OVER } from "../../time/timer-over.ts";
 
 /** The time that a handler or a callable has. */
 export interface Deadline {

@@ -1,5 +1,5 @@
 import type { InboundResponse, StreamWatch } from "../../ports.ts";
-import type { TransportError } from "../../transport-error.ts";
+import type { TransportError } from "../../net/transport-error.ts";
 import type { Call, Step } from "./call.ts";
 import type { Checks } from "./checks.ts";
 import type { Forwarded } from "./forwarded.ts";

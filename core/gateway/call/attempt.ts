@@ -1,6 +1,6 @@
-import { withTraceparent } from "../../trace-context.ts";
+import { withTraceparent } from "../../trace/trace-context.ts";
 import type { AnswerSilence, InboundResponse, System } from "../../ports.ts";
-import { TransportError } from "../../transport-error.ts";
+import { TransportError } from "../../net/transport-error.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import type { Call } from "./call.ts";
 import type { Outbound } from "./outbound.ts";

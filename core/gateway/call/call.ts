@@ -1,11 +1,11 @@
 import type { BodyReading } from "../wire/readable-body.ts";
-import type { BodyHold } from "../../body-budget.ts";
+import type { BodyHold } from "../../work/body-budget.ts";
 import type { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
 import type { ChatFormat } from "../chat/chat-body.ts";
 import type { PriceBook } from "../prices/price-book.ts";
-import type { GatewayName } from "../settings/gateway-name.ts";
-import type { GatewaySettings } from "../settings/settings.ts";
+import type { GatewayName } from "../account/settings/gateway-name.ts";
+import type { GatewaySettings } from "../account/settings/settings.ts";
 import type { AbortLink } from "./abort-link.ts";
 import type { LoggedBody, AttemptObserver } from "./ended-attempt.ts";
 import type { GatewayCaller } from "./caller.ts";

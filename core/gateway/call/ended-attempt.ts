@@ -1,6 +1,6 @@
 import type { TokenUsage } from "../chat/usage.ts";
 import type { Price } from "../prices/price.ts";
-import type { GatewayName } from "../settings/gateway-name.ts";
+import type { GatewayName } from "../account/settings/gateway-name.ts";
 
 /** One stored request: what `GET …/logs/{id}` is made of. Plain, because it crosses to the gateway's actor. */
 export type LogRow = {

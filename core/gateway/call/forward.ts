@@ -1,8 +1,8 @@
-import { whenReady } from "../../now-or-later.ts";
+import { whenReady } from "../../work/now-or-later.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { AnswerSilence, InboundResponse, System } from "../../ports.ts";
-import { TransportError } from "../../transport-error.ts";
-import type { GatewaySettings } from "../settings/settings.ts";
+import { TransportError } from "../../net/transport-error.ts";
+import type { GatewaySettings } from "../account/settings/settings.ts";
 import { withNullBodyStatus } from "../wire/reply-body.ts";
 import type { Answers, Flow, ShareAnswer, StepRun } from "./answers.ts";
 import {

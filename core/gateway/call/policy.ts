@@ -1,5 +1,5 @@
 import type { Backoff, Controls } from "./controls.ts";
-import type { GatewaySettings } from "../settings/settings.ts";
+import type { GatewaySettings } from "../account/settings/settings.ts";
 
 /** How often and how patiently a step is attempted. */
 export interface RetryPolicy {

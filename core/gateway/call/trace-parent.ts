@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import { readTraceparent } from "../../trace-context.ts";
+import { readTraceparent } from "../../trace/trace-context.ts";
 import type { HeaderPair } from "../../ports.ts";
 import { type GatewayHeader, gatewayHeader, named } from "./controls.ts";
 import { headerValue } from "../wire/header-hygiene.ts";

@@ -1,4 +1,4 @@
-import { TransportError } from "../../transport-error.ts";
+import { TransportError } from "../../net/transport-error.ts";
 import type { ChatReasoning, ExtraContent } from "./chat-format.ts";
 import type { ChatReply, MessageDelta, ToolCallDelta } from "./reply.ts";
 

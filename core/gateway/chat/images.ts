@@ -2,10 +2,10 @@ import { readUpTo } from "../../http/stream.ts";
 import { toBase64 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { InboundResponse, Platform } from "../../ports.ts";
-import { TransportError, type TransportErrorReason } from "../../transport-error.ts";
+import { TransportError, type TransportErrorReason } from "../../net/transport-error.ts";
 import type { Chat, ChatContent, ChatPart } from "./chat-format.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
-import { withinMs } from "../../within-ms.ts";
+import { withinMs } from "../../time/within-ms.ts";
 
 /** Images that one request may have fetched. */
 const IMAGES = 16;

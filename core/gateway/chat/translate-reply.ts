@@ -1,6 +1,6 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import type { InboundResponse, System } from "../../ports.ts";
-import { TransportError } from "../../transport-error.ts";
+import { TransportError } from "../../net/transport-error.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { type Json, jsonObject, parsedJson } from "../../http/json.ts";
 import { sseEvents, sseData } from "../../http/sse.ts";

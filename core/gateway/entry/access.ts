@@ -1,4 +1,4 @@
-import { type NowOrLater, whenReady } from "../../now-or-later.ts";
+import { type NowOrLater, whenReady } from "../../work/now-or-later.ts";
 import { type Auth, type Authenticate, principalOf } from "../../auth/authorize.ts";
 import type { LoginGuard } from "../../auth/login-guard.ts";
 import { allows, type Principal } from "../../auth/principal.ts";
@@ -11,9 +11,9 @@ import { constantTimeEqual } from "../../crypto/equal.ts";
 import type { System } from "../../ports.ts";
 import { basicCredentials, credentialsIn } from "../wire/own-tokens.ts";
 import { type GatewayCaller, HOST } from "../call/caller.ts";
-import { declaredGateway, type DeclaredGateways } from "../settings/declared-gateways.ts";
-import type { GatewayName } from "../settings/gateway-name.ts";
-import type { KeyEntry } from "../keys/key-entry.ts";
+import { declaredGateway, type DeclaredGateways } from "../account/settings/declared-gateways.ts";
+import type { GatewayName } from "../account/settings/gateway-name.ts";
+import type { KeyEntry } from "../account/keys/key-entry.ts";
 import { recentMap } from "../wire/recent-map.ts";
 import { GATEWAY_TOKEN_LIMIT } from "../call/gateway-token.ts";
 

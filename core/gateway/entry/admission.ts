@@ -1,4 +1,4 @@
-import { type NowOrLater, whenReady } from "../../now-or-later.ts";
+import { type NowOrLater, whenReady } from "../../work/now-or-later.ts";
 import { isKeyShaped } from "../../auth/token-format.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
@@ -7,7 +7,7 @@ import type { GatewayCaller } from "../call/caller.ts";
 import { callError } from "./call-error.ts";
 import type { Call } from "../call/call.ts";
 import type { AccountPrices } from "../prices/account-prices.ts";
-import type { GatewayStore } from "../gateways/store.ts";
+import type { GatewayStore } from "../account/gateways/store.ts";
 import type { GatewayMetrics } from "../observe/metrics/metrics.ts";
 import type { Tracing } from "../observe/trace/tracing.ts";
 import type { GatewayAccess } from "./access.ts";
@@ -17,8 +17,8 @@ import { hasAmbiguousFraming, headerValue } from "../wire/header-hygiene.ts";
 import { retryAfter } from "../wire/retry-after.ts";
 import { credentialHeaders, queryCredentials } from "../providers/table.ts";
 import { linkAbort } from "../call/abort-link.ts";
-import { DEFAULT_GATEWAY, type GatewaySettings, isGatewayId } from "../settings/settings.ts";
-import type { GatewayName } from "../settings/gateway-name.ts";
+import { DEFAULT_GATEWAY, type GatewaySettings, isGatewayId } from "../account/settings/settings.ts";
+import type { GatewayName } from "../account/settings/gateway-name.ts";
 import type { EntryRoute } from "../observe/trace/request-spans.ts";
 import { traceParent } from "../call/trace-parent.ts";
 

@@ -1,4 +1,4 @@
-import { whenReady } from "../../now-or-later.ts";
+import { whenReady } from "../../work/now-or-later.ts";
 import { bytePieces, passThrough } from "../../http/stream.ts";
 import type { Call, Step } from "../call/call.ts";
 import type { Recorder } from "../call/recording.ts";

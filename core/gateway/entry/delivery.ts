@@ -1,15 +1,15 @@
-import { whenReady } from "../../now-or-later.ts";
+import { whenReady } from "../../work/now-or-later.ts";
 import { noteAnswer, passingOf } from "../../http/answer-note.ts";
 import type { InboundResponse, System } from "../../ports.ts";
 import { sharingScope } from "../call/sharing-scope.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
-import { keptAlive } from "../answer/silence.ts";
-import type { ResumableRuns } from "../answer/resume/runs.ts";
+import { keptAlive } from "./silence.ts";
+import type { ResumableRuns } from "../resume/runs.ts";
 import { respond } from "./respond.ts";
-import { type Peeked, peekFirstLine } from "../answer/resume/event-ends.ts";
+import { type Peeked, peekFirstLine } from "../resume/event-ends.ts";
 import { streamOf } from "../wire/reply-body.ts";
-import { TIMER_OVER } from "../../timer-over.ts";
+import { TIMER_OVER } from "../../time/timer-over.ts";
 
 /** What the options add to server-sent events on their way. */
 export interface DeliveryParts {

@@ -7,19 +7,19 @@ import type { Call } from "../call/call.ts";
 import { type GatewayCaller, HOST } from "../call/caller.ts";
 import { chatFormats } from "../chat/chat-body.ts";
 import { gatewayHeader, named } from "../call/controls.ts";
-import type { GatewayName } from "../settings/gateway-name.ts";
+import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { headerPairs, headerValue } from "../wire/header-hygiene.ts";
 import { type InferencePath, inferenceStep } from "../providers/inference-step.ts";
 import type { Hono } from "hono";
 import { type Auth, requirePermission } from "../../auth/authorize.ts";
-import type { BodyBudget } from "../../body-budget.ts";
+import type { BodyBudget } from "../../work/body-budget.ts";
 import type { Platform } from "../../ports.ts";
 import type { Forward } from "../call/forward.ts";
 import type { GatewayAccess } from "./access.ts";
 import type { GatewayAdmission } from "./admission.ts";
 import type { DeliverAnswer } from "./delivery.ts";
 import { requestBody } from "./request-body.ts";
-import { DEFAULT_GATEWAY } from "../settings/settings.ts";
+import { DEFAULT_GATEWAY } from "../account/settings/settings.ts";
 import { callError } from "./call-error.ts";
 
 /** The hosted service's status there (docs/compatibility.md). */

@@ -1,4 +1,4 @@
-import type { BodyHold } from "../../body-budget.ts";
+import type { BodyHold } from "../../work/body-budget.ts";
 import {
   bodiesFull,
   brokenOff,
@@ -10,11 +10,11 @@ import {
 import type { HeaderPair, ReceivedRequest, System } from "../../ports.ts";
 import type { Step, Call } from "../call/call.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
-import { cacheTtl } from "../answer/cache/cache-key.ts";
-import { limitsSpend } from "../observe/spend/spend.ts";
+import { cacheTtl } from "../cache/cache-key.ts";
+import { limitsSpend } from "../metering/spend/spend.ts";
 import { retryPolicy } from "../call/policy.ts";
 import type { ConfiguredTargets } from "../providers/target.ts";
-import type { GatewaySettings } from "../settings/settings.ts";
+import type { GatewaySettings } from "../account/settings/settings.ts";
 import { translationRoute } from "../providers/families.ts";
 
 /** Bytes of a JSON body that are read into memory, once; larger ones stream through. */

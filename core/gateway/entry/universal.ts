@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { BodyHold } from "../../body-budget.ts";
+import type { BodyHold } from "../../work/body-budget.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { parse, parseJson, readBytes } from "../../http/body.ts";
 import { utf8 } from "../../crypto/encoding.ts";

@@ -1,6 +1,6 @@
-import type { GatewaySettings } from "../settings/settings.ts";
+import type { GatewaySettings } from "../account/settings/settings.ts";
 import type { ActorContext } from "../../ports.ts";
-import { steadyNow } from "../../steady-now.ts";
+import { steadyNow } from "../../time/steady-now.ts";
 
 /** What a window holds, plain, so that it can be stored. */
 export type RateState = {

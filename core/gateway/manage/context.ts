@@ -1,23 +1,23 @@
 import type { InferenceParts } from "../entry/inference.ts";
 import type { Platform } from "../../ports.ts";
-import type { ResumableRuns } from "../answer/resume/runs.ts";
-import type { GatewayStore } from "../gateways/store.ts";
-import type { KeyStore } from "../keys/key-store.ts";
+import type { ResumableRuns } from "../resume/runs.ts";
+import type { GatewayStore } from "../account/gateways/store.ts";
+import type { KeyStore } from "../account/keys/key-store.ts";
 import type { GatewayMetrics } from "../observe/metrics/metrics.ts";
 import type { AccountPrices } from "../prices/account-prices.ts";
-import type { Vault } from "../records/vault.ts";
+import type { Vault } from "../account/records/vault.ts";
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import { type Auth, authorize } from "../../auth/authorize.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { envelope } from "../../http/envelope.ts";
 import { checkQuery } from "../../http/query.ts";
 import type { SafetyOptions } from "../guard/checkers/policies.ts";
-import type { DeclaredGateways } from "../settings/declared-gateways.ts";
-import type { GatewayName } from "../settings/gateway-name.ts";
+import type { DeclaredGateways } from "../account/settings/declared-gateways.ts";
+import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { type ListPage, listPage, resultInfo } from "./list-page.ts";
 import { ECHO, providers } from "../providers/table.ts";
 import { type ProviderOptions, CUSTOM_PREFIX } from "../providers/target.ts";
-import type { RecordStore } from "../records/records.ts";
+import type { RecordStore } from "../account/records/records.ts";
 
 /** Where a whole platform has its API root; the gateway is beside it. */
 export const API_ROOT = "/client/v4";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { plainText } from "../../http/plain-text.ts";
 import { type LogQuery, parseLogQuery } from "../observe/log/log-filters.ts";
-import type { StoredRecord } from "../records/record.ts";
+import type { StoredRecord } from "../account/records/record.ts";
 import { type RecordResource, recordResource } from "./record-resource.ts";
 
 /** Keys that a dataset can filter by. */

@@ -2,11 +2,11 @@ import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import { holds } from "../../http/fields/schema-fields.ts";
 import type { System } from "../../ports.ts";
-import { elementsSchema } from "../choose/dynamic/element.ts";
-import { readGraph } from "../choose/dynamic/graph.ts";
+import { elementsSchema } from "../routing/dynamic/element.ts";
+import { readGraph } from "../routing/dynamic/graph.ts";
 import type { ListPage } from "./list-page.ts";
 import type { RecordScope } from "./record-resource.ts";
-import { newRecord, recordLimits, recordTimes, type StoredRecord } from "../records/record.ts";
+import { newRecord, recordLimits, recordTimes, type StoredRecord } from "../account/records/record.ts";
 import type { Value } from "../../http/json.ts";
 
 /** Bytes of a route's elements as JSON: a listing shows the elements of every route. */

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import { plainText } from "../../http/plain-text.ts";
 import type { LogSummary } from "../observe/log/log-summary.ts";
-import { recordView, type StoredRecord } from "../records/record.ts";
+import { recordView, type StoredRecord } from "../account/records/record.ts";
 import type { Value } from "../../http/json.ts";
 import {
   guards,

@@ -2,7 +2,7 @@ import { readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import { routedPath } from "../../http/mount-path.ts";
 import { answerOrigin } from "../../net/public-url.ts";
-import { type DeclaredGateway, declaredGateway } from "../settings/declared-gateways.ts";
+import { type DeclaredGateway, declaredGateway } from "../account/settings/declared-gateways.ts";
 import * as gateways from "./manage-gateways.ts";
 import {
   DEFAULT_GATEWAY,
@@ -10,7 +10,7 @@ import {
   type GatewaySettings,
   gatewayWrite,
   type GatewayWrite,
-} from "../settings/settings.ts";
+} from "../account/settings/settings.ts";
 import { ApiError } from "../../http/api-error.ts";
 import {
   API_ROOT,

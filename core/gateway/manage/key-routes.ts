@@ -17,7 +17,7 @@ import {
   type ManagementRoutes,
   pageOfQuery,
 } from "./context.ts";
-import type { KeyMethods, KeyWithUsage } from "../keys/keys-actor.ts";
+import type { KeyMethods, KeyWithUsage } from "../account/keys/keys-actor.ts";
 import {
   changed,
   keyChange,
@@ -27,7 +27,7 @@ import {
   keyView,
   type KeySettings,
   type VirtualKey,
-} from "../keys/virtual-key.ts";
+} from "../account/keys/virtual-key.ts";
 
 /** The virtual keys of an account: `…/virtual-keys`. */
 export const virtualKeyRoutes: ManagementRoutes = (app, { keys: store, auth, platform }) => {

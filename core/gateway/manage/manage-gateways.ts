@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
-import type { GatewayPage } from "../gateways/account-actor.ts";
+import type { GatewayPage } from "../account/gateways/account-actor.ts";
 import type { ListPage } from "./list-page.ts";
 import {
   type GatewayChanges,
@@ -8,9 +8,9 @@ import {
   initialSettings,
   isGatewayId,
   withChanges,
-} from "../settings/settings.ts";
-import type { GatewayName } from "../settings/gateway-name.ts";
-import type { GatewayStore } from "../gateways/store.ts";
+} from "../account/settings/settings.ts";
+import type { GatewayName } from "../account/settings/gateway-name.ts";
+import type { GatewayStore } from "../account/gateways/store.ts";
 
 /** Lists an account's gateways whose id contains `search`, ordered by id. */
 export function listGateways(

@@ -9,8 +9,8 @@ import { parseLogQuery } from "../observe/log/log-filters.ts";
 import { logDetail, logView } from "../observe/log/log-view.ts";
 import { getGateway } from "./manage-gateways.ts";
 import type { ListPage } from "./list-page.ts";
-import type { GatewayName } from "../settings/gateway-name.ts";
-import type { GatewayStore } from "../gateways/store.ts";
+import type { GatewayName } from "../account/settings/gateway-name.ts";
+import type { GatewayStore } from "../account/gateways/store.ts";
 
 /** What a client may say about a logged request afterwards. */
 export interface LogFeedback {

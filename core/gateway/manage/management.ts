@@ -19,8 +19,8 @@ import { evaluations, evaluationTypeRoutes } from "./evaluation.ts";
 import { gatewayRoutes, gatewayUrlRoutes } from "./gateway-routes.ts";
 import { logRoutes } from "./log-routes.ts";
 import { priceRoutes } from "./price-routes.ts";
-import { customProviders } from "./providers/custom-provider.ts";
-import { providerConfigs } from "./providers/provider-config.ts";
+import { customProviders } from "./custom-provider.ts";
+import { providerConfigs } from "../providers/stored/provider-config.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { acceptedFormat, mediaTypes } from "../../http/metrics-format.ts";
 import { exposition } from "../observe/metrics/exposition.ts";
@@ -28,8 +28,8 @@ import { checkAccountId } from "../../auth/accounts.ts";
 import { requirePermission } from "../../auth/authorize.ts";
 import { type GatewayCaller, HOST } from "../call/caller.ts";
 import { tokenOf } from "../call/gateway-token.ts";
-import type { GatewayName } from "../settings/gateway-name.ts";
-import { resumeRun } from "../answer/resume/resume-run.ts";
+import type { GatewayName } from "../account/settings/gateway-name.ts";
+import { resumeRun } from "../resume/resume-run.ts";
 
 /** Billing belongs to the hosted service: who asks for it is told so (`not_part`). */
 const billingRoutes: ManagementRoutes = (app, deps) => {

@@ -14,7 +14,7 @@ import {
   type ManagementRoutes,
   pageOfQuery,
 } from "./context.ts";
-import { newRecord, type StoredRecord } from "../records/record.ts";
+import { newRecord, type StoredRecord } from "../account/records/record.ts";
 
 /**
  * The prices of an account, `…/prices` (ours; the hosted service has no such resource): what is used with its source,

@@ -1,14 +1,14 @@
 import { ApiError } from "../../http/api-error.ts";
 import { profileNames, type SafetyOptions, unknownProfiles } from "../guard/checkers/policies.ts";
 import type { Platform } from "../../ports.ts";
-import type { GatewayName } from "../settings/gateway-name.ts";
-import { noSuchProvider, spendProviders } from "../observe/spend/spend-providers.ts";
-import type { GatewayChanges, GatewaySettings, GatewayWrite } from "../settings/settings.ts";
+import type { GatewayName } from "../account/settings/gateway-name.ts";
+import { noSuchProvider, spendProviders } from "../metering/spend/spend-providers.ts";
+import type { GatewayChanges, GatewaySettings, GatewayWrite } from "../account/settings/settings.ts";
 import type { ProviderOptions } from "../providers/target.ts";
 import { otelView, sealOtel } from "../observe/trace/sealed-otel.ts";
 import { isProvider } from "./context.ts";
-import type { RecordStore } from "../records/records.ts";
-import type { Vault } from "../records/vault.ts";
+import type { RecordStore } from "../account/records/records.ts";
+import type { Vault } from "../account/records/vault.ts";
 
 /** What makes a gateway's protections ready to be stored. */
 export interface ProtectionDeps {

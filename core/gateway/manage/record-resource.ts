@@ -9,10 +9,10 @@ import {
   type RecordQuery,
   recordView,
   type StoredRecord,
-} from "../records/record.ts";
-import type { Records } from "../records/records.ts";
+} from "../account/records/record.ts";
+import type { Records } from "../account/records/records.ts";
 import type { System } from "../../ports.ts";
-import type { GatewayName } from "../settings/gateway-name.ts";
+import type { GatewayName } from "../account/settings/gateway-name.ts";
 import type { ListPage } from "./list-page.ts";
 import { getGateway } from "./manage-gateways.ts";
 import {

@@ -1,4 +1,4 @@
-import { whenReady } from "../../now-or-later.ts";
+import { whenReady } from "../../work/now-or-later.ts";
 import { usageOf } from "../providers/usage.ts";
 import type { HeaderPair, System } from "../../ports.ts";
 import type { LoggedBody, LogRow, AttemptObserver } from "../call/ended-attempt.ts";
@@ -18,12 +18,12 @@ import type { Price } from "../prices/price.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { redactQuery } from "../wire/raw-path.ts";
 import { bodyText, isJson, plainBytes } from "../wire/readable-body.ts";
-import { cost, leastCost } from "./cost/cost.ts";
-import { answerPrice } from "./cost/dearest-price.ts";
+import { cost, leastCost } from "../metering/cost/cost.ts";
+import { answerPrice } from "../metering/cost/dearest-price.ts";
 import { isLoggedType, loggedBody } from "./log/log-row.ts";
 import { withoutCredentials } from "./log/log-row.ts";
-import { limitsSpend } from "./spend/spend.ts";
-import { observer, type Reading } from "./usage/observer.ts";
+import { limitsSpend } from "../metering/spend/spend.ts";
+import { observer, type Reading } from "../metering/usage/observer.ts";
 
 /** What a {@link recorder} works with. */
 export interface RecorderParts extends Reading {

@@ -1,7 +1,7 @@
 import type { System } from "../../ports.ts";
 import { jsonText } from "../../http/json.ts";
-import type { StoredRecord } from "../records/record.ts";
-import type { RecordStore } from "../records/records.ts";
+import type { StoredRecord } from "../account/records/record.ts";
+import type { RecordStore } from "../account/records/records.ts";
 import { recentMap } from "../wire/recent-map.ts";
 import { type PriceBook, priceBook } from "./price-book.ts";
 import type { PriceRowSetting } from "./price-rows.ts";

@@ -4,7 +4,7 @@ import { HOW_TO_SEND } from "../call/gateway-token.ts";
 import type { Call } from "../call/call.ts";
 import { isSecretHeader } from "../wire/header-hygiene.ts";
 import { credentialValue } from "./provider.ts";
-import { DEFAULT_ALIAS } from "../settings/declared-gateways.ts";
+import { DEFAULT_ALIAS } from "../account/settings/declared-gateways.ts";
 import { ECHO } from "./table.ts";
 import type { StoredProviders } from "./stored-providers.ts";
 import type { ProviderTarget } from "./target.ts";

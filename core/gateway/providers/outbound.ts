@@ -1,4 +1,4 @@
-import { whenReady } from "../../now-or-later.ts";
+import { whenReady } from "../../work/now-or-later.ts";
 import type { HeaderPair, InboundResponse, Platform } from "../../ports.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { utf8 } from "../../crypto/encoding.ts";

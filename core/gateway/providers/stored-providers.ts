@@ -1,7 +1,7 @@
 import type { HeaderPair } from "../../ports.ts";
 import type { Value } from "../../http/json.ts";
-import type { GatewayName } from "../settings/gateway-name.ts";
-import type { Records } from "../records/records.ts";
+import type { GatewayName } from "../account/settings/gateway-name.ts";
+import type { Records } from "../account/records/records.ts";
 
 /** Where a custom provider of the management API leads. */
 export interface CustomTarget {

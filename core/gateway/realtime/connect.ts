@@ -2,7 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { GatewayAdmission } from "../entry/admission.ts";
 import type { Platform } from "../../ports.ts";
 import { headerPairs } from "../wire/header-hygiene.ts";
-import type { GatewayName } from "../settings/gateway-name.ts";
+import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { socketToken } from "./socket-token.ts";
 import { socketActorName, type SocketParts, universalSocketKind } from "./universal-socket.ts";
 import { isWebSocketUpgrade, checkHandshake } from "../wire/websocket.ts";

@@ -1,6 +1,6 @@
-import { type Duplex, type DuplexEnd, isSendableCode } from "../../duplex.ts";
+import { type Duplex, type DuplexEnd, isSendableCode } from "../../net/duplex.ts";
 import type { System } from "../../ports.ts";
-import { TIMER_OVER } from "../../timer-over.ts";
+import { TIMER_OVER } from "../../time/timer-over.ts";
 
 /** The two ends of a connection through the gateway. */
 export type Side = "client" | "provider";

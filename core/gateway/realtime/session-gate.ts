@@ -1,8 +1,8 @@
 import { REVIEW_MS } from "../../auth/while-permitted.ts";
-import type { Duplex } from "../../duplex.ts";
+import type { Duplex } from "../../net/duplex.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { Log, System } from "../../ports.ts";
-import { TIMER_OVER } from "../../timer-over.ts";
+import { TIMER_OVER } from "../../time/timer-over.ts";
 import type { RelayOptions } from "./relay.ts";
 import type { SpendingSession } from "./spending-session.ts";
 

@@ -1,5 +1,5 @@
 import { boundedJson, isObject, type Json, jsonObject, jsonText } from "../../http/json.ts";
-import { withoutLongTexts } from "../observe/usage/sse-usage.ts";
+import { withoutLongTexts } from "../metering/usage/sse-usage.ts";
 import { modelName } from "../providers/requested-model.ts";
 import { beginsAsJson } from "../wire/readable-body.ts";
 

@@ -4,9 +4,9 @@ import type { System } from "../../ports.ts";
 import type { Call, Step } from "../call/call.ts";
 import type { SpendingPermit } from "../call/limits.ts";
 import { noUsage, type TokenUsage } from "../chat/usage.ts";
-import type { CallLimits } from "../keys/call-limits.ts";
-import { cost, leastCost } from "../observe/cost/cost.ts";
-import { limitsSpend } from "../observe/spend/spend.ts";
+import type { CallLimits } from "../account/keys/call-limits.ts";
+import { cost, leastCost } from "../metering/cost/cost.ts";
+import { limitsSpend } from "../metering/spend/spend.ts";
 import { addUsage } from "../providers/usage.ts";
 import {
   eventType,

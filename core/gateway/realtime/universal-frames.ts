@@ -1,12 +1,12 @@
 import { readUpTo } from "../../http/stream.ts";
 import { boundedJson } from "../../http/json.ts";
 import * as v from "valibot";
-import type { BodyHold } from "../../body-budget.ts";
+import type { BodyHold } from "../../work/body-budget.ts";
 import { toBase64 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { parse } from "../../http/body.ts";
 import { errorBody } from "../../http/envelope.ts";
-import { TransportError } from "../../transport-error.ts";
+import { TransportError } from "../../net/transport-error.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import type { ContentDecoding } from "../wire/content-decoder.ts";
 import { headerValue } from "../wire/header-hygiene.ts";

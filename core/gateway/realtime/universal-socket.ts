@@ -1,14 +1,14 @@
 import { sha256Hex } from "../../crypto/digest.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { Actor, ActorContext, ActorKind, Connection, Log } from "../../ports.ts";
-import { TransportError } from "../../transport-error.ts";
+import { TransportError } from "../../net/transport-error.ts";
 import type { GatewayAdmission, AdmitOptions } from "../entry/admission.ts";
-import type { BodyBudget } from "../../body-budget.ts";
+import type { BodyBudget } from "../../work/body-budget.ts";
 import type { GatewayAccess } from "../entry/access.ts";
 import type { ContentDecoding } from "../wire/content-decoder.ts";
 import type { Call } from "../call/call.ts";
 import type { GatewayCaller } from "../call/caller.ts";
-import type { GatewayName } from "../settings/gateway-name.ts";
+import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { headerPairs } from "../wire/header-hygiene.ts";
 import { bodiesFull, weightOf } from "../../http/arriving-body.ts";
 import { tracedError } from "../entry/call-error.ts";

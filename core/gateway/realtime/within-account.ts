@@ -1,4 +1,4 @@
-import type { Duplex } from "../../duplex.ts";
+import type { Duplex } from "../../net/duplex.ts";
 import type { LentAccount } from "../call/outbound.ts";
 import { beginsAsJson } from "../wire/readable-body.ts";
 

@@ -1,5 +1,5 @@
 import type { InboundResponse, System } from "../../ports.ts";
-import { TransportError } from "../../transport-error.ts";
+import { TransportError } from "../../net/transport-error.ts";
 import type { ContentDecoding } from "./content-decoder.ts";
 import { headerValue } from "./header-hygiene.ts";
 

@@ -42,7 +42,7 @@ const STEP = 65_536;
 export const convertPage: LongTask<LoadedPage, ConvertedPage> = {
   name: "rendering/crawl-page",
   async load() {
-    const { decodeText } = await import("../../decode-text.ts");
+    const { decodeText } = await import("../../text/decode-text.ts");
     const { asHtml, pageFacts } = await import("../static/static-page.ts");
     const { conversion } = await import("../markdown/convert.ts");
     const { readHtml } = await import("../markdown/html-events.ts");

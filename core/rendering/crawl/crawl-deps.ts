@@ -1,5 +1,5 @@
 import type { Platform, Transport } from "../../ports.ts";
-import type { Tracer } from "../../trace-context.ts";
+import type { Tracer } from "../../trace/trace-context.ts";
 import type { ContentExtractor } from "../extractor.ts";
 import type { JobPolicy } from "../job.ts";
 import { type FairSlots, fairSlots } from "../../work/fair-slots.ts";

@@ -7,7 +7,7 @@ import { envelope, envelopeBody } from "../../http/envelope.ts";
 import { noteUnknownFields } from "../../http/fields/unknown-fields.ts";
 import { checkQuery, readQuery } from "../../http/query.ts";
 import { pulledStream } from "../../http/stream.ts";
-import { traceparentOf } from "../../trace-context.ts";
+import { traceparentOf } from "../../trace/trace-context.ts";
 import { beginCrawl } from "./begin/begin-crawl.ts";
 import { crawlAt, crawlKind } from "./crawl-actor.ts";
 import { workOwner } from "../../auth/authorize.ts";

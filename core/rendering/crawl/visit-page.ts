@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import { isTransient } from "../errors.ts";
-import { type WorkOutcome, workSpan, type WorkSpan } from "../../traced-work.ts";
+import { type WorkOutcome, workSpan, type WorkSpan } from "../../trace/traced-work.ts";
 import type { CrawlWork } from "./crawl-deps.ts";
 import {
   addPages,

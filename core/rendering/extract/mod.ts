@@ -28,7 +28,7 @@ export const mainContent: ContentExtractor = {
         cause: error,
       });
     });
-    const { decodeText } = await import("../../decode-text.ts");
+    const { decodeText } = await import("../../text/decode-text.ts");
     return function* ({ bytes, contentType }) {
       const html = yield* decodeText(bytes, contentType);
       yield;

@@ -1,4 +1,4 @@
-import { runThrough } from "../../background.ts";
+import { runThrough } from "../../work/background.ts";
 import { flushBlock, newContext, type Context } from "./context.ts";
 import { elements } from "./elements.ts";
 import { isVoid, readHtml, type Attributes, type HtmlHandler } from "./html-events.ts";

@@ -16,7 +16,7 @@ const CHARACTERS = 32 * 1024 * 1024;
 export const selectParts: LongTask<PartsRequest, Uint8Array<ArrayBuffer>> = {
   name: "rendering/select-parts",
   async load() {
-    const { decodeText } = await import("../../decode-text.ts");
+    const { decodeText } = await import("../../text/decode-text.ts");
     const { readTree } = await import("./tree.ts");
     const { htmlOf } = await import("./html-of.ts");
     const { choose, parseSelector } = await import("./selector.ts");

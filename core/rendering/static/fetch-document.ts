@@ -5,7 +5,7 @@ import { readUpTo } from "../../http/stream.ts";
 import type { AllowHosts } from "../../net/allow-hosts.ts";
 import { checkUrl } from "../../net/check-url.ts";
 import type { HeaderPair, InboundResponse, Transport } from "../../ports.ts";
-import { TransportError, type TransportErrorReason } from "../../transport-error.ts";
+import { TransportError, type TransportErrorReason } from "../../net/transport-error.ts";
 import type { Cookie } from "../body.ts";
 import type { Job } from "../job.ts";
 import { hopOf, type Hop } from "../page/main-document.ts";

@@ -49,7 +49,7 @@ export type StaticPage = {
 export const staticPage: LongTask<StaticPage, Uint8Array<ArrayBuffer>> = {
   name: "rendering/static-page",
   async load() {
-    const { decodeText } = await import("../../decode-text.ts");
+    const { decodeText } = await import("../../text/decode-text.ts");
     const { conversion } = await import("../markdown/convert.ts");
     const { readHtml } = await import("../markdown/html-events.ts");
     const { scrape } = await import("../select/scrape.ts");

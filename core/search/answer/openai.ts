@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import type { Embedder, HeaderPair, InboundResponse, Transport } from "../../ports.ts";
 import { utf8 } from "../../crypto/encoding.ts";
-import { withTraceparent } from "../../trace-context.ts";
+import { withTraceparent } from "../../trace/trace-context.ts";
 import type { NamedChatModel } from "../search-deps.ts";
 
 /** Where an OpenAI-compatible service answers. */

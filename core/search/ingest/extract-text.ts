@@ -1,4 +1,4 @@
-import { runInSteps } from "../../background.ts";
+import { runInSteps } from "../../work/background.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { LongTask, Plain, Steps } from "../../ports.ts";
 import { documentKind, type FilePage, type ReadableFile, binaryKind } from "../read/file-reader.ts";

@@ -1,7 +1,7 @@
 import type { Log, System } from "../../ports.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { claim, earliestLease, type Work } from "../state/work-rows.ts";
-import { TIMER_OVER } from "../../timer-over.ts";
+import { TIMER_OVER } from "../../time/timer-over.ts";
 
 /** Pieces of work of one instance that are under way at a time: an embedder is asked by so many at most. */
 const AT_ONCE = 4;

@@ -1,6 +1,6 @@
 import type { SiteCrawler } from "../../ports.ts";
-import { readTraceparent } from "../../trace-context.ts";
-import { workSpan } from "../../traced-work.ts";
+import { readTraceparent } from "../../trace/trace-context.ts";
+import { workSpan } from "../../trace/traced-work.ts";
 import type { SearchOptions, WorkOptions } from "../search-deps.ts";
 import { withTracedModels } from "../traced-models.ts";
 import type { Work } from "../state/work-rows.ts";

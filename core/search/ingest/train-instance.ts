@@ -1,7 +1,7 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import type { Background, SqlRow } from "../../ports.ts";
-import { asSet, isOneOf } from "../../sql-text.ts";
-import { withinMs } from "../../within-ms.ts";
+import { asSet, isOneOf } from "../../sql/sql-text.ts";
+import { withinMs } from "../../time/within-ms.ts";
 import { type InstanceState, vectorTag } from "../state/instance-state.ts";
 import { embeddedText } from "./commit-item.ts";
 import { toBlock, type VectorBlock } from "../vectors/vector-block.ts";

@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { SqlValue } from "../../ports.ts";
-import { asSet, isOneOf } from "../../sql-text.ts";
+import { asSet, isOneOf } from "../../sql/sql-text.ts";
 import type { Comparison, Filter, Scalar } from "./filter.ts";
 import {
   comparable,

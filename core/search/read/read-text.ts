@@ -1,4 +1,4 @@
-import { decodeText } from "../../decode-text.ts";
+import { decodeText } from "../../text/decode-text.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { LongTask } from "../../ports.ts";
 import { isCode } from "../text/code-blocks.ts";

@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import { didYouMean } from "../../http/fields/nearest.ts";
-import { asSet, isOneOf } from "../../sql-text.ts";
+import { asSet, isOneOf } from "../../sql/sql-text.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { builtinFields, type FieldType } from "../state/metadata.ts";
 

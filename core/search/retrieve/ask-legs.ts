@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Legs } from "./fuse.ts";
-import { asSet, isOneOf } from "../../sql-text.ts";
+import { asSet, isOneOf } from "../../sql/sql-text.ts";
 import type { Allowed } from "../query/allowed-items.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { type KeywordPlan, matchExpression } from "../query/keyword-plan.ts";

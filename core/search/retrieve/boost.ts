@@ -1,6 +1,6 @@
 import type { Boost } from "../state/instance-schema.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { asSet, isOneOf } from "../../sql-text.ts";
+import { asSet, isOneOf } from "../../sql/sql-text.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import type { MetadataField } from "../state/metadata.ts";
 

@@ -1,5 +1,5 @@
 import type { SqlRow } from "../../ports.ts";
-import { asSet, isOneOf } from "../../sql-text.ts";
+import { asSet, isOneOf } from "../../sql/sql-text.ts";
 import type { Allowed } from "../query/allowed-items.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { besideOthers } from "../query/keyword-index.ts";

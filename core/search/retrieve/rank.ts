@@ -1,5 +1,5 @@
 import type { SqlRow } from "../../ports.ts";
-import { asSet, isOneOf } from "../../sql-text.ts";
+import { asSet, isOneOf } from "../../sql/sql-text.ts";
 import type { Boost } from "../state/instance-schema.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { boosts } from "./boost.ts";

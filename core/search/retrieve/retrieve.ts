@@ -1,6 +1,6 @@
 import type { RetrievalType, SearchInput } from "./search-input.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { asSet, isOneOf } from "../../sql-text.ts";
+import { asSet, isOneOf } from "../../sql/sql-text.ts";
 import { hasLearned } from "./ask-legs.ts";
 import { coverageOf } from "./coverage.ts";
 import {

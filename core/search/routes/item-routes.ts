@@ -8,7 +8,7 @@ import { parse, readJson, withBytes } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import { checkForm } from "../../http/fields/form-bounds.ts";
 import { checkQuery } from "../../http/query.ts";
-import { traceparentOf } from "../../trace-context.ts";
+import { traceparentOf } from "../../trace/trace-context.ts";
 import type { SearchOptions, WorkOptions } from "../search-deps.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
 import { MAX_SOURCE_KEY } from "../rows/source-reader.ts";

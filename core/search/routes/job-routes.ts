@@ -5,7 +5,7 @@ import { readJson } from "../../http/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type ServerSentEvent, sseResponse } from "../../http/sse.ts";
 import type { System } from "../../ports.ts";
-import { traceparentOf } from "../../trace-context.ts";
+import { traceparentOf } from "../../trace/trace-context.ts";
 import { instanceRoots, pageInfo, pageOf, type RouteContext } from "./route-context.ts";
 import type { SyncJob } from "../rows/job-store.ts";
 

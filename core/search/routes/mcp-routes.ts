@@ -5,7 +5,7 @@ import { checkedJson, parseJson, withBytes } from "../../http/body.ts";
 import { answerOrigin } from "../../net/public-url.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
 import type { Log } from "../../ports.ts";
-import { traceOf } from "../../trace-context.ts";
+import { traceOf } from "../../trace/trace-context.ts";
 import { searchInstance } from "../answer/ask.ts";
 import type { Instance } from "../actor/instance-client.ts";
 import { extractText } from "../ingest/extract-text.ts";

@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { ActorContext } from "../../ports.ts";
-import { contains } from "../../sql-text.ts";
+import { contains } from "../../sql/sql-text.ts";
 import type { InstanceSettings } from "../state/instance-settings.ts";
 import { findNamespace } from "./namespace-store.ts";
 

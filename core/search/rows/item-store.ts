@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { SqlRow, SqlValue, Statement } from "../../ports.ts";
-import { contains } from "../../sql-text.ts";
+import { contains } from "../../sql/sql-text.ts";
 import { enqueue } from "../state/work-rows.ts";
 import { addContent, storedBytes } from "./kept-content.ts";
 import type { Condition } from "../query/filter-sql.ts";

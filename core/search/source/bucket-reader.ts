@@ -1,4 +1,4 @@
-import { runInSteps } from "../../background.ts";
+import { runInSteps } from "../../work/background.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { globParts, matchGlob } from "../../net/glob.ts";
 import type { LongTask } from "../../ports.ts";

@@ -1,8 +1,8 @@
 import { ApiError } from "../../http/api-error.ts";
 import { readUpTo } from "../../http/stream.ts";
 import type { InboundResponse, Platform } from "../../ports.ts";
-import { TransportError } from "../../transport-error.ts";
-import { withinMs } from "../../within-ms.ts";
+import { TransportError } from "../../net/transport-error.ts";
+import { withinMs } from "../../time/within-ms.ts";
 import type { BucketCredentials } from "../actor/token-secrets.ts";
 import type { BucketSource } from "../state/check-bucket.ts";
 

@@ -1,4 +1,4 @@
-import { nfkc } from "../../nfkc.ts";
+import { nfkc } from "../../text/nfkc.ts";
 
 /** Scripts that write words without spaces, and whose words are short: indexed as pairs of characters. */
 const PAIRED = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}ー々〆";

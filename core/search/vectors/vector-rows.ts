@@ -1,5 +1,5 @@
 import type { ActorContext, QueryOptions, SqlRow, SqlValue, Statement } from "../../ports.ts";
-import { asSet, isOneOf } from "../../sql-text.ts";
+import { asSet, isOneOf } from "../../sql/sql-text.ts";
 import { blockColumns, fromColumns, partOf, toVector, type VectorBlock } from "./vector-block.ts";
 
 /** Bytes of one stored part, and of what is read at a time: a few milliseconds. */

@@ -4,9 +4,9 @@ import {
   type TraceContext,
   type Tracer,
   writeTraceparent,
-} from "../../trace-context.ts";
+} from "../../trace/trace-context.ts";
 import type { Log, Platform, Transport } from "../../ports.ts";
-import { withinMs } from "../../within-ms.ts";
+import { withinMs } from "../../time/within-ms.ts";
 import { VERSION } from "../../version.ts";
 import type { RequestRow } from "../request-row.ts";
 import {

@@ -1,4 +1,4 @@
-import type { FinishedSpan, TraceContext } from "../../trace-context.ts";
+import type { FinishedSpan, TraceContext } from "../../trace/trace-context.ts";
 import type { Log } from "../../ports.ts";
 import type { RequestRow } from "../request-row.ts";
 import { labelsOf, type RequestTotals, secondBounds } from "../request-totals.ts";

@@ -1,4 +1,4 @@
-import { type NowOrLater, whenReady } from "../../now-or-later.ts";
+import { type NowOrLater, whenReady } from "../../work/now-or-later.ts";
 import { checkName, guardedName, nameFromId } from "../../entity/name.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { Delivery } from "./delivery.ts";

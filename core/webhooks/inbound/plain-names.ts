@@ -1,4 +1,4 @@
-import type { NowOrLater } from "../../now-or-later.ts";
+import type { NowOrLater } from "../../work/now-or-later.ts";
 import { webhookIndex } from "../../entity/webhook-index.ts";
 import type { Actors } from "../../ports.ts";
 import type { NameSpace } from "./name-space.ts";

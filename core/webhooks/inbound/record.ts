@@ -1,5 +1,5 @@
 import { parsedJson } from "../../http/json.ts";
-import type { NowOrLater } from "../../now-or-later.ts";
+import type { NowOrLater } from "../../work/now-or-later.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { eventTime, type EventRecord } from "../../entity/event.ts";

@@ -4,7 +4,7 @@ import { agentKindName, kebab } from "../../entity/kebab.ts";
 import type { Retention } from "../../entity/event.ts";
 import { checkName } from "../../entity/name.ts";
 import type { DeliveryRetention } from "../outbound/messages.ts";
-import type { NowOrLater } from "../../now-or-later.ts";
+import type { NowOrLater } from "../../work/now-or-later.ts";
 import type { Actors } from "../../ports.ts";
 import type { NameSpace } from "./name-space.ts";
 import { plainNames } from "./plain-names.ts";

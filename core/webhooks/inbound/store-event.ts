@@ -1,4 +1,4 @@
-import { type NowOrLater, whenReady } from "../../now-or-later.ts";
+import { type NowOrLater, whenReady } from "../../work/now-or-later.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import { EVENT_JOB, type IncomingEvent, type IngestReceipt } from "../../entity/event.ts";
 import { guardedName } from "../../entity/name.ts";
@@ -11,7 +11,7 @@ import type { Payload } from "../signing/pick.ts";
 import { keptHeaders, toRecord } from "./record.ts";
 import { looksPrefixed, prefixedName } from "./name-space.ts";
 import type { WebhookSource } from "./source.ts";
-import { TIMER_OVER } from "../../timer-over.ts";
+import { TIMER_OVER } from "../../time/timer-over.ts";
 
 /** Senders expect an answer within seconds; a handler that needs longer goes on behind a 202. */
 const PROCESS_LIMIT_MS = 5000;

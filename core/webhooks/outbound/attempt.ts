@@ -3,11 +3,11 @@ import { fromBase64, toBase64, toHex, utf8 } from "../../crypto/encoding.ts";
 import { hmacKey, hmacSign } from "../../crypto/hmac.ts";
 import { headerText } from "../../http/header-text.ts";
 import type { HeaderPair, InboundResponse, System, Transport } from "../../ports.ts";
-import { TransportError } from "../../transport-error.ts";
+import { TransportError } from "../../net/transport-error.ts";
 import type { AttemptResult } from "./retry-policy.ts";
 import { isEd25519, signEd25519 } from "../signing/ed25519.ts";
 import { textAt } from "../signing/pick.ts";
-import { TIMER_OVER } from "../../timer-over.ts";
+import { TIMER_OVER } from "../../time/timer-over.ts";
 
 /** Time for connect, headers and body together, in ms. */
 const TOTAL_TIMEOUT_MS = 15_000;

@@ -7,7 +7,7 @@ import { endpointAfter } from "./endpoint-health.ts";
 import { dueOf, startLanes, type Lane, type Lanes } from "./lanes.ts";
 import { judge, judgeInOrder, type AttemptResult, type Verdict } from "./retry-policy.ts";
 import { type EndpointSender, requestEndpoint } from "./request-endpoint.ts";
-import { TIMER_OVER } from "../../timer-over.ts";
+import { TIMER_OVER } from "../../time/timer-over.ts";
 
 /** A claimed delivery whose process died is taken up again after this, in ms; longer than any attempt. */
 const LEASE_MS = 60_000;

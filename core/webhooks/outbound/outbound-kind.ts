@@ -1,7 +1,7 @@
 import { OUTBOUND_KIND } from "../../entity/outbound.ts";
 import { startClock } from "../../entity/clock.ts";
 import type { Actor, ActorContext, ActorKind, Log, Transport } from "../../ports.ts";
-import type { Tracer } from "../../trace-context.ts";
+import type { Tracer } from "../../trace/trace-context.ts";
 import { turns } from "./turns.ts";
 import { readStats } from "./counters.ts";
 import { deliveries } from "./deliveries.ts";

@@ -11,7 +11,7 @@ import { readQuery } from "../../http/query.ts";
 import { type ActorClient, actorClient } from "../../actors/actor-client.ts";
 import type { Platform } from "../../ports.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
-import { traceparentOf } from "../../trace-context.ts";
+import { traceparentOf } from "../../trace/trace-context.ts";
 import type { DeliveryFilter } from "./deliveries.ts";
 import type { OutboundMethods } from "./outbound-kind.ts";
 import { endpointInput, endpointPatch, rotateInput } from "./outbound-schema.ts";

@@ -1,5 +1,5 @@
 import type { ActorContext, HeaderPair, SqlRow, Transport } from "../../ports.ts";
-import { readTraceparent, type Tracer } from "../../trace-context.ts";
+import { readTraceparent, type Tracer } from "../../trace/trace-context.ts";
 import { attempt, chatBody, signedHeaders, type OutboundMessage } from "./attempt.ts";
 import type { EndpointSecrets } from "./endpoint-secrets.ts";
 import type { AttemptResult } from "./retry-policy.ts";

@@ -1,4 +1,4 @@
-import type { NowOrLater } from "../../now-or-later.ts";
+import type { NowOrLater } from "../../work/now-or-later.ts";
 import { sha256 } from "../../crypto/digest.ts";
 import { fromBase64, fromHex, utf8 } from "../../crypto/encoding.ts";
 import { constantTimeEqual } from "../../crypto/equal.ts";

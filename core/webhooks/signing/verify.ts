@@ -1,4 +1,4 @@
-import { type NowOrLater, whenReady } from "../../now-or-later.ts";
+import { type NowOrLater, whenReady } from "../../work/now-or-later.ts";
 import type { Key } from "./keys.ts";
 import type { Scheme } from "./scheme.ts";
 import { parseSignature, type ParsedSignature } from "./signature.ts";

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import type { PriceView } from "../../../core/gateway/prices/price-book.ts";
 import type { PriceRowSetting } from "../../../core/gateway/prices/price-rows.ts";
-import { dlp, guardrails } from "../../../core/gateway/settings/safety-settings.ts";
-import { spendLimits } from "../../../core/gateway/settings/spend-settings.ts";
+import { dlp, guardrails } from "../../../core/gateway/account/settings/safety-settings.ts";
+import { spendLimits } from "../../../core/gateway/account/settings/spend-settings.ts";
 import { instant } from "./parts.ts";
 
 const text = v.nullable(v.string());

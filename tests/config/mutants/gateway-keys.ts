@@ -95,7 +95,7 @@ export const gatewayKeyMutants: readonly Mutant[] = [
   },
   {
     name: "a model that no known format names is read anywhere",
-    file: "core/gateway/keys/check-model.ts",
+    file: "core/gateway/account/keys/check-model.ts",
     find: "named === null || isKnownFormat(step, path) ?",
     replace: "named === null || path !== null ?",
     tests: ["tests/unit/gateway/keys/virtual-key-models"],
@@ -109,21 +109,21 @@ export const gatewayKeyMutants: readonly Mutant[] = [
   },
   {
     name: "a change of a virtual key holds from the next request on",
-    file: "core/gateway/keys/key-entry.ts",
+    file: "core/gateway/account/keys/key-entry.ts",
     find: "found?.modifiedAt === modifiedAt",
     replace: "found !== undefined && found.modifiedAt <= modifiedAt",
     tests: ["tests/unit/gateway/keys/virtual-key-aliases"],
   },
   {
     name: "an answer is priced by the model that it names",
-    file: "core/gateway/observe/cost/dearest-price.ts",
+    file: "core/gateway/metering/cost/dearest-price.ts",
     find: "const others = usage.models ?? further ?? [];",
     replace: "const others: readonly string[] = [];",
     tests: ["tests/unit/gateway/observe/fallback-cost"],
   },
   {
     name: "a model to fall back on without a price is refused by limits",
-    file: "core/gateway/observe/cost/dearest-price.ts",
+    file: "core/gateway/metering/cost/dearest-price.ts",
     find: "if (other === undefined) return { model: name, price: null, further };",
     replace: "if (other === undefined) continue;",
     tests: ["tests/unit/gateway/observe/fallback-cost"],
@@ -144,7 +144,7 @@ export const gatewayKeyMutants: readonly Mutant[] = [
   },
   {
     name: "a file needs no more of a limit than is left",
-    file: "core/gateway/observe/spend/expected-use.ts",
+    file: "core/gateway/metering/spend/expected-use.ts",
     find: "json === null ? bytes : attachedCharacters(json)",
     replace: "json === null ? bytes : 0",
     tests: ["tests/unit/gateway/keys/set-aside"],

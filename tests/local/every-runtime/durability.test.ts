@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
 import { openSqlite } from "../../../adapters/shared/sqlite/open-sqlite.ts";
 import type { Statement } from "../../../core/ports.ts";
-import { SqlError } from "../../../core/sql-error.ts";
+import { SqlError } from "../../../core/sql/sql-error.ts";
 import { exitOf, missing, runtimes, start } from "../runtimes.ts";
 
 const folder = mkdtempSync(join(inject("scratch"), "local-"));

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
-import { bodyBudget } from "../../../core/body-budget.ts";
+import { bodyBudget } from "../../../core/work/body-budget.ts";
 import { type DeprecationsOptions } from "../../../core/deprecations/mod.ts";
 import { ROOT, body, host, platform } from "../../fakes/deprecations-host.ts";
 

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { startClock, type Clock } from "../../../core/entity/clock.ts";
 import { noActors } from "../../fakes/agents-crowd.ts";
 import type { ActorContext, Statement, StatementResult } from "../../../core/ports.ts";
-import { SqlError } from "../../../core/sql-error.ts";
+import { SqlError } from "../../../core/sql/sql-error.ts";
 
 /** An actor's store: commits come in the order of their calls, each some turns after its call. */
 function store(delays: readonly number[]) {

@@ -2,7 +2,7 @@ import { openPlatform } from "#platform";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as v from "valibot";
 import { type PlatformApi, platformApi } from "../../../core/api.ts";
-import { type BodyBudget, bodyBudget } from "../../../core/body-budget.ts";
+import { type BodyBudget, bodyBudget } from "../../../core/work/body-budget.ts";
 import { readArriving } from "../../../core/http/arriving-body.ts";
 import { readJson, withBytes } from "../../../core/http/body.ts";
 import type { Platform } from "../../../core/ports.ts";

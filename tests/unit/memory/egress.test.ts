@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { checkedTransport, targetCheck } from "../../../adapters/memory/egress.ts";
 import { checkedDial, standardDial } from "../../../adapters/memory/sockets.ts";
 import { urlGuard } from "../../../adapters/shared/egress/url-guard.ts";
-import type { DialRequest } from "../../../core/duplex.ts";
+import type { DialRequest } from "../../../core/net/duplex.ts";
 import type { OutboundRequest, Transport } from "../../../core/ports.ts";
 
 const asked: string[] = [];

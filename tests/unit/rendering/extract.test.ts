@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { runThrough, stepwise } from "../../../core/background.ts";
+import { runThrough, stepwise } from "../../../core/work/background.ts";
 import { utf8 } from "../../../core/crypto/encoding.ts";
 import type { InboundResponse, Platform } from "../../../core/ports.ts";
 import { mainContent } from "../../../core/rendering/extract/mod.ts";

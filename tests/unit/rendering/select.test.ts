@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { runThrough } from "../../../core/background.ts";
+import { runThrough } from "../../../core/work/background.ts";
 import { scrape } from "../../../core/rendering/select/scrape.ts";
 import { parseSelector } from "../../../core/rendering/select/selector.ts";
 import { htmlOf } from "../../../core/rendering/select/html-of.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { runThrough, stepwise } from "../../../core/background.ts";
+import { runThrough, stepwise } from "../../../core/work/background.ts";
 import { utf8 } from "../../../core/crypto/encoding.ts";
 import type {
   HeaderPair,
@@ -8,8 +8,8 @@ import type {
   Platform,
 } from "../../../core/ports.ts";
 import { rendering } from "../../../core/rendering/mod.ts";
-import { decodeText } from "../../../core/decode-text.ts";
-import { TransportError } from "../../../core/transport-error.ts";
+import { decodeText } from "../../../core/text/decode-text.ts";
+import { TransportError } from "../../../core/net/transport-error.ts";
 import { fakePlatform } from "../../fakes/auth-platform.ts";
 
 type Site = (request: OutboundRequest) => Partial<InboundResponse> | Promise<InboundResponse>;

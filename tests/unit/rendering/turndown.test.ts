@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { stepwise } from "../../../core/background.ts";
+import { stepwise } from "../../../core/work/background.ts";
 import { utf8 } from "../../../core/crypto/encoding.ts";
 import type { Platform } from "../../../core/ports.ts";
 import { rendering } from "../../../core/rendering/mod.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { runToEnd } from "../../../core/background.ts";
+import { runToEnd } from "../../../core/work/background.ts";
 import { utf8 } from "../../../core/crypto/encoding.ts";
 import { type PageUpload, readUpload } from "../../../core/rendering/upload/read-upload.ts";
 

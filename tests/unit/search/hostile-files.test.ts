@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { runToEnd } from "../../../core/background.ts";
+import { runToEnd } from "../../../core/work/background.ts";
 import { fileReader } from "../../../core/search/files/mod.ts";
 import { documentKind } from "../../../core/search/read/file-reader.ts";
 import { readText } from "../../../core/search/read/read-text.ts";

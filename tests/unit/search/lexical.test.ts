@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { runThrough } from "../../../core/background.ts";
+import { runThrough } from "../../../core/work/background.ts";
 import { dot } from "../../../core/search/vectors/dense.ts";
 import {
   lexicalModel,

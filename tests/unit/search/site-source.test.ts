@@ -3,7 +3,7 @@ import { renderingParts, type RenderingOptions } from "../../../core/rendering/m
 import { mainContent } from "../../../core/rendering/extract/mod.ts";
 import type { InboundResponse, SiteCrawler } from "../../../core/ports.ts";
 import { utf8 } from "../../../core/crypto/encoding.ts";
-import type { FinishedSpan, Tracer } from "../../../core/trace-context.ts";
+import type { FinishedSpan, Tracer } from "../../../core/trace/trace-context.ts";
 import { openPlatform } from "#platform";
 import { eventually } from "../../cases/eventually.ts";
 import { withoutPackages } from "../../fakes/rendering-packages.ts";

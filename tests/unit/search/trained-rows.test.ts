@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { openPlatform } from "#platform";
-import { runThrough } from "../../../core/background.ts";
+import { runThrough } from "../../../core/work/background.ts";
 import type { Platform } from "../../../core/ports.ts";
 import { LATENT_DIMENSIONS, lexicalModel } from "../../../core/search/lexical/lexical-model.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { runThrough } from "../../../core/background.ts";
+import { runThrough } from "../../../core/work/background.ts";
 import { textBudget } from "../../../core/files/text-budget.ts";
 import { xlsxText } from "../../../core/search/files/xlsx.ts";
 import { refused } from "../../../core/search/read/refused.ts";

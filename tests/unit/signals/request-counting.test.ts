@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { requestCounting } from "../../../core/signals/request-counting.ts";
 import type { System } from "../../../core/ports.ts";
-import { SqlError } from "../../../core/sql-error.ts";
+import { SqlError } from "../../../core/sql/sql-error.ts";
 
 const row = { time: 1, id: "r", part: "p", method: "GET", route: "/", status: 200, ms: 1 };
 

@@ -8,7 +8,7 @@ import {
 } from "../../../adapters/shared/actors/crossing.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 import type { Log } from "../../../core/ports.ts";
-import { SqlError } from "../../../core/sql-error.ts";
+import { SqlError } from "../../../core/sql/sql-error.ts";
 
 function recorder(): { lines: string[]; log: Log } {
   const lines: string[] = [];

@@ -1,5 +1,5 @@
 import type { ChatModel } from "../../../ports.ts";
-import type { Dlp, DlpPolicy, Guardrails, SafetyAction } from "../../settings/safety-settings.ts";
+import type { Dlp, DlpPolicy, Guardrails, SafetyAction } from "../../account/settings/safety-settings.ts";
 import { creditCard } from "../detect/card-number.ts";
 import { iban } from "../detect/iban.ts";
 import { type Pattern, patternChecker } from "../detect/pattern.ts";

@@ -1,5 +1,5 @@
 import { ApiError } from "../../../http/api-error.ts";
-import type { BodyBudget } from "../../../body-budget.ts";
+import type { BodyBudget } from "../../../work/body-budget.ts";
 import type { Call, Step } from "../../call/call.ts";
 import { type Checks, type HeldReply, isVerdict } from "../../call/checks.ts";
 import {
@@ -8,7 +8,7 @@ import {
   type Recorder,
   type Recording,
 } from "../../call/recording.ts";
-import { observer, type Reading } from "../../observe/usage/observer.ts";
+import { observer, type Reading } from "../../metering/usage/observer.ts";
 import { credentialHeaders, providers } from "../../providers/table.ts";
 import type { ContentDecoding } from "../../wire/content-decoder.ts";
 import { headerValue, isSecretHeader, requestHygiene } from "../../wire/header-hygiene.ts";

@@ -1,4 +1,4 @@
-import type { BodyHold } from "../../../body-budget.ts";
+import type { BodyHold } from "../../../work/body-budget.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { HeaderPair, InboundResponse, Log, System } from "../../../ports.ts";
 import { type ContentDecoding, contentDecoding } from "../../wire/content-decoder.ts";
@@ -19,7 +19,7 @@ import {
 import type { Scope } from "../text/found-texts.ts";
 import { visibleText } from "../detect/plain-form.ts";
 import { inSlices, type Slices } from "../text/slices.ts";
-import { TIMER_OVER } from "../../../timer-over.ts";
+import { TIMER_OVER } from "../../../time/timer-over.ts";
 
 /** A request as it goes out. */
 export interface CheckedPrompt {

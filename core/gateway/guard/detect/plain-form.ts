@@ -1,4 +1,4 @@
-import { nfkc } from "../../../nfkc.ts";
+import { nfkc } from "../../../text/nfkc.ts";
 import { SLICE, type Slices } from "../text/slices.ts";
 
 /** Spaces and dashes that typesetting, spreadsheets and models use in the place of the plain ones. */

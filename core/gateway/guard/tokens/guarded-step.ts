@@ -1,5 +1,5 @@
 import { joinBytes, pulledStream, type StreamRead } from "../../../http/stream.ts";
-import type { Duplex } from "../../../duplex.ts";
+import type { Duplex } from "../../../net/duplex.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { Call, Step } from "../../call/call.ts";
 import { tokenSearch, type TokenSearch } from "./token-search.ts";

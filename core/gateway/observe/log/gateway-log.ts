@@ -4,7 +4,7 @@ import type { LogRow } from "../../call/ended-attempt.ts";
 import { insertLog, orderLogs, whereLogs } from "./log-sql.ts";
 import { type LogSummary, summariseLogs } from "./log-summary.ts";
 import { logTail, type TailPage } from "./log-tail.ts";
-import { DEFAULT_LOG_ROWS, type GatewaySettings } from "../../settings/settings.ts";
+import { DEFAULT_LOG_ROWS, type GatewaySettings } from "../../account/settings/settings.ts";
 
 /** A page of log rows with the count of all that fit. */
 export type LogPage = { rows: SqlRow[]; total: number };

@@ -2,7 +2,7 @@ import { ApiError } from "../../../http/api-error.ts";
 import type { SqlValue, Statement } from "../../../ports.ts";
 import type { LogFilter, LogQuery } from "./log-filters.ts";
 import type { LogRow } from "../../call/ended-attempt.ts";
-import { contains, joined } from "../../../sql-text.ts";
+import { contains, joined } from "../../../sql/sql-text.ts";
 
 /** The tables of a gateway's log: rows to filter by, and bodies apart from them so that a scan stays small. */
 export const logSchema: readonly string[] = [

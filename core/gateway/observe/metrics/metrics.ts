@@ -1,6 +1,6 @@
 import { type ActorClient, actorClient } from "../../../actors/actor-client.ts";
 import type { Platform } from "../../../ports.ts";
-import type { GatewayName } from "../../settings/gateway-name.ts";
+import type { GatewayName } from "../../account/settings/gateway-name.ts";
 import { meter } from "./meter.ts";
 import { type MetricsMethods, metricsActor } from "./metrics-actor.ts";
 import type { SeriesTable } from "./series-table.ts";

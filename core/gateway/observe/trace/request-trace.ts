@@ -14,7 +14,7 @@ import type { Span } from "./span.ts";
 import type { TraceParent } from "../../call/trace-parent.ts";
 import type { RequestTrace } from "../../call/request-trace.ts";
 import type { AttemptObserver } from "../../call/ended-attempt.ts";
-import { writeTraceparent } from "../../../trace-context.ts";
+import { writeTraceparent } from "../../../trace/trace-context.ts";
 
 /** What is known of a request when it begins. */
 export interface TraceStart {

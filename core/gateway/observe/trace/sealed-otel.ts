@@ -1,7 +1,7 @@
 import { ApiError } from "../../../http/api-error.ts";
-import type { Records } from "../../records/records.ts";
-import type { Vault } from "../../records/vault.ts";
-import type { OtelWrite, OtelEndpoint } from "../../settings/otel-settings.ts";
+import type { Records } from "../../account/records/records.ts";
+import type { Vault } from "../../account/records/vault.ts";
+import type { OtelWrite, OtelEndpoint } from "../../account/settings/otel-settings.ts";
 
 /** What {@link OtelEndpoint.sealed} holds. */
 interface OtelSecrets {

@@ -1,7 +1,7 @@
 import { utf8 } from "../../../crypto/encoding.ts";
 import type { HeaderPair, Log, System, Transport } from "../../../ports.ts";
-import { type GatewayName, actorName } from "../../settings/gateway-name.ts";
-import type { OtelEndpoint } from "../../settings/otel-settings.ts";
+import { type GatewayName, actorName } from "../../account/settings/gateway-name.ts";
+import type { OtelEndpoint } from "../../account/settings/otel-settings.ts";
 import { exportRequest, type Span } from "./span.ts";
 
 /** Collects spans and sends them in batches, off the path of requests. */

@@ -1,8 +1,8 @@
 import type { HeaderPair, Platform } from "../../../ports.ts";
-import type { RecordStore } from "../../records/records.ts";
-import type { Vault } from "../../records/vault.ts";
-import { actorName, type GatewayName } from "../../settings/gateway-name.ts";
-import type { OtelEndpoint } from "../../settings/otel-settings.ts";
+import type { RecordStore } from "../../account/records/records.ts";
+import type { Vault } from "../../account/records/vault.ts";
+import { actorName, type GatewayName } from "../../account/settings/gateway-name.ts";
+import type { OtelEndpoint } from "../../account/settings/otel-settings.ts";
 import { openOtel } from "./sealed-otel.ts";
 import { requestTrace, type TraceStart } from "./request-trace.ts";
 import type { RequestTrace } from "../../call/request-trace.ts";

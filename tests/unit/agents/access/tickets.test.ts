@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPlatform } from "#platform";
 import { agents, defineAgent } from "../../../../core/agents/mod.ts";
 import type { Authenticate } from "../../../../core/auth/authorize.ts";
-import { bodyBudget } from "../../../../core/body-budget.ts";
+import { bodyBudget } from "../../../../core/work/body-budget.ts";
 import type { Platform } from "../../../../core/ports.ts";
 import { watchedSockets } from "../../../fakes/agents-refusals.ts";
 

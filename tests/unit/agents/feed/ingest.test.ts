@@ -3,7 +3,7 @@ import { openPlatform } from "#platform";
 import { agents, defineAgent, type AgentClass } from "../../../../core/agents/mod.ts";
 import { ingest } from "../../../../core/agents/events/ingest.ts";
 import type { IncomingEvent } from "../../../../core/entity/event.ts";
-import { SqlError, type SqlErrorReason } from "../../../../core/sql-error.ts";
+import { SqlError, type SqlErrorReason } from "../../../../core/sql/sql-error.ts";
 
 const event: IncomingEvent = {
   record: {

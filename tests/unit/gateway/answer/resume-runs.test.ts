@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { eventEnds, peekFirstLine } from "../../../../core/gateway/answer/resume/event-ends.ts";
+import { eventEnds, peekFirstLine } from "../../../../core/gateway/resume/event-ends.ts";
 import { linkAbort } from "../../../../core/gateway/call/abort-link.ts";
-import { resumableRuns, type ResumeOptions } from "../../../../core/gateway/answer/resume/runs.ts";
+import { resumableRuns, type ResumeOptions } from "../../../../core/gateway/resume/runs.ts";
 import type { System } from "../../../../core/ports.ts";
 import { type FedStream, fedStream } from "../../../fakes/gateway-fed-stream.ts";
 import { bytes } from "../../../fakes/gateway-transport.ts";

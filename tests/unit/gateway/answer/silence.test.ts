@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { keptAlive } from "../../../../core/gateway/answer/silence.ts";
+import { keptAlive } from "../../../../core/gateway/entry/silence.ts";
 import { gatewayEngine } from "../../../../core/gateway/engine.ts";
 import {
   chat,

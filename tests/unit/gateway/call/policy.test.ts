@@ -7,8 +7,8 @@ import {
 } from "../../../../core/gateway/call/policy.ts";
 import { gatewayEngine } from "../../../../core/gateway/engine.ts";
 import { type RateState, rateWindow } from "../../../../core/gateway/guard/rate-window.ts";
-import { initialSettings } from "../../../../core/gateway/settings/settings.ts";
-import { TransportError } from "../../../../core/transport-error.ts";
+import { initialSettings } from "../../../../core/gateway/account/settings/settings.ts";
+import { TransportError } from "../../../../core/net/transport-error.ts";
 import {
   chat,
   type GatewayUnderTest,

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { TransportError } from "../../../../core/transport-error.ts";
+import { TransportError } from "../../../../core/net/transport-error.ts";
 import { GATEWAY_TOKEN } from "../../../fakes/gateway-app.ts";
 import { jsonReply } from "../../../fakes/gateway-transport.ts";
 import {

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { matches, readPool } from "../../../../core/gateway/choose/router/pool.ts";
-import type { RouterCandidate } from "../../../../core/gateway/choose/router/model-router.ts";
+import { matches, readPool } from "../../../../core/gateway/routing/router/pool.ts";
+import type { RouterCandidate } from "../../../../core/gateway/routing/router/model-router.ts";
 import { needsOf, turnOf } from "../../../../core/gateway/chat/conversation.ts";
-import { ranked } from "../../../../core/gateway/choose/router/rank.ts";
+import { ranked } from "../../../../core/gateway/routing/router/rank.ts";
 import { recentMap } from "../../../../core/gateway/wire/recent-map.ts";
 import { priceOf } from "../../../fakes/gateway-prices.ts";
 

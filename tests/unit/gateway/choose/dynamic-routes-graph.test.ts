@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { advanceRoute, readGraph } from "../../../../core/gateway/choose/dynamic/graph.ts";
+import { advanceRoute, readGraph } from "../../../../core/gateway/routing/dynamic/graph.ts";
 import {
   conditionProblem,
   factAt,
   satisfies,
-} from "../../../../core/gateway/choose/dynamic/condition.ts";
+} from "../../../../core/gateway/routing/dynamic/condition.ts";
 
 const to = (elementId: string) => ({ elementId });
 const start = (next: string) => ({ id: "start", type: "start", outputs: { next: to(next) } });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type Routable, routerSessions } from "../../../../core/gateway/choose/router/sessions.ts";
+import { type Routable, routerSessions } from "../../../../core/gateway/routing/router/sessions.ts";
 import type { System } from "../../../../core/ports.ts";
 
 it("a session's prompt counts as cached by its provider for five minutes after it was served", async () => {

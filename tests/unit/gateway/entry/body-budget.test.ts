@@ -1,6 +1,6 @@
 import { openPlatform } from "#platform";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type BodyBudget, bodyBudget } from "../../../../core/body-budget.ts";
+import { type BodyBudget, bodyBudget } from "../../../../core/work/body-budget.ts";
 import {
   API_TOKEN,
   chat,

@@ -8,7 +8,7 @@ import {
   jsonInit,
 } from "../../../fakes/gateway-app.ts";
 import { bytes, jsonReply, sentHeaders, streamReply } from "../../../fakes/gateway-transport.ts";
-import { TransportError } from "../../../../core/transport-error.ts";
+import { TransportError } from "../../../../core/net/transport-error.ts";
 
 let gate: GatewayUnderTest;
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { isRetryable } from "../../../../core/gateway/call/policy.ts";
 import { redactQuery } from "../../../../core/gateway/wire/raw-path.ts";
-import { isGatewayId } from "../../../../core/gateway/settings/settings.ts";
+import { isGatewayId } from "../../../../core/gateway/account/settings/settings.ts";
 import type { HeaderPair } from "../../../../core/ports.ts";
 import {
   chat,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { TransportError } from "../../../../core/transport-error.ts";
+import { TransportError } from "../../../../core/net/transport-error.ts";
 import {
   API_TOKEN,
   chat,

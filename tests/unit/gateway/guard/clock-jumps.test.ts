@@ -1,11 +1,11 @@
 import { openPlatform } from "#platform";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { replyCache } from "../../../../core/gateway/answer/cache/reply-cache.ts";
+import { replyCache } from "../../../../core/gateway/cache/reply-cache.ts";
 import { keptRateWindow, rateSchema } from "../../../../core/gateway/guard/rate-window.ts";
-import { counterSchema, windowCounters } from "../../../../core/gateway/records/window-counters.ts";
-import { initialSettings } from "../../../../core/gateway/settings/settings.ts";
-import { keyLedger, usageSchema } from "../../../../core/gateway/keys/key-ledger.ts";
-import { spendLedger, spendSchema } from "../../../../core/gateway/observe/spend/spend-ledger.ts";
+import { counterSchema, windowCounters } from "../../../../core/gateway/account/records/window-counters.ts";
+import { initialSettings } from "../../../../core/gateway/account/settings/settings.ts";
+import { keyLedger, usageSchema } from "../../../../core/gateway/account/keys/key-ledger.ts";
+import { spendLedger, spendSchema } from "../../../../core/gateway/metering/spend/spend-ledger.ts";
 import { recentMap } from "../../../../core/gateway/wire/recent-map.ts";
 import type { ActorKind, Platform, System } from "../../../../core/ports.ts";
 

@@ -9,9 +9,9 @@ import {
   unknownProfiles,
 } from "../../../../core/gateway/guard/checkers/policies.ts";
 import { type Safety, safetyOf } from "../../../../core/gateway/guard/checkers/safety.ts";
-import { dlp, guardrails } from "../../../../core/gateway/settings/safety-settings.ts";
+import { dlp, guardrails } from "../../../../core/gateway/account/settings/safety-settings.ts";
 import type { ChatModel } from "../../../../core/ports.ts";
-import { TransportError } from "../../../../core/transport-error.ts";
+import { TransportError } from "../../../../core/net/transport-error.ts";
 import { bytes, jsonReply, streamReply } from "../../../fakes/gateway-transport.ts";
 
 const { signal } = new AbortController();

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { cost as costAt, type CustomCost } from "../../../../core/gateway/observe/cost/cost.ts";
-import { jsonUsage } from "../../../../core/gateway/observe/usage/json-usage.ts";
+import { cost as costAt, type CustomCost } from "../../../../core/gateway/metering/cost/cost.ts";
+import { jsonUsage } from "../../../../core/gateway/metering/usage/json-usage.ts";
 import { tally } from "../../../../core/gateway/realtime/tally.ts";
-import { usageScanner } from "../../../../core/gateway/observe/usage/sse-usage.ts";
+import { usageScanner } from "../../../../core/gateway/metering/usage/sse-usage.ts";
 import { addUsage } from "../../../../core/gateway/providers/usage.ts";
 import { sumOfUsage, noUsage, type TokenUsage } from "../../../../core/gateway/chat/usage.ts";
 import { priceOf } from "../../../fakes/gateway-prices.ts";

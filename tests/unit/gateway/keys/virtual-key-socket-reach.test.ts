@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Duplex, DuplexEnd, WebSockets } from "../../../../core/duplex.ts";
+import type { Duplex, DuplexEnd, WebSockets } from "../../../../core/net/duplex.ts";
 import { eventually } from "../../../cases/eventually.ts";
 import {
   API_TOKEN,

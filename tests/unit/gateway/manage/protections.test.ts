@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { eventually } from "../../../cases/eventually.ts";
 import type { ChatModel, InboundResponse } from "../../../../core/ports.ts";
-import { TransportError } from "../../../../core/transport-error.ts";
+import { TransportError } from "../../../../core/net/transport-error.ts";
 import {
   API_TOKEN,
   chat,

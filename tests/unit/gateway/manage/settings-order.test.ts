@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { gatewayParts } from "../../../../core/gateway/mod.ts";
-import { gatewayActor } from "../../../../core/gateway/gateways/gateway-actor.ts";
+import { gatewayActor } from "../../../../core/gateway/account/gateways/gateway-actor.ts";
 import {
   type GatewaySettings,
   initialSettings,
-} from "../../../../core/gateway/settings/settings.ts";
+} from "../../../../core/gateway/account/settings/settings.ts";
 import type { Actor, ActorContext } from "../../../../core/ports.ts";
 import { noActors } from "../../../fakes/agents-crowd.ts";
 import { chat, gatewayUnderTest, jsonInit } from "../../../fakes/gateway-app.ts";

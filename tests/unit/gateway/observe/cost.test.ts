@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cost as costAt, type CustomCost } from "../../../../core/gateway/observe/cost/cost.ts";
+import { cost as costAt, type CustomCost } from "../../../../core/gateway/metering/cost/cost.ts";
 import { priceLists, PRICES_DATE } from "../../../../core/gateway/prices/prices.ts";
 import { addUsage } from "../../../../core/gateway/providers/usage.ts";
 import { noUsage, type TokenUsage } from "../../../../core/gateway/chat/usage.ts";

@@ -3,7 +3,7 @@ import { fromBase64 } from "../../../../core/crypto/encoding.ts";
 import { contentDecoding } from "../../../../core/gateway/wire/content-decoder.ts";
 import type { ContentDecoder } from "../../../../core/ports.ts";
 import type { AnswerWatch } from "../../../../core/gateway/call/recording.ts";
-import { observer } from "../../../../core/gateway/observe/usage/observer.ts";
+import { observer } from "../../../../core/gateway/metering/usage/observer.ts";
 import type { Log } from "../../../../core/ports.ts";
 import {
   chat,

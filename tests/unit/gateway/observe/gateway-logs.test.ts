@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { GatewayName } from "../../../../core/gateway/settings/gateway-name.ts";
+import type { GatewayName } from "../../../../core/gateway/account/settings/gateway-name.ts";
 import { parseLogQuery } from "../../../../core/gateway/observe/log/log-filters.ts";
 import { logIds } from "../../../../core/gateway/observe/log/log-row.ts";
 import { type LogRow } from "../../../../core/gateway/call/ended-attempt.ts";
 import { deleteLogs } from "../../../../core/gateway/manage/manage-logs.ts";
-import { initialSettings } from "../../../../core/gateway/settings/settings.ts";
-import { gatewayStore } from "../../../../core/gateway/gateways/store.ts";
+import { initialSettings } from "../../../../core/gateway/account/settings/settings.ts";
+import { gatewayStore } from "../../../../core/gateway/account/gateways/store.ts";
 import {
   chat,
   type GatewayUnderTest,

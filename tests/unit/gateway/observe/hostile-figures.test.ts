@@ -1,9 +1,9 @@
 import { openPlatform } from "#platform";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { eventually } from "../../../cases/eventually.ts";
-import { cost, leastCost } from "../../../../core/gateway/observe/cost/cost.ts";
+import { cost, leastCost } from "../../../../core/gateway/metering/cost/cost.ts";
 import { gatewayMetrics } from "../../../../core/gateway/observe/metrics/metrics.ts";
-import type { WebSockets } from "../../../../core/duplex.ts";
+import type { WebSockets } from "../../../../core/net/duplex.ts";
 import { addUsage } from "../../../../core/gateway/providers/usage.ts";
 import { noUsage } from "../../../../core/gateway/chat/usage.ts";
 import {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { jsonUsage } from "../../../../core/gateway/observe/usage/json-usage.ts";
+import { jsonUsage } from "../../../../core/gateway/metering/usage/json-usage.ts";
 import { addUsage } from "../../../../core/gateway/providers/usage.ts";
 import { noUsage } from "../../../../core/gateway/chat/usage.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { withCustomCost } from "../../../../core/gateway/observe/spend/expected-use.ts";
+import { withCustomCost } from "../../../../core/gateway/metering/spend/expected-use.ts";
 
 const tokens = { needed: 100, guessed: 4096 };
 const listed = { needed: 0.001, guessed: 0.04 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { observer } from "../../../../core/gateway/observe/usage/observer.ts";
-import { textBlocks } from "../../../../core/gateway/observe/usage/text-blocks.ts";
+import { observer } from "../../../../core/gateway/metering/usage/observer.ts";
+import { textBlocks } from "../../../../core/gateway/metering/usage/text-blocks.ts";
 import { type Observation } from "../../../../core/gateway/call/recording.ts";
 import { bytePieces } from "../../../../core/http/stream.ts";
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openPlatform } from "#platform";
 import type { ChatModel } from "../../../../core/ports.ts";
-import { TransportError } from "../../../../core/transport-error.ts";
+import { TransportError } from "../../../../core/net/transport-error.ts";
 import { type Exported, fakeCollector, type Tree } from "../../../fakes/gateway-collector.ts";
 import { type GatewayUnderTest, gatewayUnderTest, jsonInit } from "../../../fakes/gateway-app.ts";
 import { jsonReply, streamReply } from "../../../fakes/gateway-transport.ts";

@@ -1,6 +1,6 @@
 import { connect } from "#platform";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Duplex, DuplexEnd, WebSockets } from "../../../../core/duplex.ts";
+import type { Duplex, DuplexEnd, WebSockets } from "../../../../core/net/duplex.ts";
 import { gatewayEngine } from "../../../../core/gateway/engine.ts";
 import { universalSockets } from "../../../../core/gateway/realtime/connect.ts";
 import type { ActorRef } from "../../../../core/ports.ts";

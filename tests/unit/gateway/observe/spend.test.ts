@@ -1,17 +1,17 @@
 import { openPlatform } from "#platform";
 import { afterEach, describe, expect, it } from "vitest";
 import * as v from "valibot";
-import { reserveSpend } from "../../../../core/gateway/observe/spend/spend.ts";
+import { reserveSpend } from "../../../../core/gateway/metering/spend/spend.ts";
 import {
   type SpendDecision,
   spendLedger,
   spendSchema,
   type SpendTicket,
-} from "../../../../core/gateway/observe/spend/spend-ledger.ts";
-import { spendBudgets } from "../../../../core/gateway/observe/spend/spend-rules.ts";
-import { type SpendLimits, spendLimits } from "../../../../core/gateway/settings/spend-settings.ts";
-import { initialSettings } from "../../../../core/gateway/settings/settings.ts";
-import { gatewayStore } from "../../../../core/gateway/gateways/store.ts";
+} from "../../../../core/gateway/metering/spend/spend-ledger.ts";
+import { spendBudgets } from "../../../../core/gateway/metering/spend/spend-rules.ts";
+import { type SpendLimits, spendLimits } from "../../../../core/gateway/account/settings/spend-settings.ts";
+import { initialSettings } from "../../../../core/gateway/account/settings/settings.ts";
+import { gatewayStore } from "../../../../core/gateway/account/gateways/store.ts";
 import type { ActorKind, Platform } from "../../../../core/ports.ts";
 
 const facts = { provider: "openai", model: "gpt-4o", further: [], metadata: null };

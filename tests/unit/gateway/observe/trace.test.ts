@@ -3,9 +3,9 @@ import { afterEach, describe, expect, it } from "vitest";
 import * as v from "valibot";
 import { eventually } from "../../../cases/eventually.ts";
 import type { LogRow } from "../../../../core/gateway/call/ended-attempt.ts";
-import { recordStore } from "../../../../core/gateway/records/records.ts";
-import { vault } from "../../../../core/gateway/records/vault.ts";
-import { type OtelEndpoint, otelWrite } from "../../../../core/gateway/settings/otel-settings.ts";
+import { recordStore } from "../../../../core/gateway/account/records/records.ts";
+import { vault } from "../../../../core/gateway/account/records/vault.ts";
+import { type OtelEndpoint, otelWrite } from "../../../../core/gateway/account/settings/otel-settings.ts";
 import {
   openOtel,
   otelView,
@@ -21,7 +21,7 @@ import { type Span, attemptSpan } from "../../../../core/gateway/observe/trace/s
 import { spanQueue } from "../../../../core/gateway/observe/trace/span-queue.ts";
 import { traceParent } from "../../../../core/gateway/call/trace-parent.ts";
 import type { Platform } from "../../../../core/ports.ts";
-import { TransportError } from "../../../../core/transport-error.ts";
+import { TransportError } from "../../../../core/net/transport-error.ts";
 import { fakeTransport, jsonReply } from "../../../fakes/gateway-transport.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";

@@ -4,8 +4,8 @@ import {
   withoutLongTexts,
   type UsageScanner,
   usageScanner,
-} from "../../../../core/gateway/observe/usage/sse-usage.ts";
-import { textBlocks, type TextBlocks } from "../../../../core/gateway/observe/usage/text-blocks.ts";
+} from "../../../../core/gateway/metering/usage/sse-usage.ts";
+import { textBlocks, type TextBlocks } from "../../../../core/gateway/metering/usage/text-blocks.ts";
 import { addUsage, usageOf } from "../../../../core/gateway/providers/usage.ts";
 import { noUsage, type TokenUsage } from "../../../../core/gateway/chat/usage.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { TransportError } from "../../../../core/transport-error.ts";
+import { TransportError } from "../../../../core/net/transport-error.ts";
 import type { Platform } from "../../../../core/ports.ts";
 import { gateway } from "../../../../core/gateway/mod.ts";
 import {

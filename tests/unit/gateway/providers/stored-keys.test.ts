@@ -1,9 +1,9 @@
 import { openPlatform } from "#platform";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../../../cases/eventually.ts";
-import { recordStore } from "../../../../core/gateway/records/records.ts";
-import { vault } from "../../../../core/gateway/records/vault.ts";
-import { counterAt, waitFor } from "../../../../core/gateway/records/window-counters.ts";
+import { recordStore } from "../../../../core/gateway/account/records/records.ts";
+import { vault } from "../../../../core/gateway/account/records/vault.ts";
+import { counterAt, waitFor } from "../../../../core/gateway/account/records/window-counters.ts";
 import type { GatewayOptions } from "../../../../core/gateway/options.ts";
 import { gateway } from "../../../../core/gateway/mod.ts";
 import {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Duplex, DuplexEnd, WebSockets } from "../../../../core/duplex.ts";
+import type { Duplex, DuplexEnd, WebSockets } from "../../../../core/net/duplex.ts";
 import type { System } from "../../../../core/ports.ts";
 import { openPlatform } from "#platform";
 import { type GatewayUnderTest, gatewayUnderTest } from "../../../fakes/gateway-app.ts";

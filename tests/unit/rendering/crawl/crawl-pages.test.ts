@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { utf8 } from "../../../../core/crypto/encoding.ts";
 import { mainContent } from "../../../../core/rendering/extract/mod.ts";
-import { TransportError } from "../../../../core/transport-error.ts";
+import { TransportError } from "../../../../core/net/transport-error.ts";
 import { crawlUnderTest, type PlayedPage } from "../../../fakes/rendering-crawl.ts";
 
 const root = "https://example.com";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { runThrough } from "../../../../core/background.ts";
+import { runThrough } from "../../../../core/work/background.ts";
 import { allowNone } from "../../../../core/net/allow-hosts.ts";
 import { allowsUse, mayRead, parseRobots } from "../../../../core/rendering/crawl/rules/robots.ts";
 import {

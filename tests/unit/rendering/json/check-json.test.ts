@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { runThrough } from "../../../../core/background.ts";
+import { runThrough } from "../../../../core/work/background.ts";
 import { type CheckedJson, checkJson } from "../../../../core/rendering/json/check-json.ts";
 
 const stepsOf = await checkJson.load();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { eventually } from "../../../../cases/eventually.ts";
 import { gatewayParts } from "../../../../../core/gateway/mod.ts";
-import { TransportError } from "../../../../../core/transport-error.ts";
+import { TransportError } from "../../../../../core/net/transport-error.ts";
 import {
   API_TOKEN,
   chat,

@@ -1,0 +1,104 @@
+import { quickSha256Hex } from "../../../crypto/digest.ts";
+import { ApiError } from "../../../http/api-error.ts";
+import type { System } from "../../../ports.ts";
+import type { GatewayCaller, GrantedPath, KeyGrant } from "../../call/caller.ts";
+import { plainPath } from "../../providers/reach/inferences.ts";
+import { DEFAULT_ALIAS } from "../settings/declared-gateways.ts";
+import type { GatewayName } from "../settings/gateway-name.ts";
+import { retryAfter } from "../../wire/retry-after.ts";
+import type { KeyStore } from "./key-store.ts";
+import type { KeyEntrance } from "./keys-actor.ts";
+import type { KeySettings } from "./virtual-key.ts";
+
+/** Lets callers in by virtual keys. */
+export interface KeyEntry {
+  /**
+   * Who calls with a key; counts one request against its limits, unless `counts` is false. Throws `gateway_unauthorized`
+   * for a key that does not open the gateway and `gateway_rate_limited` over a limit of requests.
+   */
+  bySecret(secret: string, name: GatewayName, counts: boolean): Promise<GatewayCaller>;
+  /** The same for a connection that has shown the secret before: by its SHA-256, so that a rotated one ends. */
+  byHash(hash: string, name: GatewayName, counts: boolean): Promise<GatewayCaller>;
+}
+
+const reasons = {
+  unknown: "the virtual key is not known: it was deleted, rotated, or belongs to another account",
+  disabled: "the virtual key is disabled",
+  expired: "the virtual key has expired",
+  gateway: "the virtual key is not for this gateway",
+} as const;
+
+/** Keys whose callers are kept ready. */
+const REMEMBERED = 5000;
+
+/** Entry by the keys of a store. */
+export function keyEntry(keys: KeyStore, system: System): KeyEntry {
+  const callerOf = callers();
+  const byHash: KeyEntry["byHash"] = async (hash, { account, gateway }, counts) => {
+    const caller = callerOf(await keys.at(account).enter(hash, gateway, counts));
+    return { ...caller, tokenHash: hash };
+  };
+  return {
+    byHash,
+    bySecret: async (secret, name, counts) =>
+      byHash(await quickSha256Hex(secret, system), name, counts),
+  };
+}
+
+/** Turns entrances into callers: each key is read once for each of its changes, not for each request. */
+function callers(): (entrance: KeyEntrance) => GatewayCaller {
+  const known = new Map<string, { readonly modifiedAt: number; readonly caller: GatewayCaller }>();
+  return (entrance) => {
+    const { id, settings, modifiedAt } = admittedKey(entrance);
+    const found = known.get(id);
+    if (found?.modifiedAt === modifiedAt) return found.caller;
+    const caller: GatewayCaller = { kind: "key", id, grant: grantOf(settings) };
+    if (known.size >= REMEMBERED) known.clear();
+    known.set(id, { modifiedAt, caller });
+    return caller;
+  };
+}
+
+/** The key that may enter; throws why it may not. */
+function admittedKey(entrance: KeyEntrance): Extract<KeyEntrance, { key: unknown }>["key"] {
+  if ("reason" in entrance) {
+    throw new ApiError("gateway_unauthorized", {
+      message: `Unauthorized: ${reasons[entrance.reason]}`,
+    });
+  }
+  if ("refused" in entrance) {
+    throw new ApiError("gateway_rate_limited", {
+      message: `Rate limited: the virtual key allows ${entrance.refused}`,
+      headers: refusalHeaders(entrance.wait),
+    });
+  }
+  return entrance.key;
+}
+
+function grantOf(settings: KeySettings): KeyGrant {
+  const { models, aliases, paths, limits, on_unknown: onUnknown } = settings;
+  const counts = (type: string): boolean => limits.some(({ limitType }) => limitType === type);
+  return {
+    models: models?.map((model) => model.toLowerCase()) ?? null,
+    aliases: aliases ?? [DEFAULT_ALIAS],
+    paths: paths.map(grantedPath),
+    onUnknown,
+    cost: counts("cost"),
+    tokens: counts("tokens"),
+  };
+}
+
+/** The schema has checked its form. */
+function grantedPath(text: string): GrantedPath {
+  const [method = "", address = ""] = text.split(" ");
+  const slash = address.indexOf("/");
+  const path = plainPath(address.slice(slash + 1));
+  return { method, path: `${address.slice(0, slash)}/${path}` };
+}
+
+/** A limit that never frees anything is not worth trying again. */
+export function refusalHeaders(wait: number | null): Record<string, string> {
+  return wait === null
+    ? { "x-should-retry": "false" }
+    : { ...retryAfter(wait), "x-should-retry": "false" };
+}

@@ -1,0 +1,76 @@
+import type { GatewayName } from "./gateway-name.ts";
+import type { Value } from "../../../http/json.ts";
+import type { DeclaredSettings, GatewaySettings } from "./settings.ts";
+
+/** What an operator may declare for a gateway: such a gateway exists from the start. */
+export interface DeclaredGateway {
+  /** Whether requests need a gateway token. Outranks the stored setting. @default true */
+  readonly authentication?: boolean | undefined;
+  /**
+   * Whether provider keys of the operator's, stored or configured, serve requests that no token opened the gateway for.
+   * Outranks the stored setting `stored_keys_for_anonymous`. @default false
+   */
+  readonly storedKeysForAnonymous?: boolean | undefined;
+  /** Gateway tokens beside the API tokens with the permission "AI Gateway Run". @default [] */
+  readonly tokens?: readonly string[] | undefined;
+  /** Settings by the names of the management API, which then cannot change them. @default {} */
+  readonly settings?: DeclaredSettings | undefined;
+  /** Provider keys by path segment: one, or several by their aliases. They outrank stored ones. @default {} */
+  readonly keys?: Readonly<Record<string, DeclaredKey>> | undefined;
+  /** Elements of dynamic routes by their names. They outrank stored ones. @default {} */
+  readonly routes?: Readonly<Record<string, Value>> | undefined;
+}
+
+/** A provider's key, or several by their aliases. */
+export type DeclaredKey = string | Readonly<Record<string, string>>;
+
+/** The gateways that an operator declares. */
+export interface DeclaredGateways {
+  /** By their ids. */
+  readonly gateways: Readonly<Record<string, DeclaredGateway>>;
+  /** The account in which they exist; undefined = every account. */
+  readonly accountId?: string | undefined;
+}
+
+/** The settings of a gateway, with what is declared in place of what is stored. */
+export function withDeclared(
+  settings: GatewaySettings,
+  { authentication, storedKeysForAnonymous: anonymous }: DeclaredGateway,
+): GatewaySettings {
+  if (authentication === undefined && anonymous === undefined) return settings;
+  return {
+    ...settings,
+    ...(authentication === undefined ? {} : { authentication }),
+    ...(anonymous === undefined ? {} : { stored_keys_for_anonymous: anonymous }),
+  };
+}
+
+/** The ids of the gateways that are declared in an account. */
+export function declaredIds(account: string, { gateways, accountId }: DeclaredGateways): string[] {
+  return accountId === undefined || accountId === account ? Object.keys(gateways) : [];
+}
+
+/** What is declared of a gateway; undefined when nothing is, not even that it exists. */
+export function declaredGateway(
+  { account, gateway }: GatewayName,
+  { gateways, accountId }: DeclaredGateways,
+): DeclaredGateway | undefined {
+  const isHere = accountId === undefined || accountId === account;
+  return isHere && Object.hasOwn(gateways, gateway) ? gateways[gateway] : undefined;
+}
+
+/** The declared key of a provider under an alias; null when there is none. */
+export function declaredKey(
+  declaration: DeclaredGateway | undefined,
+  segment: string,
+  alias: string = DEFAULT_ALIAS,
+): string | null {
+  const keys = declaration?.keys;
+  const key = keys !== undefined && Object.hasOwn(keys, segment) ? keys[segment] : undefined;
+  if (key === undefined) return null;
+  if (typeof key === "string") return alias === DEFAULT_ALIAS ? key : null;
+  return Object.hasOwn(key, alias) ? (key[alias] ?? null) : null;
+}
+
+/** The alias of a stored key that is meant when a request names none. */
+export const DEFAULT_ALIAS = "default";

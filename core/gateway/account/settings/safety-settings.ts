@@ -1,0 +1,82 @@
+import * as v from "valibot";
+import { plainText } from "../../../http/plain-text.ts";
+
+const action = v.picklist(["FLAG", "BLOCK"]);
+const id = plainText(128);
+const profileList = v.pipe(v.array(id), v.maxLength(50));
+
+/** Kinds of harm that guardrails know: the thirteen of MLCommons' taxonomy and prompt injection. */
+export const hazards: Readonly<Record<string, string>> = {
+  S1: "violent crimes",
+  S2: "non-violent crimes",
+  S3: "sex crimes",
+  S4: "child exploitation",
+  S5: "defamation",
+  S6: "specialized advice that could harm",
+  S7: "privacy",
+  S8: "intellectual property",
+  S9: "indiscriminate weapons",
+  S10: "hate",
+  S11: "self-harm",
+  S12: "sexual content",
+  S13: "elections",
+  P1: "prompt injection and jailbreaks",
+};
+
+/** What happens to a text in which something was found. */
+export type SafetyAction = "FLAG" | "BLOCK";
+
+/** The setting `guardrails`: what happens to which kind of harm. */
+export type Guardrails = {
+  prompt: Record<string, SafetyAction>;
+  response: Record<string, SafetyAction>;
+};
+
+/** One policy of the setting `dlp`. */
+export type DlpPolicy = {
+  id: string;
+  enabled: boolean;
+  action: SafetyAction;
+  check: ("REQUEST" | "RESPONSE")[];
+  profiles: string[];
+};
+
+/** The setting `dlp`, in the short or the long form of the official SDK. */
+export type Dlp =
+  | { enabled: boolean; action: SafetyAction; profiles: string[] }
+  | { enabled: boolean; policies: DlpPolicy[] };
+
+const byHazard = v.record(
+  v.picklist(Object.keys(hazards), `expected ${Object.keys(hazards).join(", ")}`),
+  action,
+);
+
+/** Checks the setting `guardrails`. */
+export const guardrails: v.GenericSchema<unknown, Guardrails> = v.object({
+  prompt: v.optional(byHazard, {}),
+  response: v.optional(byHazard, {}),
+});
+
+const policy = v.object({
+  id,
+  enabled: v.boolean(),
+  action,
+  check: v.pipe(v.array(v.picklist(["REQUEST", "RESPONSE"])), v.minLength(1)),
+  profiles: profileList,
+});
+
+/** Checks the setting `dlp`. */
+export const dlp: v.GenericSchema<unknown, Dlp> = v.union(
+  [
+    v.object({
+      enabled: v.boolean(),
+      policies: v.pipe(v.array(policy), v.maxLength(20, "at most 20 policies are allowed")),
+    }),
+    v.object({ enabled: v.boolean(), action, profiles: profileList }),
+    v.pipe(
+      v.object({ enabled: v.literal(false) }),
+      v.transform(() => ({ enabled: false, policies: [] })),
+    ),
+  ],
+  'expected "enabled" with "policies", or with "action" and "profiles"',
+);

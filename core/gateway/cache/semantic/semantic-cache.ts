@@ -1,0 +1,82 @@
+import { ApiError } from "../../../http/api-error.ts";
+import type { Platform } from "../../../ports.ts";
+import type { ReplyCache } from "../reply-cache.ts";
+import { type CacheableRun, cacheKey } from "../cache-key.ts";
+import type { CachedReply } from "../../wire/cached-reply.ts";
+import { exactTerms } from "./exact-terms.ts";
+import { type NearestQuestion, knownQuestions } from "./known-questions.ts";
+import { questionOf } from "./question.ts";
+import { type Embed, questionVectors } from "./question-vector.ts";
+
+/** Option `semanticCache` of `gateway()`: answers a question that was asked before in other words. */
+export interface SemanticCacheOptions {
+  /** Turns texts into vectors; it sees the last message of users. Failing, it makes a plain miss. */
+  readonly embed: Embed;
+  /** The cosine from which on two questions are alike. @default 0.97 */
+  readonly threshold?: number | undefined;
+  /** Questions that are compared with, in this process; 1 to 10,000. @default 1000 */
+  readonly maxEntries?: number | undefined;
+  /** Characters of a message that is compared; 1 to 10,000. @default 1000 */
+  readonly maxTextLength?: number | undefined;
+  /** Messages of a conversation whose last one is compared, system prompts in the list included. @default 4 */
+  readonly maxMessages?: number | undefined;
+  /** Milliseconds that a request waits for its vector. @default 500 */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** A kept answer to a question like the one that was asked. */
+export type SimilarAnswer = NearestQuestion<CachedReply>;
+
+/** Finds answers to questions in other words; see {@link SemanticCacheOptions}. */
+export interface SemanticCache {
+  /**
+   * The answer to a similar question, whose request differs in nothing but the text of the last message. Null when
+   * there is none; once this request's own answer is kept under `key` (for `ttl` seconds), it will be found. Never
+   * rejects.
+   */
+  find(run: CacheableRun, key: string, ttl: number): Promise<SimilarAnswer | null>;
+}
+
+/** A semantic cache over the answers of an exact one. Throws `invalid_options` for options out of bounds. */
+export function semanticCache(
+  options: SemanticCacheOptions,
+  replies: ReplyCache,
+  { system, log }: Platform,
+): SemanticCache {
+  const { embed, maxTextLength = 1000, maxMessages = 4 } = options;
+  const { threshold = 0.97, maxEntries = 1000, timeoutMs = 500 } = options;
+  checkRange("threshold", threshold, 0, 1);
+  checkRange("maxEntries", maxEntries, 1, 10_000);
+  checkRange("maxTextLength", maxTextLength, 1, 10_000);
+  checkRange("maxMessages", maxMessages, 1, 1000);
+  checkRange("timeoutMs", timeoutMs, 1, 60_000);
+  const vectorOf = questionVectors({ embed, timeoutMs, system, log });
+  const known = knownQuestions(maxEntries, threshold, system);
+  return {
+    async find(run, key, ttl) {
+      const { prepared, call } = run;
+      const { controls, signal } = call;
+      // Whoever names a key has said which questions are the same.
+      if (controls.semanticCache === false || controls.cacheKey !== undefined) return null;
+      const question = questionOf(prepared.request, { maxTextLength, maxMessages });
+      if (question === null) return null;
+      const rest = { ...prepared, request: { ...prepared.request, body: question.rest } };
+      const scope = await cacheKey({ ...run, prepared: rest }, system);
+      const vector = await vectorOf(question.text, signal);
+      if (scope === null || vector === null) return null;
+      const terms = exactTerms(question.text);
+      const found = known.nearest({ scope, vector, terms }, (other) => replies.kept(other));
+      // Only answers to the very question are kept: likeness handed on and on would lead away from it.
+      if (found === null)
+        known.put({ key, scope, vector, terms, expiresAt: system.monotonic() + ttl * 1000 });
+      return found;
+    },
+  };
+}
+
+function checkRange(name: string, value: number, minimum: number, maximum: number): void {
+  if (value >= minimum && value <= maximum) return;
+  throw new ApiError("invalid_options", {
+    message: `semanticCache.${name}: expected a number from ${minimum} to ${maximum}, got ${value}`,
+  });
+}

@@ -1,0 +1,73 @@
+import { pulledStream, type StreamRead } from "../../http/stream.ts";
+import type { System, AnswerSilence } from "../../ports.ts";
+import { headerValue } from "../wire/header-hygiene.ts";
+import { TIMER_OVER } from "../../time/timer-over.ts";
+
+/** A comment that is an event of its own: the parsers that split at blank lines take it for nothing as well. */
+const COMMENT = new TextEncoder().encode(":\n\n");
+
+/**
+ * The same server-sent events, with a comment whenever the provider was silent for `ms` between two of them:
+ * load balancers cut what is silent. Nothing is sent to a client that does not read.
+ */
+export function keptAlive(
+  body: ReadableStream<Uint8Array>,
+  ms: number,
+  system: System,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  let tail = "\n\n";
+  let pending: Promise<StreamRead> | undefined;
+  const read = async (): Promise<StreamRead> => {
+    const coming = (pending ??= reader.read());
+    if (isBetweenEvents(tail) && (await isSilent(coming, ms, system)))
+      return { done: false, value: COMMENT.slice() };
+    const next = await coming;
+    pending = undefined;
+    if (!next.done) tail = (tail + String.fromCharCode(...next.value.subarray(-3))).slice(-3);
+    return next;
+  };
+  return pulledStream(read, (reason) => reader.cancel(reason));
+}
+
+/** Whether a read takes longer than `ms`. */
+async function isSilent(read: Promise<unknown>, ms: number, system: System): Promise<boolean> {
+  const over = new AbortController();
+  const late = system.sleep(ms, over.signal).then(
+    () => true,
+    () => false,
+  );
+  const came = read.then(
+    () => false,
+    () => false,
+  );
+  const silent = await Promise.race([came, late]);
+  over.abort(TIMER_OVER);
+  return silent;
+}
+
+/** Whether the last line was blank, in any of the line ends of the standard (HTML, 9.2.5). */
+function isBetweenEvents(tail: string): boolean {
+  return tail.endsWith("\n\n") || tail.endsWith("\r\r") || tail.endsWith("\n\r\n");
+}
+
+/**
+ * Ends an answer that sends nothing for `ms`; server-sent events in an event that the SDKs of OpenAI and Anthropic throw.
+ * The blank line before it ends an event that came in half.
+ */
+export function answerSilence(ms: number): AnswerSilence {
+  const message = `The provider sent nothing for ${ms / 1000} s`;
+  const error = { type: "timeout_error", code: "provider_silent", message };
+  const event = `\n\nevent: error\ndata: ${JSON.stringify({ type: "error", error })}\n\n`;
+  const bytes = new TextEncoder().encode(event);
+  return {
+    ms,
+    last(headers) {
+      const type = headerValue(headers, "content-type") ?? "";
+      const encoding = headerValue(headers, "content-encoding") ?? "identity";
+      const isReadable =
+        /^text\/event-stream\b/i.test(type) && encoding.toLowerCase() === "identity";
+      return isReadable && headerValue(headers, "content-length") === null ? bytes : null;
+    },
+  };
+}

@@ -1,0 +1,158 @@
+import { type RequestMetadata, readMetadata } from "../../call/controls.ts";
+import { segmentOf } from "../../providers/author-segment.ts";
+import { modelSpellings, plainName } from "../../prices/model-spellings.ts";
+import { formatUsd } from "../cost/usd.ts";
+import type { SpendFilter, SpendLimits, SpendRule } from "../../account/settings/spend-settings.ts";
+
+/** What the rules look at. Plain, because it crosses to the gateway's actor. */
+export type SpendFacts = {
+  readonly provider: string;
+  readonly model: string;
+  /** Those that may answer in its place; null where they cannot be read. */
+  readonly further: readonly string[] | null;
+  /** JSON text of the request's metadata, or null. */
+  readonly metadata: string | null;
+};
+
+/** The budget of one rule that a request draws on. Plain, because it crosses to the handler and back. */
+export type SpendBudget = {
+  /** Names the rule, whatever its place in the list. */
+  readonly rule: string;
+  /** Names the partition; empty without one. */
+  readonly part: string;
+  /** Where the cost is entered: the beginning of a slice of time, in Unix ms. */
+  readonly slice: number;
+  /** Entries before this do not count any more, in Unix ms. */
+  readonly since: number;
+  /** When the entry stops to count, in Unix ms. */
+  readonly ends: number;
+  /** USD. */
+  readonly limit: number;
+  /** For people: what the rule allows. */
+  readonly text: string;
+};
+
+/** Slices of a sliding window: it moves in steps of a thousandth of itself, and at least of a millisecond. */
+const SLICES = 1000;
+/** Characters of one metadata value that tell partitions apart. */
+const PART_LIMIT = 256;
+
+/** The budgets that a request draws on at `now` (Unix ms). */
+export function spendBudgets(
+  limits: SpendLimits | null | undefined,
+  facts: SpendFacts,
+  now: number,
+): SpendBudget[] {
+  if (limits == null || limits.enabled === false) return [];
+  const metadata = readMetadata(facts.metadata);
+  return (limits.rules ?? [])
+    .filter((rule) => rule.enabled !== false && applies(rule, facts, metadata))
+    .map((rule) => budget(rule, metadata, now));
+}
+
+/** Whether a rule applies to a request, or could: its model may not be known. */
+export function mayLimit(limits: SpendLimits | null | undefined, facts: SpendFacts): boolean {
+  if (limits == null || limits.enabled === false) return false;
+  const metadata = readMetadata(facts.metadata);
+  return (limits.rules ?? []).some(
+    (rule) =>
+      rule.enabled !== false &&
+      (applies(rule, facts, metadata) ||
+        ((facts.model === "" || facts.further === null) &&
+          applies(rule, { ...facts, model: null }, metadata))),
+  );
+}
+
+/** `model` null = any. */
+type SpendTarget = Omit<SpendFacts, "model"> & { readonly model: string | null };
+
+function applies(
+  rule: SpendRule,
+  { provider, model, further }: SpendTarget,
+  metadata: RequestMetadata,
+): boolean {
+  return (
+    isProvider(rule.provider, provider) &&
+    (model === null ||
+      isModel(rule.model, model, provider) ||
+      (further ?? []).some((name) => isModel(rule.model, name, provider))) &&
+    Object.entries(rule.metadata ?? {}).every(([key, condition]) =>
+      condition.mode === "partition" ? true : passes(condition, own(metadata, key)),
+    )
+  );
+}
+
+function isProvider(filter: SpendFilter | undefined, provider: string): boolean {
+  return (
+    filter === undefined ||
+    filter.values.some((value) => segmentOf(value.toLowerCase()) === provider.toLowerCase())
+  );
+}
+
+/** Whether a filter names the model, whatever the spelling of either: a rule for a model is one for its snapshots. */
+function isModel(filter: SpendFilter | undefined, model: string, provider: string): boolean {
+  if (filter === undefined) return true;
+  const { covered } = modelSpellings(model, provider);
+  return filter.values.some((value) => {
+    const name = plainName(value);
+    return covered.some((one) => one === name || `${provider}/${one}` === name);
+  });
+}
+
+function passes(filter: SpendFilter | undefined, value: string | null): boolean {
+  return filter === undefined || (value !== null && filter.values.includes(value));
+}
+
+function budget(rule: SpendRule, metadata: RequestMetadata, now: number): SpendBudget {
+  const window = rule.window * 1000;
+  const isSliding = rule.technique === "sliding";
+  const length = isSliding ? Math.max(1, Math.floor(window / SLICES)) : window;
+  const slice = now - (now % length);
+  return {
+    rule: ruleKey(rule),
+    part: partOf(rule, metadata),
+    slice,
+    // A slice counts until the last moment of it has left the window.
+    since: isSliding ? slice - window : slice,
+    ends: isSliding ? slice + length + window : slice + window,
+    limit: rule.limit,
+    text: describe(rule),
+  };
+}
+
+/** The rule's id, else what it counts: a rule keeps its account when its limit or its place changes. */
+function ruleKey({
+  id,
+  technique = "fixed",
+  window,
+  model,
+  provider,
+  metadata,
+}: SpendRule): string {
+  if (id !== undefined) return `id:${id}`;
+  return JSON.stringify([technique, window, model ?? null, provider ?? null, metadata ?? null]);
+}
+
+/** Requests without the key share a budget: leaving the key out must not lead around the limit. */
+function partOf({ metadata: conditions = {} }: SpendRule, metadata: RequestMetadata): string {
+  const keys = Object.keys(conditions).filter((key) => conditions[key]?.mode === "partition");
+  if (keys.length === 0) return "";
+  return JSON.stringify(
+    keys.toSorted().map((key) => [key, own(metadata, key)?.slice(0, PART_LIMIT) ?? null]),
+  );
+}
+
+function own(metadata: RequestMetadata, key: string): string | null {
+  return Object.hasOwn(metadata, key) ? String(metadata[key]) : null;
+}
+
+function describe(rule: SpendRule): string {
+  const of = [
+    rule.provider === undefined ? "" : ` for provider ${rule.provider.values.join(", ")}`,
+    rule.model === undefined ? "" : ` for model ${rule.model.values.join(", ")}`,
+    rule.metadata === undefined ? "" : ` by metadata ${Object.keys(rule.metadata).join(", ")}`,
+  ].join("");
+  const name = rule.id === undefined ? "A rule" : `The rule "${rule.id}"`;
+  const text = `${name} allows ${formatUsd(rule.limit)} USD per ${rule.window} s${of}`;
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text;
+}

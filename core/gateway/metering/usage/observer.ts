@@ -1,0 +1,198 @@
+import { type AddUsage, addUsage } from "../../providers/usage.ts";
+import { awsEventUsage } from "../../providers/amazon/aws-events.ts";
+import { addingModels } from "./answer-models.ts";
+import { bytePieces } from "../../../http/stream.ts";
+import type { ContentDecoder } from "../../../ports.ts";
+import type { ContentDecoding } from "../../wire/content-decoder.ts";
+import { jsonUsage } from "./json-usage.ts";
+import { isLastEvent, LAST_EVENT_LIMIT } from "../../wire/last-event.ts";
+import { loggedBody } from "../../observe/log/log-row.ts";
+import { passedTokens } from "./passed-tokens.ts";
+import { usageScanner } from "./sse-usage.ts";
+import { textBlocks } from "./text-blocks.ts";
+import { noUsage, type TokenUsage } from "../../chat/usage.ts";
+import type { AnswerWatch, Observation } from "../../call/recording.ts";
+
+/** How encoded answers are read. */
+export interface Reading {
+  readonly decoding: ContentDecoding;
+  readonly unreadable: (encoding: string) => void;
+  /** Whether the tokens are counted that pass, for answers that are left. @default false */
+  readonly counts?: boolean;
+  /** Whether the models are read that an answer names. @default false */
+  readonly namesModels?: boolean;
+}
+
+/** Bytes of a JSON answer that are parsed for its usage. */
+const JSON_LIMIT = 10 * 1024 * 1024;
+
+/**
+ * Watches an answer with these headers; at most `keep` bytes of its decoded text are kept for the log.
+ * `add` reads their usage by their family; `unreadable` is told an encoding that this runtime cannot undo: then only the size is known.
+ */
+export function observer(
+  contentType: string,
+  contentEncoding: string,
+  keep: number,
+  reading: Reading,
+  add: AddUsage = addUsage,
+): AnswerWatch {
+  const encoding = contentEncoding.trim().toLowerCase();
+  const names = reading.namesModels === true;
+  const plain = plainObserver(contentType, keep, names ? addingModels(add) : add, names);
+  const isCounted = reading.counts === true && COUNTED.test(contentType);
+  const inner = isCounted ? countingObserver(plain) : plain;
+  if (encoding === "" || encoding === "identity") return inner;
+  const decoder = reading.decoding.decoder(encoding);
+  if (decoder !== null) return decodingObserver(decoder, inner);
+  reading.unreadable(encoding);
+  return sizeObserver();
+}
+
+/** Types whose tokens can be seen passing: not sound and pictures. */
+const COUNTED =
+  /^(?:text\/|application\/(?:[\w.-]+\+)?json\b|application\/vnd\.amazon\.eventstream)/i;
+
+/** Counts beside what is watched. */
+function countingObserver(inner: PlainWatch): PlainWatch {
+  const passed = passedTokens();
+  return {
+    push(chunk) {
+      inner.push(chunk);
+      passed.push(chunk);
+    },
+    finish: () => ({ ...inner.finish(), passed: passed.end() }),
+  };
+}
+
+/** Watches bytes without an encoding. */
+interface PlainWatch extends AnswerWatch {
+  finish(): Observation;
+}
+
+function plainObserver(
+  contentType: string,
+  keep: number,
+  add: AddUsage,
+  isReadWhole: boolean,
+): PlainWatch {
+  const type = contentType.toLowerCase();
+  if (type.startsWith("text/event-stream")) return eventObserver(keep, add);
+  if (type.startsWith("application/vnd.amazon.eventstream")) return awsEventObserver();
+  const isJson = /^application\/(?:[\w.-]+\+)?json\b/.test(type);
+  const isText = isJson || type.startsWith("text/");
+  const limit = isJson ? Math.max(keep, JSON_LIMIT) : isText ? keep : 0;
+  const pieces = bytePieces();
+  let size = 0;
+  return {
+    push(chunk) {
+      size += chunk.length;
+      const room = limit - pieces.size;
+      if (room > 0) pieces.add(chunk.length > room ? chunk.subarray(0, room) : chunk);
+    },
+    finish() {
+      const isWhole = pieces.size === size;
+      const text = decode(pieces.whole(), isWhole);
+      const usage = isJson && isWhole ? jsonUsage(text, add, isReadWhole) : noUsage;
+      return { usage, body: loggedBody(isText && keep > 0 ? text : null, size, keep) };
+    },
+  };
+}
+
+/** For server-sent events: their text is searched for usage block by block, and kept up to a limit. */
+function eventObserver(keep: number, add: AddUsage): PlainWatch {
+  const scanner = usageScanner(add);
+  let kept = "";
+  let end = "";
+  let size = 0;
+  const blocks = textBlocks((text) => {
+    scanner.push(text);
+    end = (end + text.slice(-LAST_EVENT_LIMIT)).slice(-LAST_EVENT_LIMIT);
+    // A character is a byte or more.
+    if (kept.length < keep) kept += text;
+  });
+  return {
+    push(chunk) {
+      size += chunk.length;
+      blocks.push(chunk);
+    },
+    finish() {
+      blocks.end();
+      const body = loggedBody(keep > 0 ? kept : null, size, keep);
+      return { usage: scanner.usage(), body, isOver: isLastEvent(end) };
+    },
+  };
+}
+
+/** For the binary events of Amazon, of which nothing is kept. */
+function awsEventObserver(): PlainWatch {
+  const events = awsEventUsage();
+  const bytes = sizeObserver(() => events.usage());
+  return {
+    push(chunk) {
+      events.push(chunk);
+      bytes.push(chunk);
+    },
+    finish: () => bytes.finish(),
+  };
+}
+
+const utf8Decoder = new TextDecoder();
+
+/** Decodes once over all bytes; of what was cut off, a character that the cut divides is left out. */
+function decode(bytes: Uint8Array, isWhole: boolean): string {
+  return isWhole ? utf8Decoder.decode(bytes) : new TextDecoder().decode(bytes, { stream: true });
+}
+
+/** For what is no text, and encodings that cannot be undone here: counts, keeps nothing. */
+function sizeObserver(usage: () => TokenUsage = () => noUsage): PlainWatch {
+  let size = 0;
+  return {
+    push(chunk) {
+      size += chunk.length;
+    },
+    finish: () => ({ usage: usage(), body: { text: null, size, complete: size === 0 } }),
+  };
+}
+
+/** Bytes that wait to be decoded, and decoded bytes, above which an answer is not read on: it may unpack to anything. */
+const UNDECODED_LIMIT = 16 * 1024 * 1024;
+
+const DECODED_LIMIT = 256 * 1024 * 1024;
+
+/** Decodes beside the client's stream, so that neither waits for the other. */
+function decodingObserver({ readable, writable }: ContentDecoder, inner: PlainWatch): AnswerWatch {
+  const writer = writable.getWriter();
+  const reader = readable.getReader();
+  let failed = false;
+  let waiting = 0;
+  // A stream that was cut off, no such encoding at all, or too much of it: keep what was decoded.
+  const fail = (): void => {
+    failed = true;
+    reader.cancel().catch(() => undefined);
+  };
+  const drained = (async () => {
+    let size = 0;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      inner.push(value);
+      size += value.byteLength;
+      if (size > DECODED_LIMIT) throw new RangeError("Unpacks to too much");
+    }
+  })().catch(fail);
+  return {
+    push(chunk) {
+      if (failed) return;
+      waiting += chunk.byteLength;
+      if (waiting > UNDECODED_LIMIT) fail();
+      else writer.write(new Uint8Array(chunk)).then(() => (waiting -= chunk.byteLength), fail);
+    },
+    async finish() {
+      writer.close().catch(() => undefined);
+      await drained;
+      const seen = inner.finish();
+      return failed ? { ...seen, body: { ...seen.body, complete: false } } : seen;
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import { ApiError } from "../../../http/api-error.ts";
+import type { System } from "../../../ports.ts";
+import { retryAfter } from "../../wire/retry-after.ts";
+import { jsonText } from "../../../http/json.ts";
+import {
+  declaredGateway,
+  type DeclaredGateways,
+  declaredKey,
+} from "../../account/settings/declared-gateways.ts";
+import type { GatewayName } from "../../account/settings/gateway-name.ts";
+import { readHeaders } from "../../manage/custom-provider.ts";
+import { CUSTOM_PREFIX } from "../target.ts";
+import { chooseConfig } from "./provider-config.ts";
+import type { StoredRecord } from "../../account/records/record.ts";
+import type { Records, RecordStore } from "../../account/records/records.ts";
+import type { Vault } from "../../account/records/vault.ts";
+import type { StoredProviders } from "../stored-providers.ts";
+
+/** The stored providers of a record store. */
+export function storedProviders(store: RecordStore, vault: Vault, system: System): StoredProviders {
+  const open = async (records: Records, record: StoredRecord, id: string): Promise<string> => {
+    const sealed = jsonText(record.body["sealed"]);
+    const { text, resealed } = await vault.open(records, id, sealed);
+    // When this fails the secret stays under the old key, where the next request finds it again.
+    if (resealed !== null) {
+      system.waitUntil(records.reseal(record.collection, sealed, resealed).catch(() => undefined));
+    }
+    return text;
+  };
+  return {
+    async custom(account, segment) {
+      if (!segment.startsWith(CUSTOM_PREFIX)) return null;
+      const records = store.ofAccount(account);
+      const slug = segment.slice(CUSTOM_PREFIX.length);
+      const record = slug.length > 64 ? null : await records.find("custom_provider", slug);
+      if (record === null) return null;
+      if (record.body["enable"] !== true) {
+        throw new ApiError("provider_unknown", {
+          message: `The provider "${segment}" is not enabled`,
+        });
+      }
+      const headers =
+        typeof record.body["sealed"] === "string"
+          ? (readHeaders(await open(records, record, record.id)) ?? [])
+          : [];
+      return {
+        baseUrl: jsonText(record.body["base_url"]),
+        headers,
+        generation: `${record.id}/${record.modifiedAt}`,
+      };
+    },
+    async key(name, segment, alias) {
+      const records = store.ofGateway(name);
+      const config = chooseConfig(await records.group("provider_config", segment), alias);
+      if (config === null) {
+        if (alias === undefined) return null;
+        throw new ApiError("invalid_request", {
+          message: `Header cf-aig-byok-alias: this gateway stores no key "${alias}" for "${segment}"`,
+        });
+      }
+      await countUse(config, records);
+      return open(records, config, jsonText(config.body["secret_id"]));
+    },
+    async hasKey(name, segment, alias) {
+      const configs = await store.ofGateway(name).group("provider_config", segment);
+      return chooseConfig(configs, alias) !== null;
+    },
+    async route(name, route) {
+      const record = await store.ofGateway(name).find("route", route);
+      return record === null ? null : { id: record.id, elements: record.body["elements"] };
+    },
+    counters: (name) => store.ofGateway(name),
+  };
+}
+
+/** The stored providers, with the keys and routes that are declared over them. */
+export function withDeclaredProviders(
+  stored: StoredProviders,
+  declared: DeclaredGateways,
+): StoredProviders {
+  const keyOf = (name: GatewayName, segment: string, alias: string | undefined): string | null =>
+    declaredKey(declaredGateway(name, declared), segment, alias);
+  return {
+    ...stored,
+    key: async (name, segment, alias) =>
+      keyOf(name, segment, alias) ?? stored.key(name, segment, alias),
+    hasKey: async (name, segment, alias) =>
+      keyOf(name, segment, alias) !== null || stored.hasKey(name, segment, alias),
+    async route(name, route) {
+      const routes = declaredGateway(name, declared)?.routes ?? {};
+      if (!Object.hasOwn(routes, route)) return stored.route(name, route);
+      return { id: `declared/${route}`, elements: routes[route] };
+    },
+  };
+}
+
+async function countUse(config: StoredRecord, records: Records): Promise<void> {
+  const { rate_limit: limit, rate_limit_period: seconds } = config.body;
+  if (typeof limit !== "number" || typeof seconds !== "number") return;
+  const rule = { limit, window: seconds * 1000, technique: "fixed" } as const;
+  const wait = await records.take(`key/${config.id}`, 1, rule);
+  if (wait === 0) return;
+  throw new ApiError("gateway_rate_limited", {
+    message: `The stored key "${jsonText(config.body["alias"])}" is over its own limit of ${limit} requests in ${seconds} s`,
+    headers: retryAfter(wait),
+  });
+}

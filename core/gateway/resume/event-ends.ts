@@ -1,0 +1,84 @@
+import { pulledStream } from "../../http/stream.ts";
+const LF = 10;
+const CR = 13;
+
+/** Finds where the events of a stream end. */
+export interface EventEnds {
+  /**
+   * The offsets, from the beginning of the stream, behind the events that end in this chunk; null when this is no
+   * stream whose events can be counted.
+   */
+  push(chunk: Uint8Array): readonly number[] | null;
+}
+
+/**
+ * Counts events as the clients that resume do (`ai-gateway-provider` 4.0.1): by `\n\n` alone, comments included. Lines
+ * that end in CR LF would count as no event at all. Where blank lines follow each other, the count would depend on the
+ * boundaries of chunks. Neither stream can be resumed.
+ */
+export function eventEnds(): EventEnds {
+  let offset = 0;
+  let begin = 0;
+  /** Offset of a line end that may be the first half of an event's; -2 = none. */
+  let half = -2;
+  let before = 0;
+  return {
+    push(chunk) {
+      const ends: number[] = [];
+      for (let at = chunk.indexOf(LF); at !== -1; at = chunk.indexOf(LF, at + 1)) {
+        if ((at === 0 ? before : chunk[at - 1]) === CR) return null;
+        const here = offset + at;
+        if (half !== here - 1) {
+          half = here;
+          continue;
+        }
+        if (here + 1 - begin === 2) return null;
+        begin = here + 1;
+        half = -2;
+        ends.push(begin);
+      }
+      offset += chunk.length;
+      before = chunk.at(-1) ?? before;
+      return ends;
+    },
+  };
+}
+
+/** Bytes that are looked at for the end of the first line. */
+const FIRST_LINE = 64 * 1024;
+
+/** A stream of which the beginning is known. */
+export interface Peeked {
+  /** All of it, as if nobody had looked. */
+  readonly stream: ReadableStream<Uint8Array>;
+  /** Whether its first line ends in LF alone. */
+  readonly isLf: boolean;
+}
+
+/** Waits for the end of the first line, or for `late`. Never rejects: the stream tells how it went. */
+export async function peekFirstLine(
+  body: ReadableStream<Uint8Array>,
+  late: Promise<false> | null,
+): Promise<Peeked> {
+  const reader = body.getReader();
+  const reads: ReturnType<typeof reader.read>[] = [];
+  const look = async (): Promise<boolean> => {
+    for (let size = 0; size < FIRST_LINE;) {
+      const next = reader.read();
+      reads.push(next);
+      const { done, value } = await next;
+      if (done) return false;
+      const end = value.findIndex((byte) => byte === LF || byte === CR);
+      if (end !== -1) return value[end] === LF;
+      size += value.length;
+    }
+    return false;
+  };
+  const looked = look().catch(() => false);
+  const isLf = await (late === null ? looked : Promise.race([looked, late]));
+  const stream = pulledStream(
+    () => reads.shift() ?? reader.read(),
+    (reason) => reader.cancel(reason),
+  );
+  return { stream, isLf };
+}

@@ -1,0 +1,73 @@
+import type { HeaderPair } from "../ports/header-pair.ts";
+import type { InboundResponse } from "../ports/transport.ts";
+
+/** Bytes of one message on a {@link Duplex}: what the providers of realtime models take (OpenAI: 15 MiB). */
+export const MAX_DUPLEX_MESSAGE: number = 16 * 1024 * 1024;
+
+/** How a WebSocket ended (RFC 6455 section 7.4): 1005 = without a code, 1006 = without a close frame. */
+export interface DuplexEnd {
+  readonly code: number;
+  readonly reason: string;
+}
+
+/** Whether a code may stand in a close frame (RFC 6455 section 7.4.1; 1012 to 1014 by its registry). */
+export function isSendableCode(code: number): boolean {
+  const isNamed = code >= 1000 && code <= 1014 && code !== 1004 && code !== 1005 && code !== 1006;
+  return isNamed || (code >= 3000 && code <= 4999);
+}
+
+/**
+ * One end of a WebSocket that no actor holds: it lives as long as the request that opened it. Messages keep
+ * their kind, bytes and order. The runtime answers pings, and notices dead peers by pings of its own.
+ */
+export interface Duplex {
+  /** The subprotocol that was selected; empty when none was. */
+  readonly protocol: string;
+  /**
+   * Sends a message; resolves when the next one may be handed over without piling up (Workers: an estimate).
+   * `false` = closed or closing, nothing sent.
+   */
+  send(message: string | Uint8Array): Promise<boolean>;
+  /**
+   * The next message; null after the last one. A reader that falls behind stops the peer (dialled on Node, Deno and
+   * Bun, accepted on Node), elsewhere the connection is closed with 1013 once twice {@link MAX_DUPLEX_MESSAGE} wait.
+   */
+  receive(): Promise<string | Uint8Array | null>;
+  /** Begins the close handshake; what was received and not read is dropped. @default 1000 */
+  close(code?: number, reason?: string): void;
+  /** Settles when the connection is over; never rejects. */
+  readonly closed: Promise<DuplexEnd>;
+}
+
+/** A WebSocket to open. */
+export interface DialRequest {
+  /** `http(s)://` or `ws(s)://`. */
+  readonly url: string;
+  /** Those of the handshake itself are made by the runtime. */
+  readonly headers: readonly HeaderPair[];
+  /** Subprotocols to offer, in order of preference. @default [] */
+  readonly protocols?: readonly string[];
+  /** As with `transport` and `egress`: an address of the operator's, or one that a caller can steer. */
+  readonly reach: "configured" | "public";
+  /** Milliseconds that the handshake may take. */
+  readonly timeoutMs: number;
+  /** Ends the handshake; without effect afterwards. */
+  readonly signal: AbortSignal;
+}
+
+/** An open WebSocket, or the answer with which the other side refused the handshake. */
+export type Dialled = { readonly duplex: Duplex } | { readonly refusal: InboundResponse };
+
+/** WebSockets outside of actors, for handlers that pass messages on and keep nothing. */
+export interface WebSockets {
+  /**
+   * Accepts the upgrade request that the server received; return the response to the client. Throws `ApiError`
+   * 426 on another request.
+   */
+  accept(
+    request: Request,
+    options?: { readonly protocol?: string },
+  ): { readonly response: Response; readonly duplex: Duplex };
+  /** Rejects with `TransportError`. */
+  dial(request: DialRequest): Promise<Dialled>;
+}

@@ -1,0 +1,74 @@
+import type { HeaderPair } from "../ports.ts";
+
+/** A span as others name it: https://www.w3.org/TR/trace-context/. */
+export interface TraceContext {
+  /** 32 lower-case hexadecimal digits. */
+  readonly traceId: string;
+  /** 16 lower-case hexadecimal digits. */
+  readonly spanId: string;
+  /** Whether somebody keeps the trace. */
+  readonly isSampled: boolean;
+}
+
+/** What a finished span says of itself. */
+export interface FinishedSpan {
+  readonly name: string;
+  /** Whether it asks another program, or is work of our own. */
+  readonly kind: "client" | "internal";
+  /** What is null is left out. */
+  readonly attributes: Readonly<Record<string, string | number | boolean | null>>;
+  readonly isError: boolean;
+}
+
+/** A span that has begun. */
+export interface OpenSpan {
+  /** Names it to the program that is asked. */
+  readonly traceparent: string;
+  /** Called once. */
+  end(facts: FinishedSpan): void;
+}
+
+/** Takes the spans of what a part does for a request, or by itself. */
+export interface Tracer {
+  /** Begins a span below another one; null begins a trace. */
+  begin(parent: TraceContext | null): OpenSpan;
+}
+
+/** Reads the header `traceparent`; null for one that is missing or malformed: that is to be ignored. */
+export function readTraceparent(value: string | null): TraceContext | null {
+  const match =
+    /^(?!ff|00-.{53})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-|$)/.exec(
+      value?.trim() ?? "",
+    );
+  if (match === null) return null;
+  const [, traceId = "", spanId = "", flags = ""] = match;
+  return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
+}
+
+/** The header `traceparent` for a span. */
+export function writeTraceparent({ traceId, spanId, isSampled }: TraceContext): string {
+  return `00-${traceId}-${spanId}-${isSampled ? "01" : "00"}`;
+}
+
+/** The `traceparent` of the span of a request, to be stored with the work that it causes; null where nobody traces. */
+export function traceparentOf(request: Request): string | null {
+  const span = traceOf(request);
+  return span === null ? null : writeTraceparent(span);
+}
+
+/** Headers that name this span, and no other. */
+export function withTraceparent(headers: readonly HeaderPair[], value: string): HeaderPair[] {
+  return [...headers.filter(([name]) => name !== "traceparent"), ["traceparent", value]];
+}
+
+const spans = new WeakMap<Request, TraceContext>();
+
+/** Notes the span of a request that has arrived, for the parts that ask others on its behalf. */
+export function noteTrace(request: Request, span: TraceContext): void {
+  spans.set(request, span);
+}
+
+/** The span of a request; null where nobody traces. */
+export function traceOf(request: Request): TraceContext | null {
+  return spans.get(request) ?? null;
+}

@@ -1,0 +1,56 @@
+import { ApiError } from "../http/api-error.ts";
+import { type FinishedSpan, readTraceparent, type Tracer } from "./trace-context.ts";
+
+/** The span of work that no request waits for. */
+export interface WorkSpan {
+  /** Names it to what the work asks; null where nobody traces. */
+  readonly traceparent: string | null;
+  /** Ends with the work; `told` says what has become of work that does not reject, null = nothing: then there is no span. */
+  of<T>(work: Promise<T>, told?: (result: T) => WorkOutcome | null): Promise<T>;
+}
+
+/** What has become of work. */
+export interface WorkOutcome {
+  /** Null: it has succeeded. */
+  readonly error: string | null;
+  readonly attributes?: FinishedSpan["attributes"];
+}
+
+/** Begins the span of work below the `traceparent` that was stored with it; null begins a trace. */
+export function workSpan(
+  tracer: Tracer | undefined,
+  parent: string | null,
+  about: () => Pick<FinishedSpan, "name" | "attributes">,
+): WorkSpan {
+  if (tracer === undefined) return { traceparent: null, of: (work) => work };
+  const span = tracer.begin(readTraceparent(parent));
+  const end = ({ error, attributes = {} }: WorkOutcome): void => {
+    const { name, attributes: known } = about();
+    span.end({
+      name,
+      kind: "internal",
+      attributes: { ...known, ...attributes, "error.type": error },
+      isError: error !== null,
+    });
+  };
+  return {
+    traceparent: span.traceparent,
+    async of(work, told) {
+      let result;
+      try {
+        result = await work;
+      } catch (error) {
+        end({ error: errorType(error) });
+        throw error;
+      }
+      const outcome = told === undefined ? { error: null } : told(result);
+      if (outcome !== null) end(outcome);
+      return result;
+    },
+  };
+}
+
+/** The `error.type` of what was thrown: no text of an error, which can hold anything. */
+export function errorType(error: unknown): string {
+  return error instanceof ApiError ? error.kind : "internal";
+}
