@@ -8,7 +8,7 @@ import { utf8 } from "../core/crypto/encoding.ts";
 import { uploadItem } from "../core/search/routes/index-item.ts";
 import { type Instance, instanceAt } from "../core/search/actor/instance-client.ts";
 import { matchExpression } from "../core/search/query/keyword-plan.ts";
-import { queryTerms } from "../core/search/query/query-terms.ts";
+import { queryTerms } from "../core/search/terms/query-terms.ts";
 import { search as searchApi } from "../core/search/mod.ts";
 import { createInstance } from "../core/search/routes/manage-instances.ts";
 import { stem } from "../core/search/text/porter.ts";

@@ -7,7 +7,7 @@ import { TrieRouter } from "hono/router/trie-router";
 import { matcher } from "../core/deprecations/matcher.ts";
 import { deprecationsMiddleware } from "../core/deprecations/mod.ts";
 import { pathEnd, pathStart } from "../core/deprecations/pathname.ts";
-import { deprecationTable } from "../core/deprecations/table.ts";
+import { deprecationTable } from "../core/deprecations/table/table.ts";
 import type { Figure, Goal } from "./harness/figure.ts";
 import { compareFunctions, type FunctionContestant } from "./harness/functions.ts";
 import type { Options } from "./harness/options.ts";

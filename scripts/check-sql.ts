@@ -9,7 +9,7 @@ import { run } from "./step.ts";
 
 /** Tables of core begin so; others belong to an adapter or a test. */
 const coreTable = /\b(?:agents|auth|gateway|rendering|search|webhooks)_[a-z_]+/u;
-/** Full text is behind an interface of its own (core/search/retrieve/keyword-index.ts), which another database implements. */
+/** Full text is behind an interface of its own (core/search/query/keyword-index.ts), which another database implements. */
 const fullText = /\bsearch_fts_|\bUSING fts5\b/u;
 const definition = /^\s*(?:CREATE|ALTER|DROP)\b/u;
 

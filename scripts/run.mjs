@@ -26,7 +26,7 @@ const bun = inRoot("tools/node_modules/bun/bin/bun.exe");
 const vitest = "node_modules/vitest/vitest.mjs";
 const cli = "adapters/cli/main.ts";
 
-/** Part of what `causey serve` gives Node's V8 by itself (adapters/cli/set-up-process.ts): Deno takes it on the command line only. */
+/** Part of what `causey serve` gives Node's V8 by itself (adapters/cli/serve/set-up-process.ts): Deno takes it on the command line only. */
 const denoHeap = "--v8-flags=--no-allocation-site-pretenuring,--max-semi-space-size=16,--expose-gc";
 
 /** Development dependencies that serving needs: the pinned Node where this one is too old, and the browser. */

@@ -1,8 +1,8 @@
 import type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "../../core/ports.ts";
-import { type BeginDeadlines, beginDeadlines } from "../shared/begin-deadline.ts";
-import { type BeginLink, beginLink } from "../shared/begin-link.ts";
+import { type BeginDeadlines, beginDeadlines } from "../shared/work/begin-deadline.ts";
+import { type BeginLink, beginLink } from "../shared/work/begin-link.ts";
 import { directTransport } from "../shared/egress/egress-transport.ts";
-import { environmentProxy, isLoopback } from "../shared/egress/environment-proxy.ts";
+import { environmentProxy, isLoopback } from "../shared/http/environment-proxy.ts";
 import { silenceLimit, SilentAnswer } from "../shared/http/answer-silence.ts";
 import { guardedBody, watchGuarded } from "../shared/http/guarded-body.ts";
 import { endToEnd, REQUEST_FRAMING } from "../shared/http/header-pairs.ts";

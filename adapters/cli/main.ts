@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import process from "node:process";
-import { checkNode } from "../shared/check-node.ts";
-import { failureReport } from "./command-options.ts";
+import { checkNode } from "../shared/work/check-node.ts";
+import { failureReport } from "./context/command-options.ts";
 import { runCommandLine } from "./run-command-line.ts";
 
 try {

@@ -2,15 +2,15 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { projectRoot } from "./demo.ts";
-import { setUpProcess } from "./set-up-process.ts";
-import { parseCommandLine, settings } from "./settings.ts";
+import { projectRoot } from "./serve/demo.ts";
+import { setUpProcess } from "./serve/set-up-process.ts";
+import { parseCommandLine, settings } from "./context/settings.ts";
 
 /** Commands with options of their own; what each needs is loaded when it is known. */
 const commands: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   token: async (args) => (await import("./token/token.ts")).tokenCommand(args),
-  prices: async (args) => (await import("./prices.ts")).pricesCommand(args),
-  console: async (args) => (await import("./console-link.ts")).consoleCommand(args),
+  prices: async (args) => (await import("./api/prices.ts")).pricesCommand(args),
+  console: async (args) => (await import("./context/console-link.ts")).consoleCommand(args),
   backup: async (args) =>
     (await import("./backup/commands.ts")).backupCommand("backup", args, version()),
   restore: async (args) =>

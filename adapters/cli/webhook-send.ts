@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import process from "node:process";
 import { schemes, simulate, type SchemeName } from "../../core/webhooks/mod.ts";
 import { didYouMean } from "../../core/http/fields/nearest.ts";
-import { checkServerUrl, commandFailure, readOptions } from "./command-options.ts";
+import { checkServerUrl, commandFailure, readOptions } from "./context/command-options.ts";
 
 /** How long an answer is waited for, in ms. */
 const ANSWER_MS = 15_000;

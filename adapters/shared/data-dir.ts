@@ -2,7 +2,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync, rmSync, statSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Log } from "../../core/ports.ts";
-import { DatabaseSync } from "./database-sync.ts";
+import { DatabaseSync } from "./sqlite/database-sync.ts";
 import { toSqlError } from "./sqlite/sqlite-error.ts";
 
 /** The folder of a platform. */

@@ -1,8 +1,8 @@
 import { ApiError } from "../../core/http/api-error.ts";
-import { wholeMessage } from "../../core/rendering/page/long-text.ts";
+import { wholeMessage } from "../../core/rendering/cdp/long-text.ts";
 import { startFailure } from "../../core/rendering/page/start-failure.ts";
 import type { Browser, ProxyLogin, System, Wire } from "../../core/ports.ts";
-import type { FetchBinding } from "./worker-env.ts";
+import type { FetchBinding } from "./env/worker-env.ts";
 
 /** Why there is no page rendering without the binding. */
 export const NO_BROWSER: string =

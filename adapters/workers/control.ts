@@ -1,7 +1,7 @@
 import type { System } from "../../core/ports.ts";
 import { closeAllSockets } from "./objects/object-actors.ts";
-import type { WorkerEnv } from "./worker-env.ts";
-import { calm, consoleLog, workerSystem } from "./worker-system.ts";
+import type { WorkerEnv } from "./env/worker-env.ts";
+import { calm, consoleLog, workerSystem } from "./env/worker-system.ts";
 
 /** Milliseconds that `POST /settle` takes at most. */
 const SETTLE_MS = 5000;

@@ -2,7 +2,7 @@ import type { Transport } from "../../core/ports.ts";
 import { urlGuard } from "../shared/egress/url-guard.ts";
 import type { Send } from "../shared/http/fetch-transport.ts";
 import { workerTransport } from "./fetch-transport.ts";
-import type { FetchBinding } from "./worker-env.ts";
+import type { FetchBinding } from "./env/worker-env.ts";
 
 /** Why requests to caller-steered addresses are less guarded here than on other runtimes. */
 export const WORKERS_UNPINNED: string =

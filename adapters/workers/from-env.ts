@@ -3,8 +3,8 @@ import { apiOptions } from "../../core/config/api-options.ts";
 import { parseConfig } from "../../core/config/parse-config.ts";
 import { otlpSettings } from "../../core/signals/otlp/otlp-settings.ts";
 import type { WorkerBuild } from "./worker.ts";
-import { configuredConsoleLog } from "./worker-system.ts";
-import type { WorkerEnv } from "./worker-env.ts";
+import { configuredConsoleLog } from "./env/worker-system.ts";
+import type { WorkerEnv } from "./env/worker-env.ts";
 
 /** The variables that {@link fromEnv} reads. */
 export interface ConfiguredEnv extends WorkerEnv {

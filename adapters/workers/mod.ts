@@ -8,4 +8,4 @@ export { CauseyObject } from "./objects/causey-object.ts";
 export { fromEnv, type ConfiguredEnv } from "./from-env.ts";
 export { workersPlatform, type WorkersPlatformOptions } from "./platform.ts";
 export { worker, type WorkerBuild, type WorkerHandler, type WorkerOptions } from "./worker.ts";
-export type { FetchBinding, ObjectId, ObjectNamespace, WorkerEnv } from "./worker-env.ts";
+export type { FetchBinding, ObjectId, ObjectNamespace, WorkerEnv } from "./env/worker-env.ts";

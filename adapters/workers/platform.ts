@@ -7,8 +7,8 @@ import { workerTransport } from "./fetch-transport.ts";
 import { closeAllSockets, objectActors } from "./objects/object-actors.ts";
 import { closeSpace, openSpace } from "./objects/registry.ts";
 import { workerWebSockets } from "./web-sockets.ts";
-import type { WorkerEnv } from "./worker-env.ts";
-import { consoleLog, workerSystem } from "./worker-system.ts";
+import type { WorkerEnv } from "./env/worker-env.ts";
+import { consoleLog, workerSystem } from "./env/worker-system.ts";
 
 /** Bytes of an isolate: https://developers.cloudflare.com/workers/platform/limits/ */
 const ISOLATE_BYTES = 128 * 1024 * 1024;

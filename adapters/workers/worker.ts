@@ -4,8 +4,8 @@ import type { PlatformApiOptions } from "../../core/config/platform-api-options.
 import type { Platform } from "../../core/ports.ts";
 import { workersPlatform, type WorkersPlatformOptions } from "./platform.ts";
 import { setBuilder } from "./objects/registry.ts";
-import type { WorkerEnv } from "./worker-env.ts";
-import { underWay } from "./worker-system.ts";
+import type { WorkerEnv } from "./env/worker-env.ts";
+import { underWay } from "./env/worker-system.ts";
 
 /** Options of {@link worker}: those of `platformApi()`, and what the platform itself takes. */
 export interface WorkerOptions extends Omit<PlatformApiOptions, "platform"> {

@@ -4,7 +4,7 @@ import { JWKSNoMatchingKey } from "jose/errors";
 import type { JWTVerifyGetKey } from "jose";
 import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
-import { parseJson } from "../http/body.ts";
+import { parseJson } from "../http/fields/body.ts";
 import type { InboundResponse, Platform } from "../ports.ts";
 import { withinMs } from "../time/within-ms.ts";
 

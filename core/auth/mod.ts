@@ -1,7 +1,7 @@
 import { type Context, Hono } from "hono";
-import { readJson } from "../http/body.ts";
+import { readJson } from "../http/fields/body.ts";
 import { envelope } from "../http/envelope.ts";
-import { checkQuery, readQuery } from "../http/query.ts";
+import { checkQuery, readQuery } from "../http/fields/query.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { tellsUnknownFields } from "../http/fields/unknown-fields.ts";
 import type { Platform } from "../ports.ts";

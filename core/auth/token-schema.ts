@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { parseInstant } from "../http/instant.ts";
+import { parseInstant } from "../http/fields/instant.ts";
 import { type PolicyInput, policySchema } from "./policies.ts";
 
 /** A token as a client sends it to create or to update one. Times are Unix ms; null clears, undefined leaves. */

@@ -1,7 +1,7 @@
 import { sha256Hex } from "../crypto/digest.ts";
 import { toHex } from "../crypto/encoding.ts";
 import { ApiError } from "../http/api-error.ts";
-import { formatInstant } from "../http/instant.ts";
+import { formatInstant } from "../http/fields/instant.ts";
 import type { System } from "../ports.ts";
 import { checkPolicies, type Policy, type PolicyInput, showPolicy } from "./policies.ts";
 import type { Principal } from "./principal.ts";

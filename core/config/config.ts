@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { AgentsOptions } from "../agents/mod.ts";
 import type { JwtOptions } from "../auth/mod.ts";
 import type { DeprecationsOptions } from "../deprecations/mod.ts";
-import { parseInstant } from "../http/instant.ts";
+import { parseInstant } from "../http/fields/instant.ts";
 import { isMountPath } from "../http/mount-path.ts";
 import { isOrigin } from "../net/public-url.ts";
 import type { CrawlOptions, RenderingOptions } from "../rendering/mod.ts";

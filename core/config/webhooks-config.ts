@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { parseInstant } from "../http/instant.ts";
+import { parseInstant } from "../http/fields/instant.ts";
 import type { WebhooksOptions } from "../webhooks/mod.ts";
 import { LONGEST_SECONDS, whole } from "../http/fields/bounded-number.ts";
 import { days, positiveInteger, id, type Members, secretText, strings, url } from "./fields.ts";

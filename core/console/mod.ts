@@ -5,7 +5,7 @@ import { bearerToken } from "../auth/bearer.ts";
 import type { Viewer } from "../auth/principal.ts";
 import { noteAnswer } from "../http/answer-note.ts";
 import { ApiError } from "../http/api-error.ts";
-import { readJson } from "../http/body.ts";
+import { readJson } from "../http/fields/body.ts";
 import { builtText } from "../http/built-text.ts";
 import { json } from "../http/envelope.ts";
 import { closeRoutes } from "../http/routes.ts";

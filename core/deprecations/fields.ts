@@ -1,5 +1,5 @@
 import { isObject } from "../http/json.ts";
-import type { DeprecationEntry } from "./entry.ts";
+import type { DeprecationEntry } from "./table/entry.ts";
 import { type ChainedError, unwrapErrorChain } from "./translate/error-chain.ts";
 import { hasSrvData } from "./translate/srv-data.ts";
 

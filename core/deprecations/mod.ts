@@ -6,14 +6,14 @@ import { below, compile, type DeprecationsOptions, OWN_DOCS } from "./options.ts
 import { phase, type ScheduledEntry } from "./phase.ts";
 import { documentationUrl, type SignalPlace } from "./signal.ts";
 
-export { checkTable, shadowedRoutes } from "./check-table.ts";
+export { checkTable, shadowedRoutes } from "./table/check-table.ts";
 export type {
   DeprecationClass,
   DeprecationEntry,
   DeprecationKind,
   DeprecationWhere,
   Replacement,
-} from "./entry.ts";
+} from "./table/entry.ts";
 export { deprecationsMiddleware, withDeprecations } from "./middleware.ts";
 export type { DeprecationsOptions } from "./options.ts";
 export type {
@@ -24,7 +24,7 @@ export type {
   Phase,
   ScheduleOptions,
 } from "./phase.ts";
-export { deprecationTable, extend } from "./table.ts";
+export { deprecationTable, extend } from "./table/table.ts";
 export {
   type AccessApp,
   destinationsToDomains,

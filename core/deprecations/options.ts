@@ -1,16 +1,16 @@
 import type { Auth } from "../auth/authorize.ts";
 import type { BodyPlatform } from "../http/arriving-body.ts";
 import { ApiError } from "../http/api-error.ts";
-import { parseInstant } from "../http/instant.ts";
+import { parseInstant } from "../http/fields/instant.ts";
 import { checkMountPath } from "../http/mount-path.ts";
 import type { Platform } from "../ports.ts";
-import { checkTable } from "./check-table.ts";
-import type { DeprecationEntry } from "./entry.ts";
+import { checkTable } from "./table/check-table.ts";
+import type { DeprecationEntry } from "./table/entry.ts";
 import { type Match, matcher } from "./matcher.ts";
 import { schedule, type ScheduledEntry, type ScheduleOptions } from "./phase.ts";
 import { BULK_SETTINGS } from "./fields.ts";
 import type { SignalPlace } from "./signal.ts";
-import { deprecationTable } from "./table.ts";
+import { deprecationTable } from "./table/table.ts";
 
 /** Options of the deprecation routes and of the middleware; all have defaults. */
 export interface DeprecationsOptions extends ScheduleOptions {

@@ -1,6 +1,6 @@
 import { ApiError } from "../http/api-error.ts";
-import { parseInstant } from "../http/instant.ts";
-import type { DeprecationEntry } from "./entry.ts";
+import { parseInstant } from "../http/fields/instant.ts";
+import type { DeprecationEntry } from "./table/entry.ts";
 
 /** Where in its life a deprecated thing is. */
 export type Phase = "upcoming" | "deprecated" | "brownout" | "retired";

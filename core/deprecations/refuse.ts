@@ -1,5 +1,5 @@
 import { ApiError } from "../http/api-error.ts";
-import type { DeprecationEntry } from "./entry.ts";
+import type { DeprecationEntry } from "./table/entry.ts";
 import type { ScheduledEntry } from "./phase.ts";
 import { documentationUrl, type SignalPlace, type DeprecationSignals } from "./signal.ts";
 

@@ -4,7 +4,7 @@ import { loginGuard } from "../auth/login-guard.ts";
 import { storedTokens } from "../auth/mod.ts";
 import type { AnswerSilence, Platform } from "../ports.ts";
 import { gatewayAccess, type GatewayAccess } from "./entry/access.ts";
-import { replyCache } from "./cache/reply-cache.ts";
+import { replyCache } from "./cache/exact/reply-cache.ts";
 import { type KeptAnswersParts, keptAnswers } from "./cache/kept-answers.ts";
 import type { Checks } from "./call/checks.ts";
 import { type Forward, forwarding } from "./call/forward.ts";
@@ -24,7 +24,7 @@ import { type KeyStore, keyStore } from "./account/keys/key-store.ts";
 import { recorder } from "./observe/recorder.ts";
 import { type GatewayMetrics, gatewayMetrics } from "./observe/metrics/metrics.ts";
 import { type AccountPrices, accountPrices } from "./prices/account-prices.ts";
-import type { StoredProviders } from "./providers/stored-providers.ts";
+import type { StoredProviders } from "./account/records/stored-providers.ts";
 import { outbound } from "./providers/outbound.ts";
 import type { ConnectParts } from "./realtime/connect.ts";
 import { providerSocket, type ProviderSocketParts } from "./realtime/provider-socket.ts";
@@ -40,7 +40,7 @@ import {
   ownPrices,
   waitLimits,
   checkProviders,
-} from "./options.ts";
+} from "./entry/options.ts";
 import { contentDecoding } from "./wire/content-decoder.ts";
 import { keyEntry } from "./account/keys/key-entry.ts";
 import { logQueue } from "./observe/log/log-queue.ts";
@@ -49,7 +49,7 @@ import { storedProviders, withDeclaredProviders } from "./providers/stored/store
 import type { Vault } from "./account/records/vault.ts";
 import { autoRouter } from "./routing/router/auto-router.ts";
 import { semanticCache } from "./cache/semantic/semantic-cache.ts";
-import { storedReplies } from "./cache/stored-replies.ts";
+import { storedReplies } from "./cache/exact/stored-replies.ts";
 import { tokenSearches } from "./guard/tokens/token-search.ts";
 import { tracing } from "./observe/trace/tracing.ts";
 

@@ -3,14 +3,14 @@ import type { ExpositionFormat } from "../http/metrics-format.ts";
 import { onError } from "../http/routes.ts";
 import { type AiBinding, aiBinding } from "./entry/ai-binding.ts";
 import { type Engine, gatewayEngine } from "./engine.ts";
-import type { GatewayOptions } from "./options.ts";
+import type { GatewayOptions } from "./entry/options.ts";
 import { withoutTokens } from "./entry/error-hygiene.ts";
 import { universalSockets } from "./realtime/connect.ts";
 import { gatewayFront } from "./entry/front.ts";
 import { managementApp } from "./manage/management.ts";
 import { exposition } from "./observe/metrics/exposition.ts";
 
-export type { GatewayOptions } from "./options.ts";
+export type { GatewayOptions } from "./entry/options.ts";
 export type { ResumeOptions } from "./resume/runs.ts";
 export type { SemanticCacheOptions } from "./cache/semantic/semantic-cache.ts";
 export type {
@@ -28,7 +28,7 @@ export type {
   CheckPhase,
   CheckResult,
   Finding,
-} from "./guard/checkers/checker.ts";
+} from "./guard/detect/checker.ts";
 
 /** The entries to one engine, see {@link gatewayParts}. */
 export interface GatewayParts {

@@ -1,8 +1,8 @@
 import { utf8 } from "../crypto/encoding.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { Background } from "../ports.ts";
-import type { ContentExtractor } from "./extractor.ts";
-import { convertDocument, documentHead } from "./markdown.ts";
+import type { ContentExtractor } from "./input/extractor.ts";
+import { convertDocument, documentHead } from "./input/markdown.ts";
 
 /** How {@link htmlToMarkdown} works. */
 export interface ConversionDeps {

@@ -7,13 +7,13 @@ import { Hono, type Context, type Handler, type MiddlewareHandler } from "hono";
 import { authorize, type Auth, requesterOf, workOwner } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
 import { ApiError } from "../http/api-error.ts";
-import { checkQuery } from "../http/query.ts";
+import { checkQuery } from "../http/fields/query.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { noteUnknownFields } from "../http/fields/unknown-fields.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import type { Platform, SiteCrawler } from "../ports.ts";
 import { devtoolsRoutes, pdfRoutes } from "./devtools.ts";
-import { jobPolicy } from "./job.ts";
+import { jobPolicy } from "./job/job.ts";
 import {
   type OperationName,
   renderDeps,
@@ -21,18 +21,18 @@ import {
   renderOperations,
 } from "./operations.ts";
 import { type CrawlDeps, crawlLimits, crawlSlots } from "./crawl/crawl-deps.ts";
-import { crawlRoutes } from "./crawl/crawl-routes.ts";
+import { crawlRoutes } from "./crawl/begin/crawl-routes.ts";
 import { siteCrawler } from "./crawl/begin/site-crawler.ts";
-import { jsonDeps } from "./json/json-answer.ts";
-import type { RenderDeps } from "./render.ts";
+import { jsonDeps } from "./actions/json-answer.ts";
+import type { RenderDeps } from "./page/render.ts";
 import { traceOf, type Tracer } from "../trace/trace-context.ts";
 import { errorType } from "../trace/traced-work.ts";
-import type { RenderingOptions } from "./options.ts";
+import type { RenderingOptions } from "./job/options.ts";
 import { renderBinding, type RenderBinding } from "./render-binding.ts";
 
 export type { RenderBinding, Scraped } from "./render-binding.ts";
-export type { CrawlOptions, RenderingOptions } from "./options.ts";
-export type { TimerCaps } from "./timers.ts";
+export type { CrawlOptions, RenderingOptions } from "./job/options.ts";
+export type { TimerCaps } from "./input/timers.ts";
 
 /** Options of {@link rendering}. */
 export interface RenderingSettings extends RenderingOptions {

@@ -1,23 +1,23 @@
-import type { RenderingOptions } from "./options.ts";
+import type { RenderingOptions } from "./job/options.ts";
 import type * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
 import { sha256Hex } from "../crypto/digest.ts";
-import { withBytes, readJsonBytes } from "../http/body.ts";
+import { withBytes, readJsonBytes } from "../http/fields/body.ts";
 import type { Background, Platform } from "../ports.ts";
 import { type FairSlots, fairSlots } from "../work/fair-slots.ts";
 import { type OwnedWork, workFor } from "../work/owned-work.ts";
 import type { TraceContext } from "../trace/trace-context.ts";
 import { linksAction, pictureAction, printAction, scrapeAction } from "./actions/actions.ts";
-import type { DocumentBody, PdfBody, RenderBody } from "./body.ts";
+import type { DocumentBody, PdfBody, RenderBody } from "./input/body.ts";
 import { answerPdf, answerPicture, inEnvelope } from "./actions/answers.ts";
 import { type OnMissingGlyphs, warnOfMissingGlyphs } from "./actions/missing-glyphs.ts";
 import { documentAction, markdownAction, snapshotAction, treeAction } from "./actions/documents.ts";
-import { type ContentExtractor, extractorFor } from "./extractor.ts";
-import { jsonAnswerOf } from "./json/json-answer.ts";
-import { jobPolicy, namedTo, prepareJob } from "./job.ts";
+import { type ContentExtractor, extractorFor } from "./input/extractor.ts";
+import { jsonAnswerOf } from "./actions/json-answer.ts";
+import { jobPolicy, namedTo, prepareJob } from "./job/job.ts";
 import { keptPages, noKeptPages } from "./page/kept-pages.ts";
 import { noPagesAhead, pagesAhead } from "./page/pages-ahead.ts";
-import { render, type Action, type RenderDeps, type Rendered } from "./render.ts";
+import { render, type Action, type RenderDeps, type Rendered } from "./page/render.ts";
 import {
   accessibilitySchema,
   documentSchema,
@@ -27,14 +27,14 @@ import {
   scrapeSchema,
   screenshotSchema,
   snapshotSchema,
-} from "./schema.ts";
+} from "./job/schema.ts";
 import { sentParts } from "./sent-parts.ts";
 import { readCacheTtl, renderCache } from "./render-cache.ts";
 import { uploadedTo, withUploadedPage } from "./upload/read-upload.ts";
 import { staticShortcut, type Shortcut } from "./static/shortcut.ts";
 import { checkSelectors } from "./select/check-selectors.ts";
 import { renderPdf, renderStatic, staticDepsOf } from "./static/render-static.ts";
-import { isPdfFailure, tooManyRenderings } from "./errors.ts";
+import { isPdfFailure, tooManyRenderings } from "./input/errors.ts";
 import { type StaticAction, staticLinks, staticScrape } from "./static/static-page.ts";
 
 /** One request to render, and what wants to hear of it. */

@@ -1,5 +1,5 @@
 import { utf8 } from "../crypto/encoding.ts";
-import { parseJson } from "../http/body.ts";
+import { parseJson } from "../http/fields/body.ts";
 import { isObject } from "../http/json.ts";
 import type { Background, LongTask } from "../ports.ts";
 

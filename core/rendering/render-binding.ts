@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { readTraceparent } from "../trace/trace-context.ts";
-import { refuseUnknown } from "../http/body.ts";
+import { refuseUnknown } from "../http/fields/body.ts";
 import type { RenderOperation, OperationName } from "./operations.ts";
 
 /** How a {@link RenderBinding} renders. */

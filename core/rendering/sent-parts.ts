@@ -2,9 +2,9 @@ import type { ApiError } from "../http/api-error.ts";
 import type { Platform } from "../ports.ts";
 import type { OwnedWork } from "../work/owned-work.ts";
 import { splitLong } from "./read-body.ts";
-import { tooLate } from "./render.ts";
+import { tooLate } from "./page/render.ts";
 import type { Shortcut } from "./static/shortcut.ts";
-import { within } from "./timers.ts";
+import { within } from "./input/timers.ts";
 import { type PageUpload, uploadOf } from "./upload/read-upload.ts";
 
 /** What was sent, taken apart: the body as JSON, and the page where that came in a form or is long. */

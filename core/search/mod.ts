@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import type { Context } from "hono";
 import { storedTokens } from "../auth/mod.ts";
-import { readJson, type ReadJsonOptions } from "../http/body.ts";
+import { readJson, type ReadJsonOptions } from "../http/fields/body.ts";
 import { errorKind } from "../http/codes.ts";
 import { envelope, json } from "../http/envelope.ts";
 import { closeRoutes } from "../http/routes.ts";
@@ -14,7 +14,7 @@ import {
   completeChat,
   streamChat,
 } from "./answer/chat.ts";
-import { directoryKind } from "./actor/directory.ts";
+import { directoryKind } from "./directory/directory.ts";
 import { findForChat, searchInstance } from "./answer/ask.ts";
 import { searchBinding, type SearchBinding } from "./search-binding.ts";
 import { findAcross } from "./answer/find-across.ts";
@@ -33,9 +33,9 @@ import {
   type RouteContext,
   routeContext,
 } from "./routes/route-context.ts";
-import { withModelDeadlines } from "./model-deadlines.ts";
-import { withTracedModels } from "./traced-models.ts";
-import type { SearchOptions } from "./search-deps.ts";
+import { withModelDeadlines } from "./models/model-deadlines.ts";
+import { withTracedModels } from "./models/traced-models.ts";
+import type { SearchOptions } from "./models/search-deps.ts";
 import {
   type ChatBody,
   chatSchema,
@@ -72,7 +72,7 @@ export type {
   Reranker,
   SearchOptions,
   ServeMcp,
-} from "./search-deps.ts";
+} from "./models/search-deps.ts";
 export type { SearchBinding } from "./search-binding.ts";
 
 const ROOT = "/accounts/:account_id/ai-search";

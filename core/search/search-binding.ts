@@ -1,13 +1,13 @@
 import { ApiError } from "../http/api-error.ts";
-import { checkedJson } from "../http/body.ts";
+import { checkedJson } from "../http/fields/body.ts";
 import { findForChat, searchInstance, type SearchResult } from "./answer/ask.ts";
 import { type ChatCompletion, completeChat } from "./answer/chat.ts";
 import { instanceAt } from "./actor/instance-client.ts";
-import { DEFAULT_NAMESPACE } from "./rows/namespace-store.ts";
+import { DEFAULT_NAMESPACE } from "./directory/namespace-store.ts";
 import { checkInstanceId, checkNamespace } from "./routes/route-context.ts";
-import type { SearchOptions } from "./search-deps.ts";
+import type { SearchOptions } from "./models/search-deps.ts";
 import { readTraceparent } from "../trace/trace-context.ts";
-import { withTracedModels } from "./traced-models.ts";
+import { withTracedModels } from "./models/traced-models.ts";
 import { chatSchema, SEARCH_BODY_LIMIT, searchSchema } from "./state/search-schema.ts";
 
 /** How a {@link SearchBinding} asks. */

@@ -7,8 +7,8 @@ import { type AnswerNote, answerNote, type PassingBytes } from "../http/answer-n
 import { noteTrace } from "../trace/trace-context.ts";
 import type { HeaderPair, Platform } from "../ports.ts";
 import type { OtlpSpanPlace } from "./otlp/otlp-records.ts";
-import type { RequestRow } from "./request-row.ts";
-import { GATEWAY_ROUTE, type RouteTemplate, routeTemplates } from "./route-template.ts";
+import type { RequestRow } from "./requests/request-row.ts";
+import { GATEWAY_ROUTE, type RouteTemplate, routeTemplates } from "./requests/route-template.ts";
 
 type Fetch = Hono["fetch"];
 

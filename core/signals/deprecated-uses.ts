@@ -1,5 +1,5 @@
 import type { Statement } from "../ports.ts";
-import { type RequestRow, verbOf } from "./request-row.ts";
+import { type RequestRow, verbOf } from "./requests/request-row.ts";
 
 /** How often a caller has used an entry of the table of deprecations. Plain, because it crosses to an actor. */
 export type DeprecatedUse = {

@@ -7,7 +7,7 @@ import {
 } from "../http/metrics-format.ts";
 import type { Vitals } from "../ports.ts";
 import type { Health } from "./health.ts";
-import { labelsOf, type RequestTotals, secondBounds } from "./request-totals.ts";
+import { labelsOf, type RequestTotals, secondBounds } from "./requests/request-totals.ts";
 
 /** What a scraper reads of the platform beside the gateway's own families. */
 export interface PlatformFigures {

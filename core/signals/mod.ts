@@ -15,7 +15,7 @@ import { modelHealth, type PartModels } from "./model-health.ts";
 import { type RequestCounting, requestCounting } from "./request-counting.ts";
 import type { OtlpExport } from "./otlp/otlp-export.ts";
 import type { OtlpSpanPlace } from "./otlp/otlp-records.ts";
-import { isProbe, type RequestRow } from "./request-row.ts";
+import { isProbe, type RequestRow } from "./requests/request-row.ts";
 import type { DeprecatedUse } from "./deprecated-uses.ts";
 import { signalsKind, type SignalsMethods } from "./signals-actor.ts";
 import { type SeenMinute, visibilityOf } from "./visibility.ts";

@@ -1,5 +1,5 @@
 import { isObject } from "../http/json.ts";
-import { formatInstant } from "../http/instant.ts";
+import { formatInstant } from "../http/fields/instant.ts";
 import type { ChatModel, Embedder, System } from "../ports.ts";
 import type { PartHealth } from "./health.ts";
 

@@ -1,6 +1,6 @@
 import type { Log, System } from "../ports.ts";
 import { SqlError } from "../sql/sql-error.ts";
-import { isProbe, type RequestRow } from "./request-row.ts";
+import { isProbe, type RequestRow } from "./requests/request-row.ts";
 import { addUse, type DeprecatedUse, type DeprecatedUses, useOf } from "./deprecated-uses.ts";
 import {
   accountKey,
@@ -9,7 +9,7 @@ import {
   type RequestDelta,
   type RequestTotals,
   seriesKey,
-} from "./request-totals.ts";
+} from "./requests/request-totals.ts";
 
 /** What a process hands to the actor about once a second. */
 export interface RequestBatch {

@@ -1,14 +1,14 @@
 import type { ActorContext, ActorKind, Statement } from "../ports.ts";
 import { addUse, type DeprecatedUse, type DeprecatedUses, storedUses } from "./deprecated-uses.ts";
 import type { RequestBatch } from "./request-counting.ts";
-import type { RequestRow } from "./request-row.ts";
+import type { RequestRow } from "./requests/request-row.ts";
 import {
   addTotals,
   labelsOf,
   noRequests,
   type RequestTotals,
   splitAccount,
-} from "./request-totals.ts";
+} from "./requests/request-totals.ts";
 
 /** Milliseconds of a slot of the history, and how long the history is kept. */
 const SLOT_MS = 60_000;

@@ -1,8 +1,8 @@
 import type { Permission } from "../auth/permissions.ts";
 import { allows, type Viewer } from "../auth/principal.ts";
 import type { DeprecatedUse } from "./deprecated-uses.ts";
-import type { RequestRow } from "./request-row.ts";
-import { addTotals, noRequests } from "./request-totals.ts";
+import type { RequestRow } from "./requests/request-row.ts";
+import { addTotals, noRequests } from "./requests/request-totals.ts";
 import type { Slot } from "./signals-actor.ts";
 
 /** A minute of one part, of all accounts that a viewer may see. */

@@ -12,7 +12,7 @@ import { webhookIndexKind } from "../entity/webhook-index.ts";
 import { decodeName } from "../entity/name.ts";
 import { rawSegment } from "../entity/segments.ts";
 import { ApiError } from "../http/api-error.ts";
-import { withBytes } from "../http/body.ts";
+import { withBytes } from "../http/fields/body.ts";
 import { checkMountPath } from "../http/mount-path.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { wholeRequest } from "../http/whole-request.ts";
@@ -41,7 +41,7 @@ export {
   verifyWebhook,
   type VerifyWebhookOptions,
   type WebhookVerdict,
-} from "./signing/verify-webhook.ts";
+} from "./inbound/verify-webhook.ts";
 export { simulate } from "./signing/simulate.ts";
 export type { EntitySource, RetentionOptions, SourceOptions } from "./inbound/source-options.ts";
 

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { Platform } from "../../core/ports.ts";
-import { documentMarkdown } from "../../core/rendering/markdown.ts";
+import { documentMarkdown } from "../../core/rendering/input/markdown.ts";
 import { staticMarkdown } from "../../core/rendering/static/static-markdown.ts";
 import type { Suite } from "./suite.ts";
 

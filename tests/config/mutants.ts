@@ -36,7 +36,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "the results of a crawl are bounded",
-    file: "core/rendering/crawl/crawl-pages.ts",
+    file: "core/rendering/crawl/rows/crawl-pages.ts",
     find: "next.bytes > maxBytes",
     replace: "next.bytes > Infinity",
     tests: ["tests/unit/rendering/crawl"],
@@ -57,7 +57,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a health check that found nothing wrong is no news",
-    file: "core/signals/request-row.ts",
+    file: "core/signals/requests/request-row.ts",
     find: "status < 400 && (route",
     replace: "status < 0 && (route",
     tests: ["tests/unit/signals/signals"],

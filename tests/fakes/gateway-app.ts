@@ -2,7 +2,7 @@ import { openPlatform } from "#platform";
 import type { Hono } from "hono";
 import { eventually } from "../cases/eventually.ts";
 import type { Authenticate } from "../../core/auth/authorize.ts";
-import type { GatewayOptions } from "../../core/gateway/options.ts";
+import type { GatewayOptions } from "../../core/gateway/entry/options.ts";
 import { type GatewayParts, gatewayParts } from "../../core/gateway/mod.ts";
 import type { Platform } from "../../core/ports.ts";
 import { type FakeTransport, fakeTransport } from "./gateway-transport.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, inject } from "vitest";
-import { common } from "../../core/rendering/schema.ts";
+import { common } from "../../core/rendering/job/schema.ts";
 import { itUnless } from "../config/it-unless.ts";
 import { root } from "../config/shared.ts";
 

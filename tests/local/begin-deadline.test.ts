@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { beginDeadlines } from "../../adapters/shared/begin-deadline.ts";
+import { beginDeadlines } from "../../adapters/shared/work/begin-deadline.ts";
 
 const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 

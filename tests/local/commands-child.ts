@@ -1,6 +1,6 @@
 // Runs many command lines in one process, and prints what each said and how it ended: JSON.
 import process from "node:process";
-import { failureReport } from "../../adapters/cli/command-options.ts";
+import { failureReport } from "../../adapters/cli/context/command-options.ts";
 
 // Loaded by its name: its types are those of all runtimes, and tests are checked with those of Node.
 const path = new URL("../../adapters/cli/run-command-line.ts", import.meta.url).href;

@@ -5,7 +5,7 @@ import {
   environmentProxy,
   isLoopback,
   webSocketProxy,
-} from "../../adapters/shared/egress/environment-proxy.ts";
+} from "../../adapters/shared/http/environment-proxy.ts";
 import { host } from "../config/shared.ts";
 import { type Child, exitOf, lineWith, start } from "./runtimes.ts";
 

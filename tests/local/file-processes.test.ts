@@ -2,7 +2,7 @@ import { strToU8, zipSync } from "fflate";
 import { expect, it } from "vitest";
 import { threads } from "../../adapters/shared/background/threads.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
-import { documentMarkdown } from "../../core/rendering/markdown.ts";
+import { documentMarkdown } from "../../core/rendering/input/markdown.ts";
 import { fileReader } from "../../core/search/files/mod.ts";
 import type { FileReader } from "../../core/search/read/file-reader.ts";
 

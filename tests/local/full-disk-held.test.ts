@@ -1,7 +1,7 @@
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
-import { consoleLink } from "../../adapters/cli/console-link.ts";
+import { consoleLink } from "../../adapters/cli/context/console-link.ts";
 import { linkAtStart } from "../../adapters/cli/serve/link-at-start.ts";
 import { openSqlite } from "../../adapters/shared/sqlite/open-sqlite.ts";
 import type { SqliteDatabase } from "../../adapters/shared/sqlite/sqlite.ts";

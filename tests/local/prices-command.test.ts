@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { localPrices, parsePrices, priceTable } from "../../adapters/cli/prices.ts";
+import { localPrices, parsePrices, priceTable } from "../../adapters/cli/api/prices.ts";
 
 const file = JSON.stringify({
   gateway: {

@@ -1,5 +1,5 @@
 // Starts further processes as `causey serve --processes` does; none of them gets to listen.
-import { parentProcess } from "../../adapters/cli/serve/parent-process.ts";
+import { parentProcess } from "../../adapters/cli/context/parent-process.ts";
 import { ownCommandLine, startChildren } from "../../adapters/cli/serve/start-children.ts";
 
 const parent = parentProcess();

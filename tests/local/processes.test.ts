@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it as always } from "vitest";
 import { eventually } from "../cases/eventually.ts";
-import { pagesOfEach, processCount } from "../../adapters/cli/serve/process-count.ts";
+import { pagesOfEach, processCount } from "../../adapters/cli/config/process-count.ts";
 import { checkReusePort } from "../../adapters/shared/http/drain.ts";
 import { itUnless } from "../config/it-unless.ts";
 import { host } from "../config/shared.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { threads } from "../../adapters/shared/background/threads.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
-import { documentMarkdown } from "../../core/rendering/markdown.ts";
+import { documentMarkdown } from "../../core/rendering/input/markdown.ts";
 import { learnModel } from "../../core/search/lexical/trained-model.ts";
 
 const markdownOf = { html: "<p>x", base: null, frontmatter: false };

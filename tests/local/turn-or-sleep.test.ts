@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers";
 import { expect, it } from "vitest";
-import { turnOrSleep } from "../../adapters/shared/turn-or-sleep.ts";
+import { turnOrSleep } from "../../adapters/shared/work/turn-or-sleep.ts";
 import { eventually } from "../cases/eventually.ts";
 
 it("a pause of 0 ms takes no timer, and lets timers and other turns go on", async () => {

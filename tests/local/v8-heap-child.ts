@@ -1,6 +1,6 @@
 // Sets up V8's heap as `causey serve` does, and prints what became of it.
 import process from "node:process";
-import { setUpProcess } from "../../adapters/cli/set-up-process.ts";
+import { setUpProcess } from "../../adapters/cli/serve/set-up-process.ts";
 
 setUpProcess();
 const { pid, execArgv, argv, env } = process;

@@ -136,6 +136,6 @@ test("a server's start loads no HTML parser: what converts pages is loaded by th
     for (const { path: next, kind } of outputs[path]?.imports ?? [])
       if (kind === "import-statement") loaded.add(next);
   const files = [...loaded].flatMap((path) => Object.keys(outputs[path]?.inputs ?? {}));
-  expect(files).toContain("core/rendering/markdown.ts");
+  expect(files).toContain("core/rendering/input/markdown.ts");
   expect(files.filter((path) => path.includes("node_modules/htmlparser2/"))).toEqual([]);
 });

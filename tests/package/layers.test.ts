@@ -16,6 +16,10 @@ const foundations = new Set([
   "net",
   "entity",
   "files",
+  "sql",
+  "text",
+  "time",
+  "trace",
   "work",
 ]);
 /** What puts the capabilities together; nothing else in the core imports it. */
@@ -66,7 +70,7 @@ function occurrences(pattern: RegExp): string[] {
 }
 
 /** The files on a circle of imports, and on ways between circles; what is imported for its types alone counts too. */
-function onCircles(files: readonly Source[]): string[] {
+function onCircles(files: readonly Pick<Source, "path" | "imports">[]): string[] {
   let left = files;
   for (;;) {
     const present = new Set(left.map(({ path }) => path));
@@ -111,6 +115,22 @@ test("the core throws errors that have a code, not bare ones", () => {
 
 test("no file imports itself by way of others, types included", () => {
   expect(onCircles(sources)).toEqual([]);
+});
+
+test("no folder of a part imports itself by way of others", () => {
+  const folderOf = (path: string): string => path.slice(0, path.lastIndexOf("/"));
+  // A part is a folder below core/ or adapters/; its own files stand above its folders.
+  const partOfPath = (path: string): string => path.split("/").slice(0, 2).join("/");
+  const folders = new Map<string, Set<string>>();
+  for (const { path, imports } of sources) {
+    const within = imports.filter(
+      (to) => partOfPath(to) === partOfPath(path) && folderOf(to) !== folderOf(path),
+    );
+    const known = folders.get(folderOf(path)) ?? new Set();
+    folders.set(folderOf(path), new Set([...known, ...within.map(folderOf)]));
+  }
+  const asSources = [...folders].map(([path, imports]) => ({ path, imports: [...imports] }));
+  expect(onCircles(asSources)).toEqual([]);
 });
 
 test("a folder holds 20 files at most", () => {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { checkNode } from "../../adapters/shared/check-node.ts";
+import { checkNode } from "../../adapters/shared/work/check-node.ts";
 import { eventually, LONG } from "../cases/eventually.ts";
 import { root } from "../config/shared.ts";
 import { packClone, type Packed } from "./packed.ts";

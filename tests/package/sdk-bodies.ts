@@ -5,9 +5,9 @@ import { customProviders } from "../../core/gateway/manage/custom-provider.ts";
 import { datasets } from "../../core/gateway/manage/dataset.ts";
 import * as route from "../../core/gateway/manage/dynamic-route.ts";
 import { evaluations } from "../../core/gateway/manage/evaluation.ts";
-import { providerConfigs } from "../../core/gateway/providers/stored/provider-config.ts";
+import { providerConfigs } from "../../core/gateway/manage/provider-config.ts";
 import { gatewayCreate, gatewayWrite } from "../../core/gateway/account/settings/settings.ts";
-import * as render from "../../core/rendering/schema.ts";
+import * as render from "../../core/rendering/job/schema.ts";
 import { createSchema, updateSchema } from "../../core/search/state/instance-schema.ts";
 import { chatSchema, searchSchema } from "../../core/search/state/search-schema.ts";
 

@@ -2,7 +2,7 @@ import { abortAllDurableObjects, evictAllDurableObjects } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import type { Platform } from "../../core/ports.ts";
 import { workersPlatform } from "../../adapters/workers/platform.ts";
-import type { WorkerEnv } from "../../adapters/workers/worker-env.ts";
+import type { WorkerEnv } from "../../adapters/workers/env/worker-env.ts";
 import type { OpenOptions } from "./open-platform.d.ts";
 
 export { connect, evict } from "./worker-socket.ts";

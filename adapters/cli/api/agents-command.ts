@@ -1,5 +1,5 @@
 import process from "node:process";
-import { readOptions, subcommand } from "../command-options.ts";
+import { readOptions, subcommand } from "../context/command-options.ts";
 import { apiClient, type ApiClient, limitOf, serverHelp, serverOptions } from "./api-client.ts";
 import { printFacts, printRows } from "./output.ts";
 

@@ -1,7 +1,7 @@
 import process from "node:process";
-import { commandFailure } from "../command-options.ts";
-import { folderToken, serverOf } from "../console-link.ts";
-import { defaults } from "../settings.ts";
+import { commandFailure } from "../context/command-options.ts";
+import { folderToken, serverOf } from "../context/console-link.ts";
+import { defaults } from "../context/settings.ts";
 
 /** Options that every command has which asks a running server. */
 export const serverOptions = {

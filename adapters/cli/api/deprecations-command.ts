@@ -1,8 +1,8 @@
 import process from "node:process";
 import { deprecations } from "../../../core/deprecations/mod.ts";
 import type { DeprecatedUse } from "../../../core/signals/deprecated-uses.ts";
-import { readOptions, subcommand } from "../command-options.ts";
-import { asConsole, folderToken, reach, serverOf } from "../console-link.ts";
+import { readOptions, subcommand } from "../context/command-options.ts";
+import { asConsole, folderToken, reach, serverOf } from "../context/console-link.ts";
 import { serverHelp, serverOptions } from "./api-client.ts";
 import { printRows } from "./output.ts";
 

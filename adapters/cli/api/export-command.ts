@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import process from "node:process";
-import { readOptions } from "../command-options.ts";
+import { readOptions } from "../context/command-options.ts";
 import { apiClient, type ApiClient, serverHelp, serverOptions } from "./api-client.ts";
 import { type Exported, type SettingFacts, nothing, without } from "./exported.ts";
-import { counted } from "../../shared/counted.ts";
+import { counted } from "../../shared/work/counted.ts";
 
 const help = `Usage: causey export [FILE] [options]
 

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { readOptions, subcommand } from "../command-options.ts";
+import { readOptions, subcommand } from "../context/command-options.ts";
 import {
   apiClient,
   type ApiClient,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import * as v from "valibot";
-import { commandFailure, readOptions } from "../command-options.ts";
+import { commandFailure, readOptions } from "../context/command-options.ts";
 import {
   apiClient,
   type ApiClient,

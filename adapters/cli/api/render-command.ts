@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { extname } from "node:path";
 import process from "node:process";
 import { didYouMean } from "../../../core/http/fields/nearest.ts";
-import { commandFailure, readOptions } from "../command-options.ts";
+import { commandFailure, readOptions } from "../context/command-options.ts";
 import {
   apiClient,
   type ApiClient,

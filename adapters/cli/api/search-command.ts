@@ -1,5 +1,5 @@
 import process from "node:process";
-import { readOptions, subcommand } from "../command-options.ts";
+import { readOptions, subcommand } from "../context/command-options.ts";
 import {
   apiClient,
   type ApiClient,
@@ -139,7 +139,7 @@ async function syncFiles(
   [folder = ""]: readonly string[],
   values: GivenOptions & { readonly json?: boolean },
 ): Promise<void> {
-  const { syncFolder } = await import("./sync/sync-folder.ts");
+  const { syncFolder } = await import("./sync-folder.ts");
   const {
     prefix = "",
     delete: deletes = false,

@@ -1,11 +1,11 @@
 import { lstat, readdir, readFile, stat } from "node:fs/promises";
 import { basename, join, relative, sep } from "node:path";
 import process from "node:process";
-import { commandFailure } from "../command-options.ts";
+import { commandFailure } from "../context/command-options.ts";
 import { type ApiClient, ServerRefusal } from "./api-client.ts";
 import { progress } from "./progress.ts";
 import { inLanes, isUnreadable, sendFile } from "./send-file.ts";
-import { counted } from "../../shared/counted.ts";
+import { counted } from "../../shared/work/counted.ts";
 
 /** A file to be sent. */
 interface LocalFile {

@@ -11,9 +11,9 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import { DatabaseSync } from "../../shared/database-sync.ts";
+import { DatabaseSync } from "../../shared/sqlite/database-sync.ts";
 import { byteProgress, copyNotice } from "../api/progress.ts";
-import { commandFailure } from "../command-options.ts";
+import { commandFailure } from "../context/command-options.ts";
 import { writeArchive } from "./archive.ts";
 import { DATABASE, KEPT, MANIFEST, type Manifest } from "./manifest.ts";
 

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { readOptions } from "../command-options.ts";
+import { readOptions } from "../context/command-options.ts";
 import { dataDirOf } from "../token/token-target.ts";
 import { backUp } from "./backup.ts";
 import { restore } from "./restore.ts";

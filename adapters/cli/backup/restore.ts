@@ -11,7 +11,7 @@ import {
 import { join } from "node:path";
 import { openDataDir } from "../../shared/data-dir.ts";
 import { byteProgress } from "../api/progress.ts";
-import { commandFailure } from "../command-options.ts";
+import { commandFailure } from "../context/command-options.ts";
 import { readArchive, type UnpackedFile } from "./archive.ts";
 import { checkDatabase } from "./backup.ts";
 import { DATABASE, KEPT, MANIFEST, type Manifest, parseManifest } from "./manifest.ts";

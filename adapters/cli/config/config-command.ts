@@ -1,6 +1,6 @@
 import process from "node:process";
 import { didYouMean } from "../../../core/http/fields/nearest.ts";
-import { counted } from "../../shared/counted.ts";
+import { counted } from "../../shared/work/counted.ts";
 import { checkedConfig, readServeOptions } from "./serve-options.ts";
 import { shownConfig, type ShownSetting } from "./shown-config.ts";
 

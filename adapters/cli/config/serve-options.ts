@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import type { Config } from "../../../core/config/config.ts";
 import { parseConfig } from "../../../core/config/parse-config.ts";
 import { checkPermissions } from "../../../core/auth/static-tokens.ts";
-import { readOptions } from "../command-options.ts";
-import { watchedEnvironment } from "../environment.ts";
-import { processCount } from "../serve/process-count.ts";
-import { settings, type WrittenConfig, writtenConfig } from "../settings.ts";
+import { readOptions } from "../context/command-options.ts";
+import { watchedEnvironment } from "../context/environment.ts";
+import { processCount } from "./process-count.ts";
+import { settings, type WrittenConfig, writtenConfig } from "../context/settings.ts";
 
 /** What a command that looks at a server's configuration is told. */
 export interface ServeOptionsRead {

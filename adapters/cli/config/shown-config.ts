@@ -1,6 +1,6 @@
 import { MASTER_KEY_VARIABLE } from "../../../core/config/master-key.ts";
 import type { ReadEnv } from "../../../core/config/resolve-env.ts";
-import { settings, type WrittenConfig } from "../settings.ts";
+import { settings, type WrittenConfig } from "../context/settings.ts";
 
 /** One setting that holds, as people may see it. */
 export interface ShownSetting {

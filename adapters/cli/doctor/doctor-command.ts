@@ -1,14 +1,14 @@
 import process from "node:process";
 import type { Config } from "../../../core/config/config.ts";
 import { checkedConfig, readServeOptions } from "../config/serve-options.ts";
-import { loadRuntime } from "../runtime.ts";
-import { defaults } from "../settings.ts";
+import { loadRuntime } from "../context/runtime.ts";
+import { defaults } from "../context/settings.ts";
 import { checkBrowser } from "./browser-checks.ts";
 import { checkFonts } from "./font-check.ts";
 import { type DoctorFinding, failureReason } from "./finding.ts";
 import { checkFolder, checkListenPort, checkSqlite } from "./machine-checks.ts";
 import { checkProviderAccess } from "./provider-checks.ts";
-import { counted } from "../../shared/counted.ts";
+import { counted } from "../../shared/work/counted.ts";
 
 const help = `Usage: causey doctor [options]
 

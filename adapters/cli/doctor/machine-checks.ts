@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join, resolve } from "node:path";
-import { DatabaseSync } from "../../shared/database-sync.ts";
+import { DatabaseSync } from "../../shared/sqlite/database-sync.ts";
 import { listenError } from "../../shared/http/drain.ts";
 import { type DoctorFinding, failureReason, timeLimited } from "./finding.ts";
 

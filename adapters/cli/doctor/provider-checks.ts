@@ -1,5 +1,5 @@
 import type { Config } from "../../../core/config/config.ts";
-import { providers as known } from "../../../core/gateway/providers/table.ts";
+import { providers as known } from "../../../core/gateway/providers/known/table.ts";
 import { type DoctorFinding, failureReason, timeLimited } from "./finding.ts";
 
 /** How long an endpoint has to answer, in ms. */

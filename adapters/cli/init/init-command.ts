@@ -5,8 +5,8 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import * as v from "valibot";
 import { didYouMean } from "../../../core/http/fields/nearest.ts";
-import { commandFailure, readOptions } from "../command-options.ts";
-import { projectRoot } from "../demo.ts";
+import { commandFailure, readOptions } from "../context/command-options.ts";
+import { projectRoot } from "../serve/demo.ts";
 
 const help = `Usage: causey init [node|deno|bun|workers|hono] [FOLDER] [options]
 

@@ -1,6 +1,6 @@
 import process from "node:process";
 import { didYouMean } from "../../../core/http/fields/nearest.ts";
-import { settings } from "../settings.ts";
+import { settings } from "../context/settings.ts";
 
 const help = `Usage: causey completion bash|zsh|fish
 

@@ -1,7 +1,7 @@
 import process from "node:process";
-import type { RequestRow } from "../../../core/signals/request-row.ts";
-import { readOptions } from "../command-options.ts";
-import { asConsole, folderToken, serverOf } from "../console-link.ts";
+import type { RequestRow } from "../../../core/signals/requests/request-row.ts";
+import { readOptions } from "../context/command-options.ts";
+import { asConsole, folderToken, serverOf } from "../context/console-link.ts";
 
 const help = `Usage: causey logs [-f] [options]
 

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { checkServerUrl, readOptions } from "../command-options.ts";
+import { checkServerUrl, readOptions } from "../context/command-options.ts";
 
 const help = `Usage: causey openapi [--url URL]
 

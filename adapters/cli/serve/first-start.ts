@@ -3,8 +3,8 @@ import { existsSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { findChromium } from "../../shared/chromium/chromium-find.ts";
-import { unref } from "../../shared/unref.ts";
-import { READY } from "./parent-process.ts";
+import { unref } from "../../shared/work/unref.ts";
+import { READY } from "../context/parent-process.ts";
 import type { Prepared } from "./prepare.ts";
 import { ownCommandLine } from "./start-children.ts";
 

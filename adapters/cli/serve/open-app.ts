@@ -8,10 +8,10 @@ import { fileReader } from "../../../core/search/files/mod.ts";
 import { serveMcp } from "../../../core/search/mcp/mod.ts";
 import { otlpSettings } from "../../../core/signals/otlp/otlp-settings.ts";
 import type { LocalPlatformOptions } from "../../shared/local-platform.ts";
-import { defaultBodyBytes } from "../../shared/memory-limit.ts";
+import { defaultBodyBytes } from "../../shared/work/memory-limit.ts";
 import type { Prepared } from "./prepare.ts";
-import { pagesOfEach } from "./process-count.ts";
-import type { Runtime } from "../runtime.ts";
+import { pagesOfEach } from "../config/process-count.ts";
+import type { Runtime } from "../context/runtime.ts";
 
 /** What `causey serve` serves. */
 export interface OpenApp {

@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { ApiError } from "../../../core/http/api-error.ts";
 import type { Config } from "../../../core/config/config.ts";
-import { watchedEnvironment } from "../environment.ts";
+import { watchedEnvironment } from "../context/environment.ts";
 import { secretOf, type StoredSecret } from "./secrets.ts";
-import { defaults, effectiveConfig } from "../settings.ts";
+import { defaults, effectiveConfig } from "../context/settings.ts";
 
 /** Everything that a start needs to know, before any server exists. */
 export interface Prepared {

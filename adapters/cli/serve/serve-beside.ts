@@ -4,11 +4,11 @@ import type { Served } from "../../shared/http/drain.ts";
 import { configuredLog } from "./log-sink.ts";
 import { standardError } from "../../shared/log/standard-log.ts";
 import { openApp } from "./open-app.ts";
-import type { ParentProcess } from "./parent-process.ts";
+import type { ParentProcess } from "../context/parent-process.ts";
 import { prepare } from "./prepare.ts";
-import { processCount } from "./process-count.ts";
-import { loadRuntime } from "../runtime.ts";
-import { collectGarbage } from "../set-up-process.ts";
+import { processCount } from "../config/process-count.ts";
+import { loadRuntime } from "../context/runtime.ts";
+import { collectGarbage } from "./set-up-process.ts";
 
 /** `causey serve` in a process that another one started: listens on the same port, and ends with the other. */
 export async function serveBeside(

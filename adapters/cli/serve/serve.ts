@@ -5,18 +5,18 @@ import { standardOutput } from "../../shared/log/standard-log.ts";
 import { closeAtEnd, type ServeOptions, type Served } from "../../shared/http/drain.ts";
 import { bannerLines, exposureWarning } from "./banner.ts";
 import { checkFonts } from "../doctor/font-check.ts";
-import { seedDemo } from "../demo.ts";
+import { seedDemo } from "./demo.ts";
 import { configuredLog } from "./log-sink.ts";
 import { linkAtStart } from "./link-at-start.ts";
 import { firstStart, isForFirstStart, tellSeeded } from "./first-start.ts";
 import { openApp, type OpenApp } from "./open-app.ts";
-import { parentProcess } from "./parent-process.ts";
+import { parentProcess } from "../context/parent-process.ts";
 import { prepare, type Prepared } from "./prepare.ts";
-import { processCount } from "./process-count.ts";
-import { loadRuntime, type Runtime } from "../runtime.ts";
+import { processCount } from "../config/process-count.ts";
+import { loadRuntime, type Runtime } from "../context/runtime.ts";
 import { serveBeside } from "./serve-beside.ts";
 import { checkPort, ownCommandLine, startChildren } from "./start-children.ts";
-import { collectGarbage } from "../set-up-process.ts";
+import { collectGarbage } from "./set-up-process.ts";
 
 /** How long a shutdown waits for requests under way when nothing else is said, in ms. */
 const GRACE_MS = 10_000;

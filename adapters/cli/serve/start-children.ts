@@ -6,7 +6,7 @@ import process from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../../core/ports.ts";
 import { listenError } from "../../shared/http/drain.ts";
-import { READY, SHARED_PORT } from "./parent-process.ts";
+import { READY, SHARED_PORT } from "../context/parent-process.ts";
 
 /** What the first process needs to know to start the others. */
 export interface ChildrenOptions {

@@ -6,16 +6,16 @@ import type { Principal } from "../../../core/auth/principal.ts";
 import { tokenInputSchema } from "../../../core/auth/token-schema.ts";
 import { tokenStore } from "../../../core/auth/token-store.ts";
 import { createToken, getToken, listTokens } from "../../../core/auth/tokens.ts";
-import { parse } from "../../../core/http/body.ts";
+import { parse } from "../../../core/http/fields/body.ts";
 import type { Log } from "../../../core/ports.ts";
 import { protocolOf } from "../../processes/link.ts";
 import { visitingActors } from "../../processes/visiting-actors.ts";
 import { openDataDir } from "../../shared/data-dir.ts";
 import { jsonLog } from "../../shared/log/standard-log.ts";
 import { localSystem } from "../../shared/system.ts";
-import { commandFailure } from "../command-options.ts";
-import { reach } from "../console-link.ts";
-import { defaults, effectiveConfig } from "../settings.ts";
+import { commandFailure } from "../context/command-options.ts";
+import { reach } from "../context/console-link.ts";
+import { defaults, effectiveConfig } from "../context/settings.ts";
 import { shownTokenSchema, type ShownToken, type TokenBody } from "./token-output.ts";
 
 /** Where tokens are kept: a data directory, or a server. */

@@ -1,10 +1,10 @@
 import process from "node:process";
 import { permissionGroups } from "../../../core/auth/permission-groups.ts";
 import { permissions, type Permission } from "../../../core/auth/permissions.ts";
-import { formatInstant, parseInstant } from "../../../core/http/instant.ts";
+import { formatInstant, parseInstant } from "../../../core/http/fields/instant.ts";
 import { didYouMean } from "../../../core/http/fields/nearest.ts";
 import { tokenTable, type TokenBody } from "./token-output.ts";
-import { checkServerUrl, readOptions } from "../command-options.ts";
+import { checkServerUrl, readOptions } from "../context/command-options.ts";
 import { targetAccount, openTarget, type TargetOptions } from "./token-target.ts";
 
 /** The text of `causey token --help`. */

@@ -14,7 +14,7 @@ import {
 import { alarmLanes } from "./alarm-lanes.ts";
 import type { SqliteDatabase } from "../sqlite/sqlite.ts";
 import type { SteadyClock } from "../steady-clock.ts";
-import { unref } from "../unref.ts";
+import { unref } from "../work/unref.ts";
 
 /** The alarms of all actors of a process. */
 export interface Alarms {

@@ -21,7 +21,7 @@ import {
 } from "../sockets/sockets.ts";
 import type { SqliteDatabase } from "../sqlite/sqlite.ts";
 import { steadyClock } from "../steady-clock.ts";
-import { unref } from "../unref.ts";
+import { unref } from "../work/unref.ts";
 
 /** Options of {@link localActors}. */
 export interface LocalActorsOptions {

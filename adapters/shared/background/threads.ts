@@ -11,7 +11,7 @@ import type {
   TaskLane,
 } from "../../../core/ports.ts";
 import { type FairSlots, fairSlots, inSlot } from "../../../core/work/fair-slots.ts";
-import { defaultFileBytes } from "../memory-limit.ts";
+import { defaultFileBytes } from "../work/memory-limit.ts";
 import { isolatePool } from "./isolate-pool.ts";
 import type { TaskOutcome } from "./messages.ts";
 import { startProcess } from "./process-isolate.ts";

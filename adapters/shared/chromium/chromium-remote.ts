@@ -1,5 +1,5 @@
 import type { Wire } from "../../../core/ports.ts";
-import { wholeMessage } from "../../../core/rendering/page/long-text.ts";
+import { wholeMessage } from "../../../core/rendering/cdp/long-text.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 
 /**

@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
-import { counted } from "../counted.ts";
+import { counted } from "../work/counted.ts";
 import type { FoundChromium } from "./chromium-find.ts";
 
 const run = promisify(execFile);

@@ -17,7 +17,7 @@ import { type Lookup, pinnedLookup } from "./pinned-lookup.ts";
 import { proxyTunnel } from "./proxy-tunnel.ts";
 import { toTransportError } from "../http/to-transport-error.ts";
 import { wireSocket } from "../sockets/wire-socket.ts";
-import { webSocketProxy } from "./environment-proxy.ts";
+import { webSocketProxy } from "../http/environment-proxy.ts";
 
 /** Bytes of a refusal's body that are handed on. */
 const REFUSAL_BYTES = 64 * 1024;

@@ -14,7 +14,7 @@ import type {
   Transport,
 } from "../../../core/ports.ts";
 import { TransportError } from "../../../core/net/transport-error.ts";
-import { beginDeadlines, lateAnswer } from "../begin-deadline.ts";
+import { beginDeadlines, lateAnswer } from "../work/begin-deadline.ts";
 import { resolveChecked, type Resolve } from "./egress-resolve.ts";
 import { failSoon, type SilenceLimit, silenceLimit, SilentAnswer } from "../http/answer-silence.ts";
 import { endToEnd, REQUEST_FRAMING } from "../http/header-pairs.ts";

@@ -1,6 +1,6 @@
 import { ApiError } from "../../../core/http/api-error.ts";
 import type { AcceptOptions, Connection, Plain } from "../../../core/ports.ts";
-import { unsentFrames, type UnsentFrames } from "../sockets/unsent-frames.ts";
+import { unsentFrames, type UnsentFrames } from "./unsent-frames.ts";
 
 /** One WebSocket of a runtime, opened or about to open. */
 export interface RawSocket {

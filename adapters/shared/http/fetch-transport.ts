@@ -4,8 +4,8 @@ import type {
   OutboundRequest,
   Transport,
 } from "../../../core/ports.ts";
-import { beginDeadlines } from "../begin-deadline.ts";
-import { type BeginLink, beginLink } from "../begin-link.ts";
+import { beginDeadlines } from "../work/begin-deadline.ts";
+import { type BeginLink, beginLink } from "../work/begin-link.ts";
 import { silenceLimit } from "./answer-silence.ts";
 import { guardedBody, watchGuarded } from "./guarded-body.ts";
 import { endToEnd, REQUEST_FRAMING } from "./header-pairs.ts";

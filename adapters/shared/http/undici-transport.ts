@@ -7,8 +7,8 @@ import type {
   OutboundRequest,
   Transport,
 } from "../../../core/ports.ts";
-import { type BeginDeadlines, beginDeadlines, lateAnswer } from "../begin-deadline.ts";
-import { environmentProxy, isLoopback } from "../egress/environment-proxy.ts";
+import { type BeginDeadlines, beginDeadlines, lateAnswer } from "../work/begin-deadline.ts";
+import { environmentProxy, isLoopback } from "./environment-proxy.ts";
 import { ANSWER_SILENCE_MS, SilentAnswer, silenceLimit } from "./answer-silence.ts";
 import { toTransportError } from "./to-transport-error.ts";
 import { endToEnd, REQUEST_FRAMING } from "./header-pairs.ts";

@@ -1,5 +1,5 @@
 import type { Log } from "../../../core/ports.ts";
-import { unref } from "../unref.ts";
+import { unref } from "../work/unref.ts";
 
 /** Takes what it can at once, and returns how many bytes that were; throws what the system says. Never waits. */
 export type LineTarget = (bytes: Uint8Array) => number;

@@ -1,5 +1,5 @@
 import { setImmediate, clearTimeout, setTimeout } from "node:timers";
-import { DatabaseSync } from "../database-sync.ts";
+import { DatabaseSync } from "./database-sync.ts";
 import type { Log } from "../../../core/ports.ts";
 import { SqlError } from "../../../core/sql/sql-error.ts";
 import { openReaders } from "./readers.ts";

@@ -1,6 +1,6 @@
 // What a thread of `readers.ts` runs: one query at a time, over a connection of its own that cannot write.
 import { parentPort, workerData } from "node:worker_threads";
-import { DatabaseSync } from "../database-sync.ts";
+import { DatabaseSync } from "./database-sync.ts";
 import type { SqlValue } from "../../../core/ports.ts";
 import type { ReaderAnswer, ReaderMessage, ReaderState } from "./reader-messages.ts";
 import { toSqlError } from "./sqlite-error.ts";

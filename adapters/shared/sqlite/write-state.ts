@@ -1,6 +1,6 @@
 import type { Log } from "../../../core/ports.ts";
 import { SqlError } from "../../../core/sql/sql-error.ts";
-import { unref } from "../unref.ts";
+import { unref } from "../work/unref.ts";
 import { toSqlError } from "./sqlite-error.ts";
 import type { SqliteConnection } from "./sqlite-library.ts";
 

@@ -1,6 +1,6 @@
 // What a thread of `writer.ts` runs: one batch at a time in a transaction of its own.
 import { parentPort, workerData } from "node:worker_threads";
-import { DatabaseSync } from "../database-sync.ts";
+import { DatabaseSync } from "./database-sync.ts";
 import type { SqlRow } from "../../../core/ports.ts";
 import type { SqlError } from "../../../core/sql/sql-error.ts";
 import { toSqlError } from "./sqlite-error.ts";

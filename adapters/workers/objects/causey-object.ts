@@ -14,8 +14,8 @@ import { objectActors } from "./object-actors.ts";
 import { refusedWrite } from "./storage-sql.ts";
 import { objectWrites } from "./write-state.ts";
 import { findKind, socketHolders, type ObjectSpace } from "./registry.ts";
-import type { WorkerEnv } from "../worker-env.ts";
-import { consoleLog, workerSystem } from "../worker-system.ts";
+import type { WorkerEnv } from "../env/worker-env.ts";
+import { consoleLog, workerSystem } from "../env/worker-system.ts";
 
 /** Keys of the object's own settings, beside the actor's tables. */
 const NAME_KEY = "causey:name";

@@ -3,7 +3,7 @@ import { ApiError } from "../../../core/http/api-error.ts";
 import { responseOf, valueOf, type CallOutcome } from "../../shared/actors/crossing.ts";
 import { hasNativeName, objectName, parseObjectName } from "./object-name.ts";
 import { defineKind, mayBeKind, socketHolders } from "./registry.ts";
-import type { ObjectNamespace } from "../worker-env.ts";
+import type { ObjectNamespace } from "../env/worker-env.ts";
 import type { ObjectWrites } from "./write-state.ts";
 
 /** A stub of `CauseyObject`. */

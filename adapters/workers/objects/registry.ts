@@ -1,6 +1,6 @@
 import { ApiError } from "../../../core/http/api-error.ts";
 import type { ActorKind, Log } from "../../../core/ports.ts";
-import type { WorkerEnv } from "../worker-env.ts";
+import type { WorkerEnv } from "../env/worker-env.ts";
 import { objectWrites, type ObjectWrites } from "./write-state.ts";
 
 /** What the Durable Objects of one platform have to know. */

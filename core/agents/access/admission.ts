@@ -3,7 +3,7 @@ import type { Auth } from "../../auth/authorize.ts";
 import { decodeName } from "../../entity/name.ts";
 import { rawSegment } from "../../entity/segments.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { readJson } from "../../http/body.ts";
+import { readJson } from "../../http/fields/body.ts";
 import type { ActorRef, Platform } from "../../ports.ts";
 import { accessOf, checkOrigin, type Access } from "./access.ts";
 import type { AgentClass } from "../kind/define-agent.ts";

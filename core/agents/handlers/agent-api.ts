@@ -11,7 +11,7 @@ import { ownTables } from "./own-tables.ts";
 import { flushOutbox, queueWebhook, type OutboxDeps } from "../queue/outbox.ts";
 import type { Queue } from "../queue/queue.ts";
 import { ITSELF, type Reports } from "../events/reports.ts";
-import { agentTables } from "../kind/schema.ts";
+import { agentTables } from "../define/schema.ts";
 import type { Schedules } from "../schedule/schedules.ts";
 import type { AgentServices } from "../define/services.ts";
 import type { StateHolder } from "../state/state.ts";

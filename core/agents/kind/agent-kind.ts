@@ -9,14 +9,14 @@ import { handlerRunner, type AgentParts, type RunHandler } from "../handlers/age
 import type { AnyAgent } from "../define/definition.ts";
 import { eventLister, eventReader, type EventFilter, type EventLister } from "../events/events.ts";
 import { entityOwner } from "../feed/claim-entity.ts";
-import { startIntake } from "../events/ingest.ts";
-import { nextJob, startJobs, type Jobs } from "../queue/jobs.ts";
+import { startIntake } from "./ingest.ts";
+import { nextJob, startJobs, type Jobs } from "../handlers/jobs.ts";
 import { startLive, type Live } from "../feed/live.ts";
 import { startQueue } from "../queue/queue.ts";
 import { startInstanceReplays } from "../queue/replays.ts";
 import { startReports, type Reports } from "../events/reports.ts";
 import { followRetention, nextExpiry, prune } from "../events/retention.ts";
-import { agentSchema } from "./schema.ts";
+import { agentSchema } from "../define/schema.ts";
 import { nextSchedule, startSchedules } from "../schedule/schedules.ts";
 import { grantOf } from "../protocol/grant.ts";
 import { startHolds } from "../turns/holds.ts";

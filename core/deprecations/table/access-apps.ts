@@ -1,4 +1,4 @@
-import type { Row } from "../entry.ts";
+import type { Row } from "./entry.ts";
 
 /** Access applications and bookmarks. */
 export const accessApps: readonly Row[] = [

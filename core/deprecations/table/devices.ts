@@ -1,4 +1,4 @@
-import type { Row } from "../entry.ts";
+import type { Row } from "./entry.ts";
 
 /** Devices to registrations. */
 export const devices: readonly Row[] = [

@@ -1,4 +1,4 @@
-import type { Row } from "../entry.ts";
+import type { Row } from "./entry.ts";
 
 /** DNS records. */
 export const dnsRecords: readonly Row[] = [

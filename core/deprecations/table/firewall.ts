@@ -1,4 +1,4 @@
-import type { Row } from "../entry.ts";
+import type { Row } from "./entry.ts";
 
 /** Firewall rules, filters, previous managed rules and rate limits. */
 export const firewall: readonly Row[] = [

@@ -1,4 +1,4 @@
-import type { Row } from "../entry.ts";
+import type { Row } from "./entry.ts";
 
 /** Protocol rules and notices without a route. */
 export const protocol: readonly Row[] = [

@@ -1,4 +1,4 @@
-import type { Row } from "../entry.ts";
+import type { Row } from "./entry.ts";
 
 /** Radar. */
 export const radar: readonly Row[] = [

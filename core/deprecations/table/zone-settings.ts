@@ -1,4 +1,4 @@
-import type { Row } from "../entry.ts";
+import type { Row } from "./entry.ts";
 
 /** Zone settings and zone analytics. */
 export const zoneSettings: readonly Row[] = [

@@ -1,6 +1,6 @@
 import { asObject, boundedJson, type Json } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { parseJson } from "../../http/body.ts";
+import { parseJson } from "../../http/fields/body.ts";
 
 /** The formats in which models of every provider are asked. */
 export const chatFormats: readonly ["chat/completions", "responses", "messages"] = [

@@ -15,9 +15,13 @@ import type { PriceBook } from "../prices/price-book.ts";
 import { AUTHORIZATION, gatewayHeader, parseControls } from "../call/controls.ts";
 import { hasAmbiguousFraming, headerValue } from "../wire/header-hygiene.ts";
 import { retryAfter } from "../wire/retry-after.ts";
-import { credentialHeaders, queryCredentials } from "../providers/table.ts";
+import { credentialHeaders, queryCredentials } from "../providers/known/table.ts";
 import { linkAbort } from "../call/abort-link.ts";
-import { DEFAULT_GATEWAY, type GatewaySettings, isGatewayId } from "../account/settings/settings.ts";
+import {
+  DEFAULT_GATEWAY,
+  type GatewaySettings,
+  isGatewayId,
+} from "../account/settings/settings.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import type { EntryRoute } from "../observe/trace/request-spans.ts";
 import { traceParent } from "../call/trace-parent.ts";

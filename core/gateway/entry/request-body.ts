@@ -10,7 +10,7 @@ import {
 import type { HeaderPair, ReceivedRequest, System } from "../../ports.ts";
 import type { Step, Call } from "../call/call.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
-import { cacheTtl } from "../cache/cache-key.ts";
+import { cacheTtl } from "../cache/exact/cache-key.ts";
 import { limitsSpend } from "../metering/spend/spend.ts";
 import { retryPolicy } from "../call/policy.ts";
 import type { ConfiguredTargets } from "../providers/target.ts";

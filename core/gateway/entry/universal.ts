@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { BodyHold } from "../../work/body-budget.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { parse, parseJson, readBytes } from "../../http/body.ts";
+import { parse, parseJson, readBytes } from "../../http/fields/body.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import type { HeaderPair, System } from "../../ports.ts";
 import type { Call, Step } from "../call/call.ts";

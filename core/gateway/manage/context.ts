@@ -10,12 +10,12 @@ import type { Context, Hono, MiddlewareHandler } from "hono";
 import { type Auth, authorize } from "../../auth/authorize.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { envelope } from "../../http/envelope.ts";
-import { checkQuery } from "../../http/query.ts";
+import { checkQuery } from "../../http/fields/query.ts";
 import type { SafetyOptions } from "../guard/checkers/policies.ts";
 import type { DeclaredGateways } from "../account/settings/declared-gateways.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { type ListPage, listPage, resultInfo } from "./list-page.ts";
-import { ECHO, providers } from "../providers/table.ts";
+import { ECHO, providers } from "../providers/known/table.ts";
 import { type ProviderOptions, CUSTOM_PREFIX } from "../providers/target.ts";
 import type { RecordStore } from "../account/records/records.ts";
 

@@ -1,15 +1,13 @@
-import { parsedObject } from "../../http/json.ts";
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import { plainText } from "../../http/plain-text.ts";
 import { checkUrl } from "../../net/check-url.ts";
-import type { HeaderPair } from "../../ports.ts";
 import { CUSTOM_PREFIX } from "../providers/target.ts";
 import { recordTimes, type StoredRecord } from "../account/records/record.ts";
-import { HEADER_NAME } from "../account/settings/header-schema.ts";
+import { readHeaders } from "../providers/stored/custom-headers.ts";
 import { isSecretHeader } from "../wire/header-hygiene.ts";
 import { type RecordResource, recordResource, type RecordScope } from "./record-resource.ts";
-import { preview } from "../providers/stored/provider-config.ts";
+import { preview } from "./provider-config.ts";
 
 const text = (maximum: number): v.GenericSchema<string, string> =>
   v.pipe(v.string(), v.maxLength(maximum, `expected at most ${maximum} characters`));
@@ -114,29 +112,6 @@ function view(record: StoredRecord): Record<string, unknown> {
     ...(headers == null ? {} : { headers }),
     ...recordTimes(record),
   };
-}
-
-/** Headers of a JSON text; null when it is no object of headers that may be set. */
-export function readHeaders(json: string): HeaderPair[] | null {
-  const value = parsedObject(json);
-  if (value === null) return null;
-  const pairs: HeaderPair[] = [];
-  for (const [key, header] of Object.entries(value)) {
-    if (typeof header !== "string" || !isSettable(key) || !/^[\x20-\x7E]{0,4096}$/.test(header))
-      return null;
-    pairs.push([key.toLowerCase(), header]);
-  }
-  return pairs.length <= 32 ? pairs : null;
-}
-
-/** Whether a provider's header may be set: framing, routing and the gateway's own names are not the editor's. */
-function isSettable(header: string): boolean {
-  return (
-    HEADER_NAME.test(header) &&
-    !/^(?:host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect|keep-alive|accept-encoding|proxy-.*|(?:cf|gw)-aig-.*)$/i.test(
-      header,
-    )
-  );
 }
 
 /** The headers twice: sealed, because they can hold credentials, and as they are shown. */

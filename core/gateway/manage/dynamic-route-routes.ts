@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { readJson } from "../../http/body.ts";
+import { readJson } from "../../http/fields/body.ts";
 import { envelope, json } from "../../http/envelope.ts";
 import type { ListPage } from "./list-page.ts";
 import { guards, idOf, MANAGEMENT_ROOT, type ManagementRoutes, pageOfQuery } from "./context.ts";

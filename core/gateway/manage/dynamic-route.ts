@@ -6,7 +6,12 @@ import { elementsSchema } from "../routing/dynamic/element.ts";
 import { readGraph } from "../routing/dynamic/graph.ts";
 import type { ListPage } from "./list-page.ts";
 import type { RecordScope } from "./record-resource.ts";
-import { newRecord, recordLimits, recordTimes, type StoredRecord } from "../account/records/record.ts";
+import {
+  newRecord,
+  recordLimits,
+  recordTimes,
+  type StoredRecord,
+} from "../account/records/record.ts";
 import type { Value } from "../../http/json.ts";
 
 /** Bytes of a route's elements as JSON: a listing shows the elements of every route. */

@@ -1,4 +1,4 @@
-import { readJson } from "../../http/body.ts";
+import { readJson } from "../../http/fields/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import { routedPath } from "../../http/mount-path.ts";
 import { answerOrigin } from "../../net/public-url.ts";

@@ -5,7 +5,7 @@ import { newKey } from "../../auth/token-format.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import { toHex } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { readJson } from "../../http/body.ts";
+import { readJson } from "../../http/fields/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import type { System } from "../../ports.ts";
 import {

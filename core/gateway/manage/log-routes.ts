@@ -1,9 +1,9 @@
 import type { Context, Hono } from "hono";
 import { authorizeAgain } from "../../auth/authorize.ts";
 import { whilePermitted } from "../../auth/while-permitted.ts";
-import { readJson } from "../../http/body.ts";
+import { readJson } from "../../http/fields/body.ts";
 import { envelope, json } from "../../http/envelope.ts";
-import { checkQuery, checkWholeQuery } from "../../http/query.ts";
+import { checkQuery, checkWholeQuery } from "../../http/fields/query.ts";
 import { sseResponse } from "../../http/sse.ts";
 import { isFilterPart, logParameters, parseLogQuery } from "../observe/log/log-filters.ts";
 import { tailEvents, tailPosition } from "../observe/log/log-tail.ts";

@@ -1,4 +1,4 @@
-import { readJson } from "../../http/body.ts";
+import { readJson } from "../../http/fields/body.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { envelope } from "../../http/envelope.ts";
 import { PRICES } from "../prices/account-prices.ts";

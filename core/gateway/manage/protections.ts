@@ -3,7 +3,11 @@ import { profileNames, type SafetyOptions, unknownProfiles } from "../guard/chec
 import type { Platform } from "../../ports.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { noSuchProvider, spendProviders } from "../metering/spend/spend-providers.ts";
-import type { GatewayChanges, GatewaySettings, GatewayWrite } from "../account/settings/settings.ts";
+import type {
+  GatewayChanges,
+  GatewaySettings,
+  GatewayWrite,
+} from "../account/settings/settings.ts";
 import type { ProviderOptions } from "../providers/target.ts";
 import { otelView, sealOtel } from "../observe/trace/sealed-otel.ts";
 import { isProvider } from "./context.ts";

@@ -1,6 +1,6 @@
 import type { Context, Hono } from "hono";
 import type * as v from "valibot";
-import { readJson } from "../../http/body.ts";
+import { readJson } from "../../http/fields/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import {
   type Collection,

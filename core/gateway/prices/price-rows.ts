@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { parseInstant } from "../../http/instant.ts";
+import { parseInstant } from "../../http/fields/instant.ts";
 import type { Price } from "./price.ts";
 
 /** US dollars per million tokens that no price exceeds: no model costs so much, and sums stay exact. */

@@ -1,5 +1,5 @@
 import { didYouMean } from "../../http/fields/nearest.ts";
-import { ECHO, providers } from "./table.ts";
+import { ECHO, providers } from "./known/table.ts";
 import { isCustomSegment, type ProviderOptions } from "./target.ts";
 
 /** Why no request could ever reach a configured provider; null when one can. */

@@ -3,10 +3,10 @@ import type { HeaderPair } from "../../ports.ts";
 import { HOW_TO_SEND } from "../call/gateway-token.ts";
 import type { Call } from "../call/call.ts";
 import { isSecretHeader } from "../wire/header-hygiene.ts";
-import { credentialValue } from "./provider.ts";
+import { credentialValue } from "./known/provider.ts";
 import { DEFAULT_ALIAS } from "../account/settings/declared-gateways.ts";
-import { ECHO } from "./table.ts";
-import type { StoredProviders } from "./stored-providers.ts";
+import { ECHO } from "./known/table.ts";
+import type { StoredProviders } from "../account/records/stored-providers.ts";
 import type { ProviderTarget } from "./target.ts";
 
 /** Whether provider keys of the operator's serve a call: a stranger would spend their money. */

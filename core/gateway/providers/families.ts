@@ -1,5 +1,5 @@
 import type { Step } from "../call/call.ts";
-import { providers } from "./table.ts";
+import { providers } from "./known/table.ts";
 import type { ConfiguredTargets } from "./target.ts";
 import { anthropicTranslator } from "./anthropic/anthropic.ts";
 import { chatFront } from "../chat/formats/chat-reply.ts";

@@ -5,7 +5,7 @@ import { segmentOf } from "./author-segment.ts";
 import type { Step } from "../call/call.ts";
 import { AUTO_MODEL, compatStep } from "./unified-step.ts";
 import { type ChatFormat, modelOfChat, readChatBody } from "../chat/chat-body.ts";
-import { credentialHeaders, ECHO, providers } from "./table.ts";
+import { credentialHeaders, ECHO, providers } from "./known/table.ts";
 import { modelPath } from "../chat/chat-format.ts";
 
 /** The paths of the REST inference API. */

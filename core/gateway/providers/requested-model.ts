@@ -2,7 +2,7 @@ import { boundedJson, parsedJson } from "../../http/json.ts";
 import { partsOf } from "../wire/multipart.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { beginsAsJson, plainBytes, type ReadableRequest } from "../wire/readable-body.ts";
-import { MODEL_SEGMENT, providers } from "./table.ts";
+import { MODEL_SEGMENT, providers } from "./known/table.ts";
 
 /** A body whose first member is the model, as the official clients write it. */
 const MODEL_FIRST = /^\s*\{\s*"model"\s*:\s*"([^"\\]{0,256})"\s*[,}]/;

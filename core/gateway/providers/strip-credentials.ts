@@ -1,6 +1,6 @@
 import type { Step } from "../call/call.ts";
 import { choosesAccount, isGatewayHeader, isSecretHeader } from "../wire/header-hygiene.ts";
-import { credentialHeaders } from "./table.ts";
+import { credentialHeaders } from "./known/table.ts";
 
 /**
  * A step without headers and query that may identify the caller at a provider, keys above all. They are meant for the

@@ -1,9 +1,9 @@
 import { hasNeedlessEscapes } from "../../net/needless-escapes.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { CustomTarget } from "./stored-providers.ts";
-import type { Place, Provider } from "./provider.ts";
+import type { CustomTarget } from "../account/records/stored-providers.ts";
+import type { Place, Provider } from "./known/provider.ts";
 import { plainPath } from "./reach/inferences.ts";
-import { ECHO, providers } from "./table.ts";
+import { ECHO, providers } from "./known/table.ts";
 import type { Step } from "../call/call.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import type { HeaderPair } from "../../ports.ts";

@@ -2,7 +2,7 @@ import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { didYouMean } from "../../http/fields/nearest.ts";
 import type { Step } from "../call/call.ts";
-import { ECHO, providers } from "./table.ts";
+import { ECHO, providers } from "./known/table.ts";
 import { chatFormats, type ChatFormat, modelOfChat, readChatBody } from "../chat/chat-body.ts";
 import { segmentOf } from "./author-segment.ts";
 import { priceLists } from "../prices/prices.ts";

@@ -2,8 +2,8 @@ import { asObject } from "../../http/json.ts";
 import type { TokenUsage } from "../chat/usage.ts";
 import { googleUsage } from "./google/google-usage.ts";
 import { openAiUsage, tokens } from "./openai/openai-usage.ts";
-import { providers } from "./table.ts";
-import type { UsageReader } from "./usage-reader.ts";
+import { providers } from "./known/table.ts";
+import type { UsageReader } from "../chat/usage-reader.ts";
 
 /** What Cohere's first API and its embeddings say in `meta`. */
 const cohereUsage: UsageReader = (usage, message) => {

@@ -2,8 +2,8 @@ import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
 import { AUTHORIZATION, gatewayHeader } from "../call/controls.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
-import { credentialValue, type Provider } from "../providers/provider.ts";
-import { providers, realtimeOf } from "../providers/table.ts";
+import { credentialValue, type Provider } from "../providers/known/provider.ts";
+import { providers, realtimeOf } from "../providers/known/table.ts";
 
 /** An upgrade request, its credentials moved from subprotocols, where browsers put them, into headers. */
 export interface Offer {

@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import { decodedValue } from "../wire/own-tokens.ts";
-import { realtimeOf } from "../providers/table.ts";
+import { realtimeOf } from "../providers/known/table.ts";
 import { movedTo, type ConfiguredTargets } from "../providers/target.ts";
 
 /** Names of providers that only realtime connections have. */

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import type { BodyHold } from "../../work/body-budget.ts";
 import { toBase64 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { parse } from "../../http/body.ts";
+import { parse } from "../../http/fields/body.ts";
 import { errorBody } from "../../http/envelope.ts";
 import { TransportError } from "../../net/transport-error.ts";
 import type { Forwarded } from "../call/forwarded.ts";

@@ -1,5 +1,10 @@
 import { TransportError } from "../../net/transport-error.ts";
-import { chunkWeight, type LateReaders, lateReaders, type ReadingPlace } from "../wire/late-readers.ts";
+import {
+  chunkWeight,
+  type LateReaders,
+  lateReaders,
+  type ReadingPlace,
+} from "../wire/late-readers.ts";
 import { eventEnds } from "./event-ends.ts";
 
 /** What the place of an event's end costs. */

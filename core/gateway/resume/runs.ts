@@ -4,7 +4,7 @@ import type { HeaderPair, InboundResponse, System } from "../../ports.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { actorName } from "../account/settings/gateway-name.ts";
 import { ownHeaders } from "../wire/own-headers.ts";
-import { keepAwake } from "../cache/subscriber-count.ts";
+import { keepAwake } from "../cache/exact/subscriber-count.ts";
 import { watchedStream } from "../wire/watched-stream.ts";
 import type { AbortLink } from "../call/abort-link.ts";
 import { type ResumableRun, startRun } from "./run.ts";

@@ -8,7 +8,7 @@ import type { Forwarded } from "../call/forwarded.ts";
 import { stripCredentials, holdsCredentials } from "../providers/strip-credentials.ts";
 import { askInOrder, type FallbackParts } from "../call/fallback.ts";
 import type { Json } from "../../http/json.ts";
-import { providers } from "../providers/table.ts";
+import { providers } from "../providers/known/table.ts";
 import type { AutoRouter, Decision } from "./router/auto-router.ts";
 import type { PoolCandidate } from "./router/pool.ts";
 

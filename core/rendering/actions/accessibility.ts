@@ -1,10 +1,10 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { AccessibilityBody } from "../body.ts";
-import { CdpError } from "../page/cdp.ts";
+import type { AccessibilityBody } from "../input/body.ts";
+import { CdpError } from "../cdp/cdp.ts";
 import { evaluate } from "../page/evaluate.ts";
 import { countNodes } from "../page/page-scripts.ts";
 import type { Page } from "../page/page.ts";
-import type { Action } from "../render.ts";
+import type { Action } from "../page/render.ts";
 
 /** A node of the accessibility tree, with the names and meaning of Puppeteer's. */
 export interface AccessibilityNode {

@@ -6,7 +6,7 @@ import type {
   ScrapeBody,
   ScreenshotOptions,
   ScreenshotBody,
-} from "../body.ts";
+} from "../input/body.ts";
 import { evaluate } from "../page/evaluate.ts";
 import {
   findMissingGlyphs,
@@ -18,12 +18,12 @@ import {
   scrollStep,
 } from "../page/page-scripts.ts";
 import type { Page } from "../page/page.ts";
-import { AREA_LIMIT } from "../job.ts";
+import { AREA_LIMIT } from "../job/job.ts";
 import type { System } from "../../ports.ts";
 import type { OnMissingGlyphs } from "./missing-glyphs.ts";
 import { printParameters } from "./pdf-options.ts";
 import { waitForFiles } from "./wait-for-files.ts";
-import type { Action } from "../render.ts";
+import type { Action } from "../page/render.ts";
 
 /** Prints the page; the bytes of a PDF. */
 export function printAction(

@@ -1,10 +1,10 @@
 import { envelope } from "../../http/envelope.ts";
 import { bytesOf, type Picture } from "./actions.ts";
 import type { System } from "../../ports.ts";
-import type { ScreenshotBody } from "../body.ts";
+import type { ScreenshotBody } from "../input/body.ts";
 import type { FailedFile } from "../page/page-files.ts";
 import { PDF } from "../pdf/pdf-reader.ts";
-import type { PageMeta, Rendered } from "../render.ts";
+import type { PageMeta, Rendered } from "../page/render.ts";
 
 /** A result in an envelope, with what is known of its page. */
 export function inEnvelope<T>({ result, meta }: Rendered<T>): Response {

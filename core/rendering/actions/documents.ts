@@ -1,10 +1,10 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import type { Background } from "../../ports.ts";
-import type { AccessibilityBody, DocumentBody, SnapshotBody } from "../body.ts";
-import type { ContentExtractor } from "../extractor.ts";
-import type { MarkdownEngine } from "../engine.ts";
-import { convertDocument, documentHead } from "../markdown.ts";
-import type { Action } from "../render.ts";
+import type { AccessibilityBody, DocumentBody, SnapshotBody } from "../input/body.ts";
+import type { ContentExtractor } from "../input/extractor.ts";
+import type { MarkdownEngine } from "../input/engine.ts";
+import { convertDocument, documentHead } from "../input/markdown.ts";
+import type { Action } from "../page/render.ts";
 import { accessibilityAction } from "./accessibility.ts";
 import type { OnMissingGlyphs } from "./missing-glyphs.ts";
 import { contentAction, pictureAction, visibleAction } from "./actions.ts";

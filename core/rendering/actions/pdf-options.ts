@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { Length, PdfOptions } from "../body.ts";
-import type { CdpData } from "../page/cdp.ts";
+import type { Length, PdfOptions } from "../input/body.ts";
+import type { CdpData } from "../cdp/cdp.ts";
 
 /** Sizes of the named paper formats in inches, portrait; the names and figures are Puppeteer's. */
 const paperSizes: Readonly<Record<string, readonly [width: number, height: number]>> = {

@@ -1,8 +1,8 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import { joinBytes } from "../../http/stream.ts";
 import type { LongTask } from "../../ports.ts";
-import type { FoundPage } from "./crawl-pages.ts";
-import type { ScopeInput } from "./rules/sort-links.ts";
+import type { FoundPage } from "./rows/crawl-pages.ts";
+import type { ScopeInput } from "./sort-links.ts";
 
 /** A page as it was loaded, and what is wanted of it. */
 export type LoadedPage = {
@@ -46,7 +46,7 @@ export const convertPage: LongTask<LoadedPage, ConvertedPage> = {
     const { asHtml, pageFacts } = await import("../static/static-page.ts");
     const { conversion } = await import("../markdown/convert.ts");
     const { readHtml } = await import("../markdown/html-events.ts");
-    const { sortLinks } = await import("./rules/sort-links.ts");
+    const { sortLinks } = await import("./sort-links.ts");
     return function* (page) {
       const { contentType, url, scope } = page;
       const html = asHtml(yield* decodeText(page.bytes, contentType), contentType);

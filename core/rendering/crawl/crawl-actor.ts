@@ -1,15 +1,15 @@
 import { type ActorClient, actorClient } from "../../actors/actor-client.ts";
 import type { Actor, ActorContext, ActorKind, Actors } from "../../ports.ts";
 import type { CrawlDeps } from "./crawl-deps.ts";
-import { inserts } from "./crawl-pages.ts";
+import { inserts } from "./rows/crawl-pages.ts";
 import {
   type CrawlRead,
   readContentPart,
   readCrawl,
   type CrawlPageQuery,
 } from "./rows/crawl-records.ts";
-import type { CrawlBody, CrawlFormat } from "./crawl-schema.ts";
-import { type CrawlState, endCrawl, openCrawl, writeFacts } from "./crawl-state.ts";
+import type { CrawlBody, CrawlFormat } from "./rows/crawl-schema.ts";
+import { type CrawlState, endCrawl, openCrawl, writeFacts } from "./rows/crawl-state.ts";
 import { crawlTables } from "./rows/crawl-tables.ts";
 import type { Robots } from "./rules/robots.ts";
 import { crawlRunner } from "./run-crawl.ts";

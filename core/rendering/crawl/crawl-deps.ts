@@ -1,14 +1,14 @@
 import type { Platform, Transport } from "../../ports.ts";
 import type { Tracer } from "../../trace/trace-context.ts";
-import type { ContentExtractor } from "../extractor.ts";
-import type { JobPolicy } from "../job.ts";
+import type { ContentExtractor } from "../input/extractor.ts";
+import type { JobPolicy } from "../job/job.ts";
 import { type FairSlots, fairSlots } from "../../work/fair-slots.ts";
 import { workFor } from "../../work/owned-work.ts";
-import { tooManyRenderings } from "../errors.ts";
+import { tooManyRenderings } from "../input/errors.ts";
 import type { JsonDeps, JsonWork } from "../json/ask-json.ts";
 import type { PdfReader } from "../pdf/pdf-reader.ts";
-import type { RenderingOptions } from "../options.ts";
-import type { RenderDeps } from "../render.ts";
+import type { RenderingOptions } from "../job/options.ts";
+import type { RenderDeps } from "../page/render.ts";
 import type { CrawlSecrets } from "./rows/sealed-input.ts";
 
 /** What crawls work with. */

@@ -1,13 +1,13 @@
 import { ApiError } from "../../http/api-error.ts";
 import { checkUrl } from "../../net/check-url.ts";
-import { within } from "../timers.ts";
+import { within } from "../input/timers.ts";
 import type { CrawlDeps } from "./crawl-deps.ts";
-import type { FoundPage } from "./crawl-pages.ts";
+import type { FoundPage } from "./rows/crawl-pages.ts";
 import { fetchFile } from "./fetch-file.ts";
 import { hostTurnsAt } from "./host-turns.ts";
 import type { Robots } from "./rules/robots.ts";
-import { readSitemap } from "./rules/sitemap.ts";
-import type { ScopeInput } from "./rules/sort-links.ts";
+import { readSitemap } from "./sitemap.ts";
+import type { ScopeInput } from "./sort-links.ts";
 
 /** Bytes of one sitemap, unpacked. */
 const SITEMAP_LIMIT = 10 * 1024 * 1024;

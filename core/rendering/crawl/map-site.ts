@@ -1,12 +1,12 @@
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
-import { address } from "../schema.ts";
-import { tooLate } from "../render.ts";
+import { address } from "../job/schema.ts";
+import { tooLate } from "../page/render.ts";
 import { inSlot } from "../../work/fair-slots.ts";
-import { within } from "../timers.ts";
+import { within } from "../input/timers.ts";
 import type { CrawlWork } from "./crawl-deps.ts";
-import type { FoundPage } from "./crawl-pages.ts";
-import { scopeFields, sourceField, wholeNumber } from "./crawl-schema.ts";
+import type { FoundPage } from "./rows/crawl-pages.ts";
+import { scopeFields, sourceField, wholeNumber } from "./rows/crawl-schema.ts";
 import { loadSitemaps } from "./load-sitemaps.ts";
 import { readPage } from "./read-page.ts";
 import { mayRead, type Robots } from "./rules/robots.ts";

@@ -2,22 +2,22 @@ import { clamp } from "../../http/fields/bounded-number.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { contentAction, visibleAction } from "../actions/actions.ts";
-import type { RenderBody } from "../body.ts";
-import { type Job, namedTo, prepareJob } from "../job.ts";
+import type { RenderBody } from "../input/body.ts";
+import { type Job, namedTo, prepareJob } from "../job/job.ts";
 import { askJson } from "../json/ask-json.ts";
-import { isPdfFailure } from "../errors.ts";
+import { isPdfFailure } from "../input/errors.ts";
 import { isPdf, PDF, type SourceDocument } from "../pdf/pdf-reader.ts";
-import { render } from "../render.ts";
+import { render } from "../page/render.ts";
 import { inSlot } from "../../work/fair-slots.ts";
 import { fetchDocument } from "../static/fetch-document.ts";
 import { isHtml } from "../static/static-page.ts";
-import { within } from "../timers.ts";
+import { within } from "../input/timers.ts";
 import { type ConvertedPage, convertPage } from "./convert-page.ts";
 import type { CrawlWork } from "./crawl-deps.ts";
-import type { PageOutcome } from "./crawl-pages.ts";
-import type { CrawlBody, CrawlFormat } from "./crawl-schema.ts";
+import type { PageOutcome } from "./rows/crawl-pages.ts";
+import type { CrawlBody, CrawlFormat } from "./rows/crawl-schema.ts";
 import { CRAWLER_AGENT } from "./fetch-file.ts";
-import type { ScopeInput } from "./rules/sort-links.ts";
+import type { ScopeInput } from "./sort-links.ts";
 
 /** What takes the place of a document, see {@link convertPage}. */
 interface Parts {

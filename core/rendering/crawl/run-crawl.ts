@@ -1,8 +1,8 @@
 import { OUTBOUND_KIND } from "../../entity/outbound.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { type CrawlDeps, crawlWork } from "./crawl-deps.ts";
-import { crawlListAt } from "./crawl-list.ts";
-import { firstWaiting, type WaitingPage } from "./crawl-pages.ts";
+import { crawlListAt } from "./rows/crawl-list.ts";
+import { firstWaiting, type WaitingPage } from "./rows/crawl-pages.ts";
 import {
   type CrawlFacts,
   crawlName,
@@ -11,7 +11,7 @@ import {
   nextTurn,
   tellList,
   writeFacts,
-} from "./crawl-state.ts";
+} from "./rows/crawl-state.ts";
 import { crawlTableNames } from "./rows/crawl-tables.ts";
 import { visitPage } from "./visit-page.ts";
 

@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { CrawlDeps } from "./crawl-deps.ts";
-import { type CrawlState, writeFacts } from "./crawl-state.ts";
-import { within } from "../timers.ts";
+import { type CrawlState, writeFacts } from "./rows/crawl-state.ts";
+import { within } from "../input/timers.ts";
 import { fetchFile } from "./fetch-file.ts";
 import { readRobots, type Robots, ROBOTS_LIMIT } from "./rules/robots.ts";
 

@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import { isTransient } from "../errors.ts";
+import { isTransient } from "../input/errors.ts";
 import { type WorkOutcome, workSpan, type WorkSpan } from "../../trace/traced-work.ts";
 import type { CrawlWork } from "./crawl-deps.ts";
 import {
@@ -10,15 +10,15 @@ import {
   queueAt,
   roomOf,
   type WaitingPage,
-} from "./crawl-pages.ts";
-import type { CrawlFacts, CrawlState, HostQueue } from "./crawl-state.ts";
+} from "./rows/crawl-pages.ts";
+import type { CrawlFacts, CrawlState, HostQueue } from "./rows/crawl-state.ts";
 import { hostTurnsAt } from "./host-turns.ts";
 import { loadSitemaps } from "./load-sitemaps.ts";
 import { type Later, type PageVisit, readPage } from "./read-page.ts";
 import { allowsUse, mayRead, type Robots } from "./rules/robots.ts";
 import { compileScope } from "./rules/scope.ts";
 import { closeSite, rulesOf } from "./site-rules.ts";
-import type { ScopeInput } from "./rules/sort-links.ts";
+import type { ScopeInput } from "./sort-links.ts";
 
 /** Attempts of one page. */
 const ATTEMPTS = 3;

@@ -5,9 +5,9 @@
  * @module
  */
 import { ApiError } from "../../http/api-error.ts";
-import type { ContentExtractor } from "../extractor.ts";
+import type { ContentExtractor } from "../input/extractor.ts";
 
-export type { ContentExtractor, ExtractionRequest } from "../extractor.ts";
+export type { ContentExtractor, ExtractionRequest } from "../input/extractor.ts";
 
 /**
  * Answers `{"extract": "main"}` of `/markdown`, `/content`, `/json` and `/crawl` with Mozilla's Readability on a DOM of linkedom.

@@ -1,10 +1,10 @@
-import type { CdpData, CdpEvent } from "../page/cdp.ts";
-import { proxyFailure } from "../errors.ts";
+import type { CdpData, CdpEvent } from "../cdp/cdp.ts";
+import { proxyFailure } from "../input/errors.ts";
 import type { ProxyLogin } from "../../ports.ts";
-import { type Job, pageBytes } from "../job.ts";
-import { longBase64 } from "../page/long-text.ts";
-import { fileAnswer, isUploaded } from "../upload/uploaded-files.ts";
-import { decideRequest } from "./request-gate.ts";
+import { type Job, pageBytes } from "../job/job.ts";
+import { longBase64 } from "../cdp/long-text.ts";
+import { fileAnswer, isUploaded } from "../job/uploaded-files.ts";
+import { decideRequest } from "../job/request-gate.ts";
 
 /** What to answer to an intercepted request: a method of the `Fetch` domain and its parameters. */
 export interface InterceptAnswer {

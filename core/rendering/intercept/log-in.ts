@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { ProxyLogin } from "../../ports.ts";
-import type { Cdp } from "../page/cdp.ts";
+import type { Cdp } from "../cdp/cdp.ts";
 
 /**
  * Has a blank tab show its proxy the login, which its browser context then shows on every connection. The documents of the tab

@@ -5,7 +5,7 @@ import { readUpTo } from "../../http/stream.ts";
 import type { ChatModel, System } from "../../ports.ts";
 import { type FairSlots, inSlot } from "../../work/fair-slots.ts";
 import type { OwnedWork } from "../../work/owned-work.ts";
-import { within } from "../timers.ts";
+import { within } from "../input/timers.ts";
 import { type CheckedJson, checkJson } from "./check-json.ts";
 import { type JsonOptions, type ModelChoice, wantedSchema } from "./json-body.ts";
 

@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import { parseJson } from "../../http/body.ts";
+import { parseJson } from "../../http/fields/body.ts";
 import { isObject } from "../../http/json.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import type { LongTask, Plain } from "../../ports.ts";

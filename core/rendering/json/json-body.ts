@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
-import type { DocumentBody } from "../body.ts";
+import type { DocumentBody } from "../input/body.ts";
 import { isObject } from "../../http/json.ts";
 
 /** A model to ask, `{provider}/{model}`, and its provider's credentials. */

@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { CdpData } from "./cdp.ts";
-import { isContextLoss } from "../errors.ts";
+import type { CdpData } from "../cdp/cdp.ts";
+import { isContextLoss } from "../input/errors.ts";
 import type { Page } from "./page.ts";
 
 /** How often a page that keeps going elsewhere is asked again, and the pause in between in ms. */

@@ -1,4 +1,4 @@
-import type { Job } from "../job.ts";
+import type { Job } from "../job/job.ts";
 import { unusedSince } from "./pages-ahead.ts";
 import { endSession, type BrowserSession, type BrowserSessionDeps } from "./session.ts";
 

@@ -1,4 +1,4 @@
-import type { CdpEvent } from "./cdp.ts";
+import type { CdpEvent } from "../cdp/cdp.ts";
 
 /** The two events of a document that loads wait for, in Chromium's spelling. */
 export type DocumentEvent = "DOMContentLoaded" | "load";

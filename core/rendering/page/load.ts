@@ -1,13 +1,13 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { Tag, WaitUntil } from "../body.ts";
-import { fileFailure, networkFailure } from "../errors.ts";
+import type { Tag, WaitUntil } from "../input/body.ts";
+import { fileFailure, networkFailure } from "../input/errors.ts";
 import { evaluate } from "./evaluate.ts";
-import { type Job, pageBytes } from "../job.ts";
-import { longText } from "./long-text.ts";
+import { type Job, pageBytes } from "../job/job.ts";
+import { longText } from "../cdp/long-text.ts";
 import type { Page } from "./page.ts";
 import { act, waitForFunction, waitForSelector } from "./page-actions.ts";
 import { addTag, lastSheetLoaded, neverSubmit, stayOnPage } from "./page-scripts.ts";
-import { within } from "../timers.ts";
+import { within } from "../input/timers.ts";
 
 /** The pause between two looks at a style sheet, in ms. */
 const LOOK_MS = 20;

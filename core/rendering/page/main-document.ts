@@ -1,6 +1,6 @@
 import type { ApiError } from "../../http/api-error.ts";
-import type { CdpEvent } from "./cdp.ts";
-import { proxyFailure } from "../errors.ts";
+import type { CdpEvent } from "../cdp/cdp.ts";
+import { proxyFailure } from "../input/errors.ts";
 
 /** One answer on the way to a document: its headers in lower case, without credentials and without those of the transport. */
 export interface Hop {

@@ -1,6 +1,6 @@
 import { isObject } from "../../http/json.ts";
 import type { System } from "../../ports.ts";
-import type { CdpEvent } from "./cdp.ts";
+import type { CdpEvent } from "../cdp/cdp.ts";
 
 /** How long the network must be quiet, in ms (docs/compatibility.md). */
 const QUIET_MS = 500;

@@ -1,9 +1,9 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { FunctionWait, PageAction, SelectorWait } from "../body.ts";
-import { isContextLoss } from "../errors.ts";
-import type { CdpData } from "./cdp.ts";
+import type { FunctionWait, PageAction, SelectorWait } from "../input/body.ts";
+import { isContextLoss } from "../input/errors.ts";
+import type { CdpData } from "../cdp/cdp.ts";
 import { evaluate } from "./evaluate.ts";
-import { keys } from "./keys.ts";
+import { keys } from "../cdp/keys.ts";
 import { bringIntoView, findSelector, scrollByScreen } from "./page-scripts.ts";
 import type { Page } from "./page.ts";
 

@@ -1,7 +1,7 @@
 import type { System } from "../../ports.ts";
-import { proxyFailure } from "../errors.ts";
-import { decideRequest, type GateDecision, type RequestRules } from "../intercept/request-gate.ts";
-import type { CdpData, CdpEvent } from "./cdp.ts";
+import { proxyFailure } from "../input/errors.ts";
+import { decideRequest, type GateDecision, type RequestRules } from "../job/request-gate.ts";
+import type { CdpData, CdpEvent } from "../cdp/cdp.ts";
 
 /** A file that a document names and that is missing in what was rendered. */
 export interface FailedFile {

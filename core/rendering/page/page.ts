@@ -1,8 +1,8 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
 import type { RefusedNavigation } from "../intercept/intercept.ts";
-import type { Job } from "../job.ts";
-import type { CdpData } from "./cdp.ts";
+import type { Job } from "../job/job.ts";
+import type { CdpData } from "../cdp/cdp.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Load, MainResponse } from "./main-document.ts";
 import type { NetworkActivity } from "./network-idle.ts";

@@ -1,4 +1,4 @@
-import type { Job } from "../job.ts";
+import type { Job } from "../job/job.ts";
 import { readHtml } from "../markdown/html-events.ts";
 
 // A plain document can do nothing but be shown: it runs no script, asks for no file, and sets nothing of the page that outlives its

@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Browser, Wire } from "../../ports.ts";
-import { within } from "../timers.ts";
-import { openCdp, type Cdp } from "./cdp.ts";
+import { within } from "../input/timers.ts";
+import { openCdp, type Cdp } from "../cdp/cdp.ts";
 import { openTab, type Tab, type TabDeps } from "./tab.ts";
 
 /** What a session needs from its surroundings. */

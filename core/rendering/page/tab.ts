@@ -9,8 +9,8 @@ import {
   type RequestContext,
 } from "../intercept/intercept.ts";
 import { logIn } from "../intercept/log-in.ts";
-import type { Job } from "../job.ts";
-import type { Cdp, CdpData, CdpEvent } from "./cdp.ts";
+import type { Job } from "../job/job.ts";
+import type { Cdp, CdpData, CdpEvent } from "../cdp/cdp.ts";
 import { followLifecycle, type Lifecycle } from "./lifecycle.ts";
 import { followDocument, type MainDocument } from "./main-document.ts";
 import { followNetwork, type NetworkActivity } from "./network-idle.ts";

@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { Cdp, CdpEvent } from "./cdp.ts";
+import type { Cdp, CdpEvent } from "../cdp/cdp.ts";
 
 /** A target of the page's browser context: the page itself, a frame in another process, a worker. */
 export interface Target {

@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { Job } from "../job.ts";
+import type { Job } from "../job/job.ts";
 import type { KeptPages } from "./kept-pages.ts";
 import { openPage, type Page } from "./page.ts";
 import type { PagesAhead } from "./pages-ahead.ts";

@@ -1,4 +1,4 @@
-import type { RenderBody } from "../body.ts";
+import type { RenderBody } from "../input/body.ts";
 
 /** The fields of a body that hold selectors which are read without a browser. */
 export interface SelectorFields extends RenderBody {

@@ -6,8 +6,8 @@ import type { AllowHosts } from "../../net/allow-hosts.ts";
 import { checkUrl } from "../../net/check-url.ts";
 import type { HeaderPair, InboundResponse, Transport } from "../../ports.ts";
 import { TransportError, type TransportErrorReason } from "../../net/transport-error.ts";
-import type { Cookie } from "../body.ts";
-import type { Job } from "../job.ts";
+import type { Cookie } from "../input/body.ts";
+import type { Job } from "../job/job.ts";
 import { hopOf, type Hop } from "../page/main-document.ts";
 import { isPdf, PDF } from "../pdf/pdf-reader.ts";
 

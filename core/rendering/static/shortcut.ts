@@ -3,10 +3,10 @@ import { envelopeBody } from "../../http/envelope.ts";
 import type { Background } from "../../ports.ts";
 import { type FairSlots, inSlot } from "../../work/fair-slots.ts";
 import type { OwnedWork } from "../../work/owned-work.ts";
-import type { MarkdownEngine } from "../engine.ts";
-import type { RenderingOptions } from "../options.ts";
-import { type RenderDeps, tooLate } from "../render.ts";
-import { within } from "../timers.ts";
+import type { MarkdownEngine } from "../input/engine.ts";
+import type { RenderingOptions } from "../job/options.ts";
+import { type RenderDeps, tooLate } from "../page/render.ts";
+import { within } from "../input/timers.ts";
 import { selectParts } from "../select/select-parts.ts";
 import { type StaticAnswer, staticMarkdown } from "./static-markdown.ts";
 

@@ -1,12 +1,12 @@
 import { utf8 } from "../../crypto/encoding.ts";
-import { readJsonBytes } from "../../http/body.ts";
+import { readJsonBytes } from "../../http/fields/body.ts";
 import { envelopeBody } from "../../http/envelope.ts";
 import { parseAllowHosts } from "../../net/allow-hosts.ts";
 import type { LongTask } from "../../ports.ts";
-import { prepareJob, type Job } from "../job.ts";
-import { mayRunScript } from "../may-run-script.ts";
-import { documentSchema } from "../schema.ts";
-import type { TimerCaps } from "../timers.ts";
+import { prepareJob, type Job } from "../job/job.ts";
+import { mayRunScript } from "../input/may-run-script.ts";
+import { documentSchema } from "../job/schema.ts";
+import type { TimerCaps } from "../input/timers.ts";
 
 /** A request for Markdown, as it came, and what the operator decides about it. */
 export type StaticRequest = {

@@ -2,7 +2,7 @@ import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { envelopeBody } from "../../http/envelope.ts";
 import type { LongTask, Plain } from "../../ports.ts";
-import type { LinksBody, ScrapeBody } from "../body.ts";
+import type { LinksBody, ScrapeBody } from "../input/body.ts";
 import type { HtmlHandler } from "../markdown/html-events.ts";
 
 /** What is asked of a document without a browser: what is made of it, or the document itself, which has to be a PDF. */

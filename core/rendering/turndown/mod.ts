@@ -5,9 +5,9 @@
  * @module
  */
 import { ApiError } from "../../http/api-error.ts";
-import type { MarkdownEngine } from "../engine.ts";
+import type { MarkdownEngine } from "../input/engine.ts";
 
-export type { MarkdownEngine } from "../engine.ts";
+export type { MarkdownEngine } from "../input/engine.ts";
 
 /** What is used of Turndown's service. */
 export interface TurndownLike<Rule, Plugin> {

@@ -2,9 +2,9 @@ import { ApiError } from "../../http/api-error.ts";
 import { checkForm } from "../../http/fields/form-bounds.ts";
 import type { Background, LongTask, Steps } from "../../ports.ts";
 import { checkUpload, INDEX } from "./upload-schema.ts";
-import { UPLOAD, type UploadedFile } from "./uploaded-files.ts";
-import type { RenderBody } from "../body.ts";
-import type { Job } from "../job.ts";
+import { UPLOAD, type UploadedFile } from "../job/uploaded-files.ts";
+import type { RenderBody } from "../input/body.ts";
+import type { Job } from "../job/job.ts";
 
 /** An upload as it came. */
 export type UploadRequest = {

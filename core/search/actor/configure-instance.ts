@@ -2,7 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { Statement } from "../../ports.ts";
 import { metaStatements } from "../ingest/commit-item.ts";
 import type { InstanceSettings } from "../state/instance-settings.ts";
-import { scheduleStatements } from "../ingest/run-schedule.ts";
+import { scheduleStatements } from "../queue/run-schedule.ts";
 import { jobsDue } from "../state/work-rows.ts";
 import { type InstanceState, vectorTag } from "../state/instance-state.ts";
 import {
@@ -11,7 +11,7 @@ import {
   fillKeywordIndex,
   tokenizerOf,
 } from "../query/keyword-index.ts";
-import { indexMetadata, type Metadata } from "../state/metadata.ts";
+import { indexMetadata, type Metadata } from "../filter/metadata.ts";
 import { instanceTableNames } from "../state/tables.ts";
 
 /** Creates the instance; throws 7022 when it is there already. */

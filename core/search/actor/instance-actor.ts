@@ -1,6 +1,6 @@
 import type { Actor, ActorContext, ActorKind } from "../../ports.ts";
-import type { Answer } from "../answer/answerer.ts";
-import { cachedAnswer, keepAnswer } from "../answer/stored-answers.ts";
+import type { Answer } from "../retrieve/answerer.ts";
+import { cachedAnswer, keepAnswer } from "./stored-answers.ts";
 import type { CacheThreshold } from "../state/search-schema.ts";
 import { commitItem, type NewChunk } from "../ingest/commit-item.ts";
 import {
@@ -9,8 +9,8 @@ import {
   destroyInstance,
   instanceStats,
 } from "./configure-instance.ts";
-import { parseFilter } from "../query/filter.ts";
-import { filterCondition } from "../query/filter-sql.ts";
+import { parseFilter } from "../filter/filter.ts";
+import { filterCondition } from "../filter/filter-sql.ts";
 import type { InstanceSettings } from "../state/instance-settings.ts";
 import { type InstanceState, needsTraining, openState } from "../state/instance-state.ts";
 import { itemChunks, itemLogs } from "../ingest/item-details.ts";
@@ -24,8 +24,8 @@ import {
   type Upload,
 } from "../rows/item-store.ts";
 import { cancelJob, getJob, jobLogs, listJobs, startJob } from "../rows/job-store.ts";
-import { performWork } from "../ingest/perform-work.ts";
-import { queueRunner } from "../ingest/run-queue.ts";
+import { performWork } from "../queue/perform-work.ts";
+import { queueRunner } from "../queue/run-queue.ts";
 import { releaseWork } from "../state/work-rows.ts";
 import { retrieve } from "../retrieve/retrieve.ts";
 import type { SearchInput } from "../retrieve/search-input.ts";
@@ -33,7 +33,7 @@ import { instanceTables } from "../state/tables.ts";
 import { failItem, removeItem } from "../ingest/remove-item.ts";
 import { trainInstance } from "../ingest/train-instance.ts";
 import { createVectorBudget, type VectorBudget } from "../vectors/vector-budget.ts";
-import type { SearchOptions, WorkOptions } from "../search-deps.ts";
+import type { SearchOptions, WorkOptions } from "../models/search-deps.ts";
 
 /** The name of the kind of actor that is one search instance; each is named `account/namespace/id`. */
 export const INSTANCE_KIND: string = "search";

@@ -1,9 +1,9 @@
 import { sha256Hex } from "../../crypto/digest.ts";
 import type { Instance } from "../actor/instance-client.ts";
 import type { InstanceSettings } from "../state/instance-settings.ts";
-import type { SearchOptions } from "../search-deps.ts";
+import type { SearchOptions } from "../models/search-deps.ts";
 import { type ChatBody, textOf } from "../state/search-schema.ts";
-import type { Answer, AnswerDelta, Answerer } from "./answerer.ts";
+import type { Answer, AnswerDelta, Answerer } from "../retrieve/answerer.ts";
 import type { ChatInput } from "./chat.ts";
 import { extractiveAnswerer } from "./extractive.ts";
 

@@ -3,7 +3,7 @@ import type { InstanceSettings } from "../state/instance-settings.ts";
 import type { Facets } from "../refine/facets.ts";
 import type { Chunk } from "../retrieve/chunk-view.ts";
 import { checkEnabled, findChunks } from "./find-chunks.ts";
-import type { SearchOptions } from "../search-deps.ts";
+import type { SearchOptions } from "../models/search-deps.ts";
 import {
   type ChatBody,
   modelParameters,
@@ -12,7 +12,7 @@ import {
   type SearchBody,
 } from "../state/search-schema.ts";
 import { cachedAnswerer, type CacheStatus } from "./answer-cache.ts";
-import type { Answerer } from "./answerer.ts";
+import type { Answerer } from "../retrieve/answerer.ts";
 import { type ChatInput, chooseModel } from "./chat.ts";
 import { rewrittenQuery } from "./rewrite-query.ts";
 

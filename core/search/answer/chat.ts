@@ -1,12 +1,12 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { ServerSentEvent } from "../../http/sse.ts";
-import type { AnswerDelta, Answerer, Question, Usage } from "./answerer.ts";
+import type { AnswerDelta, Answerer, Question, Usage } from "../retrieve/answerer.ts";
 import type { Chunk } from "../retrieve/chunk-view.ts";
 import { extractiveAnswerer } from "./extractive.ts";
-import { EXTRACTIVE_MODEL } from "../models.ts";
+import { EXTRACTIVE_MODEL } from "../models/models.ts";
 import type { InstanceFailure } from "./find-across.ts";
 import { modelAnswerer } from "./model-answerer.ts";
-import type { SearchOptions } from "../search-deps.ts";
+import type { SearchOptions } from "../models/search-deps.ts";
 
 /** A question whose chunks were found. */
 export interface ChatInput extends Question {

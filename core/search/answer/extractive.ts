@@ -1,6 +1,6 @@
-import type { Answer, AnswerDelta, Answerer, Question } from "./answerer.ts";
+import type { Answer, AnswerDelta, Answerer, Question } from "../retrieve/answerer.ts";
 import { type Passage, passagesOf } from "./passages.ts";
-import { queryTerms } from "../query/query-terms.ts";
+import { queryTerms } from "../terms/query-terms.ts";
 import { countTokens } from "../text/count-tokens.ts";
 import { stem } from "../text/porter.ts";
 import { words } from "../text/segment.ts";

@@ -4,7 +4,7 @@ import { addFacets, type Facets } from "../refine/facets.ts";
 import { comparePlaces, firstOfEach, type ItemPlace } from "../refine/order.ts";
 import type { Chunk } from "../retrieve/chunk-view.ts";
 import { checkEnabled, findChunks, type FoundChunks } from "./find-chunks.ts";
-import type { SearchOptions } from "../search-deps.ts";
+import type { SearchOptions } from "../models/search-deps.ts";
 import type { RequestOptions } from "../state/search-schema.ts";
 
 /** What went wrong in one of several instances. */

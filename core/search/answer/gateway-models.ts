@@ -1,5 +1,5 @@
 import type { Embedder, HeaderPair, Transport } from "../../ports.ts";
-import type { NamedChatModel } from "../search-deps.ts";
+import type { NamedChatModel } from "../models/search-deps.ts";
 import { openAiChatModel, openAiEmbedder } from "./openai.ts";
 
 /** A model behind a gateway of the same process, with its keys, cache, limits and logs. */

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { Transport } from "../../ports.ts";
-import type { Reranker } from "../search-deps.ts";
+import type { Reranker } from "../models/search-deps.ts";
 import { answerText, endpointUrl, type OpenAiEndpoint, tracedHeaders } from "./openai.ts";
 
 const scored = v.array(

@@ -3,7 +3,7 @@ import { parsedJson } from "../../http/json.ts";
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import type { ChatModel, Plain, System } from "../../ports.ts";
-import type { Answer, AnswerDelta, Answerer, Question } from "./answerer.ts";
+import type { Answer, AnswerDelta, Answerer, Question } from "../retrieve/answerer.ts";
 import { countTokens } from "../text/count-tokens.ts";
 import type { Message } from "../state/search-schema.ts";
 

@@ -5,7 +5,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { Embedder, HeaderPair, InboundResponse, Transport } from "../../ports.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import { withTraceparent } from "../../trace/trace-context.ts";
-import type { NamedChatModel } from "../search-deps.ts";
+import type { NamedChatModel } from "../models/search-deps.ts";
 
 /** Where an OpenAI-compatible service answers. */
 export interface OpenAiEndpoint {

@@ -1,10 +1,10 @@
-import { LEXICAL_RERANKER, checkReranker } from "../models.ts";
+import { LEXICAL_RERANKER, checkReranker } from "../models/models.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { embeddedText } from "../ingest/commit-item.ts";
 import type { InstanceSettings } from "../state/instance-settings.ts";
 import { round } from "../lexical/trained-model.ts";
 import type { Chunk } from "../retrieve/chunk-view.ts";
-import type { Reranker, SearchOptions } from "../search-deps.ts";
+import type { Reranker, SearchOptions } from "../models/search-deps.ts";
 import type { RequestOptions } from "../state/search-schema.ts";
 import { stem } from "../text/porter.ts";
 import { words } from "../text/segment.ts";

@@ -1,8 +1,8 @@
-import { noRewriting } from "../models.ts";
+import { noRewriting } from "../models/models.ts";
 import type { ChatModel, Platform } from "../../ports.ts";
-import type { Question } from "./answerer.ts";
+import type { Question } from "../retrieve/answerer.ts";
 import type { InstanceSettings } from "../state/instance-settings.ts";
-import type { SearchOptions } from "../search-deps.ts";
+import type { SearchOptions } from "../models/search-deps.ts";
 import { type Message, type RequestOptions, textOf } from "../state/search-schema.ts";
 import { modelAnswerer } from "./model-answerer.ts";
 

@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { InstanceSettings } from "../state/instance-settings.ts";
 import type { LongTask } from "../../ports.ts";
-import type { WorkOptions } from "../search-deps.ts";
+import type { WorkOptions } from "../models/search-deps.ts";
 import { type SplitOptions, splitText, type TextChunk } from "../text/split.ts";
 import type { ExtractedText } from "./extract-text.ts";
 import type { FilePage } from "../read/file-reader.ts";

@@ -12,7 +12,7 @@ import { packContent } from "../rows/kept-content.ts";
 import type { Item } from "../rows/item-record.ts";
 import { insertKeywordRow, removeKeywordRows, tokenizerOf } from "../query/keyword-index.ts";
 import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
-import { type IndexedValue, indexMetadata, type Metadata } from "../state/metadata.ts";
+import { type IndexedValue, indexMetadata, type Metadata } from "../filter/metadata.ts";
 import type { TextChunk } from "../text/split.ts";
 
 /** A chunk on its way to the instance. */

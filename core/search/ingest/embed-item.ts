@@ -7,7 +7,7 @@ import { logStatements } from "../rows/item-log.ts";
 import { fromBytes } from "../vectors/dense.ts";
 import { toBlock } from "../vectors/vector-block.ts";
 import { vectorStatements } from "../vectors/vector-rows.ts";
-import type { SearchOptions } from "../search-deps.ts";
+import type { SearchOptions } from "../models/search-deps.ts";
 import { dropWork, isCurrent, type Work } from "../state/work-rows.ts";
 
 /** The embedder that an instance's vectors are of; throws when the configuration has it no longer. */

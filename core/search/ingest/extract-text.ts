@@ -3,7 +3,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { LongTask, Plain, Steps } from "../../ports.ts";
 import { documentKind, type FilePage, type ReadableFile, binaryKind } from "../read/file-reader.ts";
 import { readText } from "../read/read-text.ts";
-import type { WorkOptions } from "../search-deps.ts";
+import type { WorkOptions } from "../models/search-deps.ts";
 
 /** Bytes of one file (docs/compatibility.md). */
 export const FILE_LIMIT: number = 4 * 1024 * 1024;

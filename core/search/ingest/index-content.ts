@@ -5,7 +5,7 @@ import { embedChunks } from "./embed-chunks.ts";
 import { extractText } from "./extract-text.ts";
 import { chunksOf } from "./chunks-of.ts";
 import { readContent } from "../rows/item-store.ts";
-import type { WorkOptions } from "../search-deps.ts";
+import type { WorkOptions } from "../models/search-deps.ts";
 import { embedderOf } from "./embed-item.ts";
 
 /** Indexes an item from its stored content; `started` is when that began, of `monotonic()`. */

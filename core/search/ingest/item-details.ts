@@ -1,9 +1,9 @@
-import { formatInstant } from "../../http/instant.ts";
+import { formatInstant } from "../../http/fields/instant.ts";
 import { chunkId, type PageNumbers, pageNumbers } from "../retrieve/chunk-view.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { itemMetadata } from "../rows/item-record.ts";
 import { itemRow } from "../rows/item-store.ts";
-import type { Metadata } from "../state/metadata.ts";
+import type { Metadata } from "../filter/metadata.ts";
 
 /** A chunk of an item as the API lists it. */
 export type ItemChunk = PageNumbers & {

@@ -13,7 +13,12 @@ import {
   MAX_SAMPLE,
   TRAIN_FROM,
 } from "../lexical/lexical-model.ts";
-import { learnModel, type StoredModel, trainedModel, trainedStatements } from "../lexical/trained-model.ts";
+import {
+  learnModel,
+  type StoredModel,
+  trainedModel,
+  trainedStatements,
+} from "../lexical/trained-model.ts";
 
 /** Chunks that are read at a time, and items whose vectors are written at a time: a few milliseconds each. */
 const READ = 500;

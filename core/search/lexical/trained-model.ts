@@ -1,6 +1,6 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import type { ActorContext, LongTask, Statement } from "../../ports.ts";
-import { insertParts, joinParts } from "../rows/blob-parts.ts";
+import { insertParts, joinParts } from "../../sql/blob-parts.ts";
 import { dot, fromBytes, toBytes } from "../vectors/dense.ts";
 import {
   type LatentRows,

@@ -5,7 +5,7 @@ import {
 } from "@modelcontextprotocol/server";
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
-import type { McpTools, ServeMcp } from "../search-deps.ts";
+import type { McpTools, ServeMcp } from "../models/search-deps.ts";
 
 const question = v.object({
   query: v.pipe(v.string(), v.minLength(1), v.maxLength(8000)),

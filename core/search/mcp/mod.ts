@@ -5,7 +5,7 @@
  * @module
  */
 import { ApiError } from "../../http/api-error.ts";
-import type { ServeMcp } from "../search-deps.ts";
+import type { ServeMcp } from "../models/search-deps.ts";
 
 export type {
   McpDocument,
@@ -13,7 +13,7 @@ export type {
   McpSearchOptions,
   McpTools,
   ServeMcp,
-} from "../search-deps.ts";
+} from "../models/search-deps.ts";
 
 /**
  * Serves the tools `search` and `fetch` of an instance over Streamable HTTP, without sessions, to clients of the protocol's

@@ -1,7 +1,7 @@
 import type { QueryOptions, Statement } from "../../ports.ts";
 import type { InstanceSettings } from "../state/instance-settings.ts";
 import type { InstanceState } from "../state/instance-state.ts";
-import type { KeywordTokenizer } from "./query-terms.ts";
+import type { KeywordTokenizer } from "../terms/query-terms.ts";
 import { folded, segment } from "../text/segment.ts";
 
 /** The tokenizer of an instance. */

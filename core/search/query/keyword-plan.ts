@@ -1,9 +1,15 @@
 import { ApiError } from "../../http/api-error.ts";
 import { typoSpellings } from "./typo-spellings.ts";
-import type { TypoTolerance } from "./typo-tolerance.ts";
-import { type KeywordTokenizer, MAX_TERMS, phraseOf, queryTerms, quoted } from "./query-terms.ts";
-import { plainParts, readOperators } from "./read-operators.ts";
-import { synonymIndex } from "./synonyms.ts";
+import type { TypoTolerance } from "../terms/typo-tolerance.ts";
+import {
+  type KeywordTokenizer,
+  MAX_TERMS,
+  phraseOf,
+  queryTerms,
+  quoted,
+} from "../terms/query-terms.ts";
+import { plainParts, readOperators } from "../terms/read-operators.ts";
+import { synonymIndex } from "../terms/synonyms.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { tokenizerOf } from "./keyword-index.ts";
 

@@ -3,7 +3,7 @@ import type { InstanceState } from "../state/instance-state.ts";
 import { besideOthers, makeWords, wordsOf } from "./keyword-index.ts";
 import { stem } from "../text/porter.ts";
 import { words } from "../text/segment.ts";
-import { type TypoTolerance, typosAllowed } from "./typo-tolerance.ts";
+import { type TypoTolerance, typosAllowed } from "../terms/typo-tolerance.ts";
 
 /** Unknown words of one query that are looked up, spellings of one, and words of the index that one is compared with. */
 const MAX_WORDS = 8;

@@ -1,5 +1,5 @@
 import type { InstanceState } from "../state/instance-state.ts";
-import type { FieldType } from "../state/metadata.ts";
+import type { FieldType } from "../filter/metadata.ts";
 import { fieldTypes, fieldValues, knownField } from "./fields.ts";
 
 /** Values that one facet lists: the most frequent ones. */

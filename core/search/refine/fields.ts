@@ -2,7 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { didYouMean } from "../../http/fields/nearest.ts";
 import { asSet, isOneOf } from "../../sql/sql-text.ts";
 import type { InstanceState } from "../state/instance-state.ts";
-import { builtinFields, type FieldType } from "../state/metadata.ts";
+import { builtinFields, type FieldType } from "../filter/metadata.ts";
 
 /** Items whose values are read at once: a few milliseconds of SQLite. */
 const SLICE = 2_000;

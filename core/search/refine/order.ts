@@ -1,5 +1,5 @@
 import type { InstanceState } from "../state/instance-state.ts";
-import type { Allowed } from "../query/allowed-items.ts";
+import type { Allowed } from "../filter/allowed-items.ts";
 import { fieldValues, knownField } from "./fields.ts";
 
 /** What `distinct` calls the item itself. */

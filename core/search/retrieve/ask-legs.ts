@@ -1,10 +1,10 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Legs } from "./fuse.ts";
 import { asSet, isOneOf } from "../../sql/sql-text.ts";
-import type { Allowed } from "../query/allowed-items.ts";
+import type { Allowed } from "../filter/allowed-items.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { type KeywordPlan, matchExpression } from "../query/keyword-plan.ts";
-import { quoted } from "../query/query-terms.ts";
+import { quoted } from "../terms/query-terms.ts";
 import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
 import { besideOthers } from "../query/keyword-index.ts";
 import { type KeywordHit, keywordLeg, type KeywordMode } from "./keyword-leg.ts";

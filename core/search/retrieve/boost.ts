@@ -2,7 +2,7 @@ import type { Boost } from "../state/instance-schema.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { asSet, isOneOf } from "../../sql/sql-text.ts";
 import type { InstanceState } from "../state/instance-state.ts";
-import type { MetadataField } from "../state/metadata.ts";
+import type { MetadataField } from "../filter/metadata.ts";
 
 /** What one boost can add to a score of at most 1, before the sum is scaled back. */
 const STRENGTH = 0.1;

@@ -4,7 +4,7 @@ import type { Candidate, FusionMethod } from "./fuse.ts";
 import type { Highlighted } from "../refine/highlight.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { itemMetadata } from "../rows/item-record.ts";
-import type { Metadata } from "../state/metadata.ts";
+import type { Metadata } from "../filter/metadata.ts";
 
 /** A retrieved chunk as the API shows it. */
 export type Chunk = Highlighted &

@@ -9,7 +9,7 @@ import {
 } from "../refine/order.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { type KeywordPlan, matchExpression } from "../query/keyword-plan.ts";
-import type { Allowed } from "../query/allowed-items.ts";
+import type { Allowed } from "../filter/allowed-items.ts";
 import { askLegs, keywordMode, type LegResults } from "./ask-legs.ts";
 import type { Candidate } from "./fuse.ts";
 import { boostsOf, type RankedChunk, rank } from "./rank.ts";

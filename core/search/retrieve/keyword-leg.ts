@@ -1,6 +1,6 @@
 import type { SqlRow } from "../../ports.ts";
 import { asSet, isOneOf } from "../../sql/sql-text.ts";
-import type { Allowed } from "../query/allowed-items.ts";
+import type { Allowed } from "../filter/allowed-items.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { besideOthers } from "../query/keyword-index.ts";
 import { type KeywordPlan, matchExpression } from "../query/keyword-plan.ts";

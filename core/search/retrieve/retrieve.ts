@@ -12,8 +12,8 @@ import {
   toChunk,
 } from "./chunk-view.ts";
 import { type Collected, collect, itemOf, type Search } from "./collect.ts";
-import { parseFilter } from "../query/filter.ts";
-import { type Condition, filterCondition } from "../query/filter-sql.ts";
+import { parseFilter } from "../filter/filter.ts";
+import { type Condition, filterCondition } from "../filter/filter-sql.ts";
 import { fuse, type FusionMethod, singleLeg } from "./fuse.ts";
 import type { RankedChunk } from "./rank.ts";
 import type { InstanceState } from "../state/instance-state.ts";

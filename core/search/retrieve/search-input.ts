@@ -1,5 +1,5 @@
 import type { Boost } from "../state/instance-schema.ts";
-import type { TypoTolerance } from "../query/typo-tolerance.ts";
+import type { TypoTolerance } from "../terms/typo-tolerance.ts";
 import type { Highlighting } from "../refine/highlight.ts";
 import type { QueryVector } from "./vector-leg.ts";
 

@@ -5,8 +5,8 @@ import { extractText, type ExtractedText, FILE_LIMIT } from "../ingest/extract-t
 import type { Instance } from "../actor/instance-client.ts";
 import type { Item } from "../rows/item-record.ts";
 import type { Attempt } from "../rows/item-store.ts";
-import { type Metadata, type MetadataWarning, parseMetadata } from "../state/metadata.ts";
-import type { SearchOptions, WorkOptions } from "../search-deps.ts";
+import { type Metadata, type MetadataWarning, parseMetadata } from "../filter/metadata.ts";
+import type { SearchOptions, WorkOptions } from "../models/search-deps.ts";
 
 /** A file on its way into an instance. */
 export interface FileUpload {

@@ -1,9 +1,9 @@
 import type { Hono } from "hono";
 import * as v from "valibot";
-import { parse, readJson } from "../../http/body.ts";
+import { parse, readJson } from "../../http/fields/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import { createInstance, deleteInstance, updateInstance } from "./manage-instances.ts";
-import { directoryAt } from "../actor/directory.ts";
+import { directoryAt } from "../directory/directory.ts";
 import { createSchema, updateSchema } from "../state/instance-schema.ts";
 import { shownSettings } from "../state/instance-settings.ts";
 import {
@@ -14,7 +14,7 @@ import {
   pageOf,
   type RouteContext,
 } from "./route-context.ts";
-import { modelNames } from "../models.ts";
+import { modelNames } from "../models/models.ts";
 
 const listSchema = v.object({
   namespace: v.optional(v.string()),

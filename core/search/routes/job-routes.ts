@@ -1,7 +1,7 @@
 import type { Context, Hono } from "hono";
 import * as v from "valibot";
 import { whilePermitted } from "../../auth/while-permitted.ts";
-import { readJson } from "../../http/body.ts";
+import { readJson } from "../../http/fields/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import { type ServerSentEvent, sseResponse } from "../../http/sse.ts";
 import type { System } from "../../ports.ts";

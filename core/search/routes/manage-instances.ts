@@ -1,12 +1,12 @@
 import { ApiError } from "../../http/api-error.ts";
-import { formatInstant } from "../../http/instant.ts";
+import { formatInstant } from "../../http/fields/instant.ts";
 import type { ActorClient } from "../../actors/actor-client.ts";
-import { type Directory, directoryAt } from "../actor/directory.ts";
+import { type Directory, directoryAt } from "../directory/directory.ts";
 import { type Instance, instanceAt } from "../actor/instance-client.ts";
 import { changedSettings, type InstanceSettings, newSettings } from "../state/instance-settings.ts";
 import type { SettingsChanges } from "../state/instance-schema.ts";
-import type { SearchOptions } from "../search-deps.ts";
-import { modelNames } from "../models.ts";
+import type { SearchOptions } from "../models/search-deps.ts";
+import { modelNames } from "../models/models.ts";
 
 /** Creates an instance. Throws 7022 when the id is taken. */
 export async function createInstance(

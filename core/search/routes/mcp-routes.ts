@@ -1,7 +1,7 @@
 import type { Hono } from "hono";
 import { workOwner } from "../../auth/authorize.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { checkedJson, parseJson, withBytes } from "../../http/body.ts";
+import { checkedJson, parseJson, withBytes } from "../../http/fields/body.ts";
 import { answerOrigin } from "../../net/public-url.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
 import type { Log } from "../../ports.ts";
@@ -10,9 +10,9 @@ import { searchInstance } from "../answer/ask.ts";
 import type { Instance } from "../actor/instance-client.ts";
 import { extractText } from "../ingest/extract-text.ts";
 import { instanceRoots, type RouteContext } from "./route-context.ts";
-import type { McpResult, McpTools, SearchOptions, WorkOptions } from "../search-deps.ts";
+import type { McpResult, McpTools, SearchOptions, WorkOptions } from "../models/search-deps.ts";
 import { SEARCH_BODY_LIMIT, searchSchema } from "../state/search-schema.ts";
-import { withTracedModels } from "../traced-models.ts";
+import { withTracedModels } from "../models/traced-models.ts";
 
 /** Characters of one document that the tool `fetch` returns. */
 const DOCUMENT_LIMIT = 200_000;

@@ -1,11 +1,11 @@
 import type { Hono } from "hono";
 import * as v from "valibot";
-import { readJson } from "../../http/body.ts";
+import { readJson } from "../../http/fields/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import type { Plain } from "../../ports.ts";
-import { directoryAt } from "../actor/directory.ts";
+import { directoryAt } from "../directory/directory.ts";
 import { instanceId } from "../state/instance-schema.ts";
-import type { NamespaceChanges } from "../rows/namespace-store.ts";
+import type { NamespaceChanges } from "../directory/namespace-store.ts";
 import { accountOf, namespaceOf, pageInfo, pageOf, type RouteContext } from "./route-context.ts";
 
 const changes = {

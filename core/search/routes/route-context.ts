@@ -3,12 +3,12 @@ import * as v from "valibot";
 import { authorize, authorizeAgain, type Auth } from "../../auth/authorize.ts";
 import type { Permission } from "../../auth/permissions.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { parse } from "../../http/body.ts";
-import { checkQuery } from "../../http/query.ts";
+import { parse } from "../../http/fields/body.ts";
+import { checkQuery } from "../../http/fields/query.ts";
 import { type Instance, type InstanceAddress, instanceAt } from "../actor/instance-client.ts";
 import { instanceId } from "../state/instance-schema.ts";
-import { DEFAULT_NAMESPACE } from "../rows/namespace-store.ts";
-import type { SearchOptions } from "../search-deps.ts";
+import { DEFAULT_NAMESPACE } from "../directory/namespace-store.ts";
+import type { SearchOptions } from "../models/search-deps.ts";
 
 /** What the route files of this folder share. */
 export interface RouteContext {

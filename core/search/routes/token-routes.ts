@@ -1,11 +1,11 @@
 import type { Context, Hono } from "hono";
 import * as v from "valibot";
-import { readJson } from "../../http/body.ts";
+import { readJson } from "../../http/fields/body.ts";
 import { envelope } from "../../http/envelope.ts";
-import { directoryAt } from "../actor/directory.ts";
+import { directoryAt } from "../directory/directory.ts";
 import { accountOf, pageInfo, pageOf, type RouteContext } from "./route-context.ts";
-import { sealSecret } from "../actor/token-secrets.ts";
-import type { SearchToken } from "../rows/token-store.ts";
+import { sealSecret } from "../directory/token-secrets.ts";
+import type { SearchToken } from "../directory/token-store.ts";
 
 /** A checked body of `POST` and `PUT …/tokens`. */
 export interface SearchTokenInput {

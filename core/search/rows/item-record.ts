@@ -1,6 +1,6 @@
-import { formatInstant } from "../../http/instant.ts";
+import { formatInstant } from "../../http/fields/instant.ts";
 import type { SqlRow } from "../../ports.ts";
-import { builtinMetadata, type Metadata } from "../state/metadata.ts";
+import { builtinMetadata, type Metadata } from "../filter/metadata.ts";
 
 /** Where an item is on its way into the index. */
 export type ItemStatus = "queued" | "running" | "completed" | "error" | "skipped" | "outdated";

@@ -3,11 +3,11 @@ import type { SqlRow, SqlValue, Statement } from "../../ports.ts";
 import { contains } from "../../sql/sql-text.ts";
 import { enqueue } from "../state/work-rows.ts";
 import { addContent, storedBytes } from "./kept-content.ts";
-import type { Condition } from "../query/filter-sql.ts";
+import type { Condition } from "../filter/filter-sql.ts";
 import { type InstanceSettings, isRemote } from "../state/instance-settings.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { ITEM_COLUMNS, type Item, toItem, WAITS } from "./item-record.ts";
-import { indexMetadata, type Metadata, type MetadataWarning } from "../state/metadata.ts";
+import { indexMetadata, type Metadata, type MetadataWarning } from "../filter/metadata.ts";
 
 /** An upload before it is indexed. */
 export type Upload = {

@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import { formatInstant } from "../../http/instant.ts";
+import { formatInstant } from "../../http/fields/instant.ts";
 import type { SqlRow, SqlValue } from "../../ports.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { enqueue, noteStep } from "../state/work-rows.ts";

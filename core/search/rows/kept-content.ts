@@ -2,7 +2,7 @@ import { utf8 } from "../../crypto/encoding.ts";
 import { joinBytes } from "../../http/stream.ts";
 import type { ActorContext, SqlRow, Statement } from "../../ports.ts";
 import type { TextChunk } from "../text/split.ts";
-import { insertParts, joinParts } from "./blob-parts.ts";
+import { insertParts, joinParts } from "../../sql/blob-parts.ts";
 
 // The bytes of an item lie in the database as they came until the item is indexed. Then, where its chunks hold every byte
 // but the blanks between them, only those blanks stay. Bytes of any other file stay compressed where that saves room.

@@ -1,4 +1,4 @@
-import type { Metadata } from "../state/metadata.ts";
+import type { Metadata } from "../filter/metadata.ts";
 
 /** What a source has under a key. */
 export interface SourceEntry {

@@ -3,7 +3,7 @@ import { readUpTo } from "../../http/stream.ts";
 import type { InboundResponse, Platform } from "../../ports.ts";
 import { TransportError } from "../../net/transport-error.ts";
 import { withinMs } from "../../time/within-ms.ts";
-import type { BucketCredentials } from "../actor/token-secrets.ts";
+import type { BucketCredentials } from "../directory/token-secrets.ts";
 import type { BucketSource } from "../state/check-bucket.ts";
 
 /** An answer of a bucket, whole. */

@@ -1,10 +1,10 @@
 import type { InstanceState } from "../state/instance-state.ts";
 import { noteProgress, type JobNote, type Progress } from "../rows/job-store.ts";
-import type { SearchOptions, WorkOptions } from "../search-deps.ts";
+import type { SearchOptions, WorkOptions } from "../models/search-deps.ts";
 import { removeUnseen } from "./source-items.ts";
 import type { SourceReader } from "../rows/source-reader.ts";
 import { type EntryOutcome, takeEntries } from "./take-entries.ts";
-import { openToken } from "../actor/token-secrets.ts";
+import { openToken } from "../directory/token-secrets.ts";
 import { bucketReader } from "./bucket-reader.ts";
 import { sourceOf } from "../state/check-source.ts";
 import { siteReader } from "./site-reader.ts";

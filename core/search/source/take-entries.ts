@@ -6,7 +6,7 @@ import { beginUpload } from "../rows/item-store.ts";
 import { failItem } from "../ingest/remove-item.ts";
 import { indexContent } from "../ingest/index-content.ts";
 import { releaseWork } from "../state/work-rows.ts";
-import type { WorkOptions } from "../search-deps.ts";
+import type { WorkOptions } from "../models/search-deps.ts";
 import { type KnownItem, knownItems, markSeen, noteSourceFailure } from "./source-items.ts";
 import { MAX_SOURCE_KEY, type SourceEntry } from "../rows/source-reader.ts";
 

@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import { checkUrl, reasonOf } from "../../net/check-url.ts";
 import type { Transport } from "../../ports.ts";
-import type { BucketEndpoint, SearchOptions } from "../search-deps.ts";
+import type { BucketEndpoint, SearchOptions } from "../models/search-deps.ts";
 import { invalid, withoutEffect } from "./source-errors.ts";
 import type { SourceFields, SourceParams } from "./source-schema.ts";
 

@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { SiteWish } from "../../ports.ts";
-import type { SearchOptions } from "../search-deps.ts";
+import type { SearchOptions } from "../models/search-deps.ts";
 import { invalid, withoutEffect } from "./source-errors.ts";
 import type { SourceFields, SourceParams, WebCrawlerParams } from "./source-schema.ts";
 

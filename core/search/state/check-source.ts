@@ -1,4 +1,4 @@
-import type { SearchOptions } from "../search-deps.ts";
+import type { SearchOptions } from "../models/search-deps.ts";
 import { type BucketSource, bucketSource } from "./check-bucket.ts";
 import { type SiteSource, siteSource } from "./check-site.ts";
 import { invalid, withoutEffect } from "./source-errors.ts";

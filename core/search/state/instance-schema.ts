@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { ignores } from "../../http/fields/schema-fields.ts";
-import { type Synonyms, synonyms } from "../query/synonyms.ts";
-import { type TypoTolerance, typoTolerance } from "../query/typo-tolerance.ts";
+import { type Synonyms, synonyms } from "../terms/synonyms.ts";
+import { type TypoTolerance, typoTolerance } from "../terms/typo-tolerance.ts";
 import { type SourceParams, sourceParams } from "./source-schema.ts";
-import { builtinFields, type MetadataField } from "./metadata.ts";
+import { builtinFields, type MetadataField } from "../filter/metadata.ts";
 
 /** Seconds that an answer may be cached. */
 type CacheTtl = 600 | 1800 | 3600 | 7200 | 21600 | 43200 | 86400 | 172800 | 259200 | 518400;

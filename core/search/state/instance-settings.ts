@@ -1,9 +1,9 @@
-import { type ModelNames, EXTRACTIVE_MODEL, checkReranker, noRewriting } from "../models.ts";
+import { type ModelNames, EXTRACTIVE_MODEL, checkReranker, noRewriting } from "../models/models.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { SettingsChanges } from "./instance-schema.ts";
 import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
-import type { MetadataField } from "./metadata.ts";
-import type { SearchOptions } from "../search-deps.ts";
+import type { MetadataField } from "../filter/metadata.ts";
+import type { SearchOptions } from "../models/search-deps.ts";
 import { sourceOf, sourceType, SYNC_INTERVAL } from "./check-source.ts";
 import { withoutEffect } from "./source-errors.ts";
 

@@ -6,11 +6,11 @@ import type { InstanceSettings } from "./instance-settings.ts";
 import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
 import { type Bell, createBell } from "./bell.ts";
 import { earliestDue, endLeases } from "./work-rows.ts";
-import { type AllowedItems, createAllowedItems } from "../query/allowed-items.ts";
+import { type AllowedItems, createAllowedItems } from "../filter/allowed-items.ts";
 import { convertVectors } from "../vectors/convert-vectors.ts";
 import type { VectorBudget } from "../vectors/vector-budget.ts";
 import { createVectorStore, type VectorStore } from "../lexical/vector-store.ts";
-import { quoted } from "../query/query-terms.ts";
+import { quoted } from "../terms/query-terms.ts";
 
 /** What an instance knows of itself; written through {@link InstanceState.save}. */
 export interface InstanceFacts {

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type Boost, boostBy } from "./instance-schema.ts";
-import { type TypoTolerance, typoTolerance } from "../query/typo-tolerance.ts";
+import { type TypoTolerance, typoTolerance } from "../terms/typo-tolerance.ts";
 
 type Opt<T> = T | undefined;
 

@@ -8,7 +8,7 @@ import {
 import type { Log, Platform, Transport } from "../../ports.ts";
 import { withinMs } from "../../time/within-ms.ts";
 import { VERSION } from "../../version.ts";
-import type { RequestRow } from "../request-row.ts";
+import type { RequestRow } from "../requests/request-row.ts";
 import {
   attributes,
   logRecord,

@@ -1,7 +1,7 @@
 import type { FinishedSpan, TraceContext } from "../../trace/trace-context.ts";
 import type { Log } from "../../ports.ts";
-import type { RequestRow } from "../request-row.ts";
-import { labelsOf, type RequestTotals, secondBounds } from "../request-totals.ts";
+import type { RequestRow } from "../requests/request-row.ts";
+import { labelsOf, type RequestTotals, secondBounds } from "../requests/request-totals.ts";
 
 /** A value in OTLP's JSON form. */
 type Value = string | number | boolean | null | undefined;

@@ -1,6 +1,11 @@
 import type { Platform } from "../../ports.ts";
-import type { RequestRow } from "../request-row.ts";
-import { addRequest, noRequests, type RequestTotals, seriesKey } from "../request-totals.ts";
+import type { RequestRow } from "../requests/request-row.ts";
+import {
+  addRequest,
+  noRequests,
+  type RequestTotals,
+  seriesKey,
+} from "../requests/request-totals.ts";
 import { durationMetric, type OtlpRecord } from "./otlp-records.ts";
 import type { OtlpSettings } from "./otlp-settings.ts";
 

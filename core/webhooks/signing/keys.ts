@@ -3,7 +3,7 @@ import { sha256 } from "../../crypto/digest.ts";
 import { fromBase64, fromHex, utf8 } from "../../crypto/encoding.ts";
 import { constantTimeEqual } from "../../crypto/equal.ts";
 import { hmacKey, hmacVerify, type HmacHash } from "../../crypto/hmac.ts";
-import { parseInstant } from "../../http/instant.ts";
+import { parseInstant } from "../../http/fields/instant.ts";
 import type { System } from "../../ports.ts";
 import { derToRaw } from "./der.ts";
 import type { Scheme } from "./scheme.ts";

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { PageMeta } from "../../../core/rendering/render.ts";
+import type { PageMeta } from "../../../core/rendering/page/render.ts";
 import { instant } from "./parts.ts";
 
 const headers = v.record(v.string(), v.string());

@@ -1,17 +1,17 @@
 import * as v from "valibot";
 import type { ChatCompletion } from "../../../core/search/answer/chat.ts";
-import type { Namespace } from "../../../core/search/rows/namespace-store.ts";
+import type { Namespace } from "../../../core/search/directory/namespace-store.ts";
 import type { ItemChunk, ItemLog } from "../../../core/search/ingest/item-details.ts";
 import type { UploadedItem } from "../../../core/search/routes/index-item.ts";
 import type { Item } from "../../../core/search/rows/item-record.ts";
 import type { JobLog, SyncJob } from "../../../core/search/rows/job-store.ts";
-import type { Metadata, MetadataWarning } from "../../../core/search/state/metadata.ts";
+import type { Metadata, MetadataWarning } from "../../../core/search/filter/metadata.ts";
 import type { InstanceFailure } from "../../../core/search/answer/find-across.ts";
-import { synonyms } from "../../../core/search/query/synonyms.ts";
-import { typoTolerance } from "../../../core/search/query/typo-tolerance.ts";
+import { synonyms } from "../../../core/search/terms/synonyms.ts";
+import { typoTolerance } from "../../../core/search/terms/typo-tolerance.ts";
 import type { Facets } from "../../../core/search/refine/facets.ts";
 import type { Chunk } from "../../../core/search/retrieve/chunk-view.ts";
-import type { SearchToken } from "../../../core/search/rows/token-store.ts";
+import type { SearchToken } from "../../../core/search/directory/token-store.ts";
 import { instant } from "./parts.ts";
 
 const text = v.nullable(v.string());

@@ -95,7 +95,7 @@ export const agentsMutants: readonly Mutant[] = [
   },
   {
     name: "an agent's message waits behind one that could not be handed over",
-    file: "core/agents/queue/jobs.ts",
+    file: "core/agents/handlers/jobs.ts",
     find: "[holdSends(agent, job.id, due)]",
     replace: "[]",
     tests: ["tests/unit/agents/queue/outbox"],
@@ -145,7 +145,7 @@ export const agentsMutants: readonly Mutant[] = [
   },
   {
     name: "a signed time is compared with a time that is known",
-    file: "core/webhooks/signing/verify-webhook.ts",
+    file: "core/webhooks/inbound/verify-webhook.ts",
     find: "if (options.now === undefined && (",
     replace: "if (false && (",
     tests: ["tests/unit/webhooks/signing/verify-webhook"],

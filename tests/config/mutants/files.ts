@@ -41,7 +41,7 @@ export const filesMutants: readonly Mutant[] = [
   },
   {
     name: "a deleted instance takes no other one out of the list",
-    file: "core/search/rows/instance-list.ts",
+    file: "core/search/directory/instance-list.ts",
     find: "if (listed.created_at !== createdAt) return;",
     replace: "",
     tests: ["tests/unit/search/instances"],

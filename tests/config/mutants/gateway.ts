@@ -270,14 +270,14 @@ export const gatewayMutants: readonly Mutant[] = [
   },
   {
     name: "a caller's cache key finds no answer of a model that its virtual key is not for",
-    file: "core/gateway/cache/cache-key.ts",
+    file: "core/gateway/cache/exact/cache-key.ts",
     find: "      ...allowedModel(run),\n",
     replace: "",
     tests: ["tests/unit/gateway/answer/sharing"],
   },
   {
     name: "a header that is sent is part of the cache key",
-    file: "core/gateway/cache/varying-headers.ts",
+    file: "core/gateway/cache/exact/varying-headers.ts",
     find: "ignored.includes(name)) continue;",
     replace: 'ignored.includes(name) || name.startsWith("x-")) continue;',
     tests: ["tests/unit/gateway/answer/cache.test.ts"],
@@ -298,7 +298,7 @@ export const gatewayMutants: readonly Mutant[] = [
   },
   {
     name: "an answer leaves the cache when its time has passed",
-    file: "core/gateway/cache/reply-cache.ts",
+    file: "core/gateway/cache/exact/reply-cache.ts",
     find: "if (entry.until <= now) {",
     replace: "if (entry.until <= now - 7_200_000) {",
     tests: ["tests/unit/gateway/guard/clock-jumps"],
@@ -319,7 +319,7 @@ export const gatewayMutants: readonly Mutant[] = [
   },
   {
     name: "a kept stream is in few pieces",
-    file: "core/gateway/cache/reply-cache.ts",
+    file: "core/gateway/cache/exact/reply-cache.ts",
     find: "if (chunks.length < 2) return chunks;",
     replace: "if (chunks.length > 0) return chunks;",
     tests: ["tests/unit/gateway/answer/cache.test.ts"],

@@ -53,7 +53,7 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     name: "a field without effect is refused where nobody could be told",
-    file: "core/http/body.ts",
+    file: "core/http/fields/body.ts",
     find: "  refuseUnknown(unknown);\n",
     replace: "",
     tests: ["tests/unit/search/binding"],
@@ -95,21 +95,21 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     name: "a body counts no longer once its use is over",
-    file: "core/http/body.ts",
+    file: "core/http/fields/body.ts",
     find: "room.release();",
     replace: "",
     tests: ["tests/unit/http/bodies-in-memory"],
   },
   {
     name: "an instant's zone is within a day",
-    file: "core/http/instant.ts",
+    file: "core/http/fields/instant.ts",
     find: "part(9) > 23 || part(10) > 59",
     replace: "false",
     tests: ["tests/unit/http/instant"],
   },
   {
     name: "an instant's day is in the calendar",
-    file: "core/http/instant.ts",
+    file: "core/http/fields/instant.ts",
     find: "date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day",
     replace: "false",
     tests: ["tests/unit/http/instant"],

@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 export const renderingMutants: readonly Mutant[] = [
   {
     name: "a tag that is added has either content or an address",
-    file: "core/rendering/schema.ts",
+    file: "core/rendering/job/schema.ts",
     find: "(content === undefined) !== (url === undefined),",
     replace: "content !== null || url !== null,",
     tests: ["tests/unit/rendering/options"],
@@ -88,7 +88,7 @@ export const renderingMutants: readonly Mutant[] = [
   },
   {
     name: "a window has a bounded area",
-    file: "core/rendering/job.ts",
+    file: "core/rendering/job/job.ts",
     find: "if (viewport.height <= most) return;",
     replace: "if (most >= 0) return;",
     tests: ["tests/unit/rendering/picture"],
@@ -109,7 +109,7 @@ export const renderingMutants: readonly Mutant[] = [
   },
   {
     name: "renderings of one token leave places for others",
-    file: "core/rendering/render.ts",
+    file: "core/rendering/page/render.ts",
     find: "deps.slots.take(job.owner ?? OWN, inner)",
     replace: "deps.slots.take(OWN, inner)",
     tests: ["tests/unit/rendering/shares"],

@@ -4,14 +4,14 @@ import type { Mutant } from "./mutant.ts";
 export const searchMutants: readonly Mutant[] = [
   {
     name: "a sync job does not try for ever what ends the process",
-    file: "core/search/ingest/run-job.ts",
+    file: "core/search/queue/run-job.ts",
     find: 'if (isLeftOut) return leaveOut(state, id, Number(row["revision"]));',
     replace: "",
     tests: ["tests/unit/search/interrupted-job"],
   },
   {
     name: "a sync job leaves out one item only",
-    file: "core/search/ingest/run-job.ts",
+    file: "core/search/queue/run-job.ts",
     find: "isLeftOut &&= outcome === null;",
     replace: "",
     tests: ["tests/unit/search/interrupted-job"],
@@ -60,7 +60,7 @@ export const searchMutants: readonly Mutant[] = [
   },
   {
     name: "a kept answer serves no question with another number or negation",
-    file: "core/search/answer/stored-answers.ts",
+    file: "core/search/actor/stored-answers.ts",
     find: " || fixedWords(x) !== fixedWords(y)",
     replace: "",
     tests: ["tests/unit/search/effects"],

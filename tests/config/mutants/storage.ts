@@ -130,7 +130,7 @@ export const storageMutants: readonly Mutant[] = [
   },
   {
     name: "the sender of an event learns that the disk is full",
-    file: "core/agents/events/ingest.ts",
+    file: "core/agents/kind/ingest.ts",
     find: 'kind === "storage_full" ? ", most likely because the server\'s disk is full" : ""',
     replace: '""',
     tests: ["tests/unit/agents/feed/ingest"],
@@ -144,7 +144,7 @@ export const storageMutants: readonly Mutant[] = [
   },
   {
     name: "a date has a year of four digits, whatever its zone",
-    file: "core/http/instant.ts",
+    file: "core/http/fields/instant.ts",
     find: "ms >= FIRST_INSTANT && ms <= LAST_INSTANT ? ms : null",
     replace: "ms",
     tests: ["tests/unit/http/bounded-number"],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { watchedEnvironment } from "../../../adapters/cli/environment.ts";
+import { watchedEnvironment } from "../../../adapters/cli/context/environment.ts";
 
 const check = (...names: string[]) => {
   const environment = watchedEnvironment(Object.fromEntries(names.map((name) => [name, "1"])));

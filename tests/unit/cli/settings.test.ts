@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { effectiveConfig, parseCommandLine } from "../../../adapters/cli/settings.ts";
+import { effectiveConfig, parseCommandLine } from "../../../adapters/cli/context/settings.ts";
 
 const noEnv = () => undefined;
 const noFile = () => {

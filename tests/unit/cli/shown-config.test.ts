@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { shownConfig } from "../../../adapters/cli/config/shown-config.ts";
-import { writtenConfig } from "../../../adapters/cli/settings.ts";
+import { writtenConfig } from "../../../adapters/cli/context/settings.ts";
 
 const SECRET = "a-secret-of-some-length";
 

@@ -12,8 +12,8 @@ import {
   deprecationSignals,
   withSignals,
 } from "../../../core/deprecations/signal.ts";
-import { deprecationTable } from "../../../core/deprecations/table.ts";
-import { formatInstant, parseInstant } from "../../../core/http/instant.ts";
+import { deprecationTable } from "../../../core/deprecations/table/table.ts";
+import { formatInstant, parseInstant } from "../../../core/http/fields/instant.ts";
 
 const place = {
   docs: "https://docs.example/deprecations",

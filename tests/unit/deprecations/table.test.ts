@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { describe, expect, it } from "vitest";
-import { checkTable, shadowedRoutes } from "../../../core/deprecations/check-table.ts";
-import type { DeprecationEntry } from "../../../core/deprecations/entry.ts";
-import { deprecationTable, extend } from "../../../core/deprecations/table.ts";
-import { parseInstant } from "../../../core/http/instant.ts";
+import { checkTable, shadowedRoutes } from "../../../core/deprecations/table/check-table.ts";
+import type { DeprecationEntry } from "../../../core/deprecations/table/entry.ts";
+import { deprecationTable, extend } from "../../../core/deprecations/table/table.ts";
+import { parseInstant } from "../../../core/http/fields/instant.ts";
 
 const day = v.pipe(
   v.string(),

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { type PlatformApi, platformApi } from "../../../core/api.ts";
 import { type BodyBudget, bodyBudget } from "../../../core/work/body-budget.ts";
 import { readArriving } from "../../../core/http/arriving-body.ts";
-import { readJson, withBytes } from "../../../core/http/body.ts";
+import { readJson, withBytes } from "../../../core/http/fields/body.ts";
 import type { Platform } from "../../../core/ports.ts";
 
 const KIBI = 1024;

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { describe, expect, it } from "vitest";
 import { utf8 } from "../../../core/crypto/encoding.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
-import { parse, parseJson, readBytes, readJson } from "../../../core/http/body.ts";
+import { parse, parseJson, readBytes, readJson } from "../../../core/http/fields/body.ts";
 
 const post = (body: BodyInit, headers: Record<string, string> = {}): Request =>
   new Request("http://x/", { method: "POST", body, headers, duplex: "half" } as RequestInit);

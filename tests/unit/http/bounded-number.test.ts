@@ -15,7 +15,7 @@ import {
 import { parseConfig } from "../../../core/config/parse-config.ts";
 import { eventTime } from "../../../core/entity/event.ts";
 import { logPatch } from "../../../core/gateway/manage/manage-logs.ts";
-import { formatInstant, parseInstant } from "../../../core/http/instant.ts";
+import { formatInstant, parseInstant } from "../../../core/http/fields/instant.ts";
 import { prepareRetention } from "../../../core/webhooks/inbound/source.ts";
 
 const anyNumber = fc.oneof(

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { formatInstant, parseInstant } from "../../../core/http/instant.ts";
+import { formatInstant, parseInstant } from "../../../core/http/fields/instant.ts";
 
 it.each([
   ["2026-02-28", Date.UTC(2026, 1, 28)],

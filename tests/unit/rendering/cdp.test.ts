@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CdpError, openCdp } from "../../../core/rendering/page/cdp.ts";
+import { CdpError, openCdp } from "../../../core/rendering/cdp/cdp.ts";
 import { fakeClock, settled } from "../../fakes/rendering-system.ts";
 import { fakeWire, type FakeWire } from "../../fakes/rendering-wire.ts";
 

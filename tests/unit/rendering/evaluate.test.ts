@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { CdpError } from "../../../core/rendering/page/cdp.ts";
+import { CdpError } from "../../../core/rendering/cdp/cdp.ts";
 import { evaluate } from "../../../core/rendering/page/evaluate.ts";
 import type { Page } from "../../../core/rendering/page/page.ts";
 

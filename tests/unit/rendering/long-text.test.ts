@@ -5,7 +5,7 @@ import {
   longBase64,
   longText,
   wholeMessage,
-} from "../../../core/rendering/page/long-text.ts";
+} from "../../../core/rendering/cdp/long-text.ts";
 
 const head = { id: 7, sessionId: "S", method: "A.a" };
 const page = `"<p>\\ü€\u{1f600}\u2028\n`.repeat(100_000);

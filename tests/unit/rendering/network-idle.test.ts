@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { followNetwork } from "../../../core/rendering/page/network-idle.ts";
-import { within } from "../../../core/rendering/timers.ts";
+import { within } from "../../../core/rendering/input/timers.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 import { fakeClock, settled } from "../../fakes/rendering-system.ts";
 

@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
-import { networkFailure, proxyFailure } from "../../../core/rendering/errors.ts";
-import { prepareJob } from "../../../core/rendering/job.ts";
+import { networkFailure, proxyFailure } from "../../../core/rendering/input/errors.ts";
+import { prepareJob } from "../../../core/rendering/job/job.ts";
 import { printParameters } from "../../../core/rendering/actions/pdf-options.ts";
-import { documentSchema } from "../../../core/rendering/schema.ts";
-import { readTimers } from "../../../core/rendering/timers.ts";
+import { documentSchema } from "../../../core/rendering/job/schema.ts";
+import { readTimers } from "../../../core/rendering/input/timers.ts";
 
 describe("addScriptTag and addStyleTag", () => {
   const isTaken = (field: string, tag: object): boolean =>

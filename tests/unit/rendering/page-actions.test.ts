@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
-import type { RenderBody } from "../../../core/rendering/body.ts";
-import { prepareJob } from "../../../core/rendering/job.ts";
-import type { CdpData } from "../../../core/rendering/page/cdp.ts";
+import type { RenderBody } from "../../../core/rendering/input/body.ts";
+import { prepareJob } from "../../../core/rendering/job/job.ts";
+import type { CdpData } from "../../../core/rendering/cdp/cdp.ts";
 import { loadPage } from "../../../core/rendering/page/load.ts";
 import type { Page } from "../../../core/rendering/page/page.ts";
 import { fakePlatform } from "../../fakes/auth-platform.ts";

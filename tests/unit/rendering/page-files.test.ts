@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
-import type { RenderBody } from "../../../core/rendering/body.ts";
-import { prepareJob } from "../../../core/rendering/job.ts";
+import type { RenderBody } from "../../../core/rendering/input/body.ts";
+import { prepareJob } from "../../../core/rendering/job/job.ts";
 import { followFiles, type PageFiles } from "../../../core/rendering/page/page-files.ts";
 import { fakeClock, settled, type FakeClock } from "../../fakes/rendering-system.ts";
 

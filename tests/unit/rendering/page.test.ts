@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { ProxyLogin } from "../../../core/ports.ts";
-import type { RenderBody } from "../../../core/rendering/body.ts";
-import { prepareJob, type Job } from "../../../core/rendering/job.ts";
+import type { RenderBody } from "../../../core/rendering/input/body.ts";
+import { prepareJob, type Job } from "../../../core/rendering/job/job.ts";
 import type { Page } from "../../../core/rendering/page/page.ts";
 import { noKeptPages } from "../../../core/rendering/page/kept-pages.ts";
 import { noPagesAhead } from "../../../core/rendering/page/pages-ahead.ts";

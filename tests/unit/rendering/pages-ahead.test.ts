@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { Wire } from "../../../core/ports.ts";
-import type { RenderBody } from "../../../core/rendering/body.ts";
-import { prepareJob, type Job } from "../../../core/rendering/job.ts";
+import type { RenderBody } from "../../../core/rendering/input/body.ts";
+import { prepareJob, type Job } from "../../../core/rendering/job/job.ts";
 import { noKeptPages } from "../../../core/rendering/page/kept-pages.ts";
 import { pagesAhead } from "../../../core/rendering/page/pages-ahead.ts";
 import { withPage, type PageDeps } from "../../../core/rendering/page/with-page.ts";

@@ -4,11 +4,8 @@ import {
   compilePattern,
   compilePatterns,
   parseLiteral,
-} from "../../../core/rendering/intercept/patterns.ts";
-import {
-  decideRequest,
-  type RequestRules,
-} from "../../../core/rendering/intercept/request-gate.ts";
+} from "../../../core/rendering/job/patterns.ts";
+import { decideRequest, type RequestRules } from "../../../core/rendering/job/request-gate.ts";
 
 const field = "rejectRequestPattern";
 const matches = (pattern: string, url: string): boolean => compilePattern(pattern, { field })(url);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { toBase64 } from "../../../core/crypto/encoding.ts";
 import { bytesOf, pictureAction } from "../../../core/rendering/actions/actions.ts";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
-import { prepareJob } from "../../../core/rendering/job.ts";
+import { prepareJob } from "../../../core/rendering/job/job.ts";
 import { fakeClock } from "../../fakes/rendering-system.ts";
 import type { Page } from "../../../core/rendering/page/page.ts";
 

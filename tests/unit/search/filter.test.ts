@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ApiError } from "../../../core/http/api-error.ts";
-import { type Filter, parseFilter } from "../../../core/search/query/filter.ts";
+import { type Filter, parseFilter } from "../../../core/search/filter/filter.ts";
 import {
   comparable,
   indexMetadata,
   type Metadata,
   type MetadataField,
   parseMetadata,
-} from "../../../core/search/state/metadata.ts";
+} from "../../../core/search/filter/metadata.ts";
 import { searchUnderTest, type SearchUnderTest } from "../../fakes/search-api.ts";
 
 const codeOf = (work: () => unknown): number => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { actorClient } from "../../../core/actors/actor-client.ts";
-import { type Directory, directoryKind } from "../../../core/search/actor/directory.ts";
+import { type Directory, directoryKind } from "../../../core/search/directory/directory.ts";
 import type { InstanceSettings } from "../../../core/search/state/instance-settings.ts";
 import {
   type SearchAnswer,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { queryTerms } from "../../../core/search/query/query-terms.ts";
+import { queryTerms } from "../../../core/search/terms/query-terms.ts";
 import { segment } from "../../../core/search/text/segment.ts";
 import { cjkCases } from "../../fakes/search-cjk.ts";
 import { type FoundChunk, searchUnderTest, type SearchUnderTest } from "../../fakes/search-api.ts";

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { spelled } from "../../../core/search/query/typo-spellings.ts";
-import { readOperators } from "../../../core/search/query/read-operators.ts";
+import { readOperators } from "../../../core/search/terms/read-operators.ts";
 import { stem } from "../../../core/search/text/porter.ts";
 import { searchUnderTest, type SearchUnderTest } from "../../fakes/search-api.ts";
 

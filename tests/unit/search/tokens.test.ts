@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { directoryAt } from "../../../core/search/actor/directory.ts";
-import { openToken } from "../../../core/search/actor/token-secrets.ts";
+import { directoryAt } from "../../../core/search/directory/directory.ts";
+import { openToken } from "../../../core/search/directory/token-secrets.ts";
 import { searchUnderTest, type SearchUnderTest } from "../../fakes/search-api.ts";
 
 let api: SearchUnderTest;

@@ -2,7 +2,11 @@ import { openPlatform } from "#platform";
 import { expect, it } from "vitest";
 import { actorClient } from "../../../core/actors/actor-client.ts";
 import type { RequestBatch } from "../../../core/signals/request-counting.ts";
-import { addRequest, noRequests, seriesKey } from "../../../core/signals/request-totals.ts";
+import {
+  addRequest,
+  noRequests,
+  seriesKey,
+} from "../../../core/signals/requests/request-totals.ts";
 import { signalsKind, type SignalsMethods } from "../../../core/signals/signals-actor.ts";
 
 const row = { time: 0, id: "a", part: "p", method: "GET", route: "/", status: 200, ms: 1 };

@@ -2,7 +2,11 @@ import { ApiError } from "../../../http/api-error.ts";
 import type { ActorContext, ActorKind, Statement } from "../../../ports.ts";
 import { isChanging } from "../../prices/account-prices.ts";
 import { type SpendLedger, spendLedger, spendSchema } from "../../metering/spend/spend-ledger.ts";
-import { type GatewayLog, gatewayLog, type GatewayLogMethods } from "../../observe/log/gateway-log.ts";
+import {
+  type GatewayLog,
+  gatewayLog,
+  type GatewayLogMethods,
+} from "../../observe/log/gateway-log.ts";
 import { keptRateWindow, type KeptRateWindow, rateSchema } from "../../guard/rate-window.ts";
 import { logSchema, logSequenceSchema } from "../../observe/log/log-sql.ts";
 import {
@@ -10,7 +14,7 @@ import {
   type ReplyShelf,
   replyShelf,
   type ReplyShelfMethods,
-} from "../../cache/reply-shelf.ts";
+} from "../../cache/exact/reply-shelf.ts";
 import {
   agrees,
   type DeclaredSettings,

@@ -13,7 +13,7 @@ import {
 } from "../settings/declared-gateways.ts";
 import { actorName, type GatewayName } from "../settings/gateway-name.ts";
 import type { LogRow } from "../../call/ended-attempt.ts";
-import type { ReplyShelfMethods } from "../../cache/reply-shelf.ts";
+import type { ReplyShelfMethods } from "../../cache/exact/reply-shelf.ts";
 import { changingPrices, PRICES } from "../../prices/account-prices.ts";
 import { recordStore } from "../records/records.ts";
 import {

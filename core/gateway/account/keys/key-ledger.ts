@@ -1,6 +1,11 @@
 import type { ActorContext, Statement } from "../../../ports.ts";
 import { formatUsd, fromParts } from "../../metering/cost/usd.ts";
-import { type Claim, ledger, type LedgerClaim, type LedgerEntry } from "../../metering/spend/ledger.ts";
+import {
+  type Claim,
+  ledger,
+  type LedgerClaim,
+  type LedgerEntry,
+} from "../../metering/spend/ledger.ts";
 import { tooLittle } from "../../metering/spend/spend-ledger.ts";
 import { describeLimit, type KeyLimit, type LimitType, sliceAt, unitsOf } from "./key-limit.ts";
 import type { LimitUsage } from "./virtual-key.ts";

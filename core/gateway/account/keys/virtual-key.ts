@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { formatInstant, parseInstant } from "../../../http/instant.ts";
+import { formatInstant, parseInstant } from "../../../http/fields/instant.ts";
 import { isGatewayId } from "../settings/settings.ts";
 import { type KeyLimit, keyLimits } from "./key-limit.ts";
 

@@ -6,7 +6,7 @@ import { type SpendLimits, spendLimits } from "./spend-settings.ts";
 import { type OtelEndpoint, type OtelWrite, otelWrite } from "./otel-settings.ts";
 import { isSecretHeader } from "../../wire/header-hygiene.ts";
 import { HEADER_NAME } from "./header-schema.ts";
-import { credentialHeaders } from "../../providers/table.ts";
+import { credentialHeaders } from "../../providers/known/table.ts";
 
 /** Without these a client would get what it cannot read, or did not ask for. */
 const framing = /^(?:accept-encoding|content-.*|range|if-.*)$/;

@@ -1,7 +1,7 @@
 import { ApiError } from "../../../http/api-error.ts";
 import type { Platform } from "../../../ports.ts";
-import type { ReplyCache } from "../reply-cache.ts";
-import { type CacheableRun, cacheKey } from "../cache-key.ts";
+import type { ReplyCache } from "../exact/reply-cache.ts";
+import { type CacheableRun, cacheKey } from "../exact/cache-key.ts";
 import type { CachedReply } from "../../wire/cached-reply.ts";
 import { exactTerms } from "./exact-terms.ts";
 import { type NearestQuestion, knownQuestions } from "./known-questions.ts";

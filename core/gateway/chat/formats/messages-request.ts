@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { parse } from "../../../http/body.ts";
+import { parse } from "../../../http/fields/body.ts";
 import {
   cannot,
   type Chat,

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { ApiError } from "../../../http/api-error.ts";
-import { parse } from "../../../http/body.ts";
+import { parse } from "../../../http/fields/body.ts";
 import { allowedTools } from "../allowed-tools.ts";
 import { cacheMark } from "../cache-mark.ts";
 import {

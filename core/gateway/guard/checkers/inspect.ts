@@ -1,7 +1,7 @@
 import { ApiError } from "../../../http/api-error.ts";
 import type { HeaderPair, Log } from "../../../ports.ts";
 import { ownHeaders } from "../../wire/own-headers.ts";
-import type { CheckPhase, CheckResult, Finding } from "./checker.ts";
+import type { CheckPhase, CheckResult, Finding } from "../detect/checker.ts";
 import type { SlicePause } from "../text/slices.ts";
 import { unavailable } from "./judge.ts";
 import type { CheckPolicy } from "./policies.ts";

@@ -2,7 +2,7 @@ import { jsonObject, jsonObjects, parsedObject } from "../../../http/json.ts";
 import { readUpTo } from "../../../http/stream.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { ChatModel } from "../../../ports.ts";
-import type { Checker, CheckPhase } from "./checker.ts";
+import type { Checker, CheckPhase } from "../detect/checker.ts";
 import { hazards } from "../../account/settings/safety-settings.ts";
 
 /** Options of {@link llmJudge}. */

@@ -1,10 +1,15 @@
 import type { ChatModel } from "../../../ports.ts";
-import type { Dlp, DlpPolicy, Guardrails, SafetyAction } from "../../account/settings/safety-settings.ts";
+import type {
+  Dlp,
+  DlpPolicy,
+  Guardrails,
+  SafetyAction,
+} from "../../account/settings/safety-settings.ts";
 import { creditCard } from "../detect/card-number.ts";
 import { iban } from "../detect/iban.ts";
 import { type Pattern, patternChecker } from "../detect/pattern.ts";
 import { secretPattern } from "../detect/secrets.ts";
-import type { Checker, CheckPhase } from "./checker.ts";
+import type { Checker, CheckPhase } from "../detect/checker.ts";
 import { llmJudge } from "./judge.ts";
 
 /** What an operator may give to the checks. */

@@ -5,7 +5,7 @@ import { type ContentDecoding, contentDecoding } from "../../wire/content-decode
 import { headerValue } from "../../wire/header-hygiene.ts";
 import { collected, decoded, encodingOf, isText } from "../../wire/body-bytes.ts";
 import { readBodyText } from "../text/body-text.ts";
-import type { CheckPhase, Checker, CheckResult } from "./checker.ts";
+import type { CheckPhase, Checker, CheckResult } from "../detect/checker.ts";
 import { inspect, type Inspection } from "./inspect.ts";
 import { isVerdict } from "../../call/checks.ts";
 import type { DlpReport } from "../../call/forwarded.ts";

@@ -1,4 +1,4 @@
-import { type Checker, type CheckResult, clean, type Finding } from "../checkers/checker.ts";
+import { type Checker, type CheckResult, clean, type Finding } from "./checker.ts";
 import { cutAfter, plainForm, REACH } from "./plain-form.ts";
 import { atOnce, inSlices, SLICE, type Slices } from "../text/slices.ts";
 

@@ -1,5 +1,5 @@
 import type { Call, Step } from "../../call/call.ts";
-import { credentialHeaders } from "../../providers/table.ts";
+import { credentialHeaders } from "../../providers/known/table.ts";
 import { isGatewayHeader } from "../../wire/header-hygiene.ts";
 import { decodedValue } from "../../wire/own-tokens.ts";
 import { filterQuery } from "../../wire/raw-path.ts";

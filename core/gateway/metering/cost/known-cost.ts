@@ -2,7 +2,7 @@ import { chargedApart } from "./charged-apart.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { Step } from "../../call/call.ts";
 import { modelType, namesModelTwice } from "../../providers/requested-model.ts";
-import { providers } from "../../providers/table.ts";
+import { providers } from "../../providers/known/table.ts";
 import { boundedJson, jsonObject } from "../../../http/json.ts";
 import type { Price } from "../../prices/price.ts";
 

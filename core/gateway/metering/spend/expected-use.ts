@@ -3,7 +3,7 @@ import type { Call, Step } from "../../call/call.ts";
 import { BYTES_PER_TOKEN } from "../../chat/usage.ts";
 import type { Price } from "../../prices/price.ts";
 import { modelType, stepModel } from "../../providers/requested-model.ts";
-import { hidesUsage } from "../../providers/openai/stream-usage.ts";
+import { hidesUsage } from "../../providers/stream-usage.ts";
 import type { ConfiguredTargets } from "../../providers/target.ts";
 import { jsonOf, plainBytes } from "../../wire/readable-body.ts";
 import { cost, type CustomCost } from "../cost/cost.ts";

@@ -1,6 +1,6 @@
 import { didYouMean } from "../../../http/fields/nearest.ts";
 import { segmentOf } from "../../providers/author-segment.ts";
-import { providers } from "../../providers/table.ts";
+import { providers } from "../../providers/known/table.ts";
 import type { SpendLimits } from "../../account/settings/spend-settings.ts";
 
 /** A provider that a spend rule names. */

@@ -1,7 +1,7 @@
 import type { System } from "../../../ports.ts";
 import type { LoggedBody } from "../../call/ended-attempt.ts";
 import { isSecretHeader } from "../../wire/header-hygiene.ts";
-import { credentialHeaders } from "../../providers/table.ts";
+import { credentialHeaders } from "../../providers/known/table.ts";
 import { secretValues } from "../../wire/raw-path.ts";
 import type { Observation } from "../../call/recording.ts";
 import type { Outbound } from "../../call/outbound.ts";

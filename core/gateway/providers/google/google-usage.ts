@@ -10,7 +10,7 @@ import {
   reasoned,
 } from "../../chat/usage.ts";
 import { asObject, type Json } from "../../../http/json.ts";
-import type { UsageReader } from "../usage-reader.ts";
+import type { UsageReader } from "../../chat/usage-reader.ts";
 
 /** What Gemini says in `usageMetadata`, of Google's own endpoints and the Live API. */
 export const googleUsage: UsageReader = (usage, message) => {

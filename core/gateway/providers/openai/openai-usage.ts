@@ -8,7 +8,7 @@ import {
   reasoned,
 } from "../../chat/usage.ts";
 import { asObject, type Json } from "../../../http/json.ts";
-import type { UsageReader } from "../usage-reader.ts";
+import type { UsageReader } from "../../chat/usage-reader.ts";
 
 /**
  * What `usage` says in the words of OpenAI, Anthropic and Amazon, at the places where events and envelopes have it:

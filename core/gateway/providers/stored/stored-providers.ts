@@ -3,18 +3,18 @@ import type { System } from "../../../ports.ts";
 import { retryAfter } from "../../wire/retry-after.ts";
 import { jsonText } from "../../../http/json.ts";
 import {
+  DEFAULT_ALIAS,
   declaredGateway,
   type DeclaredGateways,
   declaredKey,
 } from "../../account/settings/declared-gateways.ts";
 import type { GatewayName } from "../../account/settings/gateway-name.ts";
-import { readHeaders } from "../../manage/custom-provider.ts";
+import { readHeaders } from "./custom-headers.ts";
 import { CUSTOM_PREFIX } from "../target.ts";
-import { chooseConfig } from "./provider-config.ts";
 import type { StoredRecord } from "../../account/records/record.ts";
 import type { Records, RecordStore } from "../../account/records/records.ts";
 import type { Vault } from "../../account/records/vault.ts";
-import type { StoredProviders } from "../stored-providers.ts";
+import type { StoredProviders } from "../../account/records/stored-providers.ts";
 
 /** The stored providers of a record store. */
 export function storedProviders(store: RecordStore, vault: Vault, system: System): StoredProviders {
@@ -104,4 +104,15 @@ async function countUse(config: StoredRecord, records: Records): Promise<void> {
     message: `The stored key "${jsonText(config.body["alias"])}" is over its own limit of ${limit} requests in ${seconds} s`,
     headers: retryAfter(wait),
   });
+}
+
+/** The stored key that a request means: the alias it names, else the provider's default one. */
+export function chooseConfig(
+  configs: readonly StoredRecord[],
+  wanted: string | undefined,
+): StoredRecord | null {
+  const named = (name: string): StoredRecord | null =>
+    configs.find(({ body }) => body["alias"] === name) ?? null;
+  if (wanted !== undefined) return named(wanted);
+  return configs.findLast(({ body }) => body["default_config"] === true) ?? named(DEFAULT_ALIAS);
 }

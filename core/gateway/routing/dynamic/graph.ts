@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { ApiError } from "../../../http/api-error.ts";
-import { parse } from "../../../http/body.ts";
+import { parse } from "../../../http/fields/body.ts";
 import { type RouteFacts, satisfies } from "./condition.ts";
 import {
   elementsSchema,

@@ -1,8 +1,8 @@
 import { checkCrawl } from "./check-crawl.ts";
 import { crawlAt } from "../crawl-actor.ts";
 import type { CrawlWork } from "../crawl-deps.ts";
-import { crawlListAt } from "../crawl-list.ts";
-import type { CrawlBody } from "../crawl-schema.ts";
+import { crawlListAt } from "../rows/crawl-list.ts";
+import type { CrawlBody } from "../rows/crawl-schema.ts";
 
 /** A crawl that runs now. */
 export interface BegunCrawl {

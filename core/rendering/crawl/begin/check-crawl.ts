@@ -1,10 +1,10 @@
 import { ApiError } from "../../../http/api-error.ts";
-import { extractorFor } from "../../extractor.ts";
-import { prepareJob } from "../../job.ts";
+import { extractorFor } from "../../input/extractor.ts";
+import { prepareJob } from "../../job/job.ts";
 import { checkJsonRequest } from "../../json/ask-json.ts";
 import { checkWanted } from "../../json/json-body.ts";
 import type { CrawlDeps, CrawlWork } from "../crawl-deps.ts";
-import type { CrawlBody } from "../crawl-schema.ts";
+import type { CrawlBody } from "../rows/crawl-schema.ts";
 import { allowsUse, type Robots } from "../rules/robots.ts";
 import { compileScope, pageAddress } from "../rules/scope.ts";
 import { fetchRobots } from "../site-rules.ts";

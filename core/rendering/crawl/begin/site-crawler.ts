@@ -1,16 +1,16 @@
 import { joinBytes } from "../../../http/stream.ts";
 import type { SiteCrawl, SiteCrawler, SitePage, SiteWish } from "../../../ports.ts";
-import { isInstalled } from "../../extractor.ts";
-import { prepareJob } from "../../job.ts";
+import { isInstalled } from "../../input/extractor.ts";
+import { prepareJob } from "../../job/job.ts";
 import { beginCrawl } from "./begin-crawl.ts";
 import { checkCrawlFields } from "./check-crawl.ts";
 import { crawlAt } from "../crawl-actor.ts";
 import { type CrawlDeps, crawlWork } from "../crawl-deps.ts";
-import { CONTENT_PART } from "../crawl-pages.ts";
+import { CONTENT_PART } from "../rows/crawl-pages.ts";
 import { jsonStringReader } from "../rows/json-string.ts";
 import type { CrawlRecord } from "../rows/crawl-records.ts";
-import type { CrawlBody } from "../crawl-schema.ts";
-import type { CrawlStatus } from "../crawl-state.ts";
+import type { CrawlBody } from "../rows/crawl-schema.ts";
+import type { CrawlStatus } from "../rows/crawl-state.ts";
 import { compileScope } from "../rules/scope.ts";
 
 /** Crawls for code of the same process: websites that search instances have as their source. */

@@ -1,7 +1,7 @@
 import type { SqlRow, SqlValue } from "../../../ports.ts";
-import type { PageMetadata } from "../crawl-pages.ts";
-import type { CrawlFormat } from "../crawl-schema.ts";
-import type { CrawlState, CrawlStatus } from "../crawl-state.ts";
+import type { PageMetadata } from "./crawl-pages.ts";
+import type { CrawlFormat } from "./crawl-schema.ts";
+import type { CrawlState, CrawlStatus } from "./crawl-state.ts";
 
 /** The states of a page. */
 export const recordStatuses = [

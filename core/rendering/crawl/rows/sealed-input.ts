@@ -1,7 +1,7 @@
 import { toBase64 } from "../../../crypto/encoding.ts";
 import { seal, sealingKey, unseal } from "../../../crypto/seal.ts";
 import type { ActorContext, Statement } from "../../../ports.ts";
-import type { CrawlBody } from "../crawl-schema.ts";
+import type { CrawlBody } from "./crawl-schema.ts";
 
 /** What seals the requests of crawls. */
 export interface CrawlSecrets {

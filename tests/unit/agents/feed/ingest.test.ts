@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { openPlatform } from "#platform";
 import { agents, defineAgent, type AgentClass } from "../../../../core/agents/mod.ts";
-import { ingest } from "../../../../core/agents/events/ingest.ts";
+import { ingest } from "../../../../core/agents/kind/ingest.ts";
 import type { IncomingEvent } from "../../../../core/entity/event.ts";
 import { SqlError, type SqlErrorReason } from "../../../../core/sql/sql-error.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { replyCache } from "../../../../core/gateway/cache/reply-cache.ts";
-import type { Leader } from "../../../../core/gateway/cache/shared-call.ts";
+import { replyCache } from "../../../../core/gateway/cache/exact/reply-cache.ts";
+import type { Leader } from "../../../../core/gateway/cache/exact/shared-call.ts";
 import type { InboundResponse, System } from "../../../../core/ports.ts";
 import { TransportError } from "../../../../core/net/transport-error.ts";
 import {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type ReplyCache, replyCache } from "../../../../core/gateway/cache/reply-cache.ts";
+import { type ReplyCache, replyCache } from "../../../../core/gateway/cache/exact/reply-cache.ts";
 import type { System } from "../../../../core/ports.ts";
 import { type GatewayUnderTest, gatewayUnderTest } from "../../../fakes/gateway-app.ts";
 import { jsonReply } from "../../../fakes/gateway-transport.ts";

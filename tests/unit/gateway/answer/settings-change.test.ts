@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { initialSettings, withChanges } from "../../../../core/gateway/account/settings/settings.ts";
+import {
+  initialSettings,
+  withChanges,
+} from "../../../../core/gateway/account/settings/settings.ts";
 import {
   chat,
   type GatewayUnderTest,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Hono } from "hono";
-import type { GatewayOptions } from "../../../../core/gateway/options.ts";
+import type { GatewayOptions } from "../../../../core/gateway/entry/options.ts";
 import { gatewayParts } from "../../../../core/gateway/mod.ts";
 import {
   chat,

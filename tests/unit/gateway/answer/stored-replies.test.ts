@@ -2,12 +2,15 @@ import { openPlatform } from "#platform";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { CachedReply } from "../../../../core/gateway/wire/cached-reply.ts";
 import { initialSettings } from "../../../../core/gateway/account/settings/settings.ts";
-import type { ReplyShelfMethods } from "../../../../core/gateway/cache/reply-shelf.ts";
-import { type GatewayStore, gatewayStore } from "../../../../core/gateway/account/gateways/store.ts";
+import type { ReplyShelfMethods } from "../../../../core/gateway/cache/exact/reply-shelf.ts";
+import {
+  type GatewayStore,
+  gatewayStore,
+} from "../../../../core/gateway/account/gateways/store.ts";
 import {
   type StoredReplies,
   storedReplies,
-} from "../../../../core/gateway/cache/stored-replies.ts";
+} from "../../../../core/gateway/cache/exact/stored-replies.ts";
 import type { Platform, System } from "../../../../core/ports.ts";
 
 let platform: Platform;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CheckResult } from "../../../../core/gateway/guard/checkers/checker.ts";
+import type { CheckResult } from "../../../../core/gateway/guard/detect/checker.ts";
 import { profiles } from "../../../../core/gateway/guard/checkers/policies.ts";
 import { atOnce } from "../../../../core/gateway/guard/text/slices.ts";
 import { readJsonText as readText } from "../../../../core/gateway/guard/text/text.ts";

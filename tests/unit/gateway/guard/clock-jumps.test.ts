@@ -1,8 +1,11 @@
 import { openPlatform } from "#platform";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { replyCache } from "../../../../core/gateway/cache/reply-cache.ts";
+import { replyCache } from "../../../../core/gateway/cache/exact/reply-cache.ts";
 import { keptRateWindow, rateSchema } from "../../../../core/gateway/guard/rate-window.ts";
-import { counterSchema, windowCounters } from "../../../../core/gateway/account/records/window-counters.ts";
+import {
+  counterSchema,
+  windowCounters,
+} from "../../../../core/gateway/account/records/window-counters.ts";
 import { initialSettings } from "../../../../core/gateway/account/settings/settings.ts";
 import { keyLedger, usageSchema } from "../../../../core/gateway/account/keys/key-ledger.ts";
 import { spendLedger, spendSchema } from "../../../../core/gateway/metering/spend/spend-ledger.ts";

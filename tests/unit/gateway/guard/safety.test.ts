@@ -1,7 +1,7 @@
 import { openPlatform } from "#platform";
 import { describe, expect, it } from "vitest";
 import * as v from "valibot";
-import type { Checker } from "../../../../core/gateway/guard/checkers/checker.ts";
+import type { Checker } from "../../../../core/gateway/guard/detect/checker.ts";
 import { dlpHeaders } from "../../../../core/gateway/guard/checkers/inspect.ts";
 import { llmJudge } from "../../../../core/gateway/guard/checkers/judge.ts";
 import {

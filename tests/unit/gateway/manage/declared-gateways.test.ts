@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { parseConfig } from "../../../../core/config/parse-config.ts";
-import type { GatewayOptions } from "../../../../core/gateway/options.ts";
+import type { GatewayOptions } from "../../../../core/gateway/entry/options.ts";
 import {
   API_TOKEN,
   chat,

@@ -9,7 +9,10 @@ import {
   type SpendTicket,
 } from "../../../../core/gateway/metering/spend/spend-ledger.ts";
 import { spendBudgets } from "../../../../core/gateway/metering/spend/spend-rules.ts";
-import { type SpendLimits, spendLimits } from "../../../../core/gateway/account/settings/spend-settings.ts";
+import {
+  type SpendLimits,
+  spendLimits,
+} from "../../../../core/gateway/account/settings/spend-settings.ts";
 import { initialSettings } from "../../../../core/gateway/account/settings/settings.ts";
 import { gatewayStore } from "../../../../core/gateway/account/gateways/store.ts";
 import type { ActorKind, Platform } from "../../../../core/ports.ts";

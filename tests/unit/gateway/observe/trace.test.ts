@@ -5,7 +5,10 @@ import { eventually } from "../../../cases/eventually.ts";
 import type { LogRow } from "../../../../core/gateway/call/ended-attempt.ts";
 import { recordStore } from "../../../../core/gateway/account/records/records.ts";
 import { vault } from "../../../../core/gateway/account/records/vault.ts";
-import { type OtelEndpoint, otelWrite } from "../../../../core/gateway/account/settings/otel-settings.ts";
+import {
+  type OtelEndpoint,
+  otelWrite,
+} from "../../../../core/gateway/account/settings/otel-settings.ts";
 import {
   openOtel,
   otelView,

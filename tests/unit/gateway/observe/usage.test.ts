@@ -5,7 +5,10 @@ import {
   type UsageScanner,
   usageScanner,
 } from "../../../../core/gateway/metering/usage/sse-usage.ts";
-import { textBlocks, type TextBlocks } from "../../../../core/gateway/metering/usage/text-blocks.ts";
+import {
+  textBlocks,
+  type TextBlocks,
+} from "../../../../core/gateway/metering/usage/text-blocks.ts";
 import { addUsage, usageOf } from "../../../../core/gateway/providers/usage.ts";
 import { noUsage, type TokenUsage } from "../../../../core/gateway/chat/usage.ts";
 

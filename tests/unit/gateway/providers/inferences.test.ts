@@ -4,7 +4,7 @@ import {
   listedProviders,
   plainPath,
 } from "../../../../core/gateway/providers/reach/inferences.ts";
-import { providers } from "../../../../core/gateway/providers/table.ts";
+import { providers } from "../../../../core/gateway/providers/known/table.ts";
 import { providerPath } from "../../../../core/gateway/providers/target.ts";
 
 const targets = {

@@ -4,7 +4,7 @@ import { eventually } from "../../../cases/eventually.ts";
 import { recordStore } from "../../../../core/gateway/account/records/records.ts";
 import { vault } from "../../../../core/gateway/account/records/vault.ts";
 import { counterAt, waitFor } from "../../../../core/gateway/account/records/window-counters.ts";
-import type { GatewayOptions } from "../../../../core/gateway/options.ts";
+import type { GatewayOptions } from "../../../../core/gateway/entry/options.ts";
 import { gateway } from "../../../../core/gateway/mod.ts";
 import {
   chat,

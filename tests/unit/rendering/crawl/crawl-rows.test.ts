@@ -7,7 +7,7 @@ import {
   type CrawlFacts,
   type CrawlState,
   writeFacts,
-} from "../../../../core/rendering/crawl/crawl-state.ts";
+} from "../../../../core/rendering/crawl/rows/crawl-state.ts";
 import { jsonStringReader } from "../../../../core/rendering/crawl/rows/json-string.ts";
 
 const decoder = new TextDecoder();

@@ -1,0 +1,151 @@
+import { readFileSync } from "node:fs";
+import process from "node:process";
+import { type PriceView, priceBook, priceView } from "../../../core/gateway/prices/price-book.ts";
+import { table } from "./output.ts";
+import { checkServerUrl, readOptions } from "../context/command-options.ts";
+import { reach } from "../context/console-link.ts";
+import { defaults, effectiveConfig } from "../context/settings.ts";
+
+const PAGE = 100;
+
+/** The text of `causey prices --help`. */
+export const pricesHelp: string = `Usage: causey prices [options]
+
+Prints the prices that are used for costs and spend limits, each with its source: US dollars per million tokens.
+
+  --provider NAME   Only those of a provider, as it stands in a request's path
+  --model NAME      Only the one that a model has, in any spelling; needs --provider
+  --config FILE     The configuration file whose prices count, too [CAUSEY_CONFIG]
+  --url URL         Asks a running server, whose management API may have prices of its own; the token with the
+                    permission "AI Gateway Read" is read from CAUSEY_TOKEN
+  --account-id ID   The account on that server [CAUSEY_ACCOUNT_ID, else local]
+  --json            One JSON object a line
+`;
+
+const text = { type: "string" } as const;
+const options = {
+  provider: text,
+  model: text,
+  config: text,
+  url: text,
+  "account-id": text,
+  json: { type: "boolean" },
+} as const;
+
+/** What `causey prices` is asked for. */
+interface PricesQuery {
+  readonly provider?: string;
+  readonly model?: string;
+  readonly config?: string;
+  readonly url?: string;
+  readonly "account-id"?: string;
+  readonly json?: boolean;
+}
+
+/** Reads the options; throws one line that says what is wrong. */
+export function parsePrices(args: readonly string[]): PricesQuery {
+  const { values, positionals } = readOptions(args, options);
+  if (positionals.length > 0)
+    throw new TypeError(`causey prices takes options only, got "${positionals[0]}"`);
+  if (values.model !== undefined && values.provider === undefined)
+    throw new TypeError("--model needs --provider: several providers sell models of one name");
+  checkServerUrl(values.url);
+  if (values["account-id"] !== undefined && values.url === undefined)
+    throw new TypeError("--account-id needs --url: prices of an account are a server's");
+  return values;
+}
+
+/** The prices of the configuration and the built-in ones. */
+export function localPrices(
+  { provider, model, config }: PricesQuery,
+  env: (name: string) => string | undefined,
+  readText: (path: string) => string,
+): PriceView[] {
+  const flags = new Map(config === undefined ? [] : [["config", config] as const]);
+  const { gateway } = effectiveConfig(flags, env, readText);
+  const book = priceBook({ file: gateway?.prices ?? [] });
+  if (model !== undefined) {
+    const found = book.find(model, provider ?? "", Date.now());
+    return found === null ? [] : [priceView(found)];
+  }
+  const entries = book
+    .entries()
+    .filter((one) => provider === undefined || one.provider === provider);
+  return entries.map(priceView);
+}
+
+/** The prices that a running server uses. Throws what it says against that. */
+export async function serverPrices(
+  { url = "", provider, model, ...query }: PricesQuery,
+  env: (name: string) => string | undefined,
+): Promise<PriceView[]> {
+  const account = query["account-id"] ?? env("CAUSEY_ACCOUNT_ID") ?? defaults.accountId;
+  const found: PriceView[] = [];
+  for (let page = 1; ; page++) {
+    const path = `client/v4/accounts/${encodeURIComponent(account)}/ai-gateway/prices`;
+    const address = new URL(path, url.endsWith("/") ? url : `${url}/`);
+    address.searchParams.set("page", String(page));
+    address.searchParams.set("per_page", String(PAGE));
+    if (provider !== undefined) address.searchParams.set("provider", provider);
+    if (model !== undefined) address.searchParams.set("model", model);
+    const response = await reach(
+      new Request(address, {
+        headers: { authorization: `Bearer ${env("CAUSEY_TOKEN") ?? ""}` },
+        redirect: "manual",
+      }),
+    );
+    // `as`: the server's own listing.
+    const answer = (await response.json().catch(() => ({}))) as {
+      result?: PriceView[] | null;
+      errors?: { message: string }[];
+    };
+    if (!response.ok || !Array.isArray(answer.result))
+      throw new Error(
+        `The server answered ${response.status}: ${answer.errors?.[0]?.message ?? "no prices"}`,
+      );
+    found.push(...answer.result);
+    if (answer.result.length < PAGE) return found;
+  }
+}
+
+/** Prices as lines for people. */
+export function priceTable(prices: readonly PriceView[]): string {
+  const head = ["PROVIDER", "MODEL", "INPUT", "CACHED", "OUTPUT", "FROM", "ORIGIN", "SOURCE"];
+  const rows = prices.map((one) => [
+    one.provider,
+    one.model,
+    String(one.input),
+    String(one.cached ?? "-"),
+    String(one.output),
+    one.from?.slice(0, 10) ?? "-",
+    one.origin,
+    [one.source ?? "-", ...(one.checked === null ? [] : [`(${one.checked})`])].join(" "),
+  ]);
+  return table(head, rows);
+}
+
+/** Runs `causey prices …`; exit code 1 when the model that is asked for has no price. */
+export async function pricesCommand(args: readonly string[]): Promise<void> {
+  if (args.includes("--help") || args.includes("-h")) {
+    process.stdout.write(pricesHelp);
+    return;
+  }
+  const query = parsePrices(args);
+  const env = (name: string): string | undefined => process.env[name];
+  const prices =
+    query.url === undefined
+      ? localPrices(query, env, (path) => readFileSync(path, "utf8"))
+      : await serverPrices(query, env);
+  if (query.model !== undefined && prices.length === 0) {
+    process.stderr.write(
+      `No price is known of the model "${query.model}" at "${query.provider}"\n`,
+    );
+    process.exitCode = 1;
+    return;
+  }
+  process.stdout.write(
+    query.json === true
+      ? prices.map((one) => `${JSON.stringify(one)}\n`).join("")
+      : priceTable(prices),
+  );
+}

@@ -1,0 +1,37 @@
+import type { HeaderPair } from "../../../ports.ts";
+import type { Value } from "../../../http/json.ts";
+import type { GatewayName } from "../settings/gateway-name.ts";
+import type { Records } from "./records.ts";
+
+/** Where a custom provider of the management API leads. */
+export interface CustomTarget {
+  readonly baseUrl: string;
+  /** Sent with every request. */
+  readonly headers: readonly HeaderPair[];
+  /** Changes with every change of the provider, so that no older cached answer is found. */
+  readonly generation: string;
+}
+
+/** What the management API stores for requests on their way: custom providers, keys, dynamic routes. */
+export interface StoredProviders {
+  /** A custom provider by its path segment; null when there is none. Throws `provider_unknown` for a disabled one. */
+  custom(account: string, segment: string): Promise<CustomTarget | null>;
+  /**
+   * The stored key of a provider; null when there is none for a request that names no alias. Throws
+   * `invalid_request` for an alias that is not stored (another key in its place would bill somebody else) and
+   * `gateway_rate_limited` over the key's own limit.
+   */
+  key(name: GatewayName, segment: string, alias: string | undefined): Promise<string | null>;
+  /** Whether a key is stored for a provider, under this alias if one is named. */
+  hasKey(name: GatewayName, segment: string, alias: string | undefined): Promise<boolean>;
+  /** The elements of a dynamic route's deployed version; null when there is no such route. */
+  route(name: GatewayName, route: string): Promise<DeployedRoute | null>;
+  /** Where the limits of a gateway's routes are counted. */
+  counters(name: GatewayName): Pick<Records, "take" | "spend">;
+}
+
+/** A dynamic route as it runs. */
+export interface DeployedRoute {
+  readonly id: string;
+  readonly elements: Value;
+}

@@ -1,0 +1,199 @@
+import * as v from "valibot";
+import type { Auth } from "../../auth/authorize.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { AnswerSilence, Log, Platform } from "../../ports.ts";
+import { answerSilence } from "./silence.ts";
+import { providerProblem } from "../providers/check-providers.ts";
+import type { DeclaredGateway } from "../account/settings/declared-gateways.ts";
+import { priceRows, type PriceRowSetting } from "../prices/price-rows.ts";
+import { type SafetyOptions, profileNames, unknownProfiles } from "../guard/checkers/policies.ts";
+import { vault, type Vault } from "../account/records/vault.ts";
+import type { ModelRouter } from "../routing/router/model-router.ts";
+import type { SemanticCacheOptions } from "../cache/semantic/semantic-cache.ts";
+import type { ResumeOptions } from "../resume/runs.ts";
+import type { ProviderOptions } from "../providers/target.ts";
+import { didYouMean } from "../../http/fields/nearest.ts";
+import { noSuchProvider, spendProviders } from "../metering/spend/spend-providers.ts";
+import type { SpanExporter } from "../observe/trace/span.ts";
+import { readGraph } from "../routing/dynamic/graph.ts";
+import { providers as builtIn } from "../providers/known/table.ts";
+import { gatewayDeclared } from "../account/settings/settings.ts";
+
+/** Options of `gateway()` and `gatewayManagement()`. */
+export interface GatewayOptions extends SafetyOptions {
+  readonly platform: Platform;
+  /** Finds out who calls. `"off"` leaves it to the host app. @default storedTokens(platform) */
+  readonly auth?: Auth | undefined;
+  /** Addresses and keys of providers by path segment, `custom-…` included. @default {} */
+  readonly providers?: Readonly<Record<string, ProviderOptions>> | undefined;
+  /** Gateways that exist from the start. @default {} */
+  readonly gateways?: Readonly<Record<string, DeclaredGateway>> | undefined;
+  /** The account in which declared gateways exist. @default every account */
+  readonly accountId?: string | undefined;
+  /** Whether the demo provider `echo` exists. @default true */
+  readonly demo?: boolean | undefined;
+  /** Bytes of each body that a log row keeps. @default 960 KiB: a row of Durable Object storage holds 2 MB */
+  readonly logBodyLimit?: number | undefined;
+  /** Bytes of answers that the cache of this process holds. @default 64 MiB */
+  readonly cacheBytes?: number | undefined;
+  /**
+   * Bytes of answers up to 1 MiB each that a gateway's cache also keeps in its database, for restarts and for other
+   * processes and isolates; 0 = none. @default 128 MiB
+   */
+  readonly storedCacheBytes?: number | undefined;
+  /** Answers questions from the cache that were asked before in other words, where the cache is on. @default off */
+  readonly semanticCache?: SemanticCacheOptions | undefined;
+  /**
+   * Seals the provider keys and headers that the management API stores; at least 16 characters.
+   * @default a key beside the data, which guards copies of single rows only
+   */
+  readonly masterKey?: string | undefined;
+  /** Former master keys: what they sealed still opens, and is sealed anew when it is used. @default [] */
+  readonly formerMasterKeys?: readonly string[] | undefined;
+  /** Status of error 2005; the hosted service answers 400, which clients never retry. @default 502 */
+  readonly compat2005?: 502 | 400 | undefined;
+  /** Chooses the model of requests for `cloudflare/auto`. @default none: such requests are a 400 */
+  readonly router?: ModelRouter | undefined;
+  /**
+   * Lets clients take streams up again that broke off on the way to them. The stream is then kept in memory, and the
+   * provider's request goes on when its client leaves. @default off
+   */
+  readonly resume?: ResumeOptions | undefined;
+  /** Seconds of silence after which a stream of server-sent events gets a comment. @default never */
+  readonly sseKeepAliveSeconds?: number | undefined;
+  /**
+   * Seconds within which a provider must begin to answer each attempt, where `cf-aig-request-timeout` says nothing else.
+   * @default 600
+   */
+  readonly firstByteSeconds?: number | undefined;
+  /**
+   * Seconds that an answer which has begun may send nothing; it then breaks off, a stream of server-sent events after
+   * an event that says so.
+   * @default 600
+   */
+  readonly silenceSeconds?: number | undefined;
+  /** Prices of models, over those that are built in. @default [] */
+  readonly prices?: readonly PriceRowSetting[] | undefined;
+  /** What a host or a proxy takes off the path before this app sees it: told addresses lead there again. @default "" */
+  readonly mountPath?: string | undefined;
+  /** The origin that clients use, for addresses in answers. @default that of a request to this machine; else paths */
+  readonly publicUrl?: string | undefined;
+  /** Counts what gateways do, for Prometheus, at `/accounts/:account_id/ai-gateway/metrics`. @default false */
+  readonly metrics?: boolean | undefined;
+  /** Has answers tell an access log around the app their size and their log row. @default false */
+  readonly accessLog?: boolean | undefined;
+  /** Takes the spans of every gateway, without prompts and answers. @default nobody */
+  readonly spans?: SpanExporter | undefined;
+}
+
+/** The vault of the options' master keys; throws `invalid_options` for a short one. */
+export function gatewayVault({
+  platform,
+  masterKey,
+  formerMasterKeys = [],
+}: GatewayOptions): Vault {
+  const keys = [...(masterKey === undefined ? [] : [masterKey]), ...formerMasterKeys];
+  if (keys.some(({ length }) => length < 16)) {
+    throw new ApiError("invalid_options", { message: "A master key has at least 16 characters" });
+  }
+  return vault(keys, platform.system);
+}
+
+/** Warns once of each encoding; a provider names it, so there are only so many. */
+export function unreadable(log: Log): (encoding: string) => void {
+  const known = new Set<string>();
+  return (encoding) => {
+    if (known.has(encoding) || known.size >= 16) return;
+    known.add(encoding);
+    log(
+      "warn",
+      "Answers in an encoding that this runtime cannot read: their usage is not counted",
+      {
+        encoding: encoding.slice(0, 32),
+      },
+    );
+  };
+}
+
+/** The prices of the options; throws `invalid_options` for one that is none. */
+export function ownPrices({ prices = [] }: GatewayOptions): readonly PriceRowSetting[] {
+  const { success, issues } = v.safeParse(priceRows, prices);
+  if (success) return prices;
+  const [issue] = issues;
+  throw new ApiError("invalid_options", {
+    message: `prices${issue.path === undefined ? "" : `.${v.getDotPath(issue)}`}: ${issue.message}`,
+  });
+}
+
+/** In milliseconds. */
+interface WaitLimits {
+  readonly keepAliveMs: number | undefined;
+  readonly firstByteMs: number;
+  readonly silence: AnswerSilence;
+}
+
+/** How long is waited for a provider and for a silent stream; throws `invalid_options` for no time at all. */
+export function waitLimits(options: GatewayOptions): WaitLimits {
+  const { sseKeepAliveSeconds: silent, firstByteSeconds = 600, silenceSeconds = 600 } = options;
+  return {
+    keepAliveMs: silent === undefined ? undefined : milliseconds("sseKeepAliveSeconds", silent),
+    firstByteMs: milliseconds("firstByteSeconds", firstByteSeconds),
+    silence: answerSilence(milliseconds("silenceSeconds", silenceSeconds)),
+  };
+}
+
+function milliseconds(name: string, seconds: number): number {
+  if (seconds > 0) return seconds * 1000;
+  throw new ApiError("invalid_options", {
+    message: `${name}: expected a number above 0, got ${seconds}`,
+  });
+}
+
+/** Throws `invalid_options` for a provider that no request could reach. */
+export function checkProviders({ providers = {} }: GatewayOptions): void {
+  for (const [slug, settings] of Object.entries(providers)) {
+    const problem = providerProblem(slug, settings);
+    if (problem !== null)
+      throw new ApiError("invalid_options", { message: `providers: ${problem}` });
+  }
+}
+
+/** Throws `invalid_options` for a declared gateway that cannot be meant; nothing is found out by a request. */
+export function checkDeclared(
+  gateways: Readonly<Record<string, DeclaredGateway>>,
+  safety: SafetyOptions,
+): void {
+  for (const [id, declaration] of Object.entries(gateways)) {
+    const misfit = misfitOf(declaration, safety);
+    if (misfit !== null)
+      throw new ApiError("invalid_options", { message: `gateways.${id}.${misfit}` });
+  }
+}
+
+/** Providers of the management API are not known yet. */
+function mayExist(segment: string): boolean {
+  return Object.hasOwn(builtIn, segment) || /^custom-[\w.-]{1,64}$/.test(segment);
+}
+
+function misfitOf(declaration: DeclaredGateway, safety: SafetyOptions): string | null {
+  const { settings = {}, keys = {}, routes = {} } = declaration;
+  const { success, issues } = v.safeParse(gatewayDeclared, settings);
+  if (!success) return `settings.${v.getDotPath(issues[0]) ?? ""}: ${issues[0].message}`;
+  const [profile] = unknownProfiles(settings.dlp, safety);
+  if (profile !== undefined)
+    return `settings.dlp: there is no profile "${profile.slice(0, 64)}", only ${profileNames(safety).join(", ")}`;
+  for (const named of spendProviders(settings.spend_limits))
+    if (!mayExist(named.segment)) return `settings.${noSuchProvider(named)}`;
+  for (const slug of Object.keys(keys)) {
+    if (mayExist(slug)) continue;
+    return `keys.${slug.slice(0, 64)}: no such provider${didYouMean(slug, Object.keys(builtIn))}`;
+  }
+  for (const [name, elements] of Object.entries(routes)) {
+    try {
+      readGraph(elements);
+    } catch (error) {
+      return `routes.${name.slice(0, 64)}: ${error instanceof Error ? error.message : ""}`;
+    }
+  }
+  return null;
+}

@@ -1,0 +1,144 @@
+import * as v from "valibot";
+import { ApiError } from "../../http/api-error.ts";
+import { recordView, type StoredRecord } from "../account/records/record.ts";
+import { headerCredential } from "../account/settings/header-schema.ts";
+import { jsonText } from "../../http/json.ts";
+import { checkProvider } from "./context.ts";
+import { type RecordResource, recordResource, type RecordScope } from "./record-resource.ts";
+
+const alias = v.pipe(
+  v.string(),
+  v.regex(/^[\w.-]{1,64}$/, 'expected 1 to 64 letters, digits, "-", "_" or "."'),
+);
+
+const limit = v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000_000)));
+
+const period = v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(2_678_400)));
+
+const optional = {
+  secret: v.nullish(headerCredential),
+  /** Names the secret of another stored key of this gateway. */
+  secret_id: v.nullish(v.pipe(v.string(), v.maxLength(64))),
+  /** Requests per period, which is 60 seconds unless told. */
+  rate_limit: limit,
+  rate_limit_period: period,
+};
+
+const create = v.object({
+  alias,
+  default_config: v.boolean(),
+  provider_slug: v.pipe(v.string(), v.minLength(1), v.maxLength(80)),
+  ...optional,
+});
+
+/** What a change leaves out keeps its value. */
+const change = v.object({
+  alias: v.optional(alias),
+  default_config: v.optional(v.boolean()),
+  provider_slug: v.optional(v.string()),
+  ...optional,
+});
+
+/** Keys of providers that a gateway keeps: shown as previews, never the secret. */
+export const providerConfigs: RecordResource = recordResource({
+  path: "/gateways/:gateway_id/provider_configs",
+  collection: "provider_config",
+  sole: "default_config",
+  view: (record, { gateway }) => {
+    const { sealed: _, ...shown } = record.body;
+    return recordView(gateway, { ...record, body: shown });
+  },
+  create,
+  async draft(body, scope) {
+    const { provider_slug: slug } = body;
+    await checkProvider(slug, scope.account, scope.deps);
+    const config = {
+      alias: body.alias,
+      default_config: body.default_config,
+      provider_slug: slug,
+      ...(await secretOf(body, scope)),
+      ...limitOf(body.rate_limit, body.rate_limit_period),
+    };
+    return { parent: slug, key: `${slug}/${body.alias}`, body: config };
+  },
+  change: { methods: ["PUT", "PATCH"], schema: change, apply: changed },
+});
+
+/** Its provider stays. */
+async function changed(
+  old: StoredRecord,
+  body: v.InferOutput<typeof change>,
+  scope: RecordScope,
+): Promise<Pick<StoredRecord, "key" | "body">> {
+  if (body.provider_slug !== undefined && body.provider_slug !== old.parent) {
+    throw new ApiError("invalid_request", {
+      message: `provider_slug: a stored key cannot move to another provider than "${old.parent}"`,
+    });
+  }
+  const { rate_limit: was, rate_limit_period: wasPeriod, ...kept } = old.body;
+  const isNew = body.secret != null || body.secret_id != null;
+  return {
+    key: `${old.parent}/${body.alias ?? jsonText(old.body["alias"])}`,
+    body: {
+      ...kept,
+      ...(body.alias === undefined ? {} : { alias: body.alias }),
+      ...(body.default_config === undefined ? {} : { default_config: body.default_config }),
+      ...(isNew ? await secretOf(body, scope) : {}),
+      ...limitOf(
+        body.rate_limit === undefined ? numberOf(was) : body.rate_limit,
+        body.rate_limit_period === undefined ? numberOf(wasPeriod) : body.rate_limit_period,
+      ),
+    },
+  };
+}
+
+type SecretMembers = { secret_id: string; secret_preview: string; sealed: string };
+
+/** A new secret is sealed under an id of its own; a known one is shared by its id. */
+async function secretOf(
+  { secret: text, secret_id: known }: v.InferOutput<typeof change>,
+  { records, system, deps: { vault } }: RecordScope,
+): Promise<SecretMembers> {
+  if (text != null) {
+    const id = system.id();
+    return {
+      secret_id: id,
+      secret_preview: preview(text),
+      sealed: await vault.seal(records, id, text),
+    };
+  }
+  if (known == null) {
+    throw new ApiError("invalid_request", {
+      message: 'secret: a provider key is needed, or the "secret_id" of one that is stored',
+    });
+  }
+  const where = { secret_id: known };
+  const { records: found } = await records.list({ collection: "provider_config", where }, 0, 1);
+  const body = found[0]?.body;
+  if (body === undefined) {
+    throw new ApiError("invalid_request", {
+      message: `secret_id: this gateway stores no secret "${known}"`,
+    });
+  }
+  return {
+    secret_id: known,
+    secret_preview: jsonText(body["secret_preview"]),
+    sealed: jsonText(body["sealed"]),
+  };
+}
+
+function limitOf(
+  requests: number | null | undefined,
+  seconds: number | null | undefined,
+): { rate_limit?: number; rate_limit_period?: number } {
+  return requests == null ? {} : { rate_limit: requests, rate_limit_period: seconds ?? 60 };
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === "number" ? value : null;
+}
+
+/** Enough to tell keys apart, too little to guess one: the ends of a long secret, nothing of a short one. */
+export function preview(text: string): string {
+  return text.length < 20 ? "…" : `${text.slice(0, 3)}…${text.slice(-4)}`;
+}

@@ -1,0 +1,181 @@
+import { type Json, jsonObject } from "../../http/json.ts";
+import { pulledStream, type StreamRead } from "../../http/stream.ts";
+import { utf8 } from "../../crypto/encoding.ts";
+import type { InboundResponse, Transport, StreamChange } from "../../ports.ts";
+import type { ConfiguredTargets } from "./target.ts";
+import type { ContentDecoding } from "../wire/content-decoder.ts";
+import type { Call, Step } from "../call/call.ts";
+import { asksForStream, chatBodyIn } from "../chat/chat-body.ts";
+import type { Recorder } from "../call/recording.ts";
+import { headerValue } from "../wire/header-hygiene.ts";
+import { plainBody } from "../wire/reply-body.ts";
+import { providers } from "./known/table.ts";
+import { bodyText, plainBytes } from "../wire/readable-body.ts";
+import { withoutUnaskedUsage } from "./openai/unasked-usage.ts";
+
+/** Where OpenAI's format has streams that tell their usage only when they are asked. */
+const CHAT_PATH = /(?:^|\/)completions\/*$/i;
+
+/** The first version of Azure's API that takes the question, and refuses requests with it no longer. */
+const AZURE_SINCE = "2024-09-01";
+
+const ENCODING: ReadonlySet<string> = new Set(["accept-encoding", "content-encoding"]);
+
+/** What decides whether a request is asked for its usage. */
+export interface UsageQuestion {
+  readonly targets: ConfiguredTargets;
+  readonly recorder: Pick<Recorder, "wantsUsage">;
+}
+
+/** What takes out of an answer what its client did not ask for. */
+export interface UnaskedParts {
+  readonly decoding: ContentDecoding;
+  readonly transport: Pick<Transport, "change">;
+}
+
+/** A request for a stream in OpenAI's format. */
+interface StreamRequest {
+  readonly body: Json;
+  readonly bytes: Uint8Array;
+  /** Whether the client asks for the usage itself. */
+  readonly asks: boolean;
+}
+
+/** The stream that a step asks for; null for any other request. Only bodies that mention one are parsed. */
+function streamRequest(step: Step): StreamRequest | null {
+  if (step.method !== "POST" || !CHAT_PATH.test(step.rest)) return null;
+  const bytes = plainBytes(step);
+  const text = bodyText(step);
+  if (bytes === null || text === null) return null;
+  // Names can be escaped: each letter of this one is then written with \u006 or \u007.
+  if (!text.includes('"stream"') && !/\\u00[67]/.test(text)) return null;
+  const body = chatBodyIn(text);
+  if (body === null || !asksForStream(body)) return null;
+  return { body, bytes, asks: optionsOf(body)["include_usage"] === true };
+}
+
+function optionsOf({ stream_options: options }: Json): Json {
+  return jsonObject(options);
+}
+
+/** Whether a provider's streams in OpenAI's format tell their usage by themselves, or when they are asked; else null. */
+function tellsUsage(
+  { slug, rest }: Step,
+  { providers: options }: ConfiguredTargets,
+): "asked" | "told" | null {
+  const configured = Object.hasOwn(options, slug) ? options[slug]?.streamUsage : undefined;
+  if (configured !== undefined) return configured ? "asked" : null;
+  const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  // Translated into a format whose streams all tell.
+  if (provider?.chat !== undefined && rest === "chat/completions") return "told";
+  return provider?.streamUsage ?? null;
+}
+
+/** Whether this request may be asked for its usage: Azure refuses the question of old versions, and beside its search. */
+function takesQuestion({ slug, rest, query }: Step, { body }: StreamRequest): boolean {
+  if (slug !== "azure-openai") return true;
+  if ("data_sources" in body) return false;
+  const version = new URLSearchParams(query).get("api-version");
+  return version === null
+    ? /(?:^|\/)v1\//.test(rest)
+    : version === "preview" || version >= AZURE_SINCE;
+}
+
+/**
+ * The body that also asks for the usage of its stream, where the gateway needs it and the provider sends it only when
+ * asked. Null for all other requests, which go out as they came.
+ */
+export function askingBody(
+  step: Step,
+  call: Call,
+  { targets, recorder }: UsageQuestion,
+): Uint8Array | null {
+  if (call.settings.stream_usage === false || tellsUsage(step, targets) !== "asked") return null;
+  if (!recorder.wantsUsage(call)) return null;
+  const request = streamRequest(step);
+  if (request === null || request.asks || !takesQuestion(step, request)) return null;
+  const { body, bytes } = request;
+  if ("stream_options" in body) {
+    const options = { ...optionsOf(body), include_usage: true };
+    return utf8(JSON.stringify({ ...body, stream_options: options }));
+  }
+  const end = bytes.lastIndexOf(CLOSE);
+  const asking = new Uint8Array(bytes.length + QUESTION.length);
+  asking.set(bytes.subarray(0, end));
+  asking.set(QUESTION, end);
+  asking.set(bytes.subarray(end), end + QUESTION.length);
+  return asking;
+}
+
+const CLOSE = 0x7d;
+
+const QUESTION = utf8(',"stream_options":{"include_usage":true}');
+
+/** Whether a step asks for a stream whose usage nobody will tell, so that its cost cannot be known. */
+export function hidesUsage(step: Step, call: Call, targets: ConfiguredTargets): boolean {
+  const tells = tellsUsage(step, targets);
+  if (tells === "told") return false;
+  const request = streamRequest(step);
+  if (request === null || request.asks) return false;
+  return tells === null || call.settings.stream_usage === false || !takesQuestion(step, request);
+}
+
+/** Whether a header is about encodings, in which neither the question nor its answer may travel. */
+export function isEncoding(name: string): boolean {
+  return ENCODING.has(name);
+}
+
+/** The answer as it would have come unasked. */
+export function unasked(
+  answer: InboundResponse,
+  { decoding, transport }: UnaskedParts,
+): InboundResponse {
+  const type = headerValue(answer.headers, "content-type") ?? "";
+  if (answer.status !== 200 || !/^text\/event-stream\b/i.test(type)) return answer;
+  const encoding = headerValue(answer.headers, "content-encoding") ?? "";
+  // No answer should have one; what cannot be undone here the client undoes.
+  if (encoding !== "" && decoding.readable(encoding) === "") return answer;
+  const body = plainBody(answer, decoding);
+  const headers = answer.headers.filter(
+    ([name]) => name !== "content-length" && name !== "content-encoding",
+  );
+  return { ...answer, headers, body: withoutUnasked(body, transport) };
+}
+
+function withoutUnasked(
+  body: InboundResponse["body"],
+  transport: UnaskedParts["transport"],
+): InboundResponse["body"] {
+  if (body === null) return null;
+  const change = withoutUnaskedUsage();
+  if (body instanceof Uint8Array) {
+    const [first, last] = [change.push(body), change.end()];
+    return last.length === 0 ? first : new Uint8Array([...first, ...last]);
+  }
+  // What comes straight from the network is kept by nobody: a log row copies what it keeps.
+  const isChanged = transport.change?.(body, withoutUnaskedUsage(true)) === true;
+  return isChanged ? body : changedStream(body, change);
+}
+
+/** Passes a stream on as `change` has it, at its reader's pace. One that breaks off breaks off behind what was kept back. */
+export function changedStream(
+  source: ReadableStream<Uint8Array>,
+  change: StreamChange,
+): ReadableStream<Uint8Array> {
+  const reader = source.getReader();
+  let failure: { readonly error: unknown } | null = null;
+  const read = async (): Promise<StreamRead> => {
+    for (;;) {
+      if (failure !== null) throw failure.error;
+      const next = await reader.read().catch((error: unknown) => ({ error }));
+      if ("error" in next) failure = next;
+      const isLast = "error" in next || next.done;
+      const value = isLast ? change.end() : change.push(next.value);
+      // An error would drop what is not read yet: it comes with the next pull.
+      const done = isLast && failure === null;
+      if (done) return { done, value };
+      if (value.length > 0) return { done: false, value };
+    }
+  };
+  return pulledStream(read, (reason) => reader.cancel(reason));
+}

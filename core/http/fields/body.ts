@@ -1,0 +1,188 @@
+import type { Context } from "hono";
+import * as v from "valibot";
+import { ApiError } from "../api-error.ts";
+import type { ErrorName } from "../codes.ts";
+import {
+  type ArrivingRoom,
+  arrivingRoom,
+  type BodyPlatform,
+  readArriving,
+  readSmall,
+  UNCOUNTED,
+} from "../arriving-body.ts";
+import { utf8 } from "../../crypto/encoding.ts";
+import { checkFields, hasEveryField, noteUnknownFields } from "./unknown-fields.ts";
+import { jsonExcess } from "../json.ts";
+import { wholeRequest } from "../whole-request.ts";
+
+/** Bytes of JSON that a management call may send. */
+export const JSON_BODY_LIMIT: number = 1024 * 1024;
+
+/** Characters of a message about a misfit: the schema's quotes what it got, which may be the whole body. */
+const MISFIT_LENGTH = 300;
+
+/**
+ * Reads a whole body for `use`, until the end of which it counts among the bodies in memory. Throws as {@link readBytes}
+ * does, `bodies_full` where there is no room for it and `request_timeout` for one that does not arrive in time.
+ */
+export async function withBytes<T>(
+  request: Request,
+  limit: number,
+  platform: BodyPlatform,
+  use: (bytes: Uint8Array<ArrayBuffer>) => Promise<T> | T,
+): Promise<T> {
+  const room = arrivingRoom(platform, true);
+  try {
+    return await use(await readBytes(request, limit, room));
+  } finally {
+    room.release();
+  }
+}
+
+/**
+ * Reads a whole body, counting bytes as they arrive; over the limit is 413 at once, one that breaks off is 400. With
+ * `room` it has to arrive in time, and one of over {@link UNCOUNTED} bytes to find room.
+ */
+export async function readBytes(
+  request: Request,
+  limit: number,
+  room?: ArrivingRoom,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const declared = Number(request.headers.get("content-length") ?? Number.NaN);
+  if (declared > limit) throw tooLarge(limit);
+  // HTTP bounds such a body by its length.
+  if (declared <= (room === undefined ? limit : Math.min(limit, UNCOUNTED))) {
+    const whole = await readSmall(request, room?.system);
+    // A request made by hand may declare less than it holds.
+    if (whole.byteLength > limit) throw tooLarge(limit);
+    return whole;
+  }
+  if (request.body === null) return new Uint8Array(0);
+  const bytes = await readArriving(request.body, limit, room);
+  if (bytes instanceof Uint8Array) return bytes;
+  await bytes.cancel().catch(() => undefined);
+  throw tooLarge(limit);
+}
+
+/** Closes the connection: the rest of the body would have to be read before another request. */
+function tooLarge(limit: number): ApiError {
+  const message = `Request body is over the limit of ${limit} bytes`;
+  return new ApiError("too_large", { message, headers: { connection: "close" } });
+}
+
+/** Options of {@link readJson}. */
+export interface ReadJsonOptions {
+  /** Bytes. @default JSON_BODY_LIMIT */
+  readonly limit?: number;
+  /** The error to report for a body that does not fit. @default "invalid_request" */
+  readonly error?: ErrorName;
+  /** Whether no body at all stands for `{}`. @default false */
+  readonly optional?: boolean;
+  /** Has the body count among those in memory until it is parsed, and arrive in time. */
+  readonly platform?: BodyPlatform;
+  /** Is told of unknown fields. @default the answer's `messages`, where a context is passed */
+  readonly onUnknown?: (messages: readonly string[]) => void;
+}
+
+/**
+ * Reads a JSON body, also one that a middleware of the host has read already, and checks it against a valibot schema. A
+ * misfit is a 400 that names the field, and so is a misspelt field, see {@link checkFields}.
+ */
+export async function readJson<S extends v.GenericSchema>(
+  from: Context | Request,
+  schema: S,
+  options: ReadJsonOptions = {},
+): Promise<v.InferOutput<S>> {
+  const whole = "req" in from ? await wholeRequest(from.req) : from;
+  const { limit = JSON_BODY_LIMIT, platform } = options;
+  const parsed = (bytes: Uint8Array) => readJsonBytes(bytes, schema, options);
+  const { output, unknown } =
+    platform === undefined
+      ? parsed(await readBytes(whole, limit))
+      : await withBytes(whole, limit, platform, parsed);
+  if (options.onUnknown !== undefined) options.onUnknown(unknown);
+  else if ("req" in from) noteUnknownFields(from, unknown);
+  return output;
+}
+
+/** Does {@link readJson} with bytes that are at hand; `unknown` tells of unknown fields. */
+export function readJsonBytes<S extends v.GenericSchema>(
+  bytes: Uint8Array,
+  schema: S,
+  { optional = false, error }: Pick<ReadJsonOptions, "optional" | "error"> = {},
+): { readonly output: v.InferOutput<S>; readonly unknown: readonly string[] } {
+  const value = optional && bytes.length === 0 ? {} : parseJson(bytes, error);
+  return parseKnown(schema, value, error);
+}
+
+/**
+ * Does {@link readJson} with a value from code of the same process, which gets no `messages`: there, every unknown field
+ * is refused.
+ */
+export function checkedJson<S extends v.GenericSchema>(
+  value: unknown,
+  schema: S,
+  limit: number,
+): v.InferOutput<S> {
+  // As bytes, so that it is bounded, plain and a copy, as a client's is.
+  const bytes = utf8(JSON.stringify(value) ?? "");
+  if (bytes.length > limit) throw tooLarge(limit);
+  const { output, unknown } = readJsonBytes(bytes, schema);
+  refuseUnknown(unknown);
+  return output;
+}
+
+/** Refuses fields that have no effect, for callers that could not be told of them. */
+export function refuseUnknown(unknown: readonly string[]): void {
+  if (unknown.length > 0) throw new ApiError("invalid_request", { message: unknown.join("; ") });
+}
+
+/** Does {@link parse}, and {@link checkFields} where that could find something. */
+function parseKnown<S extends v.GenericSchema>(
+  schema: S,
+  value: unknown,
+  error: ErrorName | undefined,
+): { readonly output: v.InferOutput<S>; readonly unknown: readonly string[] } {
+  const result = v.safeParse(schema, value, { abortPipeEarly: true });
+  if (result.success && hasEveryField(result.output, value)) {
+    return { output: result.output, unknown: [] };
+  }
+  // First: a field that is missing may be the misspelt one.
+  const unknown = checkFields(schema, value, error);
+  if (!result.success) throw misfit(result.issues[0], error);
+  return { output: result.output, unknown };
+}
+
+/** Parses bytes as JSON; malformed UTF-8 or JSON, or what {@link jsonExcess} finds too much of, is a 400. */
+export function parseJson(bytes: Uint8Array, error: ErrorName = "invalid_request"): unknown {
+  let excess: string | null;
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    excess = jsonExcess(text);
+    if (excess === null) return JSON.parse(text) as unknown;
+  } catch {
+    throw new ApiError(error, { message: "Request body is not valid JSON" });
+  }
+  throw new ApiError(error, { message: `Request body has ${excess}` });
+}
+
+/** Checks a value against a valibot schema; the first misfit is reported with its path. */
+export function parse<S extends v.GenericSchema>(
+  schema: S,
+  value: unknown,
+  error: ErrorName = "invalid_request",
+): v.InferOutput<S> {
+  const result = v.safeParse(schema, value, { abortPipeEarly: true });
+  if (result.success) return result.output;
+  throw misfit(result.issues[0], error);
+}
+
+function misfit(issue: v.BaseIssue<unknown>, error: ErrorName = "invalid_request"): ApiError {
+  const path = v.getDotPath(issue);
+  const message = path === null ? issue.message : `${path}: ${issue.message}`;
+  return new ApiError(error, { message: bounded(message) });
+}
+
+function bounded(text: string): string {
+  return text.length > MISFIT_LENGTH ? `${text.slice(0, MISFIT_LENGTH)}…` : text;
+}

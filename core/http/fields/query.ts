@@ -1,0 +1,32 @@
+import type { Context } from "hono";
+import * as v from "valibot";
+import { ApiError } from "../api-error.ts";
+import { parse } from "./body.ts";
+import { checkFields, noteUnknownFields } from "./unknown-fields.ts";
+
+/** Checks the query of a request against a schema, with the same care for misspelt names as `readJson`. */
+export function readQuery<S extends v.GenericSchema>(c: Context, schema: S): v.InferOutput<S> {
+  const query = c.req.query();
+  note(c, schema, query);
+  return parse(schema, query);
+}
+
+/** Refuses a query with a misspelling of one of the names that a route reads; other unknown ones are told. */
+export function checkQuery(c: Context, names: readonly string[]): void {
+  note(c, namesSchema(names), c.req.query());
+}
+
+/** Refuses a query with any other name: for routes that would do more without the parameter that was meant. */
+export function checkWholeQuery(c: Context, names: readonly string[]): void {
+  const query = c.req.query();
+  const [message] = checkFields(namesSchema(names), query, "invalid_request", "parameter");
+  if (message !== undefined) throw new ApiError("invalid_request", { message });
+}
+
+function namesSchema(names: readonly string[]): v.GenericSchema {
+  return v.object(Object.fromEntries(names.map((name) => [name, v.unknown()])));
+}
+
+function note(c: Context, schema: v.GenericSchema, query: Record<string, string>): void {
+  noteUnknownFields(c, checkFields(schema, query, "invalid_request", "parameter"));
+}

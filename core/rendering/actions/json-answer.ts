@@ -1,0 +1,56 @@
+import * as v from "valibot";
+import { envelope } from "../../http/envelope.ts";
+import type { RenderingOptions } from "../job/options.ts";
+import { fairSlots } from "../../work/fair-slots.ts";
+import type { OwnedWork } from "../../work/owned-work.ts";
+import { tooManyRenderings } from "../input/errors.ts";
+import { askJson, checkJsonRequest, type JsonDeps } from "../json/ask-json.ts";
+import { checkWanted, type JsonBody } from "../json/json-body.ts";
+
+/** Requests to models at a time. */
+const ASKING = 16;
+
+const rendered = v.object({
+  result: v.string(),
+  meta: v.record(v.string(), v.unknown()),
+});
+
+/** What `/json` does before a page is loaded, and what it makes of the page's Markdown. */
+export function jsonAnswerOf(options: RenderingOptions): {
+  readonly before: (body: JsonBody, work: OwnedWork, signal: AbortSignal) => Promise<void>;
+  readonly after: (
+    page: Response,
+    body: JsonBody,
+    work: OwnedWork,
+    signal: AbortSignal,
+  ) => Promise<Response>;
+} {
+  const deps = jsonDeps(options);
+  return {
+    before: (body, work, signal) => {
+      checkWanted(body);
+      return checkJsonRequest({ ...deps, ...work }, body, signal);
+    },
+    async after(page, body, work, signal) {
+      const { result, meta } = v.parse(rendered, await page.json());
+      const { value, isCut } = await askJson({ ...deps, ...work }, result, body, signal);
+      return envelope(value, { meta: { ...meta, ...(isCut ? { truncated: true } : {}) } });
+    },
+  };
+}
+
+/** What asking a model needs, of the operator's options. */
+export function jsonDeps(options: RenderingOptions): JsonDeps {
+  const { system } = options.platform;
+  return {
+    model: options.chatModel,
+    modelOf: options.customModel,
+    system,
+    modelMs: options.chatTimeoutMs ?? 60_000,
+    slots: fairSlots({
+      running: ASKING,
+      waiting: options.maxQueue ?? 20,
+      refuse: tooManyRenderings,
+    }),
+  };
+}

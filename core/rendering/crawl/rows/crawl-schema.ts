@@ -1,0 +1,90 @@
+import * as v from "valibot";
+import type { RenderBody } from "../../input/body.ts";
+import { jsonFields, type JsonOptions } from "../../json/json-body.ts";
+import { address, common, extractField } from "../../job/schema.ts";
+import type { ScopeOptions } from "../rules/scope.ts";
+
+/** What a crawl gives of each page. */
+export type CrawlFormat = "html" | "markdown" | "json";
+
+/** The body of `POST …/crawl`. */
+export interface CrawlBody extends Omit<RenderBody, "html" | "userAgent"> {
+  readonly url: string;
+  /** Pages, at most. @default 10 */
+  readonly limit?: number | undefined;
+  /** Links from the start to a page, at most. @default 100000 */
+  readonly depth?: number | undefined;
+  /** @default "all" */
+  readonly source?: "all" | "sitemaps" | "links" | undefined;
+  /** @default ["html"] */
+  readonly formats?: readonly CrawlFormat[] | undefined;
+  readonly jsonOptions?: JsonOptions | undefined;
+  /** The main content of each page only. */
+  readonly extract?: "main" | undefined;
+  /** Seconds. */
+  readonly maxAge?: number | undefined;
+  /** Unix seconds. */
+  readonly modifiedSince?: number | undefined;
+  readonly options?: ScopeOptions | undefined;
+  /** @default all three */
+  readonly crawlPurposes?: readonly ("search" | "ai-input" | "ai-train")[] | undefined;
+  /** @default "full" */
+  readonly contentUse?: "reference" | "full" | undefined;
+  readonly browser?: "kitesurf" | undefined;
+}
+
+/** Pages of one crawl, and steps from its start. */
+const MOST = 100_000;
+
+/** A whole number within bounds. */
+export function wholeNumber(min: number, max: number): v.GenericSchema<number> {
+  return v.pipe(
+    v.number(),
+    v.integer("A whole number is needed"),
+    v.minValue(min, `At least ${min}`),
+    v.maxValue(max, `At most ${max}`),
+  );
+}
+
+const texts = v.array(v.pipe(v.string(), v.nonEmpty("An empty string is not allowed")));
+const some = <T extends string>(values: readonly T[]): v.GenericSchema<T[]> =>
+  v.pipe(
+    v.array(v.picklist(values)),
+    v.minLength(1, "At least one is needed"),
+    v.transform((chosen) => [...new Set(chosen)]),
+  ) as v.GenericSchema<T[]>;
+
+const { html: _html, userAgent: _userAgent, url: _url, ...page } = common;
+
+/** Where pages are found. */
+export const sourceField: v.GenericSchema<unknown, CrawlBody["source"]> = v.optional(
+  v.picklist(["all", "sitemaps", "links"]),
+);
+
+/** Which pages are meant. */
+export const scopeFields: v.GenericSchema<unknown, ScopeOptions | undefined> = v.optional(
+  v.object({
+    includeExternalLinks: v.optional(v.boolean()),
+    includeSubdomains: v.optional(v.boolean()),
+    includePatterns: v.optional(texts),
+    excludePatterns: v.optional(texts),
+  }),
+);
+
+/** A body of `POST …/crawl`. */
+export const crawlSchema: v.GenericSchema<unknown, CrawlBody> = v.object({
+  ...page,
+  url: address,
+  limit: v.optional(wholeNumber(1, MOST)),
+  depth: v.optional(wholeNumber(0, MOST)),
+  source: sourceField,
+  formats: v.optional(some(["html", "markdown", "json"])),
+  jsonOptions: v.optional(v.object(jsonFields)),
+  extract: extractField,
+  maxAge: v.optional(wholeNumber(0, 604_800)),
+  modifiedSince: v.optional(wholeNumber(0, Number.MAX_SAFE_INTEGER)),
+  options: scopeFields,
+  crawlPurposes: v.optional(some(["search", "ai-input", "ai-train"])),
+  contentUse: v.optional(v.picklist(["reference", "full"])),
+  browser: v.optional(v.picklist(["kitesurf"])),
+});

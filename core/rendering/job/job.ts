@@ -1,0 +1,149 @@
+import { utf8 } from "../../crypto/encoding.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { type AllowHosts, parseAllowHosts } from "../../net/allow-hosts.ts";
+import { checkUrl } from "../../net/check-url.ts";
+import type { PdfBody, RenderBody, Tag } from "../input/body.ts";
+import { compilePatterns } from "./patterns.ts";
+import type { RenderingOptions } from "./options.ts";
+import type { RequestRules } from "./request-gate.ts";
+import type { UploadedFiles } from "./uploaded-files.ts";
+import { readTimers, type TimerCaps, type Timers } from "../input/timers.ts";
+
+/** One rendering, checked and ready to run. */
+export interface Job {
+  readonly body: RenderBody;
+  /** The `html` of a long request or an upload in UTF-8; {@link body} has a word in its place. @default that of the body */
+  readonly page?: Uint8Array<ArrayBuffer> | null;
+  /** For whom it is done: places are shared fairly between owners. @default the server itself */
+  readonly owner?: string;
+  /** Whose further documents may be shown in the same page, where they can do nothing else (`page/plain-document.ts`). @default nobody's */
+  readonly keeper?: string | null;
+  /** The page to load, or the base of `html`; null when only `html` is given. */
+  readonly url: URL | null;
+  readonly rules: RequestRules;
+  readonly timers: Timers;
+  /** What came with the page. @default nothing: everything is loaded */
+  readonly upload?: UploadedFiles | undefined;
+  /** Extra headers by lower-case name; they go to the origin of `url` only, because they are credentials. */
+  readonly headers: ReadonlyMap<string, string>;
+}
+
+/** The `html` of a job in UTF-8; empty when it has none. */
+export function pageBytes({ page, body }: Job): Uint8Array<ArrayBuffer> {
+  return page ?? utf8(body.html ?? "");
+}
+
+/** What the operator decides about jobs. */
+export interface JobPolicy {
+  readonly allow: AllowHosts;
+  readonly caps: TimerCaps;
+  readonly unsafeRegex: boolean;
+}
+
+/** What the operator decides about each rendering. */
+export function jobPolicy(options: RenderingOptions): JobPolicy {
+  return {
+    allow: parseAllowHosts(options.allowHosts),
+    caps: options.timeouts ?? {},
+    unsafeRegex: options.unsafeRegex === true,
+  };
+}
+
+/** Headers that frame a request: a caller who sets them breaks it, or smuggles a second one into it. */
+const framingHeaders: readonly string[] = [
+  "connection",
+  "content-length",
+  "host",
+  "keep-alive",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+];
+
+/**
+ * Checks what a schema cannot: the source, its address, patterns, timers and headers.
+ *
+ * @throws ApiError `invalid_request` or `blocked_url`
+ */
+export function prepareJob(body: RenderBody & PdfBody, policy: JobPolicy): Job {
+  if (body.url === undefined && body.html === undefined) {
+    throw new ApiError("invalid_request", { message: "One of url and html is needed" });
+  }
+  const url = body.url === undefined ? null : allowedUrl("url", body.url, policy.allow);
+  checkWindow(body);
+  for (const tag of tagsOf(body))
+    if (tag.url !== undefined) allowedUrl("addScriptTag/addStyleTag.url", tag.url, policy.allow);
+  const { unsafeRegex } = policy;
+  return {
+    body,
+    url,
+    timers: readTimers(body, policy.caps),
+    headers: readHeaders(body.setExtraHTTPHeaders ?? {}),
+    rules: {
+      allow: policy.allow,
+      allowPatterns: compilePatterns(body.allowRequestPattern ?? [], {
+        field: "allowRequestPattern",
+        unsafeRegex,
+      }),
+      rejectPatterns: compilePatterns(body.rejectRequestPattern ?? [], {
+        field: "rejectRequestPattern",
+        unsafeRegex,
+      }),
+      allowTypes: body.allowResourceTypes ?? [],
+      rejectTypes: body.rejectResourceTypes ?? [],
+    },
+  };
+}
+
+/** Pixels of a window and of a picture: each takes some 18 bytes of memory while it is drawn. */
+export const AREA_LIMIT = 40_000_000;
+
+function checkWindow({ viewport }: RenderBody): void {
+  if (viewport === undefined) return;
+  const density = viewport.deviceScaleFactor ?? 1;
+  const most = Math.floor(AREA_LIMIT / (viewport.width * density ** 2));
+  if (viewport.height <= most) return;
+  const sides = `${viewport.width} x ${viewport.height}`;
+  const scale = density === 1 ? "" : ` with deviceScaleFactor ${density}`;
+  throw new ApiError("invalid_request", {
+    message: `viewport: ${sides}${scale} is more than ${AREA_LIMIT} pixels: a height of at most ${most} fits`,
+  });
+}
+
+function tagsOf(body: RenderBody): readonly Tag[] {
+  return [...(body.addScriptTag ?? []), ...(body.addStyleTag ?? [])];
+}
+
+function allowedUrl(field: string, text: string, allow: AllowHosts): URL {
+  const verdict = checkUrl(text, allow);
+  if (!verdict.ok) throw new ApiError("blocked_url", { message: `${field}: ${verdict.reason}` });
+  return verdict.url;
+}
+
+function readHeaders(headers: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+  const read = new Map<string, string>();
+  for (const [name, value] of Object.entries(headers)) {
+    const lower = name.toLowerCase();
+    if (!/^[!#$%&'*+.^_`|~\w-]{1,256}$/u.test(name) || framingHeaders.includes(lower)) {
+      throw new ApiError("invalid_request", {
+        message: `setExtraHTTPHeaders: "${name.slice(0, 60)}" is not allowed`,
+      });
+    }
+    if (!/^[\t\x20-\x7e\x80-\xff]{0,8192}$/u.test(value)) {
+      throw new ApiError("invalid_request", {
+        message: `setExtraHTTPHeaders: The value of "${name}" is not a header value`,
+      });
+    }
+    read.set(lower, value);
+  }
+  return read;
+}
+
+/** A job whose origin gets a trace; what the caller sends there outranks it. */
+export function namedTo(traceparent: string | undefined, job: Job): Job {
+  if (traceparent === undefined) return job;
+  return { ...job, headers: new Map([["traceparent", traceparent], ...job.headers]) };
+}

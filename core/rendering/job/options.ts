@@ -1,0 +1,78 @@
+import type { Platform } from "../../ports.ts";
+import type { Tracer } from "../../trace/trace-context.ts";
+import type { MarkdownEngine } from "../input/engine.ts";
+import type { ContentExtractor } from "../input/extractor.ts";
+import type { JsonModels } from "../json/ask-json.ts";
+import type { PdfReader } from "../pdf/pdf-reader.ts";
+import type { TimerCaps } from "../input/timers.ts";
+
+/** What crawls may take. */
+export interface CrawlOptions {
+  /** Crawls of one account that run at a time; more are 429. @default 10 */
+  readonly maxRunning?: number;
+  /** Crawls of one account that are kept with their results; the oldest makes room for a new one. @default 100 */
+  readonly maxKept?: number;
+  /** Bytes of the results of one crawl, which ends when it has more. @default 268435456 */
+  readonly maxBytes?: number;
+  /** Days for which results are kept. @default 14 */
+  readonly keepDays?: number;
+  /** Milliseconds between two requests to a host whose robots.txt names no `Crawl-delay`. @default 500 */
+  readonly delayMs?: number;
+}
+
+/** What the operator decides about renderings. */
+export interface RenderingOptions {
+  readonly platform: Platform;
+  /** Renderings at a time. @default 2 */
+  readonly maxConcurrency?: number;
+  /**
+   * Blank pages that are kept ready, so that a rendering need not wait for one; 0 makes each when it is asked for. Where a
+   * connection to the browser cannot outlive a request (Workers), or goes to a remote one, there are none.
+   * @default `maxConcurrency`, at most 4
+   */
+  readonly pagesAhead?: number;
+  /**
+   * Pages that are kept after `html` which can neither run a script nor ask for anything, for the next such `html` of the same
+   * token: it need not wait for a process. 0 gives each document a page of its own. Where there are no pages ahead there are
+   * none of these either.
+   * @default one more than `maxConcurrency`, at most 5
+   */
+  readonly pagesKept?: number;
+  /** Renderings that may wait; more are answered 429. @default 20 */
+  readonly maxQueue?: number;
+  /** Bytes of a request body. @default 52428800 */
+  readonly maxBodyBytes?: number;
+  /** The whole request, queue included, in ms; later is 408. @default 180000 */
+  readonly requestTimeout?: number;
+  /** The largest timers that a caller may ask for. */
+  readonly timeouts?: TimerCaps;
+  /** Hosts that pages may reach although they are not public; give the platform's browser the same list. @default [] */
+  readonly allowHosts?: readonly string[];
+  /** Runs request patterns on the host's own engine, without any bound on time. @default false */
+  readonly unsafeRegex?: boolean;
+  /** Finds the main content for `{"extract": "main"}`: `mainContent` of `causey/rendering/extract`. @default 503 for it */
+  readonly extract?: ContentExtractor;
+  /** Reads a `url` that is a PDF: `pdfReader` of `causey/rendering/pdf`. @default 422 for one, but `/pdf` passes it on */
+  readonly readPdf?: PdfReader;
+  /** Makes the Markdown of pages: `turndownEngine()` of `causey/rendering/turndown`. @default causey's own converter */
+  readonly markdownEngine?: MarkdownEngine;
+  /** Finds data in pages for `/json`; its `model` is the name it is asked by. @default 503 for it */
+  readonly chatModel?: JsonModels["model"];
+  /** Makes the models that callers name in `custom_ai`, each with its caller's key. @default 400 for them */
+  readonly customModel?: JsonModels["modelOf"];
+  /** Milliseconds of one request to a model. @default 60000 */
+  readonly chatTimeoutMs?: number;
+  /** What crawls may take. */
+  readonly crawls?: CrawlOptions;
+  /**
+   * Seals the requests of running crawls in the database: they may hold cookies, headers and keys of models.
+   * @default a key of each crawl, kept in the same database: then sealing guards copies of single rows, not of the whole file
+   */
+  readonly masterSecret?: string;
+  /** Master secrets of before, which still open what they sealed. @default [] */
+  readonly formerMasterSecrets?: readonly string[];
+  /** Takes a span of each rendering, and has it named to the origin that is rendered. @default nobody traces */
+  readonly tracer?: Tracer | undefined;
+  /** Whether Markdown begins with YAML frontmatter when the page has a title. @default true */
+  readonly frontmatter?: boolean;
+}

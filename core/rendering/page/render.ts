@@ -1,0 +1,153 @@
+import { ApiError } from "../../http/api-error.ts";
+import { networkFailure, renderFailure } from "../input/errors.ts";
+import { evaluate } from "./evaluate.ts";
+import type { Job } from "../job/job.ts";
+import { loadPage } from "./load.ts";
+import { readFacts } from "./page-scripts.ts";
+import type { RefusedNavigation } from "../intercept/intercept.ts";
+import type { FairSlots } from "../../work/fair-slots.ts";
+import type { Hop } from "./main-document.ts";
+import type { Page } from "./page.ts";
+import type { FailedFile } from "./page-files.ts";
+import { isUploaded } from "../job/uploaded-files.ts";
+import { within } from "../input/timers.ts";
+import { type PageDeps, withPage } from "./with-page.ts";
+
+/** What every rendering shares. */
+export interface RenderDeps extends PageDeps {
+  readonly slots: FairSlots;
+}
+
+/** Facts about a page that travel beside the result. */
+export interface PageMeta {
+  readonly status?: number;
+  readonly title: string;
+  /** The address of the document that was rendered. */
+  readonly finalUrl?: string;
+  /** The headers of its answer, in lower case; repeated ones are joined by newlines, credentials are left out. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The redirects on the way to it, oldest first. */
+  readonly redirectChain?: readonly Hop[];
+  /** Where the page wanted to go and could not: what had been loaded was rendered. */
+  readonly refusedNavigations?: readonly RefusedNavigation[];
+  /** Files of the page that are missing in it, the first ten. */
+  readonly failedFiles?: readonly FailedFile[];
+}
+
+/** What a rendering gave. */
+export interface Rendered<T> {
+  readonly result: T;
+  readonly meta: PageMeta;
+}
+
+/** Facts about the loaded document. */
+export interface DocumentFacts {
+  readonly title: string;
+  /** Its own address; null for `html` without a URL. */
+  readonly url: string | null;
+  /** What relative links start from; null for `html` without a URL. */
+  readonly base: string | null;
+  /** Whether all fonts are there, and no letter is one that they may lack. */
+  readonly drawable: boolean;
+}
+
+/** The owner of what the server renders for nobody in particular. */
+const OWN = "";
+
+/** What is done with a loaded page. */
+export type Action<T> = (page: Page, facts: DocumentFacts, signal: AbortSignal) => Promise<T>;
+
+/**
+ * Runs one rendering: a slot, a page, the load with its waits, then the action under its timer. `onBrowserMs`
+ * is told how long a browser was busy, whatever the outcome.
+ *
+ * @throws ApiError of the table's rendering rows; `request_timeout` when queue and work take too long
+ */
+export async function render<T>(
+  deps: RenderDeps,
+  job: Job,
+  signal: AbortSignal,
+  onBrowserMs: (ms: number) => void,
+  action: Action<T>,
+): Promise<Rendered<T>> {
+  return within(deps.requestMs, deps.system, signal, tooLate, async (inner) => {
+    const free = await deps.slots.take(job.owner ?? OWN, inner);
+    const started = deps.system.monotonic();
+    try {
+      return await withPage(deps, job, inner, (page) => use(page, job, inner, action));
+    } catch (error) {
+      throw renderFailure(error);
+    } finally {
+      onBrowserMs(Math.max(0, Math.round(deps.system.monotonic() - started)));
+      free();
+    }
+  });
+}
+
+/** A client that retries by itself would only queue the same work again. */
+export function tooLate(): ApiError {
+  return new ApiError("request_timeout", { headers: { "x-should-retry": "false" } });
+}
+
+async function use<T>(
+  page: Page,
+  job: Job,
+  signal: AbortSignal,
+  action: Action<T>,
+): Promise<Rendered<T>> {
+  const missed = await loadPage(page, job, signal);
+  const ms = job.timers.action;
+  const expired = (): ApiError =>
+    new ApiError("render_timeout", {
+      message: `Timeout of ${ms} ms exceeded while the page was captured`,
+    });
+  return within(ms, page.system, signal, expired, async (inner) => {
+    const facts = await readDocument(page, missed, inner);
+    const result = await action(page, facts, inner);
+    return { result, meta: metaOf(page, facts) };
+  });
+}
+
+/** An empty document whose load was cut short is no result: the failure of the load is. */
+async function readDocument(
+  page: Page,
+  missed: ApiError | null,
+  signal: AbortSignal,
+): Promise<DocumentFacts> {
+  const facts = (await evaluate(page, readFacts, [], signal)) as {
+    title: string;
+    base: string;
+    url: string;
+    empty: boolean;
+    drawable: boolean;
+  };
+  if (facts.empty && (page.load().response?.status ?? 0) >= 400)
+    throw new ApiError("empty_http_error");
+  if (facts.empty && missed !== null) throw missed;
+  // Chromium shows a page of its own when a site cannot be reached: that is not the caller's page.
+  if (facts.url.startsWith("chrome-error:"))
+    throw page.load().response?.proxyError ?? networkFailure("net::ERR_FAILED");
+  const { title, drawable } = facts;
+  return { title, drawable, url: webAddress(facts.url), base: webAddress(facts.base) };
+}
+
+/** The files of an upload have names, and no address that anybody else knows. */
+function webAddress(url: string): string | null {
+  return /^https?:/iu.test(url) && !isUploaded(url) ? url : null;
+}
+
+function metaOf(page: Page, { title, url }: DocumentFacts): PageMeta {
+  const load = page.load();
+  const failedFiles = page.files.failed;
+  const isOwn = load.response !== null && isUploaded(load.response.url);
+  const { response, redirects } = isOwn ? { response: null, redirects: [] } : load;
+  return {
+    ...(response === null ? {} : { status: response.status }),
+    title,
+    ...(url === null ? {} : { finalUrl: url }),
+    ...(response === null ? {} : { headers: response.headers }),
+    ...(redirects.length === 0 ? {} : { redirectChain: redirects }),
+    ...(page.refused.length === 0 ? {} : { refusedNavigations: page.refused }),
+    ...(failedFiles.length === 0 ? {} : { failedFiles }),
+  };
+}

@@ -1,0 +1,123 @@
+import { passThrough } from "../../http/stream.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { Embedder, System } from "../../ports.ts";
+import type { NamedChatModel, Reranker, SearchOptions } from "./search-deps.ts";
+import { TIMER_OVER } from "../../time/timer-over.ts";
+
+/** Milliseconds that an embedder has for one request. */
+const EMBEDDER_MS = 10_000;
+/** Milliseconds that a reranker has for one search. */
+const RERANKER_MS = 10_000;
+/** Milliseconds in which a chat model must begin to answer, and then go on. */
+const CHAT_MS = 60_000;
+
+/**
+ * The options with models that answer in time: a model that hangs must not keep a search waiting, nor an upload. Whoever
+ * made it need not look at the signal.
+ */
+export function withModelDeadlines(options: SearchOptions): SearchOptions {
+  const { embedder, chatModel, platform, reranker } = options;
+  const { embedderTimeoutMs = EMBEDDER_MS, chatTimeoutMs = CHAT_MS } = options;
+  const { rerankerTimeoutMs = RERANKER_MS } = options;
+  checkTimeout("embedderTimeoutMs", embedderTimeoutMs);
+  checkTimeout("rerankerTimeoutMs", rerankerTimeoutMs);
+  checkTimeout("chatTimeoutMs", chatTimeoutMs);
+  return {
+    ...options,
+    ...(embedder && { embedder: timedEmbedder(embedder, embedderTimeoutMs, platform.system) }),
+    ...(reranker && { reranker: timedReranker(reranker, rerankerTimeoutMs, platform.system) }),
+    ...(chatModel && { chatModel: timedChatModel(chatModel, chatTimeoutMs, platform.system) }),
+  };
+}
+
+function checkTimeout(name: string, ms: number): void {
+  if (ms >= 1 && ms <= 3_600_000) return;
+  throw new ApiError("invalid_options", {
+    message: `${name}: expected milliseconds from 1 to 3600000, got ${ms}`,
+  });
+}
+
+function timedEmbedder(embedder: Embedder, ms: number, system: System): Embedder {
+  const { model, dimensions } = embedder;
+  const late = (): ApiError =>
+    new ApiError("unavailable", {
+      message: `The embedder "${model}" did not answer within ${ms} ms`,
+    });
+  return {
+    model,
+    dimensions,
+    embed(texts, purpose, signal, traceparent) {
+      const stop = new AbortController();
+      const linked = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
+      const work = embedder.embed(texts, purpose, linked, traceparent);
+      return inTime(work, ms, system, late, stop, signal);
+    },
+  };
+}
+
+function timedReranker(reranker: Reranker, ms: number, system: System): Reranker {
+  const { model } = reranker;
+  const late = (): ApiError =>
+    new ApiError("unavailable", {
+      message: `The reranker "${model}" did not answer within ${ms} ms`,
+    });
+  return {
+    model,
+    rerank(query, texts, signal, traceparent) {
+      const stop = new AbortController();
+      const linked = AbortSignal.any([signal, stop.signal]);
+      const work = reranker.rerank(query, texts, linked, traceparent);
+      return inTime(work, ms, system, late, stop, signal);
+    },
+  };
+}
+
+function timedChatModel(chatModel: NamedChatModel, ms: number, system: System): NamedChatModel {
+  const late = (): ApiError =>
+    new ApiError("chat_model_failed", {
+      message: `The chat model did not answer within ${ms} ms`,
+    });
+  const ask = async (request: Request): Promise<Response> => {
+    const stop = new AbortController();
+    const signal = AbortSignal.any([request.signal, stop.signal]);
+    const asked = chatModel(new Request(request, { signal }));
+    const response = await inTime(asked, ms, system, late, stop, request.signal);
+    if (response.body === null) return response;
+    const body = passThrough(response.body, (read) =>
+      inTime(read, ms, system, late, stop, request.signal),
+    );
+    return new Response(body, { status: response.status, headers: response.headers });
+  };
+  return chatModel.model === undefined ? ask : Object.assign(ask, { model: chatModel.model });
+}
+
+/** The work's result; rejects after `ms`, or when the caller leaves, and then ends the work. */
+async function inTime<T>(
+  work: Promise<T>,
+  ms: number,
+  system: System,
+  late: () => ApiError,
+  stop: AbortController,
+  caller: AbortSignal | undefined,
+): Promise<T> {
+  const over = new AbortController();
+  const expiry = new Promise<never>((_resolve, reject) => {
+    const leave = (): void => reject(caller?.reason);
+    caller?.addEventListener("abort", leave, { once: true, signal: over.signal });
+    system.sleep(ms, over.signal).then(
+      () => {
+        const error = late();
+        stop.abort(error);
+        reject(error);
+      },
+      () => undefined,
+    );
+  });
+  try {
+    caller?.throwIfAborted();
+    return await Promise.race([work, expiry]);
+  } finally {
+    over.abort(TIMER_OVER);
+    work.catch(() => undefined);
+  }
+}

@@ -1,0 +1,104 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { InstanceState } from "../state/instance-state.ts";
+import { describeFailure } from "../ingest/embed-chunks.ts";
+import { logStatements } from "../rows/item-log.ts";
+import { itemRow } from "../rows/item-store.ts";
+import { failItem } from "../ingest/remove-item.ts";
+import type { SearchOptions, WorkOptions } from "../models/search-deps.ts";
+import { embedItem } from "../ingest/embed-item.ts";
+import { indexContent } from "../ingest/index-content.ts";
+import { runJob } from "./run-job.ts";
+import { runSchedule } from "./run-schedule.ts";
+import { tracedWork } from "./traced-work.ts";
+import {
+  cutOff,
+  dropWork,
+  isCurrent,
+  MOST_INTERRUPTIONS,
+  postpone,
+  type Work,
+} from "../state/work-rows.ts";
+
+/** First pause after a failed attempt, and the longest, in ms: it doubles. */
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 5 * 60_000;
+
+/** Performs one piece of work of an instance's queue. A failure of the embedder is tried again for ever. */
+export async function performWork(
+  state: InstanceState,
+  work: Work,
+  deps: SearchOptions,
+): Promise<void> {
+  if (work.stage === "job") return runJob(state, work, deps);
+  if (work.stage === "schedule") return runSchedule(state, work);
+  const { system } = state.context;
+  const started = system.monotonic();
+  let begun = work;
+  try {
+    await tracedWork(state.actor, work, deps, async (own, options) => {
+      begun = own;
+      if (own.stage === "vectors") await embedItem(state, own, options);
+      else await indexText(state, own, options);
+      return true;
+    });
+  } catch (error) {
+    // The shutdown has ended it: the row is as it was, and the next start goes on.
+    if (system.closing?.aborted === true) return;
+    if (error instanceof ApiError && error.status === 404) return;
+    deps.platform.log("warn", "An item could not be indexed", {
+      item_id: work.id,
+      attempts: work.attempts,
+      error: String(error),
+    });
+    const tookMs = Math.round(system.monotonic() - started);
+    await state.inTurn(() => noteFailure(state, begun, error, tookMs, deps));
+  }
+}
+
+/** Indexes an item from its stored content; for whoever has begun that and has not come to its end. */
+async function indexText(state: InstanceState, work: Work, deps: WorkOptions): Promise<void> {
+  const started = state.context.system.monotonic();
+  if (work.attempts > MOST_INTERRUPTIONS) throw cutOff("item");
+  await indexContent(state, work.id, work.revision, deps, started);
+}
+
+/** Notes a failure on the item. What the content is to blame for is final; anything else is tried again later. */
+async function noteFailure(
+  state: InstanceState,
+  work: Work,
+  error: unknown,
+  tookMs: number,
+  deps: SearchOptions,
+): Promise<void> {
+  if (!(await isCurrent(state, work))) return;
+  if (error instanceof ApiError && error.status < 500) {
+    await failItem(state, work.id, work.revision, error.message, tookMs);
+    return;
+  }
+  const reason = describeFailure(deps.embedder, error);
+  const shown = work.stage === "vectors" ? `Found by keywords only: ${reason}` : reason;
+  const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(20, work.attempts - 1));
+  const { actor, context } = state;
+  const now = context.system.now();
+  const row = await itemRow(state, work.id).catch(() => null);
+  if (row === null) {
+    await context.sql.batch([dropWork(actor, work.id)]);
+    return;
+  }
+  await state.clock.write(
+    [
+      {
+        sql: "UPDATE search_items SET status = 'error', error = ?, seen_ms = ? WHERE actor = ? AND id = ?",
+        params: [shown.slice(0, 500), now, actor, work.id],
+      },
+      ...logStatements(actor, work.id, {
+        at: now,
+        chunks: null,
+        failure: `${reason} (attempt ${work.attempts}; the next in ${Math.round(pause / 1000)} s)`,
+        tookMs,
+      }),
+      postpone(actor, work, context.steady() + pause),
+    ],
+    context.steady() + pause,
+  );
+}

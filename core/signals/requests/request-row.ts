@@ -1,0 +1,45 @@
+import type { RequestEffect } from "../../http/answer-note.ts";
+
+/** One answered request, as the access log tells it. Nothing in it is a secret or a body. */
+export type RequestRow = {
+  /** Unix ms at which it came. */
+  readonly time: number;
+  readonly id: string;
+  /** What of the platform answered: `gateway`, `rendering` … */
+  readonly part: string;
+  readonly method: string;
+  /** The route's template: paths hold names that callers chose, queries hold tokens. */
+  readonly route: string;
+  readonly status: number;
+  /** Milliseconds until the answer was complete, or given to the server. */
+  readonly ms: number;
+  /** Milliseconds until a streamed answer began. */
+  readonly firstMs?: number;
+  /** Bytes of the answer's body, where its maker knows them. */
+  readonly bytes?: number;
+  /** The first digits of the SHA-256 of the credential. */
+  readonly caller?: string;
+  /** The account that the path names, if it is another than the installation's. */
+  readonly account?: string;
+  /** The id of the token that the request was authenticated with; known where {@link RequestRow.deprecation} is. */
+  readonly token?: string;
+  /** Name and message of the error. */
+  readonly error?: string;
+  readonly reason?: string;
+  /** The entry of the table of deprecations that the request uses. */
+  readonly deprecation?: string;
+  /** What the console offers to do again; no line of the log tells it, because callers choose these names. */
+  readonly made?: RequestEffect;
+};
+
+const verbs = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]);
+
+/** The method; those that callers make up are one. */
+export function verbOf(method: string): string {
+  return verbs.has(method) ? method : "other";
+}
+
+/** Whether it is a health check that found nothing wrong: no news, however often it comes. */
+export function isProbe({ route, status }: RequestRow): boolean {
+  return status < 400 && (route === "/healthz" || route === "/readyz");
+}
