@@ -2,6 +2,7 @@ import { build } from "esbuild";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { root } from "../config/shared.ts";
+import { foundations } from "./sources.ts";
 
 // Whoever imports one capability pays for that one: what else a bundle holds is a mistake.
 
@@ -53,7 +54,7 @@ describe.each(capabilities)("the entry %s", (name, entry) => {
 
   test("holds no other capability", async () => {
     const own = new RegExp(
-      `^core/(?:actors|ports|http|auth|crypto|net|entity|work|files|${capability})/|^core/[^/]+$`,
+      `^core/(?:${[...foundations].join("|")}|${capability})/|^core/[^/]+$`,
       "u",
     );
     const files = await bundledFiles(entry);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readSources, type Source } from "./sources.ts";
+import { foundations, readSources, type Source } from "./sources.ts";
 
 // The rules of who may import whom: ARCHITECTURE.md, "Invariants".
 
@@ -7,21 +7,6 @@ const sources = readSources("core", "adapters");
 /** What is in there as texts runs in a browser. */
 const CONSOLE = "core/console/assets.ts";
 const core = sources.filter(({ path }) => path.startsWith("core/") && path !== CONSOLE);
-const foundations = new Set([
-  "actors",
-  "ports",
-  "http",
-  "auth",
-  "crypto",
-  "net",
-  "entity",
-  "files",
-  "sql",
-  "text",
-  "time",
-  "trace",
-  "work",
-]);
 /** What puts the capabilities together; nothing else in the core imports it. */
 const assembly = /^core\/(?:api\.ts|mod\.ts|config\/.+)$/u;
 

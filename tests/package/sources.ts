@@ -13,6 +13,23 @@ export interface Source {
   readonly imports: readonly string[];
 }
 
+/** The folders of core/ that every capability may import. */
+export const foundations = new Set([
+  "actors",
+  "ports",
+  "http",
+  "auth",
+  "crypto",
+  "net",
+  "entity",
+  "files",
+  "sql",
+  "text",
+  "time",
+  "trace",
+  "work",
+]);
+
 /** Reads all TypeScript files of the given folders. */
 export function readSources(...folders: string[]): Source[] {
   const paths = folders.flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: root }));
