@@ -3,7 +3,7 @@
 import type { Figure, Goal } from "./harness/figure.ts";
 import { causeyGateway, chat, ownHeaders } from "./harness/gateway-field.ts";
 import type { Options } from "./harness/options.ts";
-import { compareServers, type Contestant, start } from "./harness/servers.ts";
+import { compareServers, silent, start } from "./harness/servers.ts";
 
 const OFF = "neither";
 
@@ -50,10 +50,4 @@ export async function* bench(options: Options): AsyncGenerator<Figure[]> {
 
 function providers(upstream: URL): object {
   return { providers: { openai: { baseUrl: `${upstream.origin}/v1` } } };
-}
-
-/** With the standard error of the server going nowhere. */
-function silent(contestant: Contestant): Contestant {
-  const command = ["/bin/sh", "-c", 'exec "$0" "$@" 2>/dev/null', ...contestant.command] as const;
-  return { ...contestant, command };
 }

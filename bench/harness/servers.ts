@@ -251,6 +251,12 @@ function firstBytes(waits: readonly number[]): Round {
   return { [p50]: percentile(sorted, 0.5), [p99]: percentile(sorted, 0.99) };
 }
 
+/** The contestant with the standard error of its server going to /dev/null. */
+export function silent(contestant: Contestant): Contestant {
+  const command = ["/bin/sh", "-c", 'exec "$0" "$@" 2>/dev/null', ...contestant.command] as const;
+  return { ...contestant, command };
+}
+
 /** A load that sends the same request again and again. */
 export function always(call: Call): Load["call"] {
   return () => call;
