@@ -76,38 +76,38 @@ export interface AgentsOptions {
   /** Classes beside the built-in `webhook-agent`; one of that name replaces it. @default [] */
   readonly agents?: readonly AgentClass[];
   /**
-   * Origins whose pages may connect and use the routes over HTTP (CORS), e.g. `["https://app.example"]`; clients without
-   * an origin always may. @default all may connect, none may read answers over HTTP
+   * Origins whose pages may connect and use the routes over HTTP (CORS), e.g. `["https://app.example"]`. Clients that
+   * send no origin are always allowed. @default every page may connect, no page may read answers over HTTP
    */
   readonly origins?: readonly string[];
   /** Serves `GET …/events` as server-sent events; false leaves the path to `onRequest`. @default true */
   readonly eventStream?: boolean;
   /**
-   * What is kept of the events of webhooks, as the sources say. With it an instance that gets no further event follows a
-   * changed setting too, at its next start or alarm. @default what its last event said
+   * Retention of webhook events, as the sources configure it. With it, an instance that receives no further events
+   * follows a changed setting too, at its next start or alarm. @default as the instance's last event said
    */
   readonly retention?: Retention;
   /** Has `agent.webhooks` send to the account's endpoints, which `webhooksManagement()` serves. @default false */
   readonly sendsWebhooks?: boolean;
-  /** The gateways of `agent.gateway(name)`, e.g. `gatewayParts().aiBinding`. @default none: it throws */
+  /** Finds the gateway for `agent.gateway(name)`, e.g. `gatewayParts().aiBinding`. @default none: it throws */
   readonly gateway?: (name: string) => AgentGateway;
-  /** The instances of `agent.search(id)`, e.g. `searchParts().binding`. @default none: it throws */
+  /** Finds the instance for `agent.search(id)`, e.g. `searchParts().binding`. @default none: it throws */
   readonly search?: (id: string, namespace?: string) => AgentSearch;
-  /** What `agent.render` renders with, e.g. `renderingParts().binding`. @default none: it rejects */
+  /** The renderer behind `agent.render`, e.g. `renderingParts().binding`. @default none: it rejects */
   readonly render?: AgentRender;
-  /** Takes a span of each run of an event or a task. @default nobody traces */
+  /** Receives a span for each run of an event or a task. @default no tracing */
   readonly tracer?: Tracer | undefined;
 }
 
-/** How {@link getAgentByName} calls. */
+/** Options of {@link getAgentByName}. */
 export interface CallSettings {
   /** Longest time of a call in ms, if it is shorter than the callable's own. @default the callable's own */
   readonly timeoutMs?: number;
 }
 
 /**
- * An instance for code of the server: its callables, `edit` or not, are typed methods. The class has to be served on
- * the same platform. Throws 400 for a name that cannot be one.
+ * Returns a stub of an instance, for code of the server: its callables, `edit` or not, are typed methods. The class has
+ * to be served on the same platform. Throws 400 for an invalid name.
  *
  * @example
  * const latest = await getAgentByName(platform, repo, "octo-hello").latest(5);

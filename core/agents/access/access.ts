@@ -4,7 +4,7 @@ import type { WebSockets } from "../../net/duplex.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { copyOf } from "../../net/client-address.ts";
 
-/** What a caller may do with an agent. */
+/** The rights of a caller on an agent. */
 export interface Access {
   /** Holds "Agents Edit": operations that ask for it, and the state where the class allows that. */
   readonly edit: boolean;

@@ -20,7 +20,10 @@ export interface NamedAgent {
 /** Somebody who connects or follows. */
 export interface Visitor extends NamedAgent {
   readonly access: Access;
-  /** Asks again whether the token may; throws 401 or 403. A ticket is asked for once: what it opened may outlast it. */
+  /**
+   * Checks again that the token still has its permissions; throws 401 or 403. A ticket is checked only once: the
+   * connection that it opened may outlast it.
+   */
   readonly review: () => Promise<unknown>;
 }
 
@@ -28,15 +31,14 @@ export interface Visitor extends NamedAgent {
 export interface Admission {
   /** Throws 404 for an unknown class, 400 for a malformed name. */
   find(c: Context): NamedAgent;
-  /** Of a request with a token. Throws 401 or 403. */
+  /** Checks a request that needs a token. Throws 401 or 403. */
   caller(c: Context): Promise<Access>;
-  /** Of somebody who connects or follows: they may show a ticket instead. Throws 401, 403, 404. */
+  /** Checks a request to connect or to follow, which may show a ticket instead of a token. Throws 401, 403, 404. */
   visitor(c: Context): Promise<Visitor>;
-  /** Makes a ticket for whoever holds a token. */
+  /** Issues a ticket to a caller with a token. */
   ticket(c: Context): Promise<Issued>;
 }
 
-/** What admission works with. */
 export interface AdmissionDeps {
   readonly platform: Platform;
   readonly accountId: string;

@@ -1,16 +1,16 @@
 import type { MiddlewareHandler } from "hono";
 import { isUpgrade } from "../kind/agent-kind.ts";
 
-/** How long browsers remember the answer to a preflight, in seconds: what Chromium takes at most. */
+/** Seconds that browsers keep the answer to a preflight: Chromium's maximum. */
 const REMEMBERED_S = 7200;
-/** Header names that a page wants to send: field names (RFC 9110 section 5.1), echoed only in this form. */
+/** The header names that a page asks for: field names (RFC 9110 section 5.1), echoed only in this form. */
 const FIELD_NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$/;
 const FIELD_NAMES_LIMIT = 1024;
 
 /**
- * Lets pages of the allowed origins use the routes over HTTP (Fetch standard, section 3.3): their preflights are
- * answered without a token, as browsers send none. Everything else passes, and they may read the answer, errors
- * included. Pages of other origins get no such mark. WebSockets are not subject to it.
+ * Allows pages of the listed origins to use the routes over HTTP (Fetch standard, section 3.3). Their preflights are
+ * answered without a token, because browsers send none; every other request passes, and its answer, errors included, is
+ * readable for the page. Pages of other origins get no CORS headers. WebSockets are not subject to CORS.
  */
 export function allowOrigins(origins: readonly string[]): MiddlewareHandler {
   const allowed = new Set(origins);
@@ -24,7 +24,7 @@ export function allowOrigins(origins: readonly string[]): MiddlewareHandler {
     }
     await next();
     c.header("vary", "Origin", { append: true });
-    // What the agent itself has allowed stands.
+    // A header that the agent itself has set is kept.
     if (!isAllowed || c.res.headers.has("access-control-allow-origin")) return undefined;
     c.header("access-control-allow-origin", origin);
     c.header("access-control-expose-headers", "*");
@@ -37,7 +37,7 @@ export function checkOrigins(origins: readonly string[]): void {
   for (const origin of origins) {
     if (URL.parse(origin)?.origin === origin) continue;
     throw new TypeError(
-      `"${origin.slice(0, 64)}" is no origin: write it as a browser does, like "https://app.example"`,
+      `"${origin.slice(0, 64)}" is not an origin: write it as a browser does, like "https://app.example"`,
     );
   }
 }

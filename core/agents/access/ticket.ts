@@ -12,7 +12,7 @@ const PURPOSE = "causey.agent-ticket.v1.";
 const TICKET_LIMIT = 12_000;
 const LONGEST_S = 3600;
 
-/** What a ticket lets its bearer do: connect to one agent. */
+/** The content of a ticket, which lets its bearer connect to one agent. */
 export interface TicketGrant {
   /** Class and name of the agent. */
   readonly agent: string;
@@ -23,7 +23,7 @@ export interface TicketGrant {
   readonly origin: string | null;
 }
 
-/** What `POST …/ticket` takes. */
+/** The body of `POST …/ticket`. */
 export type TicketInput = {
   readonly ttl_seconds: number;
   readonly edit: boolean;

@@ -42,12 +42,12 @@ export type Caller = {
   readonly exclusive: boolean;
 };
 
-/** What a call by code takes along, see {@link agentStub}. */
+/** A call made by code, as it is handed to the instance; see {@link agentStub}. */
 export type CodeCall = {
   readonly method: string;
   /** JSON of the list of arguments. */
   readonly args: string;
-  /** Who waits for it, the first caller first. */
+  /** The callers that wait for the result, the first one first. */
   readonly chain: readonly Caller[];
   /** Longest time in ms, waiting included; undefined = the callable's own. */
   readonly ms: number | undefined;
@@ -56,7 +56,9 @@ export type CodeCall = {
 /** Longest list of arguments as JSON, in characters: as long as a client's message may be. */
 const ARGS_LIMIT = 1024 * 1024;
 
-/** The instance of that name; `caller` tells at each call who waits and for how long. */
+/**
+ * A stub for the instance with that name. Each call asks `caller` which runs wait for it and how long they may wait.
+ */
 export function agentStub<Calls extends object>(
   actors: Pick<Actors, "get">,
   { callable, name: className }: CallableClass<Calls>,

@@ -22,15 +22,18 @@ export interface OutboundWebhook {
    * have more digits than a number of JavaScript.
    */
   readonly json?: string;
-  /** Whose event it is, for endpoints that are `ordered`. @default the instance's name */
+  /** The entity that the event is about; `ordered` endpoints keep the order per entity. @default the instance's name */
   readonly entity?: string;
   /** @default every endpoint that takes the type */
   readonly endpoint_id?: string;
-  /** Of the messages of one instance with one key the first counts, as long as deliveries are kept. @default each counts */
+  /**
+   * Only the first message of an instance with a given key is sent, as long as its deliveries are kept. @default every
+   * message is sent
+   */
   readonly idempotency_key?: string;
 }
 
-/** What an instance reaches beside itself. */
+/** The capabilities and other instances that an instance can reach. */
 export interface AgentReach extends AgentCapabilities {
   /**
    * Another instance (or this one), whose callables are methods: `agent.getAgentByName(Board, "main").add(1)`. A call ends
@@ -44,7 +47,7 @@ export interface AgentReach extends AgentCapabilities {
   readonly webhooks: { send(message: OutboundWebhook): Promise<void> };
 }
 
-/** What is to be written together; nothing of it has happened before `agent.transaction` resolves. */
+/** Collects writes that are made together; none of them takes effect before `agent.transaction` resolves. */
 export interface AgentTransaction<State = Plain> {
   setState(state: State): void;
   /** Returns the place of its rows in what `agent.transaction` resolves to. */
@@ -63,7 +66,7 @@ export interface AgentEvent extends Omit<EventRecord, "payload"> {
   readonly provider: string;
 }
 
-/** Which events to read. */
+/** A filter for stored events. */
 export interface EventQuery {
   /** Clamped to 0…1000. @default 20 */
   readonly limit?: number;
@@ -82,14 +85,16 @@ export interface AgentConnection {
   readonly: boolean;
   /** Unsent bytes: a client that reads too slowly is closed with 1013 at 1 MiB. */
   readonly buffered: number;
-  /** Unsent frames: a client that reads too slowly is closed with 1013 at 256. 0 on Workers, where nobody can know. */
+  /**
+   * Unsent frames: a client that reads too slowly is closed with 1013 at 256. Always 0 on Workers, which cannot tell.
+   */
   readonly queued: number;
   /** False when the connection is closing or closed. */
   send(message: string | Uint8Array): boolean;
   close(code?: number, reason?: string): void;
 }
 
-/** What handlers are given: the running instance. */
+/** The running instance, as handlers see it. */
 export interface Agent<State = Plain> extends AgentReach {
   /** Name of the instance (the entity). */
   readonly name: string;
@@ -101,7 +106,7 @@ export interface Agent<State = Plain> extends AgentReach {
    */
   readonly signal: AbortSignal;
   readonly state: State;
-  /** Stores the state, then tells every client (except the connection that set it). */
+  /** Stores the state, then sends it to every client except the connection that set it. */
   setState(state: State): Promise<void>;
   /**
    * Writes a state, rows and outbound webhooks together or not at all: `tx` collects them and must not be kept. Resolves
@@ -114,7 +119,7 @@ export interface Agent<State = Plain> extends AgentReach {
    * give your tables (definition's `schema`) an `actor` column and put {@link Agent.key} there.
    */
   sql(strings: TemplateStringsArray, ...values: readonly SqlValue[]): Promise<SqlRow[]>;
-  /** What identifies this instance in shared tables: class and name. */
+  /** The key of the instance in shared tables: class and name. */
   readonly key: string;
   schedule(when: When, task: string, payload?: Plain): Promise<Schedule>;
   /**
@@ -140,9 +145,9 @@ export interface Agent<State = Plain> extends AgentReach {
   getQueues(task?: string): Promise<QueuedTask[]>;
   /** Newest first. `limit` is clamped to 0…1000. @default 20 */
   deadLetters(limit?: number): Promise<DeadLetter[]>;
-  /** Queues a dead letter again; resolves to the job's id, null when there is none of that id. */
+  /** Queues a dead letter again; resolves to the job's id, or to null for an unknown id. */
   replayDeadLetter(id: string): Promise<string | null>;
-  /** Runs work again when it fails, at once and in place: 3 times, 100 ms to 3 s apart, unless told otherwise. */
+  /** Runs work in place and repeats it when it fails: by default 3 attempts, 100 ms to 3 s apart. */
   retry<T>(work: (attempt: number) => T | Promise<T>, options?: RetryOptions): Promise<T>;
   /** Sends a frame to every client except those connections. */
   broadcast(message: string | Uint8Array, without?: readonly string[]): void;
@@ -150,9 +155,9 @@ export interface Agent<State = Plain> extends AgentReach {
   /** Keeps the instance in memory until the returned function is called, or the process is asked to end. */
   keepAlive(): () => void;
   /**
-   * Deletes the instance's rows and schedules, also those with {@link Agent.key} in the `actor` column of tables from the
-   * definition's `schema`, in one transaction; then closes its connections. Its next use (an event, a request, a
-   * connection) begins it anew, with the class's initial state, schedules and `onStart`.
+   * Deletes the instance's rows and schedules, also those with {@link Agent.key} in the `actor` column of tables from
+   * the definition's `schema`, in one transaction; then closes its connections. Its next use (an event, a request, a
+   * connection) starts it afresh, with the class's initial state, schedules and `onStart`.
    */
   destroy(): Promise<void>;
 }

@@ -69,8 +69,8 @@ export interface AgentDefinition<State = Plain, Calls extends object = Callables
   /** Runs before anything else whenever an instance is started: at its first use, after idleness, after a restart. */
   onStart?(agent: Agent<State>): unknown;
   /**
-   * What a handler threw: of a connection, of a request, or of a task that gave up. Without it errors are logged.
-   * Failed requests are answered 500 all the same.
+   * Handles an error that a handler of a connection, of a request, or of a failed task threw. Without it errors are
+   * logged. Failed requests are answered 500 in either case.
    */
   onError?(agent: Agent<State>, error: unknown, connection: AgentConnection | null): unknown;
   /** Labels of a new connection for `agent.getConnections(tag)`: at most 9 of at most 256 characters. */
@@ -105,8 +105,8 @@ export interface AgentDefinition<State = Plain, Calls extends object = Callables
    */
   readonly ordering?: "strict" | "none";
   /**
-   * Longest run of a handler or callable in ms. Then it counts as failed, whoever waits is told, the next one runs, and
-   * nothing that it does later counts. @default 30000
+   * Longest run of a handler or callable in ms. After that the run counts as failed: its callers get an error, the next
+   * run starts, and later effects of the overdue run are refused. @default 30000
    */
   readonly timeoutMs?: number;
   /**

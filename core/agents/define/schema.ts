@@ -13,8 +13,8 @@ export const agentSchema: readonly string[] = [
     headers TEXT NOT NULL, body_hash TEXT,
     PRIMARY KEY (agent, seq))`,
   "CREATE UNIQUE INDEX IF NOT EXISTS agents_events_id ON agents_events (agent, provider, id)",
-  // Of all entities together: it grows at one end, so it costs an event a fortieth of a page. By entity, each would
-  // write a page of its own, and positions tell an entity's order already.
+  // One index over all entities: it grows at one end, so an event costs it a fortieth of a page. Indexed by entity,
+  // each event would write a page of its own, and positions already give the order within an entity.
   "CREATE INDEX IF NOT EXISTS agents_events_time ON agents_events (timestamp DESC)",
   `CREATE INDEX IF NOT EXISTS agents_events_body ON agents_events (agent, provider, body_hash)
     WHERE body_hash IS NOT NULL`,
@@ -39,22 +39,22 @@ export const agentSchema: readonly string[] = [
   "ALTER TABLE agents_entities ADD COLUMN owner TEXT",
   // By the steady clock: when a schedule ran last.
   "ALTER TABLE agents_schedules ADD COLUMN fired BIGINT",
-  // What the index of all entities has still to hear of: a job, or the entity itself where `id` is empty.
+  // Changes that the index of all entities has not heard of yet: of a job, or of the entity itself where `id` is empty.
   `CREATE TABLE IF NOT EXISTS agents_reports (
     agent TEXT NOT NULL, id TEXT NOT NULL, rev INTEGER NOT NULL, PRIMARY KEY (agent, id))`,
-  // Entities of before the index tell it at their next start.
+  // Entities that are older than the index report to it at their next start.
   `INSERT INTO agents_reports (agent, id, rev) SELECT agent, '', 1 FROM agents_entities
     UNION SELECT agent, id, 1 FROM agents_dead
     UNION SELECT agent, id, 1 FROM agents_jobs WHERE error IS NOT NULL`,
   "ALTER TABLE agents_jobs ADD COLUMN failed_at TEXT",
-  // Which replay queued the job; null for what came by itself.
+  // The replay that queued the job; null for every other job.
   "ALTER TABLE agents_jobs ADD COLUMN replay TEXT",
   "CREATE INDEX IF NOT EXISTS agents_dead_event ON agents_dead (agent, event_seq)",
-  // How far the replays over many entities are here.
+  // The progress of replays over many entities in this instance.
   `CREATE TABLE IF NOT EXISTS agents_replays (
     agent TEXT NOT NULL, id TEXT NOT NULL, position INTEGER NOT NULL, queued INTEGER NOT NULL,
     done INTEGER NOT NULL, at TEXT NOT NULL, PRIMARY KEY (agent, id))`,
-  // The `traceparent` of what has queued the job, or made the schedule.
+  // The `traceparent` of the run that queued the job or made the schedule.
   "ALTER TABLE agents_jobs ADD COLUMN trace TEXT",
   "ALTER TABLE agents_schedules ADD COLUMN trace TEXT",
   // Times that a version has stored which took any number: they are after the last date that there is.

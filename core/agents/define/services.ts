@@ -1,23 +1,26 @@
 import type { Retention } from "../../entity/event.ts";
 import type { Tracer } from "../../trace/trace-context.ts";
 
-/** What the instances of a platform are given by those who serve them. */
+/** The services that a platform gives to its agent instances. */
 export interface AgentServices {
-  /** What is kept of webhook events, also of instances that get none any more. @default what their last event said */
+  /**
+   * Retention of webhook events, also for instances that no longer receive any. @default as the instance's last event
+   * said
+   */
   readonly retention?: Retention | undefined;
   /** The account whose webhook endpoints get what instances send. @default they cannot send */
   readonly outboundAccount?: string | undefined;
-  /** The gateway of a name. @default none */
+  /** Finds a gateway by name. @default none */
   readonly gateway?: ((name: string) => AgentGateway) | undefined;
-  /** The search instance of an id and a namespace. @default none */
+  /** Finds a search instance by id and namespace. @default none */
   readonly search?: ((id: string, namespace?: string) => AgentSearch) | undefined;
   /** Renders pages. @default none */
   readonly render?: AgentRender | undefined;
-  /** Takes a span of each run of an event or a task. @default nobody traces */
+  /** Receives a span for each run of an event or a task. @default no tracing */
   readonly tracer?: Tracer | undefined;
 }
 
-/** How long an agent's request may go on. */
+/** Options of one request that an agent makes. */
 export interface AgentCall {
   /** Ends it before the handler's time is over. */
   readonly signal?: AbortSignal | undefined;
@@ -51,14 +54,14 @@ export interface AgentMessage {
   readonly content: string | readonly Readonly<Record<string, unknown>>[];
 }
 
-/** What a search looks for: a query, or the last message of a conversation. */
+/** The input of a search: a query, or the last message of a conversation. */
 export interface AgentQuestion {
   readonly query?: string;
   readonly messages?: readonly AgentMessage[];
   readonly ai_search_options?: Readonly<Record<string, unknown>>;
 }
 
-/** What is to be answered. */
+/** A conversation to answer. */
 export interface AgentConversation {
   readonly messages: readonly AgentMessage[];
   readonly model?: string;
@@ -77,13 +80,13 @@ export interface AgentChunk {
   };
 }
 
-/** What a search found, best first. */
+/** The findings of a search, best first. */
 export interface AgentFindings {
   readonly search_query: string;
   readonly chunks: readonly AgentChunk[];
-  /** How many of the matching items have which value, by field; where `facets` asked for it. */
+  /** Counts of matching items by field and value, if `facets` asked for them. */
   readonly facet_distribution?: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  /** What the search did without, e.g. an embedder that did not answer. */
+  /** Steps that the search went without, e.g. an embedder that did not answer. */
   readonly notes: readonly string[];
 }
 
@@ -104,7 +107,7 @@ export interface AgentPage {
   readonly [option: string]: unknown;
 }
 
-/** What each operation of {@link AgentRender} makes of a page. */
+/** The result of each operation of {@link AgentRender}. */
 export interface AgentRenderings {
   readonly pdf: Uint8Array<ArrayBuffer>;
   readonly screenshot: Uint8Array<ArrayBuffer>;

@@ -24,15 +24,15 @@ export interface Schedule {
   readonly kind: "once" | "interval" | "cron";
 }
 
-/** Which schedules to list. */
+/** A filter for schedules. */
 export interface ScheduleFilter {
   readonly kind?: Schedule["kind"];
   readonly task?: string;
 }
 
-/** How {@link Agent.queue} queues a task. */
+/** Options of {@link Agent.queue}. */
 export interface QueueOptions {
-  /** Of two tasks with one id the first counts, until it has run. @default a fresh id */
+  /** While a task with this id is queued, another one with the same id is ignored. @default a fresh id */
   readonly id?: string;
   /** @default the definition's */
   readonly retry?: RetryOptions;
@@ -66,7 +66,7 @@ export interface DeadLetter {
   readonly failedAt: string;
 }
 
-/** How a failing job runs again. */
+/** The retry policy of a failing job. */
 export interface RetryOptions {
   /** Runs before the job becomes a dead letter. @default 5 */
   readonly maxAttempts?: number;

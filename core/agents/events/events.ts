@@ -11,8 +11,8 @@ const LIMIT_DEFAULT = 20;
 const SLICE = 2000;
 
 /**
- * SQL for the position of the newest event ever stored of the entity row `e`. The row itself is written only when
- * retention deletes: between that, the newest stored event tells.
+ * SQL for the position of the newest event ever stored of the entity row `e`. The row is written only when retention
+ * deletes; at other times the newest stored event has the position.
  */
 export const LAST_SEQ: string = `COALESCE((SELECT n.seq FROM agents_events n
   WHERE n.agent = e.agent AND n.seq > e.last_seq ORDER BY n.seq DESC LIMIT 1), e.last_seq)`;
@@ -20,7 +20,7 @@ export const LAST_SEQ: string = `COALESCE((SELECT n.seq FROM agents_events n
 /** An event with its position. */
 export type NumberedEvent = { readonly seq: number; readonly event: EventRecord };
 
-/** A limit that came from a caller: 20 when left out, clamped to 0…1000, 400 when it is no number. */
+/** Checks a limit from a caller: 20 by default, clamped to 0…1000, 400 for anything but a number. */
 export function clampLimit(limit: unknown): number {
   if (limit === undefined || limit === null) return LIMIT_DEFAULT;
   if (typeof limit !== "number" || Number.isNaN(limit)) {
@@ -29,7 +29,7 @@ export function clampLimit(limit: unknown): number {
   return Math.min(LIMIT_MAX, Math.max(0, Math.trunc(limit)));
 }
 
-/** Which events a caller asks for; it may have sent anything. */
+/** A filter for events as a caller sent it, unchecked. */
 export interface EventFilter {
   readonly limit?: unknown;
   readonly type?: unknown;
@@ -57,7 +57,7 @@ export function eventReader(list: EventLister): EventReader {
 
 /** Lists the events of an instance. */
 export function eventLister({ sql, system }: ActorContext, agent: string): EventLister {
-  // What is rare is looked for through all events: by one reader at a time, and in slices.
+  // Rare events are searched for among all events, by one reader at a time and in slices.
   const searches = startSlots(1, WAITING_LIMIT);
   const select = `SELECT seq, provider AS source, ${EVENT_COLUMNS.join(", ")} FROM agents_events
     WHERE agent = ? AND seq > ? AND seq < ?`;
@@ -141,7 +141,9 @@ export async function eventsAfter(
   return rows.map((row) => ({ seq: Number(row["seq"]), event: toRecord(row) }));
 }
 
-/** The position of the oldest kept event and of the newest ever stored; `oldest` is past `last` when none is kept. */
+/**
+ * The positions of the oldest kept event and of the newest ever stored; `oldest` is past `last` when no event is kept.
+ */
 export async function eventRange(
   sql: Sql,
   agent: string,

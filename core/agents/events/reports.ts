@@ -9,25 +9,25 @@ import type { AgentServices } from "../define/services.ts";
 const BATCH = 50;
 /** Reports of one alarm; then others get their turn. */
 const ROUNDS = 20;
-/** How long a report that was not taken waits, in ms. */
+/** Wait after a report that was not accepted, in ms. */
 const RETRY_MS = 5000;
-/** How often an entity with events says that it has some, in ms. */
+/** Interval at which an entity with events reports itself again, in ms. */
 const RENEW_MS = 3_600_000;
 /** Stands for the entity itself where other reports have a job's id: those are never empty. */
 export const ITSELF = "";
 
 /**
- * What an instance has to tell the index of all entities. Each report is a row, written with the change that it is
+ * The reports of an instance to the index of all entities. Each report is a row, written with the change that it is
  * about. The alarm reports the state at that later time, so neither a crash nor a repetition makes a difference.
  */
 export interface Reports {
-  /** Runs the statements of a change with what there is to tell of it. */
+  /** Runs the statements of a change, and adds the rows of its reports. */
   write(
     clock: Clock,
     ids: readonly string[],
     statements: readonly Statement[],
   ): Promise<StatementResult[]>;
-  /** What {@link Reports.write} adds, for a transaction of the caller's; its alarm has to go off at once. */
+  /** The statement that {@link Reports.write} adds, for a caller's own transaction; its alarm has to go off at once. */
   note(id: string): Statement;
   /** The rows of {@link Reports.note} are stored. */
   readonly noted: () => void;
@@ -37,9 +37,9 @@ export interface Reports {
   renew(): void;
   /** The instance was destroyed: what the index knows of it goes. */
   readonly end: () => void;
-  /** When there is something to tell, by the steady clock. */
+  /** The time at which a report is due, by the steady clock; null for none. */
   nextDue(): Promise<number | null>;
-  /** Tells what there is. */
+  /** Sends the pending reports. */
   flush(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ const NOTE = `INSERT INTO agents_reports (agent, id, rev) VALUES (?, ?, 1)
   ON CONFLICT (agent, id) DO UPDATE SET rev = agents_reports.rev + 1`;
 const FORGET = "DELETE FROM agents_reports WHERE agent = ? AND id = ? AND rev = ?";
 
-/** Who reports. */
+/** The identity of the reporting instance. */
 interface Reporter extends Pick<AgentServices, "retention"> {
   /** The instance's key. */
   readonly agent: string;
@@ -121,7 +121,7 @@ const ENTITY = `SELECT ${LAST_SEQ} AS last, e.owner AS owner,
     (SELECT o.provider FROM agents_events o WHERE o.agent = e.agent ORDER BY o.seq LIMIT 1) AS provider
   FROM agents_entities e WHERE e.agent = ?`;
 
-/** How things stand that are to be told. */
+/** Reads the present state of the things to report. */
 async function reportOf(
   context: ActorContext,
   { agent, className, retention }: Reporter,
@@ -137,7 +137,7 @@ async function reportOf(
   if (jobs.length === ids.length) return report;
   const [row] = await sql.all(ENTITY, [agent]);
   if (row === undefined) return { ...report, row: null };
-  // An agent that never had an event is no entity of webhooks.
+  // An agent that never had an event is not an entity of webhooks.
   if (Number(row["last"]) === 0) return report;
   const last_seen = textOf(row["seen"]) ?? eventTime(system.now());
   return { ...report, row: { source: textOf(row["owner"]) ?? textOf(row["provider"]), last_seen } };

@@ -51,7 +51,7 @@ export async function nextExpiry(
 ): Promise<number | null> {
   const [row] = await sql.all(OLDEST, [agent, agent, agent]);
   if (typeof row?.["oldest"] !== "string") return null;
-  // One past the age: retention deletes what is older than that.
+  // One past the age, because retention deletes events that are strictly older.
   return Date.parse(row["oldest"]) + Number(row["max_age"]) + 1 + steady() - system.now();
 }
 
@@ -73,8 +73,8 @@ export async function prune({ sql, system }: ActorContext, agent: string): Promi
 }
 
 /**
- * Has an entity follow the retention that is configured now, which otherwise only its next event would tell it. Entities
- * that no source has fed keep nothing that retention could delete.
+ * Applies the retention that is configured now to an entity, which would otherwise learn of it only with its next
+ * event. Entities without a source hold nothing that retention could delete.
  */
 export async function followRetention(
   { sql }: Pick<ActorContext, "sql">,

@@ -16,7 +16,7 @@ const CLAIM = `INSERT INTO agents_entities (agent, canonical, owner, last_seq, m
 const CLAIM_EXISTING = `UPDATE agents_entities SET canonical = COALESCE(canonical, CAST(? AS TEXT)), max_events = ?,
   max_age_ms = ?, owner = COALESCE(${STORED_OWNER}) WHERE agent = ? AND COALESCE(${STORED_OWNER})`;
 
-/** The source that an entity belongs to; null when nobody has written to it. */
+/** The source that an entity belongs to; null before its first event. */
 export async function entityOwner(sql: Pick<Sql, "all">, agent: string): Promise<string | null> {
   const select = `SELECT COALESCE(${STORED_OWNER}) AS owner FROM agents_entities WHERE agent = ?`;
   const [row] = await sql.all(select, [agent]);
@@ -35,7 +35,7 @@ export function claimEntity(event: IncomingEvent, agent: string): Statement {
     const params = [event.canonical, maxEvents, maxAgeMs, agent, ...owners];
     return { sql: `${CLAIM_EXISTING} IN (${marks(owners)}) ${returning}`, params };
   }
-  // What is this source's in any case, it takes from whoever else had it.
+  // A reserved name belongs to this source, even if another source holds it now.
   if (event.claim === "reserved") {
     const owner = `CASE WHEN ${owned} THEN ${OWNER} ELSE excluded.owner END`;
     return { sql: `${CLAIM}, owner = ${owner} ${returning}`, params: [...claim, ...owners] };

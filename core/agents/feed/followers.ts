@@ -30,7 +30,7 @@ interface Crowd {
   readonly all: Map<string, Follower>;
 }
 
-/** The followers of an instance. `isFollowing` tells which connections had subscribed before an eviction. */
+/** The followers of an instance. `isFollowing` says which connections had subscribed before an eviction. */
 export async function startFollowers(
   context: ActorContext,
   agent: string,
@@ -45,7 +45,7 @@ export async function startFollowers(
       for (const follower of all.values()) {
         follower.newest = Math.max(follower.newest, seq);
         if (!follower.isLive || seq <= follower.last) continue;
-        // Commits may be told in another order than they were made in: the table knows the right one.
+        // Commits may be announced in another order than they were made in: the table has the right one.
         if (seq === follower.last + 1) pass(crowd, follower, seq, frame);
         else catchUp(crowd, follower);
       }
@@ -115,7 +115,7 @@ async function replay(crowd: Crowd, follower: Follower): Promise<void> {
   drop(crowd, follower);
 }
 
-/** Sends what was read, as fast as the client reads; false = no longer to be served. */
+/** Sends the events of a page, as fast as the client reads; false = stop serving this client. */
 async function deliver(crowd: Crowd, follower: Follower, page: FeedPage): Promise<boolean> {
   const { connection } = follower;
   const isWanted = (): boolean => isCurrent(crowd, follower);

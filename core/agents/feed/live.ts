@@ -4,11 +4,11 @@ import { startFollowers, type Followers } from "./followers.ts";
 
 /** Passes committed events on to those who follow the instance's feed. */
 export interface Live extends Followers {
-  /** Events after `since` (-1 = from now on); when there are none, waits up to `waitMs` for one. */
+  /** Reads the events after `since` (-1 = from now on); without any, waits up to `waitMs` for one. */
   next(since: number, waitMs: number): Promise<FeedPage>;
 }
 
-/** The feed of an instance. `isFollowing` tells which connections had subscribed before an eviction. */
+/** The feed of an instance. `isFollowing` says which connections had subscribed before an eviction. */
 export async function startLive(
   context: ActorContext,
   agent: string,

@@ -7,12 +7,12 @@ const PAGE = 64;
 /** Characters of payload in one page; at least one event is returned. */
 const PAGE_CHARS = 2 * 1024 * 1024;
 
-/** What one look at the feed found. */
+/** The result of one read of the feed. */
 export type FeedPage = {
   readonly events: readonly NumberedEvent[];
   /** Set when events after `since` are gone already: the oldest position that is left. */
   readonly reset: number | null;
-  /** Where the next look goes on. */
+  /** The position after which the next read continues. */
   readonly last: number;
 };
 
@@ -47,7 +47,7 @@ function pageFrom(rows: readonly NumberedEvent[], first: number): FeedPage {
 const POLL_MS = 5000;
 /** Silent polls after which a comment is sent, so that proxies keep the connection: 15 s. */
 const POLLS_PER_HEARTBEAT = 3;
-/** How long a client waits before it comes back. */
+/** Wait before a client reconnects. */
 const RETRY_MS = 3000;
 
 /**

@@ -19,18 +19,18 @@ import { type Caller, agentStub } from "../define/agent-stub.ts";
 import { transact } from "./transaction.ts";
 import { capabilitiesOf } from "../define/capabilities.ts";
 
-/** How long a handler or a callable may take unless the definition says otherwise. */
+/** Time limit of a handler or a callable, unless the definition sets one. */
 const DEFAULT_TIMEOUT_MS = 30_000;
 
-/** What an instance is about to do. */
+/** The pending changes in an instance's life. */
 export interface Life {
-  /** It was destroyed: its next use begins it anew. */
+  /** The instance was destroyed: its next use starts it afresh. */
   isOver: boolean;
   /** Retention has more to delete than it did in one go. */
   hasOldEvents: boolean;
 }
 
-/** What the handlers' view of an instance is made of. */
+/** The parts that the handlers' view of an instance is made of. */
 export interface AgentParts {
   readonly agent: string;
   readonly className: string;
@@ -54,19 +54,19 @@ export type RunHandler = <T>(
   options?: HandlerOptions,
 ) => Promise<T>;
 
-/** What one run of a handler has of its own. */
+/** Options of one run of a handler. */
 export interface HandlerOptions {
-  /** What it may take, in ms. @default the definition's time */
+  /** Time limit in ms. @default the definition's */
   readonly ms?: number | undefined;
-  /** Who waits for it, itself included. @default nobody */
+  /** The callers that wait for the run, itself included. @default none */
   readonly chain?: readonly Caller[];
-  /** The `traceparent` of what it does for others. @default nobody traces */
+  /** The `traceparent` to send with the run's own requests. @default no tracing */
   readonly trace?: string | null;
-  /** The task that it is. @default none */
+  /** The name of the task, if the run is one. @default none */
   readonly task?: string | null;
 }
 
-/** How an instance runs its handlers. */
+/** Makes the function that runs an instance's handlers. */
 export function handlerRunner(parts: AgentParts): RunHandler {
   const { context, definition } = parts;
   return (what, work, { ms = timeOf(definition), chain = [], trace = null, task = null } = {}) =>
@@ -75,12 +75,12 @@ export function handlerRunner(parts: AgentParts): RunHandler {
     );
 }
 
-/** How long a handler or callable of a class may take unless it has a time of its own, in ms. */
+/** The time limit in ms of a class's handlers and of callables that set none of their own. */
 export function timeOf({ timeoutMs = DEFAULT_TIMEOUT_MS }: AnyAgent): number {
   return timeoutMs;
 }
 
-/** What one run of a handler works with. */
+/** The parts of one run of a handler. */
 type RunParts = AgentParts & { readonly trace: string | null; readonly task: string | null };
 
 /** An instance as one run of a handler sees it. */
@@ -159,7 +159,7 @@ function broadcast(
 async function destroy(parts: AgentParts): Promise<void> {
   const { agent, clock, context, definition, life, reports, state } = parts;
   const params = [agent];
-  // What was to be sent is no row of the instance's own.
+  // Messages that wait to be sent are not among the instance's own rows.
   await flushOutbox(parts);
   const rows = [
     ...agentTables.map((table) => ({ sql: `DELETE FROM ${table} WHERE agent = ?`, params })),
@@ -175,7 +175,7 @@ async function destroy(parts: AgentParts): Promise<void> {
     connection.close(1000, "The agent was destroyed");
 }
 
-/** What one run of an instance's handler reaches. */
+/** The capabilities of one run of a handler. */
 function reachOf(
   deps: OutboxDeps & { readonly clock: Clock },
   deadline: Deadline,

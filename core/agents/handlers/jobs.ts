@@ -18,13 +18,12 @@ const ERROR_LIMIT = 1000;
 
 /** Runs the queue of an instance. All of it in the mailbox, so one job runs at a time. */
 export interface Jobs {
-  /** Runs what is due, first due first, events in order. */
+  /** Runs due jobs, the earliest first and events in order. */
   runDue(): Promise<void>;
   /** Runs an event's job now, after those of earlier events; whether its handler has succeeded. */
   runEvent(id: string): Promise<boolean>;
 }
 
-/** What running jobs takes. */
 export interface JobDeps extends QueueDeps {
   readonly run: RunHandler;
   readonly services: AgentServices;

@@ -42,7 +42,7 @@ function keyOf(name: string): string {
   return name.replace(/^"(.*)"$/s, "$1").toLowerCase();
 }
 
-/** The statements of a step, without comments and texts. What a trigger does is none that matters here. */
+/** The statements of a step, without comments and texts. The body of a trigger does not matter here. */
 function statementsOf(step: string): string[] {
   const bare = step.replaceAll(/'(?:[^']|'')*'|--[^\n]*|\/\*[\s\S]*?\*\//g, " ");
   return bare.split(";").map((statement) => statement.trim());

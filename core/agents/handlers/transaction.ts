@@ -6,14 +6,13 @@ import type { AnyAgent } from "../define/definition.ts";
 import { queueWebhook, type OutboxDeps } from "../queue/outbox.ts";
 import type { StateHolder } from "../state/state.ts";
 
-/** What transactions work with. */
 export interface TransactionDeps extends OutboxDeps {
   readonly clock: Clock;
   readonly definition: AnyAgent;
   readonly state: StateHolder;
 }
 
-/** Collects what `collect` asks for, and writes it in one transaction. `changed` is told of a new state. */
+/** Runs `collect`, then makes the writes that it collected in one transaction. Calls `changed` with a new state. */
 export async function transact(
   deps: TransactionDeps,
   collect: (tx: AgentTransaction) => unknown,

@@ -28,7 +28,7 @@ import { startState } from "../state/state.ts";
 import { readTraceparent, writeTraceparent } from "../../trace/trace-context.ts";
 import type { CodeCall } from "../define/agent-stub.ts";
 
-/** How long an admission may wait for its connection, in ms. */
+/** Longest time between an admission and its connection, in ms. */
 const ADMISSION_MS = 10_000;
 
 /** The actor kind of an agent class, whose instances have the services of one platform. */
@@ -79,7 +79,7 @@ async function startAgent(
   let soonest: () => number | null = () => null;
   const reports = startReports(context, { agent, className, retention: services.retention });
   const clock = await startClock(context, () => nextDue(context, agent, reports, soonest()));
-  // What the version before has left to be told came without an alarm: whatever is stored, it goes off now.
+  // An earlier version stored reports without an alarm: if there are any, the alarm goes off now.
   if ((await reports.nextDue()) !== null) await clock.clear([], context.steady());
   const holds = startHolds(context, (at) => clock.write([], at));
   const state = await startState(context, definition, agent);

@@ -54,7 +54,7 @@ export function defineAgent<State = Plain, Calls extends Callables<State> = Call
   });
 }
 
-/** What plain JavaScript may get wrong, and what would otherwise show only when the first handler runs. */
+/** Checks settings that plain JavaScript may get wrong, which would otherwise fail only when the first handler runs. */
 function checkSettings<State>(definition: AgentDefinition<State>, where: string): void {
   const { callable = {}, ordering = "strict", timeoutMs } = definition;
   if (!["strict", "none"].includes(ordering))

@@ -18,10 +18,9 @@ import type { StateHolder } from "../state/state.ts";
 
 /** Rows that one ingest removes at most: retention must not hold up an acknowledgement. */
 const PRUNE_LIMIT = 200;
-/** How long the caller of `process` may take to ask for its job before the queue runs it. */
+/** Time that the caller of `process` has to ask for its job before the queue runs it. */
 const PROCESS_GRACE_MS = 10_000;
 
-/** What {@link ingest} needs to know. */
 export interface IngestDeps {
   readonly agent: string;
   readonly clock: Clock;
@@ -37,11 +36,11 @@ export interface IngestDeps {
   readonly sql: Pick<Sql, "all">;
   /** Whether retention by count is due, see {@link pruneEvery}. */
   readonly prunes: boolean;
-  /** Where the index of all entities should hear of this one; null when it has. */
+  /** The reports to the index of all entities; null once the index knows this one. */
   readonly reports: Pick<Reports, "note" | "noted"> | null;
 }
 
-/** What an entity's row says: whose the name is, whose the entity, and the retention. */
+/** The columns of an entity's row: its canonical name, its owner and the retention. */
 type Claim = Pick<IncomingEvent, "canonical" | "retention"> & {
   readonly owner: string | null;
 };
@@ -71,7 +70,7 @@ export async function ingest(event: IncomingEvent, deps: IngestDeps): Promise<In
   if (deps.isClaimed) {
     const [seq] = await store(event, deps, []);
     if (seq !== null) return { outcome: "stored", owner: deps.owner, seq, job: deps.jobId };
-    // A duplicate, or the entity was destroyed meanwhile: the whole transaction tells which.
+    // Either a duplicate, or the entity was destroyed meanwhile: the whole transaction finds out.
   }
   const claim = claimEntity(event, deps.agent);
   const report = deps.reports === null ? [] : [deps.reports.note(ITSELF)];
@@ -219,7 +218,6 @@ function insertJob(event: IncomingEvent, deps: IngestDeps, id: string, due: numb
   };
 }
 
-/** What an intake works with. */
 interface IntakeDeps {
   readonly context: ActorContext;
   readonly definition: AnyAgent;

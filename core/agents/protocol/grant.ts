@@ -1,7 +1,7 @@
 import type { Connection, Plain } from "../../ports.ts";
 import type { AgentConnection } from "../define/agent.ts";
 
-/** What travels with a connection through evictions: the runtime's own flags, and the handler's state. */
+/** Data that stays with a connection through evictions: the runtime's own flags, and the handler's state. */
 export type ConnectionGrant = {
   /** Holds "Agents Edit". */
   readonly edit: boolean;
@@ -11,7 +11,7 @@ export type ConnectionGrant = {
   readonly follows: boolean;
   /** Gets no frame of the protocol that it did not ask for. */
   readonly silent: boolean;
-  /** What the handlers keep with the connection. */
+  /** The data that handlers keep with the connection. */
   readonly own: Plain;
 };
 
@@ -28,10 +28,7 @@ export function grantOf(connection: Connection): ConnectionGrant {
   };
 }
 
-/**
- * A connection as a handler sees it: what is set on it never touches what it may do. `check` throws once the
- * handler's time is over.
- */
+/** Wraps a connection for handlers, which cannot change its rights. `check` throws once the handler's time is over. */
 export function forHandlers(connection: Connection, check: () => void): AgentConnection {
   return {
     id: connection.id,

@@ -12,13 +12,13 @@ export type ClientFrame =
     }
   | { readonly type: "state"; readonly state: Plain }
   | { readonly type: "subscribe"; readonly since: number }
-  /** One that is not read: `reason` says what it has too much of. */
+  /** A frame that exceeds a bound and is not read; `reason` names the bound. */
   | { readonly type: "refused"; readonly reason: string };
 
 /** Longest id of a call: it is sent back. */
 const ID_LIMIT = 256;
 
-/** What a frame of the protocol has somewhere in it. */
+/** A mark that every frame of the protocol contains. */
 const MARK = /"(?:rpc|cf_agent_state|subscribe)"/u;
 
 /**
@@ -92,7 +92,10 @@ export function eventFrame(seq: number, event: EventRecord): string {
   return JSON.stringify({ type: "event", seq, event });
 }
 
-/** The events between the client's position and `oldest` are gone: it should read the state anew. */
+/**
+ * The frame that says that the events between the client's position and `oldest` are gone: the client should read the
+ * state again.
+ */
 export function resetFrame(oldest: number): string {
   return JSON.stringify({ type: "reset", oldest });
 }

@@ -2,10 +2,10 @@ import { checkNumber, clamp, LONGEST_SECONDS } from "../../http/fields/bounded-n
 import type { System } from "../../ports.ts";
 import { NonRetryableError, type RetryOptions } from "../define/tasks.ts";
 
-/** What `agent.retry()` does unless told otherwise: the defaults of the public SDK (docs/compatibility.md). */
+/** Defaults of `agent.retry()`: those of the public SDK (docs/compatibility.md). */
 const inPlace = { maxAttempts: 3, baseMs: 100, maxMs: 3000 };
 
-/** What a retry may be told: a job that fails runs again within a hundred years. */
+/** Bounds of a retry policy: a failing job runs again within a hundred years. */
 const attemptsRange = { min: 1, max: 1_000_000, whole: true };
 const delayRange = { min: 0, max: LONGEST_SECONDS * 1000 };
 

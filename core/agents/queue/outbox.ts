@@ -13,17 +13,19 @@ import { SEND_JOB } from "../define/built-in.ts";
 /** The queue goes on for hours: what a state says was sent has to be. */
 const RETRY = JSON.stringify({ maxAttempts: 50 });
 
-/** What an outbox works with. */
 export interface OutboxDeps {
   readonly agent: string;
   readonly context: ActorContext;
   readonly queue: Pick<Queue, "nextPosition">;
   readonly services: AgentServices;
-  /** The `traceparent` of the run that sends. @default nobody traces */
+  /** The `traceparent` of the run that sends. @default no tracing */
   readonly trace?: string | null;
 }
 
-/** Queues a message: the row belongs into the transaction of what it tells. Throws 400, 413. */
+/**
+ * Queues a message. The returned statement belongs into the transaction of the change that it announces. Throws 400,
+ * 413.
+ */
 export async function queueWebhook(
   { agent, context, queue, services, trace }: OutboxDeps,
   message: OutboundWebhook,
@@ -65,7 +67,7 @@ export async function queueWebhook(
   return insertSend(agent, job);
 }
 
-/** Queues a message behind those that wait: of one instance none overtakes another on its way to the account's queue. */
+/** Queues a message behind the waiting ones, so that messages of one instance reach the account's queue in order. */
 function insertSend(agent: string, job: NewJob): Statement {
   return {
     sql: `INSERT INTO agents_jobs (agent, id, position, task, payload, attempt, due, retry)
@@ -79,7 +81,7 @@ function insertSend(agent: string, job: NewJob): Statement {
   };
 }
 
-/** Has the messages behind one that could not be handed over wait as long as it does. */
+/** Delays the messages behind one that could not be handed over, until that one is due again. */
 export function holdSends(agent: string, id: string, due: number): Statement {
   return {
     sql: `UPDATE agents_jobs SET due = ? WHERE agent = ? AND event_seq IS NULL AND task = ? AND due < ?

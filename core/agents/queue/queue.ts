@@ -24,18 +24,17 @@ export interface Queue {
   /** The place of the next task: tasks that are due at one moment run in the order of their places. */
   nextPosition(): Promise<number>;
   remove(id: string): Promise<boolean>;
-  /** Of one task, or all; resolves to the count. */
+  /** Removes the jobs of one task, or of all; resolves to their count. */
   removeAll(task?: string): Promise<number>;
   get(id: string): Promise<QueuedTask | null>;
   list(task?: string): Promise<QueuedTask[]>;
   /** Rows of the table, newest first. */
   deadRows(limit: number): Promise<SqlRow[]>;
   dead(limit?: number): Promise<DeadLetter[]>;
-  /** Puts a dead letter back into the queue as a new job; null when there is none of that id. */
+  /** Puts a dead letter back into the queue as a new job; resolves to null for an unknown id. */
   replay(id: string): Promise<string | null>;
 }
 
-/** What a queue works with. */
 export interface QueueDeps {
   readonly context: ActorContext;
   readonly definition: AnyAgent;
@@ -117,7 +116,7 @@ export function replayStatements(
   ];
 }
 
-/** Counts the places of tasks. What is stored is asked once: nobody else queues tasks of this instance. */
+/** Counts the positions of tasks. The stored position is read once, because only this instance queues its tasks. */
 function startPositions({ agent, context }: QueueDeps): Queue["nextPosition"] {
   let stored: Promise<number> | undefined;
   let given = 0;
@@ -180,7 +179,7 @@ export interface NewJob {
   readonly position: number;
   readonly due: number;
   readonly retry: string | null;
-  /** The `traceparent` of what queues it. @default nobody traces */
+  /** The `traceparent` of the run that queues the task. @default no tracing */
   readonly trace?: string | null;
 }
 

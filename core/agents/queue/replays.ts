@@ -8,14 +8,14 @@ import { replayStatements, type QueueDeps } from "./queue.ts";
 const SLICE = 100;
 /** Jobs of events that may wait before a replay adds more: new events come behind them. */
 const WAITING = 100;
-/** How long it is remembered how far a replay got, in ms: none rests for longer. */
+/** Time for which the progress of a replay is kept, in ms: no replay pauses for longer. */
 const REMEMBERED_MS = 7 * 24 * 3_600_000;
 
 /** Runs events and dead letters of an instance again. */
 export interface InstanceReplays {
   /** The next part of a replay over many entities; a repetition queues nothing twice. */
   slice(slice: ReplaySlice): Promise<SliceReceipt>;
-  /** One event, whatever became of it; null when there is none of that id. Throws 409. */
+  /** Runs one event again, in whatever state it is; resolves to null for an unknown id. Throws 409. */
   event(id: string, source: string | undefined): Promise<string | null>;
 }
 
@@ -111,7 +111,7 @@ async function takeEvents(
     seq: Number(row["seq"]),
     job: `${slice.id}:${String(row["seq"])}`,
   }));
-  // Where nothing fitted there is no work to wait for.
+  // Without matching events there is nothing to wait for.
   const receipt = {
     queued: queued + events.length,
     isDone: rows.length < SLICE,
@@ -149,7 +149,7 @@ async function queueEvents(
       VALUES (?, ?, ?, ?, ?, 0, ?, ?) ON CONFLICT (agent, id) DO NOTHING`,
     params: [agent, job, seq, EVENT_JOB, seq, context.steady(), replay],
   }));
-  // An event that was given up is given another chance: it is no dead letter meanwhile.
+  // An event that had failed for good gets another chance: meanwhile it is not a dead letter.
   const dead =
     first === undefined || last === undefined
       ? []
@@ -210,7 +210,7 @@ async function takeDead(
   return receipt;
 }
 
-/** How far the replay is, in the transaction that brings it there. */
+/** Stores the progress of the replay, in the transaction that makes it. */
 function remember(
   { agent, context }: QueueDeps,
   id: string,

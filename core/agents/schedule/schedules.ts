@@ -19,22 +19,22 @@ const BATCH = 100;
 
 /** The schedules of an instance: rows that become jobs when they are due. */
 export interface Schedules {
-  /** `trace`: the `traceparent` of what asks; what is due once runs in its trace. */
+  /** Adds a schedule. `trace` is the `traceparent` of the caller; a one-time schedule runs in its trace. */
   add(when: When, task: string, payload: Plain, trace?: string | null): Promise<Schedule>;
   addInterval(seconds: number, task: string, payload: Plain): Promise<Schedule>;
   get(id: string): Promise<Schedule | null>;
   list(filter?: ScheduleFilter): Promise<Schedule[]>;
   cancel(id: string): Promise<boolean>;
-  /** Sets times of day anew when the clock was set. */
+  /** Recomputes the times of day after the clock was set. */
   followClock(): Promise<void>;
-  /** Queues what is due; the job and the schedule's next time are one transaction. */
+  /** Queues the due tasks; the job and the schedule's next time are one transaction. */
   fireDue(): Promise<void>;
   /** Writes the definition's own schedules unless they are there. */
   ensureDefined(): Promise<void>;
 }
 
 const SELECT = "SELECT id, task, payload, due, kind, rule FROM agents_schedules WHERE agent = ?";
-/** The rule of what is due once, some time after it was made. */
+/** The rule of a one-time schedule that is due some time after it was made. */
 const DELAY = "delay";
 /** Rows that are due some time after they were made, and so by the steady clock; others are due at a time of day. */
 const ELAPSED = `(kind = 'interval' OR rule = '${DELAY}')`;
@@ -105,13 +105,12 @@ export function startSchedules(deps: ScheduleDeps): Schedules {
     },
     async ensureDefined() {
       await ensureDefined(deps);
-      // What ran before may have had another clock.
+      // The process that ran before may have had another clock.
       await setAnew(deps);
     },
   };
 }
 
-/** Queues what is due. */
 async function fireDue(deps: ScheduleDeps): Promise<void> {
   const { agent, clock, context } = deps;
   const { sql, system } = context;
@@ -275,7 +274,7 @@ function noTime(when: unknown): ApiError {
   return new ApiError("invalid_request", { message });
 }
 
-/** The next time counts from now: what was missed while nothing ran is run once, not many times. */
+/** The next time counts from now: runs that were missed while the server was down are made up by one run. */
 function moveOn({ agent, context: { steady, system } }: ScheduleDeps, row: SqlRow): Statement {
   const id = String(row["id"]);
   if (row["kind"] === "once") {

@@ -13,7 +13,6 @@ import type { Slots } from "../turns/slots.ts";
 import type { StateHolder } from "../state/state.ts";
 import type { Caller, CodeCall } from "../define/agent-stub.ts";
 
-/** What a call works with. */
 interface OperationDeps {
   /** Class and name. */
   readonly agent: string;
@@ -24,7 +23,6 @@ interface OperationDeps {
   readonly exclusive: Slots;
 }
 
-/** What a call of a client works with. */
 export interface CallDeps extends OperationDeps {
   readonly state: StateHolder;
   readonly grant: ConnectionGrant;
@@ -204,7 +202,7 @@ function stream(
   );
 }
 
-/** What a client may read of an error: the message that the agent's author gave it, nothing of the database's. */
+/** The part of an error that a client may read: the message of the agent's author, and nothing from the database. */
 function messageOf(error: unknown): string {
   if (error instanceof Error && !(error instanceof SqlError)) return error.message;
   return storageFailure(error)?.message ?? "Internal error";

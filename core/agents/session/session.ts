@@ -25,7 +25,6 @@ export interface AgentSession {
   onClose(connection: Connection, code: number, reason: string): Promise<void>;
 }
 
-/** What a session works with. */
 export interface AgentSessionDeps {
   readonly context: ActorContext;
   readonly definition: AnyAgent;
@@ -110,7 +109,7 @@ function greet({ className, context, state }: AgentSessionDeps, connection: Conn
   connection.send(mcpFrame);
 }
 
-/** Runs a handler; what it throws is {@link failed}. */
+/** Runs a handler; passes an error that it throws to {@link failed}. */
 async function reported(
   deps: AgentSessionDeps,
   connection: Connection,
@@ -124,7 +123,7 @@ async function reported(
   }
 }
 
-/** What a handler threw goes to `onError`, or without one to the runtime's log. */
+/** Passes a handler's error to `onError`, or logs it without one. */
 async function failed(
   { definition, run }: AgentSessionDeps,
   connection: Connection,
@@ -141,7 +140,7 @@ function connectionId(text: string | null): string | null {
   return text !== null && /^[\w.:-]{1,128}$/.test(text) ? text : null;
 }
 
-/** A position in the feed from a query or header; null when there is none. */
+/** Reads a position in the feed from a query or header; null when there is none. */
 export function positionOf(text: string | null): number | null {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
@@ -172,7 +171,7 @@ async function onFrame(
 ): Promise<void> {
   const { definition, live, state } = deps;
   if (frame.type === "refused") {
-    // As for a message that is too long (RFC 6455 section 7.4.1).
+    // The code for a message that is too long (RFC 6455 section 7.4.1).
     connection.close(1009, frame.reason);
     return;
   }

@@ -7,7 +7,7 @@ import { AHEAD_FRAMES } from "../protocol/has-room.ts";
 const COALESCE_MS = 16;
 /** Unsent bytes above which (or as many frames as a replay leaves unsent) a client gets no further state until it has read. */
 const BEHIND_BYTES = 256 * 1024;
-/** How often it is looked whether such a client has read, in ms. */
+/** Interval at which a slow client is checked, in ms. */
 const CATCH_UP_MS = 100;
 /** A client that has not read for this long is closed with 1013, in ms. */
 const STALLED_MS = 30_000;
@@ -21,8 +21,8 @@ export interface StateFrames {
 }
 
 /**
- * Tells the clients of new states. A client that reads slowly misses states in between, never the newest, and
- * makes nobody wait: what is kept for it is its place in a list.
+ * Sends new states to the clients. A client that reads slowly misses states in between, never the newest, and does not
+ * delay the others: all that is kept for it is its place in a list.
  */
 export function startStateFrames(context: ActorContext, current: () => Plain): StateFrames {
   const { sockets, system } = context;
@@ -71,7 +71,7 @@ export function startStateFrames(context: ActorContext, current: () => Plain): S
     announce(from) {
       // Only the connection that set the newest state knows it already.
       origin = from;
-      // Who connects later gets the state in its greeting.
+      // A client that connects later gets the state in its greeting.
       if (waiting || sockets.connections().length === 0) return;
       waiting = true;
       system.waitUntil(system.sleep(COALESCE_MS).then(flush, () => undefined));

@@ -14,7 +14,7 @@ export interface StateHolder {
   current(): Plain;
   /** The newest one that is stored: what clients may see. */
   stored(): Plain;
-  /** Checks, stores (by `store`, if given), then tells every client except the connection `origin`. */
+  /** Checks and stores a state (by `store`, if given), then sends it to every client except the connection `origin`. */
   set(
     next: Plain,
     source: "server" | "client",
@@ -65,7 +65,7 @@ export async function startState(
       const text = encodeState(next);
       // Read back from the text: a handler that goes on changing its object changes nothing here.
       const value = JSON.parse(text) as Plain;
-      // At once: a callable that runs meanwhile builds on it, so that none undoes what another has set.
+      // Set at once, so that a callable that runs meanwhile builds on it and does not undo another one's change.
       current = value;
       try {
         await store({

@@ -6,11 +6,11 @@ import { TIMER_OVER } from "../../time/timer-over.ts";
 export interface Deadline {
   /** Aborted when the time is over. */
   readonly signal: AbortSignal;
-  /** Throws once the time is over: what is asked for from then on is not done. */
+  /** Throws once the time is over, so that a late handler has no further effects. */
   readonly check: () => void;
-  /** What is left of the time, in ms. */
+  /** The time that is left, in ms. */
   readonly left: () => number;
-  /** Lets the time begin anew. */
+  /** Starts the time again from the beginning. */
   readonly extend: () => void;
 }
 

@@ -1,9 +1,12 @@
 import type { ActorContext } from "../../ports.ts";
 
-/** How often a held instance has its alarm go off: platforms that drop silent instances see it work. In ms. */
+/**
+ * Interval at which the alarm of a held instance goes off, in ms: platforms that drop silent instances see that it
+ * works.
+ */
 const BEAT_MS = 30_000;
 
-/** What keeps an instance in memory. */
+/** The holds that keep an instance in memory. */
 export interface Holds {
   /** Takes one more; the result gives it back. */
   take(): () => void;

@@ -2,7 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 
 /** Calls of one connection that run at once; further ones wait for their turn. */
 const CALLS_AT_ONCE = 64;
-/** What may wait of one connection, or for one thing. */
+/** Limit of pieces of work that wait for one connection, or for one resource. */
 export const WAITING_LIMIT = 10_000;
 
 /** Runs work as soon as there is a slot for it, in the order of asking. */
@@ -15,7 +15,7 @@ export function startSlots(count: number, limit: number): Slots {
   return async (work) => {
     if (free > 0) free -= 1;
     else if (waiting.length < limit) {
-      // Whoever ends hands its slot over.
+      // Work that ends hands its slot over.
       await new Promise<void>((resolve) => waiting.push(resolve));
     } else {
       const message = `${limit} calls wait already: try again later`;
@@ -31,7 +31,7 @@ export function startSlots(count: number, limit: number): Slots {
   };
 }
 
-/** How the messages of one connection wait for each other. */
+/** The queues of one connection. */
 export interface Line {
   /** Its own messages, one after another. */
   readonly messages: Slots;
@@ -42,7 +42,7 @@ export interface Line {
 
 /** The lines of an instance's connections, by their ids. */
 export interface Lines {
-  /** Begins one when there is none. */
+  /** Returns the queues of a connection, and makes them on first use. */
   of(id: string): Line;
   drop(id: string): void;
 }

@@ -92,7 +92,9 @@ describe("agent routes of another origin's page", () => {
 
   it("refuse at start what no browser sends as an origin", () => {
     for (const origin of ["app.test", "https://app.test/", "https://APP.test", "*"]) {
-      expect(() => agents({ platform, auth: "off", origins: [origin] })).toThrow("is no origin");
+      expect(() => agents({ platform, auth: "off", origins: [origin] })).toThrow(
+        "is not an origin",
+      );
     }
   });
 });
