@@ -134,7 +134,7 @@ function clampLimit(most: number | undefined, max: number): number {
   return Math.min(Math.max(most ?? 20, 1), max);
 }
 
-/** How a caller names an entity. */
+/** The parameters with which a caller names an entity. */
 interface NamedEntity {
   readonly entity?: string | undefined;
   readonly agent?: string | undefined;
@@ -219,7 +219,6 @@ function replayRoutes(app: Hono, base: string, deps: ManagementDeps): void {
   });
 }
 
-/** What the management routes work with. */
 interface ManagementDeps {
   readonly platform: Platform;
   /** The account that inbound events belong to. */

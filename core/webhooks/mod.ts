@@ -52,11 +52,14 @@ export interface WebhooksOptions {
   readonly accountId?: string;
   /** Guards the management routes; inbound webhooks are verified by signature. @default the stored tokens */
   readonly auth?: Auth;
-  /** Who may send, by name: the first path segment. One named `default` takes `/webhooks/{entity_id}`. */
+  /** The senders, by name, which is the first path segment. One named `default` takes `/webhooks/{entity_id}`. */
   readonly sources: Readonly<Record<string, SourceOptions>>;
   /** @default 30 days, any number */
   readonly retention?: RetentionOptions;
-  /** What a host or a proxy takes off the path before this app sees it: some schemes sign the whole address. @default "" */
+  /**
+   * The path prefix that a host or a proxy removes before this app sees the request: some schemes sign the whole
+   * address. @default ""
+   */
   readonly mountPath?: string | undefined;
   /** Bytes of one body; more is 413. @default 1 MiB */
   readonly maxBodyBytes?: number;
@@ -65,13 +68,13 @@ export interface WebhooksOptions {
    * @default a key kept in the same database: then sealing guards copies of single rows, not of the whole file
    */
   readonly masterSecret?: string;
-  /** Takes a span of each attempt to deliver, and has it named to the endpoint. @default nobody traces */
+  /** Receives a span for each delivery attempt, whose `traceparent` is sent to the endpoint. @default no tracing */
   readonly tracer?: Tracer | undefined;
   /** Master secrets of before, which still open what they sealed. @default [] */
   readonly formerMasterSecrets?: readonly string[];
 }
 
-/** Name of the source that takes paths whose first segment is no source. */
+/** Name of the source for paths whose first segment is not a source. */
 const FALLBACK = "default";
 
 /**
@@ -182,7 +185,9 @@ function prepareSources(options: WebhooksOptions): ReadonlyMap<string, WebhookSo
   return sources;
 }
 
-/** Tells whose entities a signature does not cover, and which sources feed one class: they have entities of one name. */
+/**
+ * Logs sources whose signatures do not cover the entity, and sources that feed one class with equally named entities.
+ */
 function tellSources(
   sources: Iterable<WebhookSource>,
   configured: WebhooksOptions["sources"],
@@ -199,7 +204,7 @@ function tellSources(
   }
 }
 
-/** Why a request was refused, for the counters: few words, none of them the sender's. */
+/** The reason of a refusal, for the counters: a few fixed words, none of them the sender's. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof ApiError)) return "internal";
   return error.kind === "signature_invalid" && typeof error.cause === "string"

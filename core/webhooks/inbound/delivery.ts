@@ -9,10 +9,10 @@ export interface Delivery {
   readonly body: Uint8Array;
   /** The entity's name in the path; null on the route without one. */
   readonly pathName: string | null;
-  /** What the sender writes before the path of the request. */
+  /** The path that the sender's URL has in front of the path of the request. */
   readonly mountPath: string;
-  /** The `traceparent` of the request's span. @default nobody traces */
+  /** The `traceparent` of the request's span. @default no tracing */
   readonly trace?: string | undefined;
-  /** Is told what has become of it, for the counters. */
+  /** Receives the outcome, for the counters. */
   readonly note: Note;
 }

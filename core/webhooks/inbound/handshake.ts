@@ -34,8 +34,8 @@ export async function answerHandshake(
 }
 
 /**
- * The answer to a test request that comes as GET, before anything is signed (Dropbox); null when the source
- * has none. Plain text and `nosniff`, so that an echoed challenge is never a document.
+ * The answer to a test request that comes as GET, before anything is signed (Dropbox); null for other sources. Plain
+ * text and `nosniff`, so that an echoed challenge is never a document.
  */
 export function answerGet(source: WebhookSource, url: string): Response | null {
   if (source.scheme.handshake !== "get-challenge") return null;

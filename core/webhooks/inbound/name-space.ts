@@ -2,9 +2,9 @@ import { kebab } from "../../entity/kebab.ts";
 import { checkName } from "../../entity/name.ts";
 import type { SourceOptions } from "./source-options.ts";
 
-/** Where the entities of a source live: a space of its own, or that of its group. */
+/** The name space of a source's entities: its own, or that of its group. */
 export interface NameSpace {
-  /** What names of this space begin with where the entity alone is not enough: the source's name, or its group's. */
+  /** Prefix of names that the entity alone would not make unique: the source's name, or its group's. */
   readonly prefix: string;
   /** Sources whose entities are also this one's: itself first, its former names, and those of its group. */
   readonly owners: readonly string[];
@@ -16,11 +16,14 @@ export interface NameSpace {
   readonly isPrefixed: boolean;
   /** Prefixes of all spaces that feed the class: an entity whose name begins with one is not taken for one of theirs. */
   readonly prefixes: readonly string[];
-  /** Whom the configuration gives the plain name of an entity to: this space, another, or whoever comes first. */
+  /**
+   * The space to which the configuration reserves the plain name of an entity: this one, another, or none (first come,
+   * first served).
+   */
   reservation(entity: string): "own" | "other" | "none";
 }
 
-/** Between the prefix and the entity. Prefixes have none of their own, so that two pairs never make one name. */
+/** Separates the prefix from the entity. Prefixes cannot contain it, so two pairs never make one name. */
 const SEPARATOR = ":";
 
 /** The name of an entity's instance behind the prefix of its space. */
@@ -35,10 +38,10 @@ export function looksPrefixed({ prefixes }: Pick<NameSpace, "prefixes">, entity:
   );
 }
 
-/** What the spaces of a configuration know of each other. */
+/** The configuration of all spaces, which each of them reads. */
 interface Spaces {
   readonly sources: readonly (readonly [name: string, options: SourceOptions])[];
-  /** Who is given a plain name, by class and entity; null where several are. */
+  /** The space to which a plain name is reserved, by class and entity; null if several spaces claim it. */
   readonly reserved: ReadonlyMap<string, string | null>;
 }
 
@@ -88,7 +91,7 @@ function namesOf(sources: Spaces["sources"]): string[] {
   return [...new Set(sources.flatMap(([name, { formerNames = [] }]) => [name, ...formerNames]))];
 }
 
-/** Sources that feed one agent class without sharing their entities, by class: what a start tells. */
+/** Sources that feed one agent class without sharing their entities, by class; logged at the start. */
 export function meetings(
   configured: Readonly<Record<string, SourceOptions>>,
 ): ReadonlyMap<string, readonly string[]> {
@@ -131,7 +134,7 @@ function reservations(sources: Spaces["sources"]): Map<string, string | null> {
     const space = spaceOf(name, options);
     for (const entity of Object.keys(options.entitySecrets ?? {})) {
       const key = keyOf(options, checkName(entity));
-      // What is listed counts more, and of two secrets neither does.
+      // A listed entity takes precedence; of two entity secrets neither does.
       if (namedBy.has(key)) continue;
       const known = reserved.get(key);
       reserved.set(key, known === undefined || known === space ? space : null);

@@ -4,8 +4,8 @@ import type { Actors } from "../../ports.ts";
 import type { NameSpace } from "./name-space.ts";
 
 /**
- * Whether a source may take plain names that nobody has. Where one had its agent class to itself, plain names stay its
- * own when others come: else their senders could take the names of its next entities first.
+ * Whether a source may take unclaimed plain names. A source that had its agent class to itself keeps the plain names
+ * when other sources are added; otherwise their senders could take the names of its next entities first.
  */
 export function plainNames(
   actors: Pick<Actors, "get">,

@@ -33,7 +33,7 @@ export function parsePayload(body: Uint8Array, headers: Headers): Payload {
   }
 }
 
-/** curl calls any body a form, unless it is told otherwise; what a JSON text says of itself counts more. */
+/** curl labels any body as a form by default, so the text itself decides. */
 function isJsonText(text: string): boolean {
   return /^\s*[{[]/.test(text) && parsedJson(text) !== undefined;
 }
@@ -47,7 +47,7 @@ function fromForm(text: string): Payload {
   return { value, text: JSON.stringify(value) };
 }
 
-/** How the event record of a source's requests is read, see {@link prepareFields}. */
+/** Readers of the event record of a source's requests, see {@link prepareFields}. */
 export interface RecordReader {
   readonly id: IdReader;
   readonly fields: Readonly<Record<Exclude<keyof EventFields, "id">, TextReader>>;
@@ -57,7 +57,7 @@ export interface RecordReader {
   readonly timeOf: (ms: number) => string;
 }
 
-/** Headers that are stored whoever sends them: what says who sent it. Signatures and credentials never are. */
+/** Headers that every event keeps, because they identify the sender. Signatures and credentials are never stored. */
 const KEPT_HEADERS = ["content-type", "user-agent", "x-request-id"] as const;
 
 /** Makes the readers of a scheme's event record. */
@@ -93,7 +93,7 @@ function rememberedTimes(): (ms: number) => string {
   };
 }
 
-/** The event record of a verified request; a promise only where the id has to be shortened. */
+/** The event record of a verified request; a promise only if the id has to be shortened. */
 export function toRecord(
   { fields, id: readId, timeOf }: RecordReader,
   headers: Headers,

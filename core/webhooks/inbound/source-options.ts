@@ -2,11 +2,11 @@ import type { Secret } from "../signing/keys.ts";
 import type { Scheme } from "../signing/scheme.ts";
 import type { SchemeName } from "../signing/schemes.ts";
 
-/** Where the identifier of the entity comes from on the route without one. */
+/** The place of the entity's identifier, for the route without one. */
 export type EntitySource =
   /** Dotted paths into the verified body, the first that has one; `/` becomes `-`, letters become lower case. */
   | { readonly from: "payload"; readonly path: string | readonly string[] }
-  /** A header. No body signature covers it: whoever knows the secret can name any entity. */
+  /** A header. No body signature covers it: anyone with the secret can name any entity. */
   | { readonly from: "header"; readonly name: string }
   /** Only the path names entities. */
   | { readonly from: "path" };
@@ -29,8 +29,8 @@ export interface SourceOptions {
   /** @default the scheme's field of the body, else the path */
   readonly entity?: EntitySource;
   /**
-   * Sources of one group share their entities. @default none: where several sources feed an agent class, the first that
-   * has events for an entity has the agent of that name, and another one's is named `source:entity`
+   * Name of a group of sources that share their entities. @default none: if several sources feed an agent class, the
+   * first with events for an entity has the agent of that name, and another one's is named `source:entity`
    */
   readonly group?: string;
   /**
@@ -38,13 +38,16 @@ export interface SourceOptions {
    * name of one. For senders that may name any entity, beside others. @default false
    */
   readonly prefixed?: boolean;
-  /** Entities whose plain names are this source's, whoever comes first; those in `entitySecrets` are too. @default [] */
+  /**
+   * Entities whose plain names are reserved for this source, whichever source sends first; those in `entitySecrets` are
+   * too. @default []
+   */
   readonly entities?: readonly string[];
   /** Names that this source had before: it goes on with the entities of that time. @default [] */
   readonly formerNames?: readonly string[];
   /**
-   * The entity of events that name none, e.g. `"unrouted"`: those of a GitHub App about no account, or of a body where
-   * the identifier is missing. @default they are refused (400)
+   * The entity of events without an identifier, e.g. `"unrouted"`: those of a GitHub App that concern no account, or
+   * bodies without the field. @default they are refused (400)
    */
   readonly fallbackEntity?: string;
   /** The agent class that receives the events. @default "webhook-agent" */
@@ -68,8 +71,8 @@ export interface RetentionOptions {
   readonly maxEvents?: number | null | undefined;
   /** @default 30 */
   readonly maxAgeDays?: number | null | undefined;
-  /** How long settled deliveries of outbound webhooks are kept. @default 30 */
+  /** Days that settled deliveries of outbound webhooks are kept. @default 30 */
   readonly deliveryDays?: number | null | undefined;
-  /** How long dead ones are kept after their last attempt. @default 90 */
+  /** Days that dead deliveries are kept after their last attempt. @default 90 */
   readonly deadDeliveryDays?: number | null | undefined;
 }

@@ -24,7 +24,7 @@ export interface WebhookSource {
   readonly entity: EntityRule;
   readonly fallbackEntity: string | undefined;
   readonly space: NameSpace;
-  /** Whether it may take plain names that nobody has, see {@link plainNames}. */
+  /** Whether it may take unclaimed plain names, see {@link plainNames}. */
   readonly takesPlainNames: () => NowOrLater<boolean>;
   /** Entities whose plain name was found to be another space's: asking once is enough. */
   readonly prefixedEntities: Set<string>;
@@ -45,7 +45,7 @@ export type EntityRule =
 /** Secrets made ready. */
 export interface Secrets {
   readonly keys: readonly Key[];
-  /** The first of them, for handshakes that are answered with an HMAC; empty when there is none. */
+  /** The first secret, for handshakes that are answered with an HMAC; empty when there is none. */
   readonly first: string;
 }
 
@@ -79,7 +79,7 @@ function checkBounds(bounds: Readonly<Record<string, number | null>>): void {
   }
 }
 
-/** What of a platform sources make use of. */
+/** The part of a platform that sources use. */
 interface SourceSystem {
   readonly actors: Pick<Actors, "get">;
   readonly system: KeySystem;
@@ -144,7 +144,7 @@ function entityRule(configured: EntitySource | undefined, scheme: Scheme): Entit
   return path === undefined ? { from: "path" } : { from: "payload", path: [path].flat() };
 }
 
-/** The scheme of a source with what its options replace; throws `TypeError` on one that nobody knows. */
+/** The scheme of a source with the overrides of its options; throws `TypeError` on an unknown scheme. */
 export function schemeOf(
   options: Pick<SourceOptions, "header" | "scheme" | "toleranceSeconds">,
   where: string,

@@ -16,7 +16,7 @@ import { TIMER_OVER } from "../../time/timer-over.ts";
 /** Senders expect an answer within seconds; a handler that needs longer goes on behind a 202. */
 const PROCESS_LIMIT_MS = 5000;
 
-/** The event of a payload, ready to be stored; a promise only where something has to be hashed. */
+/** The event of a payload, ready to be stored; a promise only if something has to be hashed. */
 export function toEvent(
   { source, request, trace }: Delivery,
   entity: Entity,
@@ -50,13 +50,13 @@ async function hashed(
   return { ...event, record: await record, bodyHash: await sha256Hex(payload.text) };
 }
 
-/** What became of an event. */
+/** The outcome of storing an event. */
 export interface StoredEvent {
   readonly id: string;
   /** The entity that got it: with a guarded name where another identifier owns the usual one. */
   readonly entity: string;
   readonly status: "duplicate" | "stored";
-  /** The queued job of its handler; null when there is none to run. */
+  /** The queued job of its handler; null without a handler to run. */
   readonly job: string | null;
 }
 
@@ -89,7 +89,7 @@ export async function storeEvent(
   }
 }
 
-/** Where an event is looked to be stored. */
+/** An instance to try for an event. */
 interface Place {
   /** The entity's name, or its guarded form. */
   readonly base: string;
@@ -114,7 +114,7 @@ function firstPlace(source: WebhookSource, name: string): NowOrLater<Place> {
   }));
 }
 
-/** Where an event goes whose plain name is another source's. */
+/** The next place for an event whose plain name belongs to another source. */
 async function behindForeign(
   source: WebhookSource,
   { base, claim }: Place,
@@ -137,7 +137,7 @@ async function isInherited(
   return (await platform.actors.get(agentKind, prefixedName(space, name)).call("ownerOf")) === null;
 }
 
-/** How an event may come to the instance that is called as its entity alone; null when it may not. */
+/** The claim with which an event may go to the instance that is named as its entity alone; null if it may not. */
 function plainClaim(
   { space }: WebhookSource,
   name: string,
@@ -187,7 +187,7 @@ async function ingest(
   return (await platform.actors.get(source.agentKind, name).call("ingest", event)) as IngestReceipt;
 }
 
-/** How an event stands when its sender is answered. */
+/** The state of an event when its sender is answered. */
 export type Outcome = "duplicate" | "processed" | "queued";
 
 /** Waits for the handler of a stored event where the source asks for that, for five seconds at most. */

@@ -17,7 +17,7 @@ export interface VerifyWebhookOptions extends Pick<
   readonly maxBodyBytes?: number;
 }
 
-/** What {@link verifyWebhook} found: the raw body of a request that its sender signed, or why it is refused. */
+/** The result of {@link verifyWebhook}: the raw body of a correctly signed request, or the reason for refusing it. */
 export type WebhookVerdict =
   | { readonly valid: true; readonly body: Uint8Array }
   | { readonly valid: false; readonly reason: Refusal };

@@ -15,7 +15,7 @@ const TOTAL_TIMEOUT_MS = 15_000;
 const BODY_LIMIT = 8192;
 const ERROR_LIMIT = 500;
 
-/** What is sent to one endpoint. */
+/** The message that is sent to one endpoint. */
 export interface OutboundMessage {
   readonly id: string;
   readonly type: string;

@@ -1,7 +1,7 @@
 import type { ActorContext, Plain, Statement } from "../../ports.ts";
 import { TRIP_FAILURES } from "./retry-policy.ts";
 
-/** What is counted, from the first day of an account on; a restart changes nothing. */
+/** Names of the counters, which count from the first day of an account; a restart does not reset them. */
 export const counterNames = [
   "messages",
   "deliveries",
@@ -18,7 +18,7 @@ export const counterNames = [
 /** Additions to the counters; `latency_ms` is the sum over all attempts. */
 export type OutboundCounts = { readonly [name in (typeof counterNames)[number]]?: number };
 
-/** Adds to the counters, in the same transaction as what is counted. */
+/** Adds to the counters, in the transaction of the counted change. */
 export function count(actor: string, counts: OutboundCounts): Statement[] {
   const entries = Object.entries(counts).filter(([, value]) => value > 0);
   if (entries.length === 0) return [];

@@ -14,7 +14,7 @@ import {
 
 const LIST_LIMIT = 1000;
 
-/** What `send` stored. */
+/** The result of `send`. */
 export type SendResult = {
   readonly id: string;
   /** An equal idempotency key had been used before: nothing new is sent. */
@@ -22,7 +22,7 @@ export type SendResult = {
   readonly deliveries: number;
 };
 
-/** Which deliveries to list. */
+/** A filter for the list of deliveries. */
 export type DeliveryQuery = {
   readonly status?: string | undefined;
   readonly endpoint_id?: string | undefined;
@@ -31,7 +31,7 @@ export type DeliveryQuery = {
   readonly limit?: number | undefined;
 };
 
-/** Which deliveries to send again: those named, or all that fit. */
+/** The deliveries to send again: the named ones, or all that match. */
 export type DeliveryFilter = {
   readonly ids?: readonly string[] | undefined;
   /** @default "dead", with `ids` any */
@@ -61,7 +61,7 @@ export interface Deliveries {
 const VIEW =
   "id, message_id, endpoint_id, entity, status, attempt AS attempts, due, last_status, last_error, created_at, finished_at";
 
-/** The messages and deliveries of an account. `tell` names the endpoints that get new ones. */
+/** The messages and deliveries of an account. Calls `tell` with the endpoints that get new ones. */
 export function deliveries(
   context: ActorContext,
   clock: Clock,

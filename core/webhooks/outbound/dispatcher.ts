@@ -12,7 +12,6 @@ import { TIMER_OVER } from "../../time/timer-over.ts";
 /** A claimed delivery whose process died is taken up again after this, in ms; longer than any attempt. */
 const LEASE_MS = 60_000;
 
-/** What sending takes. */
 export interface Sender extends EndpointSender {
   readonly clock: Clock;
   readonly log: Log;
@@ -43,7 +42,7 @@ export function startDispatcher(sender: Sender): Dispatcher {
 
   function start(lane: Lane, row: SqlRow): void {
     lanes.began(lane);
-    // What could not be written down is leased: it is sent again a minute later.
+    // If the result cannot be stored, the lease runs out: the delivery is sent again a minute later.
     const work = sendOne(sender, lanes, row)
       .catch((error: unknown) => {
         sender.log("error", "A webhook delivery failed", { error: String(error) });
@@ -51,7 +50,7 @@ export function startDispatcher(sender: Sender): Dispatcher {
       })
       .then((isSuccess) => {
         lanes.ended(lane, isSuccess);
-        // A failure that switched the endpoint off is told to other endpoints.
+        // A failure that disabled the endpoint sends a notice to other endpoints.
         tell(isSuccess ? [lane.endpoint] : null);
       });
     system.waitUntil(work);
@@ -70,7 +69,7 @@ export function startDispatcher(sender: Sender): Dispatcher {
         lanes.tell([...plan.keys()].map(({ endpoint }) => endpoint));
         continue;
       }
-      // What is under way past the end goes on beside the next alarm.
+      // Deliveries still in flight at the end go on beside the next alarm.
       if (lanes.underWay() === 0 || now > end) return;
       await newsOrTime(system, news, lanes.wakeAt(now) ?? end, now);
     }
@@ -190,7 +189,7 @@ async function settle(
   await clock.write(statements, verdict.kind === "retry" ? verdict.due : null);
 }
 
-/** A date in `Retry-After` is one of the wall clock; what is due is not. */
+/** Converts a date from `Retry-After`, which is one of the wall clock, to the steady clock of due times. */
 function bySteadyClock(verdict: Verdict, { steady, system }: ActorContext): Verdict {
   if (verdict.kind !== "retry") return verdict;
   return { ...verdict, due: verdict.due + steady() - system.now() };

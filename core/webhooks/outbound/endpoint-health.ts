@@ -4,7 +4,7 @@ import { count } from "./counters.ts";
 import { prepareMessage } from "./messages.ts";
 import { isHopeless, TRIP_FAILURES, trippedUntil, type Verdict } from "./retry-policy.ts";
 
-/** Type of the message that tells of an endpoint that was switched off. */
+/** Type of the message that announces a disabled endpoint. */
 const DISABLED = "webhook.endpoint.disabled";
 
 /**

@@ -19,11 +19,11 @@ export type EndpointView = {
   readonly types: readonly string[];
   readonly format: string;
   readonly ordered: boolean;
-  /** Requests to it under way at a time. */
+  /** Requests to it in flight at a time. */
   readonly concurrency: number;
   /** Requests to it per second; null = any number. */
   readonly rate_per_second: number | null;
-  /** What checks the Ed25519 signatures (`whpk_…`); null where HMAC signs. */
+  /** The key that checks the Ed25519 signatures (`whpk_…`); null for HMAC. */
   readonly public_key: string | null;
   readonly enabled: boolean;
   readonly disabled_reason: string | null;
@@ -35,13 +35,13 @@ export type EndpointView = {
 /** An endpoint with a secret that is shown this once; a private key is not shown at all. */
 export type EndpointWithSecret = EndpointView & { readonly secret?: string };
 
-/** The endpoints of an account. What names one throws 404 when there is none. */
+/** The endpoints of an account. Operations on one throw 404 for an unknown id. */
 export interface Endpoints {
   create(input: EndpointInput): Promise<EndpointWithSecret>;
   list(): Promise<EndpointView[]>;
   get(id: string): Promise<EndpointView>;
   update(id: string, patch: EndpointPatch): Promise<EndpointView>;
-  /** Also cancels what is pending. */
+  /** Also cancels its pending deliveries. */
   remove(id: string): Promise<{ readonly id: string }>;
   /** Another secret; the old ones sign along for a while. */
   rotate(id: string, input: RotateInput): Promise<EndpointWithSecret>;
@@ -77,7 +77,7 @@ export function endpoints(
     update: (id, patch) =>
       inTurn(async () => {
         if (patch.url !== undefined) checkTarget(egress, patch.url);
-        // What waited for a disabled endpoint may be due the moment it is enabled.
+        // Deliveries that waited for a disabled endpoint may be due the moment it is enabled.
         await clock.write([updateEndpoint(actor, await find(id), patch)], context.steady());
         tell([id]);
         return view(id);

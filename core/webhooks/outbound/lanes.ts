@@ -1,26 +1,26 @@
 import type { ActorContext, SqlRow, SqlValue } from "../../ports.ts";
 import { TRIP_FAILURES } from "./retry-policy.ts";
 
-/** Requests to one endpoint under way at a time, where the endpoint says nothing else. */
+/** Requests to one endpoint in flight at a time, unless the endpoint sets its own number. */
 export const CONCURRENCY_DEFAULT = 50;
 /** Requests to an endpoint that has not answered yet; each success makes room for one more. */
 const WINDOW_AT_START = 4;
-/** Requests that every endpoint may have under way, however many others there are. */
+/** Requests that every endpoint may have in flight, however many others there are. */
 const GUARANTEED = 2;
 /** Requests of one account beyond the guaranteed ones. */
 const POOL = 512;
-/** Characters of payloads under way, beyond which an endpoint gets one request at a time. */
+/** Characters of payloads in flight, beyond which an endpoint gets one request at a time. */
 const PAYLOAD_LIMIT = 32 * 1024 * 1024;
 /** Deliveries that are taken up in one transaction. */
 const PLAN_LIMIT = 128;
 /** Endpoints that one query names: SQLite on Workers binds at most 100 values to a statement. */
 const NAMED_LIMIT = 90;
 
-/** The queue of one endpoint: what is under way, and when there is more to send. */
+/** The queue of one endpoint: its requests in flight, and the time of the next one. */
 export interface Lane {
   readonly endpoint: string;
   underWay: number;
-  /** How many may be under way at the moment: grows with successes, shrinks with failures. */
+  /** Requests that may be in flight at the moment: grows with successes, shrinks with failures. */
   window: number;
   concurrency: number;
   /** Requests per second; null = any number. */
@@ -35,13 +35,13 @@ export interface Lane {
 
 /** The queues of an account's endpoints. */
 export interface Lanes {
-  /** What changed: deliveries were added, or settings; `null` means any endpoint. */
+  /** Marks endpoints whose deliveries or settings changed; `null` marks all. */
   tell(endpoints: readonly string[] | null): void;
-  /** Reads what {@link tell} named. */
+  /** Reads the endpoints that {@link tell} marked. */
   refresh(): Promise<void>;
-  /** How many deliveries of which endpoints may be sent now, fairly: one of each in turn. */
+  /** Numbers of deliveries to send now, by endpoint, fairly: one of each in turn. */
   plan(now: number): Map<Lane, number>;
-  /** When there is something to do that nobody tells of; null = never. */
+  /** The time at which there is work without a call of {@link tell}; null = never. */
   wakeAt(now: number): number | null;
   began(lane: Lane): void;
   ended(lane: Lane, isSuccess: boolean): void;
@@ -88,7 +88,7 @@ export function dueOf(
   );
 }
 
-/** The queues of the endpoints of an account, none of which is read yet. */
+/** The queues of an account's endpoints, not yet read. */
 export function startLanes(context: ActorContext): Lanes {
   const lanes = new Map<string, Lane>();
   let told: Set<string> | null = null;
@@ -96,7 +96,7 @@ export function startLanes(context: ActorContext): Lanes {
   let payloads = 0;
   let first = 0;
 
-  /** Beyond what is guaranteed, requests come out of one pool. */
+  /** Requests beyond the guaranteed ones come out of one pool. */
   function hasRoom(lane: Lane, planned: number, plannedInAll: number): boolean {
     const mine = lane.underWay + planned;
     const most = lane.failures >= TRIP_FAILURES ? 1 : Math.min(lane.window, lane.concurrency);
@@ -184,7 +184,7 @@ function wakeAt(lanes: Iterable<Lane>, now: number): number | null {
   return times.length === 0 ? null : Math.min(...times);
 }
 
-/** What is gone, or switched off, has nothing to send. */
+/** Deleted and disabled endpoints have nothing to send. */
 function empty(lanes: Map<string, Lane>, isGone: (endpoint: string) => boolean): void {
   for (const [endpoint, lane] of lanes) {
     if (!isGone(endpoint)) continue;

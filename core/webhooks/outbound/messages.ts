@@ -6,13 +6,13 @@ import type { ActorContext, Plain, Statement } from "../../ports.ts";
 /** Old rows of each kind that one `send` removes. */
 const PRUNE_LIMIT = 20;
 
-/** What `send` takes. */
+/** The input of `send`. */
 export type SendInput = {
   readonly type: string;
   readonly payload?: Plain;
   /** The payload as JSON text, which is sent as it is; it comes before `payload`. */
   readonly json?: string | undefined;
-  /** Whose event it is: `ordered` endpoints get those of one entity one after another. */
+  /** The entity that the event is about: `ordered` endpoints get the events of one entity one after another. */
   readonly entity?: string | undefined;
   readonly endpoint_id?: string | undefined;
   readonly idempotency_key?: string | undefined;
@@ -29,14 +29,14 @@ export interface NewMessage {
   readonly statements: readonly Statement[];
 }
 
-/** A fresh id with a prefix that tells what it is of. */
+/** A fresh id whose prefix names its kind. */
 export function shortId({ system }: ActorContext, prefix: string): string {
   return `${prefix}_${system.id().replaceAll("-", "")}`;
 }
 
 /**
- * Finds the endpoints of a message. With `isNotice` only those that ask for its type by name: what the runtime has
- * to tell is no event of the account. Throws 404 for an unknown endpoint, 413.
+ * Finds the endpoints of a message. With `isNotice` only those that list its type by name, because notices of the
+ * runtime are not events of the account. Throws 404 for an unknown endpoint, 413.
  */
 export async function prepareMessage(
   context: ActorContext,
@@ -131,7 +131,7 @@ function insertMessage(
 export const NEXT_SEQ: string =
   "(SELECT COALESCE(MAX(n.seq), 0) + 1 FROM webhooks_deliveries n WHERE n.actor = ?)";
 
-/** How long deliveries are kept, in ms; null = for ever. */
+/** Times that deliveries are kept, in ms; null = for ever. */
 export interface DeliveryRetention {
   /** Since they were made, if they are settled. */
   readonly settledMs: number | null;
@@ -139,7 +139,7 @@ export interface DeliveryRetention {
   readonly deadMs: number | null;
 }
 
-/** Forgets what is old, a little at each `send`. What is pending stays. */
+/** Deletes old deliveries, a few at each `send`. Pending ones stay. */
 export function pruneOld(actor: string, now: number, keep: DeliveryRetention): Statement[] {
   const { deadMs, settledMs } = keep;
   const statements: Statement[] = [];

@@ -12,7 +12,7 @@ import { endpointSecrets } from "./endpoint-secrets.ts";
 import { nextDue } from "./lanes.ts";
 import { startDispatcher } from "./dispatcher.ts";
 
-/** What the outbound side needs beside its actor's context. */
+/** The dependencies of the outbound side beside its actor's context. */
 export interface OutboundDeps {
   /** Requests go to addresses that a caller chose: never anything but the guarded transport. */
   readonly egress: Transport;
@@ -20,7 +20,7 @@ export interface OutboundDeps {
   readonly formerMasterSecrets: readonly string[];
   readonly log: Log;
   readonly retention: DeliveryRetention;
-  /** @default nobody traces */
+  /** @default no tracing */
   readonly tracer: Tracer | undefined;
 }
 

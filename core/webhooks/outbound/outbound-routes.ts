@@ -16,7 +16,6 @@ import type { DeliveryFilter } from "./deliveries.ts";
 import type { OutboundMethods } from "./outbound-kind.ts";
 import { endpointInput, endpointPatch, rotateInput } from "./outbound-schema.ts";
 
-/** What the outbound routes work with. */
 export interface OutboundRouteDeps {
   readonly platform: Platform;
   readonly read: MiddlewareHandler;
@@ -128,7 +127,7 @@ function deliveryRoutes(
   );
 }
 
-/** Reads a message, and the text of its payload: what is sent are the caller's own bytes, whatever numbers they hold. */
+/** Reads a message, and the text of its payload: the caller's own bytes are sent, so that no number loses digits. */
 async function readSend(c: Context, platform: Platform): Promise<SendBody & { json: string }> {
   const request = await wholeRequest(c.req);
   return withBytes(request, JSON_BODY_LIMIT, platform, (bytes) => {

@@ -41,7 +41,7 @@ export const outboundSchema: readonly string[] = [
   // Each endpoint's queue is a stretch of this index.
   `CREATE INDEX IF NOT EXISTS webhooks_deliveries_lane
     ON webhooks_deliveries (actor, endpoint_id, status, due, seq)`,
-  // What `send` was asked in: a delivery may follow days later.
+  // The trace of the call to `send`: a delivery may follow days later.
   "ALTER TABLE webhooks_messages ADD COLUMN trace TEXT",
 ];
 
@@ -69,7 +69,7 @@ const secret = v.pipe(
   ),
   v.maxLength(128),
 );
-/** Requests to the endpoint under way at a time. */
+/** Requests to the endpoint in flight at a time. */
 const concurrency = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(200));
 /** Requests to the endpoint per second; null = any number. */
 const rate = v.nullable(v.pipe(v.number(), v.minValue(0.01), v.maxValue(10_000)));
@@ -87,7 +87,7 @@ export type EndpointInput = {
   readonly secret?: string | undefined;
 };
 
-/** What a secret signs with: `whsec_…` is HMAC-SHA256, `whsk_…` Ed25519. */
+/** The algorithm of a secret: `whsec_…` is HMAC-SHA256, `whsk_…` Ed25519. */
 export type KeyType = "hmac" | "ed25519";
 
 /** A checked body of `POST …/endpoints/:id/rotate`. */
@@ -128,7 +128,7 @@ export const endpointInput: v.GenericSchema<unknown, EndpointInput> = v.object({
 export const rotateInput: v.GenericSchema<unknown, RotateInput> = v.object({
   key_type: v.optional(keyType),
   secret: v.optional(secret),
-  /** How long the old ones sign along; 0 ends them at once. */
+  /** Seconds for which the old secrets also sign; 0 ends them at once. */
   grace_seconds: v.optional(
     v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(7 * 86_400)),
     86_400,

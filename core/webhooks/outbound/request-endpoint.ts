@@ -4,13 +4,12 @@ import { attempt, chatBody, signedHeaders, type OutboundMessage } from "./attemp
 import type { EndpointSecrets } from "./endpoint-secrets.ts";
 import type { AttemptResult } from "./retry-policy.ts";
 
-/** What asking takes. */
 export interface EndpointSender {
   readonly context: ActorContext;
   /** Requests go to addresses that a caller chose: never anything but the guarded transport. */
   readonly egress: Transport;
   readonly secrets: EndpointSecrets;
-  /** @default nobody traces */
+  /** @default no tracing */
   readonly tracer: Tracer | undefined;
 }
 

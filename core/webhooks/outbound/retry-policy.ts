@@ -19,7 +19,7 @@ export const attemptDelays: readonly number[] = [
 /** Longest wait that a receiver may ask for. */
 const RETRY_AFTER_LIMIT = 24 * HOUR;
 
-/** How one attempt ended. */
+/** The result of one attempt. */
 export interface AttemptResult {
   /** Null when no answer came. */
   readonly status: number | null;
@@ -30,12 +30,12 @@ export interface AttemptResult {
   readonly refused: boolean;
   /** Beginning of the answer's body. */
   readonly body: string;
-  /** The answer's headers as a JSON object, without what is secret; null when no answer came. */
+  /** The answer's headers as a JSON object, without secrets; null when no answer came. */
   readonly headers: string | null;
   readonly durationMs: number;
 }
 
-/** What follows from an attempt. */
+/** The consequence of an attempt. */
 export type Verdict =
   | { readonly kind: "delivered" }
   /** The receiver is gone (410): nothing more is sent to it. */
@@ -44,7 +44,7 @@ export type Verdict =
   | { readonly kind: "retry"; readonly due: number };
 
 /**
- * What follows from attempt number `attempt` (1 = first). Only 2xx is a success: a redirect is never followed.
+ * Decides what follows from attempt number `attempt` (1 = first). Only 2xx is a success: a redirect is never followed.
  * `jitter` in [0, 1) spreads each delay by ±20 %.
  */
 export function judge(
@@ -83,8 +83,8 @@ export function judgeInOrder(verdict: Verdict, since: number, now: number): Verd
 export const TRIP_FAILURES = 5;
 
 /**
- * Until when an endpoint is left alone after so many failures in a row (Unix ms), null = not at all. What is due
- * waits without an attempt; then one delivery goes out as a probe, and the rest follow if it arrives.
+ * The time until which an endpoint gets no requests after so many failures in a row (Unix ms), null = no pause. Due
+ * deliveries wait without an attempt; then one goes out as a probe, and the rest follow if it arrives.
  */
 export function trippedUntil(failures: number, now: number): number | null {
   if (failures < TRIP_FAILURES) return null;

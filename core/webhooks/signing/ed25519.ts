@@ -1,7 +1,7 @@
 import { fromBase64 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 
-/** What comes before the 32 bytes of an Ed25519 private key in PKCS #8 (RFC 8410, section 7). */
+/** The bytes before the 32 bytes of an Ed25519 private key in PKCS #8 (RFC 8410, section 7). */
 const PKCS8_HEAD = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
 const SEED_BYTES = 32;
 
@@ -10,7 +10,7 @@ export function isEd25519(secret: string): boolean {
   return secret.startsWith("whsk_");
 }
 
-/** The public key of a `whsk_…`, as `whpk_…`. Throws 400 when it is no key. */
+/** The public key of a `whsk_…`, as `whpk_…`. Throws 400 on a malformed key. */
 export async function publicKeyOf(secret: string): Promise<string> {
   const { x } = await crypto.subtle.exportKey("jwk", await privateKey(secret, true));
   if (x === undefined) throw new ApiError("internal");

@@ -26,7 +26,7 @@ export const usualFields: EventFields = {
   actor: ["body:actor", "body:user.name", "body:user", "body:sender.login", "body:sender"],
 };
 
-/** What GitHub's events have in common. */
+/** The common fields of GitHub's events. */
 export const githubFields: EventFields = {
   // Neither header is covered by the signature; there is nothing better.
   id: ["header:x-github-delivery"],

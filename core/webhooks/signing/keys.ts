@@ -19,7 +19,7 @@ export interface Secret {
 export interface Key {
   /** Unix ms; Infinity = never. */
   readonly expires: number;
-  /** Which items of a `versions` list it can check. */
+  /** The items of a `versions` list that it can check. */
   readonly version: "v1" | "v1a";
   /** Answers at once where the runtime can. */
   verify(signature: Uint8Array, content: Uint8Array): NowOrLater<boolean>;
@@ -34,7 +34,7 @@ const ED25519_BYTES = 64;
 /** Longest content that is signed on the spot: about 0.1 ms during which nothing else runs. */
 const SIGN_NOW_BYTES = 65_536;
 
-/** What of a runtime keys make use of. */
+/** The part of a runtime that keys use. */
 export type KeySystem = Pick<System, "hmac">;
 
 /** Checks a secret and makes it ready. Throws `TypeError` on an empty, blank, short or malformed one. */
@@ -119,7 +119,7 @@ function ed25519(raw: Uint8Array<ArrayBuffer>, version: "v1" | "v1a"): Verifier 
   const key = once(() => crypto.subtle.importKey("raw", raw, "Ed25519", false, ["verify"]));
   return {
     version,
-    // Where other runtimes call another length a mismatch, workerd throws.
+    // workerd throws on a signature of another length; other runtimes report a mismatch.
     verify: async (signature, content) =>
       signature.length === ED25519_BYTES &&
       crypto.subtle.verify(
@@ -146,7 +146,7 @@ function ecdsa(spki: Uint8Array<ArrayBuffer>): Verifier {
   };
 }
 
-/** Digests have one length, so the comparison does not tell how long the secret is. */
+/** Compares digests, which have one length, so the time does not reveal the length of the secret. */
 function tokenVerifier(text: string): Verifier {
   const expected = once(() => sha256(text));
   return {

@@ -74,7 +74,7 @@ export function firstTextAt(payload: Payload, paths: readonly string[]): string 
   return null;
 }
 
-/** What follows the colon of a source. */
+/** The part of a source after its colon. */
 export function nameOf(source: string): string {
   return source.slice(source.indexOf(":") + 1);
 }

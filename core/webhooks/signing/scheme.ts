@@ -1,22 +1,22 @@
 import type { HmacHash } from "../../crypto/hmac.ts";
 
 /**
- * Where a value of a request is: `header:x-name`, `body:dot.path` (of the parsed body), or `pair:t`
- * (of the `t=…,v1=…` list in the signature header).
+ * The place of a value in a request: `header:x-name`, `body:dot.path` (of the parsed body), or `pair:t` (of the
+ * `t=…,v1=…` list in the signature header).
  */
 export type Source = `header:${string}` | `body:${string}` | `pair:${string}`;
 
 /**
- * Where an event's id comes from: one value, or several that identify it only together (all of them are needed; they are
- * joined by `:`). `digest:payload` stands for the SHA-256 of the event's JSON, for senders whose events carry a time but
- * no id.
+ * The source of an event's id: one value, or several that identify it only together (all of them are needed; they are
+ * joined by `:`). `digest:payload` stands for the SHA-256 of the event's JSON, for senders whose events carry a time
+ * but no id.
  */
 export type IdSource = Source | typeof DIGEST | readonly (Source | typeof DIGEST)[];
 
 /** The id source that stands for the SHA-256 of the event's JSON. */
 export const DIGEST = "digest:payload";
 
-/** How the secret signs. `token` compares the header with the secret itself. */
+/** The signature algorithm. `token` compares the header with the secret itself. */
 export type Algorithm = `hmac-${Lowercase<HmacHash>}` | "ed25519" | "ecdsa-p256" | "token";
 
 /**
@@ -37,7 +37,7 @@ export interface TimestampRule {
   readonly toleranceSeconds: number | null;
 }
 
-/** Where the fields of the event record come from; the first source that has a value wins. */
+/** The sources of the event record's fields; the first source with a value wins. */
 export interface EventFields {
   readonly id?: readonly IdSource[];
   readonly type?: readonly Source[];
@@ -67,8 +67,8 @@ export interface Scheme {
   readonly signature: readonly Source[];
   readonly format: SignatureFormat;
   /**
-   * What is signed: text with `{body}` (raw bytes), `{timestamp}`, `{id}`, `{method}`, `{url}`,
-   * `{decodedUrl}`, `{form}` (sorted form parameters, Twilio) and `{body:dot.path}`.
+   * The template of the signed text: `{body}` (raw bytes), `{timestamp}`, `{id}`, `{method}`, `{url}`, `{decodedUrl}`,
+   * `{form}` (sorted form parameters, Twilio) and `{body:dot.path}`.
    */
   readonly content: string;
   readonly timestamp?: TimestampRule;
@@ -83,8 +83,8 @@ export interface Scheme {
   /** Names of further headers that are stored with an event, in lower case; never credentials. */
   readonly keptHeaders?: readonly string[];
   /**
-   * Where the entity's identifier is in the body: the first of several paths that has one. Its absence means that only
-   * the request's path names entities.
+   * The path of the entity's identifier in the body: the first of several that has one. Without it, only the request's
+   * path names entities.
    */
   readonly entity?: string | readonly string[];
   /** The identifier of bodies without one, e.g. Stripe events of the operator's own account. */
@@ -96,7 +96,7 @@ export interface Scheme {
   readonly batch?: boolean;
 }
 
-/** Checks a scheme of one's own and returns it: what is missing comes from the generic scheme. */
+/** Checks a custom scheme and fills it up with the defaults of the generic one. */
 export function defineScheme(scheme: Partial<Scheme> & Pick<Scheme, "signature">): Scheme {
   const whole: Scheme = {
     algorithm: "hmac-sha-256",

@@ -99,7 +99,7 @@ export const schemes: Readonly<Record<SchemeName, Scheme>> = {
     signature: ["header:x-twilio-signature"],
     content: "{url}{form}",
     fields: {
-      // What is signed comes first. A call's own requests (not its status updates) have no id but the header's.
+      // Signed values come first. A call's own requests (not its status updates) have only the header's id.
       id: [
         ["body:MessageSid", "body:MessageStatus"],
         ["body:MessageSid", "body:SmsStatus"],
@@ -194,7 +194,7 @@ export const schemes: Readonly<Record<SchemeName, Scheme>> = {
     content: "{method}{decodedUrl}{body}{timestamp}",
     timestamp: { source: "header:x-hubspot-request-timestamp", unit: "ms", toleranceSeconds: 300 },
     fields: {
-      // An `eventId` alone may occur twice; `attemptNumber` differs between attempts, so the whole is no key either.
+      // An `eventId` alone may occur twice, and `attemptNumber` differs between attempts, so the whole body is not a key.
       id: [
         [
           "body:eventId",
@@ -249,7 +249,7 @@ export const schemes: Readonly<Record<SchemeName, Scheme>> = {
   }),
 };
 
-/** The built-in scheme of that name (own names only, so `constructor` is none); undefined when there is none. */
+/** The built-in scheme of that name (own properties only, so not `constructor`); undefined for an unknown name. */
 export function schemeNamed(name: string): Scheme | undefined {
   return Object.hasOwn(schemes, name) ? schemes[name as SchemeName] : undefined;
 }

@@ -6,7 +6,7 @@ import type { Scheme } from "./scheme.ts";
 import { signedContent, sourceReader } from "./signed-content.ts";
 import { rawToDer } from "./der.ts";
 
-/** What is to be signed. */
+/** A request to sign. */
 export interface UnsignedRequest {
   readonly method: string;
   readonly url: string;
@@ -93,9 +93,9 @@ function secretBytes(scheme: Scheme, secret: string): Uint8Array {
 const SEED_SIZES = [32, 64];
 
 /**
- * Signs as those providers do whose private key nobody has: with one of one's own, whose public key the receiver is
+ * Signs as a provider with a secret private key does, with a key of the caller's own, whose public key the receiver is
  * given. `text` is a private key as PKCS #8 (PEM, or base64 of its DER), for Ed25519 also its 32 bytes in hexadecimal
- * digits. ECDSA signatures are DER. Throws `TypeError` when it is no such key.
+ * digits. ECDSA signatures are DER. Throws `TypeError` on any other text.
  */
 export async function signPrivately(
   algorithm: "ed25519" | "ecdsa-p256",
@@ -103,7 +103,10 @@ export async function signPrivately(
   content: Uint8Array<ArrayBuffer>,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const key = await importKey(algorithm, text).catch((cause: unknown) => {
-    throw new TypeError(`The secret is no private key for ${algorithm}`, { cause });
+    throw new TypeError(
+      `The secret is not a private key for ${algorithm}: give it as PKCS #8 (PEM or base64)`,
+      { cause },
+    );
   });
   if (algorithm === "ed25519")
     return new Uint8Array(await crypto.subtle.sign("Ed25519", key, content));

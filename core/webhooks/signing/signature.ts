@@ -6,7 +6,7 @@ const HEADER_LIMIT = 4096;
 /** Most signatures of one header that are checked: work is bounded whatever a sender lists. */
 const CANDIDATE_LIMIT = 16;
 
-/** What a signature header holds. */
+/** The parsed content of a signature header. */
 export interface ParsedSignature {
   readonly candidates: readonly { readonly version: string; readonly bytes: Uint8Array }[];
   /** The other `key=value` items of a `pairs` header. */

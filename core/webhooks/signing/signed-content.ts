@@ -94,7 +94,7 @@ function tokenText(
   }
 }
 
-/** HubSpot signs the address with its percent-encoding undone; an address that cannot be is no match. */
+/** Undoes the percent-encoding of the address, as HubSpot does before it signs; null (no match) if it is malformed. */
 function decodedUrl(url: string): string | null {
   try {
     return decodeURIComponent(url);

@@ -6,9 +6,9 @@ import type { IdSource, Scheme, Source } from "./scheme.ts";
 import { signatureOf, signLike, timestampOf, type UnsignedRequest } from "./sign.ts";
 
 /**
- * What a provider would send for an event: the headers of `signLike`, with the id and the type where the scheme looks
- * for them in headers. The body holds what the scheme wants there: the time (Linear), or the whole signature (Mailgun).
- * Throws `TypeError`.
+ * Makes the request that a provider would send for an event: the headers of `signLike`, with the id and the type in the
+ * headers that the scheme reads. The body holds the values that the scheme expects there: the time (Linear), or the
+ * whole signature (Mailgun). Throws `TypeError`.
  */
 export async function simulate(
   scheme: Scheme,
@@ -71,7 +71,7 @@ function headerIn(sources: readonly IdSource[] = []): string | undefined {
 
 type PlainObject = { readonly [key: string]: Plain };
 
-/** The body as a JSON object; null when it is none. */
+/** The body as a JSON object; null for anything else. */
 function objectIn(body: Uint8Array): PlainObject | null {
   try {
     const value = JSON.parse(new TextDecoder().decode(body)) as Plain;
@@ -81,7 +81,7 @@ function objectIn(body: Uint8Array): PlainObject | null {
   }
 }
 
-/** A copy with a value at a dotted path; what is no object on the way is replaced by one. */
+/** A copy with a value at a dotted path; replaces anything on the path that is not an object. */
 function withAt(object: PlainObject, path: string, value: Plain): PlainObject {
   const [key = "", ...rest] = path.split(".");
   if (rest.length === 0) return { ...object, [key]: value };

@@ -52,8 +52,9 @@ function refusalOf(matches: boolean): Refusal | null {
 }
 
 /**
- * The request with the apostrophes that its address may have been sent with; null when there are none. URL parsers write
- * them as `%27` in queries (https://url.spec.whatwg.org/#special-query-percent-encode-set), and Bun hands on nothing else.
+ * The request with the apostrophes that its address may have been sent with; null for an address without any. URL
+ * parsers write them as `%27` in queries (https://url.spec.whatwg.org/#special-query-percent-encode-set), and Bun
+ * passes on only that form.
  */
 function withApostrophes(scheme: Scheme, request: SignedRequest): SignedRequest | null {
   const { url } = request;

@@ -90,7 +90,7 @@ describe("simulate()", () => {
       [schemes.sendgrid, "0".repeat(64)],
       [schemes.sendgrid, ""],
     ] as const) {
-      await expect(simulate(scheme, secret, request)).rejects.toThrow("is no private key for");
+      await expect(simulate(scheme, secret, request)).rejects.toThrow("is not a private key for");
     }
   });
 });
