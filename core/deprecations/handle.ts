@@ -18,13 +18,13 @@ export interface Host {
   next(request: Request): Promise<Response>;
   /** Whether the host says that it has a route for the request; null = not known before it answers. */
   isRouted(method: string, path: string): boolean | null;
-  /** Whether it may have one: otherwise its parameters and fields are nobody's. */
+  /** Whether a route may take the request; without one, its parameters and fields are not ours to judge. */
   mayBeRouted(): boolean;
   /** Whether an answer says that no route took the request. */
   isUnrouted(response: Response): boolean;
 }
 
-/** What the table says about a request, before anyone answers it. */
+/** The entries of the table that concern a request, found before anyone answers it. */
 export interface Hits {
   readonly entries: readonly ScheduledEntry[];
   /** The pathname below the API root, without needless escapes. */
@@ -33,7 +33,7 @@ export interface Hits {
   readonly badFraming: boolean;
 }
 
-/** What the table says about a request; null for nothing, which costs no allocation. */
+/** Finds the entries that concern a request; null without any, which costs no allocation. */
 export function findHits(request: Request, known: Deprecations): Hits | null {
   const { url, method, headers } = request;
   const { framing } = known;
@@ -162,7 +162,7 @@ function brownout(
   return null;
 }
 
-/** After authentication: the table is no oracle for strangers. */
+/** Refuses only after authentication, so that strangers cannot query the table. */
 async function refusal(
   request: Request,
   error: ApiError,

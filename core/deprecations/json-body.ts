@@ -9,7 +9,7 @@ export const INSPECT_LIMIT: number = 1024 * 1024;
 /** A message whose JSON was read, with the same bytes to pass on. */
 export interface Inspected<Message> {
   readonly message: Message;
-  /** Undefined when it is no JSON after all, or over {@link INSPECT_LIMIT}. */
+  /** Undefined for malformed JSON, or a body over {@link INSPECT_LIMIT}. */
   readonly json: unknown;
   /** The text of `json`. */
   readonly text: string;
@@ -23,7 +23,7 @@ export async function inspectRequest(
   request: Request,
   room: ArrivingRoom | undefined,
 ): Promise<Inspected<Request> | null> {
-  // A body that somebody has taken cannot be looked into, nor be given to anybody else.
+  // A body that was already read can be neither inspected nor passed on.
   if (request.bodyUsed || request.body === null) return null;
   if (!isJson(request.headers) && !isCurlDefault(request.headers)) return null;
   const { body, json, text } = await peek(request.body, room);
@@ -40,7 +40,10 @@ export async function inspectResponse(response: Response): Promise<Inspected<Res
   return { message: new Response(body, { status, statusText, headers }), json, text };
 }
 
-/** A response whose JSON was changed to `body`: what is the same keeps its bytes. What described the old ones goes. */
+/**
+ * A response whose JSON was changed to `body`: unchanged parts keep their bytes, and headers that describe the old
+ * bytes go.
+ */
 export function withJson({ json, message, text }: Inspected<Response>, body: unknown): Response {
   const { status, statusText } = message;
   return new Response(changedJson(text, json, body), {
@@ -68,7 +71,7 @@ function reshaped(old: Headers): Headers {
   return headers;
 }
 
-/** curl calls any body a form, unless it is told otherwise: routes of JSON read it as what it is, so it is looked into. */
+/** curl labels any body as a form by default. Routes of JSON read such a body as JSON, so it is inspected too. */
 function isCurlDefault(headers: Headers): boolean {
   const isSmall = Number(headers.get("content-length") ?? 0) <= INSPECT_LIMIT;
   return isSmall && headers.get("content-type") === "application/x-www-form-urlencoded";
@@ -86,7 +89,7 @@ interface Peeked {
   readonly text: string;
 }
 
-/** Reads up to the limit; what is longer is handed on as a stream of what was read and the rest. */
+/** Reads up to the limit; a longer body is passed on as a stream of the bytes read and the rest. */
 async function peek(stream: ReadableStream<Uint8Array>, room?: ArrivingRoom): Promise<Peeked> {
   const body = await readArriving(stream, INSPECT_LIMIT, room);
   if (body instanceof ReadableStream) return { body, json: undefined, text: "" };

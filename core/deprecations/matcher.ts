@@ -1,4 +1,4 @@
-/** What a matcher needs to know of an entry. */
+/** The parts of an entry that a matcher needs. */
 export interface Matchable {
   readonly methods: readonly string[];
   readonly path: string | null;
@@ -6,8 +6,8 @@ export interface Matchable {
 }
 
 /**
- * Finds what is deprecated at `url[start, end)`, the pathname below the API root: all entries of the most
- * specific template that has the method. The result is shared: a call allocates nothing.
+ * Finds the entries for `url[start, end)`, the pathname below the API root: all entries of the most specific template
+ * that has the method. The result is shared: a call allocates nothing.
  */
 export type Match<T> = (method: string, url: string, start: number, end: number) => readonly T[];
 

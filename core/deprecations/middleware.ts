@@ -39,7 +39,7 @@ async function answer(
     async next(request) {
       if (request !== c.req.raw) {
         c.req.raw = request;
-        // What a middleware has read before was the body of the old request.
+        // Earlier middleware may have cached the body of the old request.
         c.req.bodyCache = {};
       }
       await next();
@@ -61,8 +61,8 @@ async function answer(
 }
 
 /**
- * The same for any handler: `next` answers what is not refused. Without `isMounted`, an answer 404 or 405 means that
- * the host has no such route.
+ * The same for any handler: `next` answers requests that are not refused. Without `isMounted`, an answer 404 or 405
+ * means that the host has no such route.
  */
 export function withDeprecations(
   options: DeprecationsOptions,
@@ -81,7 +81,7 @@ export function withDeprecations(
   };
 }
 
-/** What `closeRoutes` throws where no route, or none with this method, is. */
+/** Kinds of the errors that `closeRoutes` throws for an unknown path or method. */
 const UNROUTED: ReadonlySet<string> = new Set(["no_route", "method_not_allowed"]);
 
 /** Whether anything but middleware and catch-alls matched. */

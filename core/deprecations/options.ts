@@ -19,17 +19,23 @@ export interface DeprecationsOptions extends ScheduleOptions {
    * `clock` is set.
    */
   readonly platform?: Pick<Platform, "system" | "log" | "bodies">;
-  /** What counts as now: an RFC 3339 instant or a day to pin it (tests, CI), or a function that returns Unix ms. @default the platform's clock */
+  /**
+   * The current time: an RFC 3339 instant or a day to pin it (tests, CI), or a function that returns Unix ms.
+   * @default the platform's clock
+   */
   readonly clock?: string | (() => number) | undefined;
   /** Path of the API root. @default "/client/v4" */
   readonly basePath?: string;
-  /** What a host or a proxy takes off the path before this app sees it: links lead there again. @default "" */
+  /** The path prefix that a host or a proxy removes before this app sees the request; links include it. @default "" */
   readonly mountPath?: string | undefined;
   /** Page that documents the entries, with their ids as fragments. @default `${mountPath}${basePath}/deprecations` */
   readonly docs?: string;
   /** The entries; see `extend()` to add some. @default deprecationTable */
   readonly entries?: readonly DeprecationEntry[];
-  /** Strangers get 401 instead of a refusal, so that the table tells them nothing about a host. @default "off" */
+  /**
+   * Answers strangers with 401 instead of a refusal, so that the table reveals nothing about a host to them.
+   * @default "off"
+   */
   readonly auth?: Auth;
   /**
    * Whether the host serves a route; it then always wins over a retired endpoint. `path` is the pathname below the API root.
@@ -50,7 +56,7 @@ export interface Deprecations {
   readonly place: SignalPlace;
   readonly auth: Auth;
   readonly isMounted: DeprecationsOptions["isMounted"];
-  /** Where bodies that are looked into count; undefined where the host has no platform. */
+  /** The memory budget for inspected bodies; undefined for a host without a platform. */
   readonly platform: BodyPlatform | undefined;
 }
 

@@ -1,10 +1,10 @@
-/** Where the pathname of an absolute URL begins: the index of its first slash. */
+/** The index at which the pathname of an absolute URL begins: that of its first slash. */
 export function pathStart(url: string): number {
   const at = url.indexOf("/", url.indexOf("://") + 3);
   return at === -1 ? url.length : at;
 }
 
-/** Where the pathname ends: at the query, the fragment or the end. */
+/** The index at which the pathname ends: at the query, the fragment or the end. */
 export function pathEnd(url: string, start: number): number {
   const query = url.indexOf("?", start);
   const end = query === -1 ? url.length : query;

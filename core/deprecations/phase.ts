@@ -2,12 +2,12 @@ import { ApiError } from "../http/api-error.ts";
 import { parseInstant } from "../http/fields/instant.ts";
 import type { DeprecationEntry } from "./table/entry.ts";
 
-/** Where in its life a deprecated thing is. */
+/** The stage that a deprecated thing has reached. */
 export type Phase = "upcoming" | "deprecated" | "brownout" | "retired";
 
 /**
- * What happens after the cut-off: `warn` = headers only, `translate` = rewrite what can be rewritten exactly and refuse
- * the rest, `refuse` = refuse, `strict` = refuse already before the cut-off (for CI), `off` = nothing at all.
+ * The behaviour after the cut-off: `warn` = headers only, `translate` = rewrite exactly translatable requests and
+ * refuse the rest, `refuse` = refuse, `strict` = refuse already before the cut-off (for CI), `off` = nothing at all.
  */
 export type DeprecationMode = "warn" | "translate" | "refuse" | "strict" | "off";
 
@@ -35,7 +35,7 @@ export interface ScheduledEntry extends DeprecationEntry {
 /** Settings by entry id or by row; the id wins. */
 export type PerEntry<T> = Readonly<Record<string, T>>;
 
-/** What {@link schedule} takes. */
+/** Options of {@link schedule}. */
 export interface ScheduleOptions {
   /** @default "translate" */
   readonly mode?: DeprecationMode | undefined;
@@ -81,7 +81,7 @@ export function phase(entry: ScheduledEntry, now: number): Phase {
   return now < entry.deprecatedAt ? "upcoming" : "deprecated";
 }
 
-/** When the brownout of this moment ends (Unix ms); null when there is none. */
+/** The end of a brownout that is on at this moment (Unix ms); null when there is none. */
 export function brownoutEnd(entry: ScheduledEntry, now: number): number | null {
   return entry.brownouts.find(({ start, end }) => now >= start && now < end)?.end ?? null;
 }

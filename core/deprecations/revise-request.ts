@@ -18,7 +18,7 @@ import {
 } from "./translate/dns-filters.ts";
 import { parseRawQuery } from "./translate/raw-query.ts";
 
-/** What the request side of entries finer than an endpoint comes to. */
+/** The effect on a request of the entries finer than an endpoint. */
 export interface Revision {
   /** The request to pass on, rewritten where that is exact. */
   readonly request: Request;
@@ -29,7 +29,7 @@ export interface Revision {
 }
 
 type RevisionParts = Pick<Deprecations, "place" | "goneSettings"> & {
-  /** Where a body counts that is looked into. */
+  /** The memory that inspected bodies count against. */
   readonly room: ArrivingRoom | undefined;
 };
 
@@ -111,7 +111,7 @@ function filterEntry(
   return entries.find(({ id }) => id === `dns-list-filters.${number}`);
 }
 
-/** A list beside other filters has no single modern request; who wants the union asks once per value. */
+/** A list beside other filters has no single modern request; a client that needs the union asks once per value. */
 const ALTERNATIVES = `one request per value, or ?match=any&name=<a>&name=<b> as the only filter, with at most ${FILTER_VALUES_LIMIT} values`;
 
 async function reviseBody(

@@ -2,7 +2,7 @@ import { carryNote } from "../http/answer-note.ts";
 import type { ScheduledEntry } from "./phase.ts";
 import { fillPath } from "./pathname.ts";
 
-/** Where the entries are documented and served. */
+/** The addresses at which the entries are documented and served. */
 export interface SignalPlace {
   /** Page whose fragments are entry ids; absolute, or a path on the same host. */
   readonly docs: string;
@@ -10,7 +10,7 @@ export interface SignalPlace {
   readonly docsType: string;
   /** Path of the API root in requests, without a slash at the end. */
   readonly basePath: string;
-  /** What clients write before it. */
+  /** The path prefix of clients' requests that the host removes. */
   readonly mountPath: string;
 }
 

@@ -4,7 +4,7 @@ import type { DeprecationEntry, Replacement } from "./entry.ts";
 /** Kinds that mean nothing without a route to bind them to. */
 const ROUTED = new Set(["endpoint", "query", "behaviour"]);
 
-/** What is wrong with a table, in words; empty when nothing is. */
+/** Lists the faults of a table, in words; empty for a valid one. */
 export function checkTable(table: readonly DeprecationEntry[]): string[] {
   const problems: string[] = [];
   const seen = new Set<string>();
@@ -26,8 +26,8 @@ export function checkTable(table: readonly DeprecationEntry[]): string[] {
 }
 
 /**
- * Entries whose endpoint template also matches one of the live routes (`:name` or `{name}` parameters). The routes
- * win when a request comes; the template needs an `except` so that nobody has to know.
+ * Entries whose endpoint template also matches one of the live routes (`:name` or `{name}` parameters). The routes win
+ * when a request comes; the template needs an `except` that says so.
  */
 export function shadowedRoutes(
   table: readonly DeprecationEntry[],

@@ -1,13 +1,13 @@
-/** What an entry is about: a whole endpoint, or something finer that headers alone cannot describe. */
+/** The subject of an entry: a whole endpoint, or something finer that headers alone cannot describe. */
 export type DeprecationKind = "endpoint" | "field" | "query" | "protocol" | "notice" | "behaviour";
 
 /**
- * What can be done for old callers: A the request can be rewritten, B only the response changes, C the replacement
- * is named in prose, D gone without replacement, E protocol, F a change notice.
+ * The help for old callers: A the request can be rewritten, B only the response changes, C the replacement is named in
+ * prose, D gone without replacement, E protocol, F a change notice.
  */
 export type DeprecationClass = "A" | "B" | "C" | "D" | "E" | "F";
 
-/** Where the field, query form or header of an entry occurs. */
+/** The place where the field, query form or header of an entry occurs. */
 export type DeprecationWhere =
   | "query"
   | "request headers"
@@ -37,9 +37,9 @@ export interface DeprecationEntry {
   readonly class: DeprecationClass;
   /** Whether a rewrite keeps the meaning in both directions. */
   readonly lossless: "yes" | "conditional" | "no" | null;
-  /** Methods in upper case; `["*"]` = any. Empty when there is no route. */
+  /** Methods in upper case; `["*"]` = any. Empty without a route. */
   readonly methods: readonly string[];
-  /** Template below the API root with `{name}` parameters; null when there is no route. */
+  /** Template below the API root with `{name}` parameters; null without a route. */
   readonly path: string | null;
   /** The fields, query forms or headers concerned. */
   readonly fields: readonly string[];
@@ -52,7 +52,7 @@ export interface DeprecationEntry {
   readonly except: readonly string[];
 }
 
-/** What may differ between the routes of one row, beside the route itself. */
+/** Facts that may differ between the routes of one row, beside the route itself. */
 type RowFacts = Omit<
   DeprecationEntry,
   "id" | "row" | "methods" | "path" | "replacement" | "except"

@@ -27,8 +27,8 @@ const rows: readonly Row[] = [
 export const deprecationTable: readonly DeprecationEntry[] = rows.flatMap(expandRow);
 
 /**
- * The table with further entries, e.g. a host's own deprecations.
- * Throws `ApiError` (`invalid_options`) that names what is wrong with them.
+ * The table with further entries, e.g. a host's own deprecations. Throws `ApiError` (`invalid_options`) that lists their
+ * faults.
  */
 export function extend(
   table: readonly DeprecationEntry[],

@@ -1,4 +1,4 @@
-/** How the old setting writes its values: as announced, or as the official SDK types them. */
+/** The vocabulary of the old setting's values: as announced, or as the official SDK types them. */
 export type FlatteningVocabulary = "announced" | "sdk";
 
 /** Old value to `flatten_all_cnames`; both vocabularies are understood, null when the value is neither's. */

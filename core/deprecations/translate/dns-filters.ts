@@ -6,7 +6,7 @@ export const FILTER_VALUES_LIMIT: number = 50;
 /** The entries of the table that a DNS list query uses, by their numbers in `dns-list-filters`. */
 export type FilterEntry = "01" | "02" | "03" | "04" | "05" | "06" | "07" | "08" | "09";
 
-/** What becomes of the query of `GET /zones/{zone_id}/dns_records`. */
+/** The rewrite of the query of `GET /zones/{zone_id}/dns_records`. */
 export type FilterPlan =
   /** Nothing to rewrite. */
   | { readonly kind: "unchanged" }
@@ -17,7 +17,7 @@ export type FilterPlan =
   /** No request has the old meaning. */
   | { readonly kind: "refuse"; readonly entry: FilterEntry; readonly instead: string };
 
-/** How the merged answer of a fan-out is to be shown. */
+/** The page and order of the merged answer of a fan-out. */
 export interface FanOutView {
   readonly page: number;
   readonly perPage: number;
@@ -33,7 +33,7 @@ const NUMBERS = { name: ["01", "02", "03", "04"], content: ["05", "06", "07", "0
 type Field = keyof typeof NUMBERS;
 type Prefix = (typeof PREFIXES)[number];
 
-/** Which old filter forms a query uses, as entry numbers in the table's order. */
+/** The old filter forms that a query uses, as entry numbers in the table's order. */
 export function usedFilters(query: string): FilterEntry[] {
   const parameters = parseRawQuery(query);
   const used = new Set(parameters.flatMap((parameter) => formOf(parameter)?.entry ?? []));
@@ -41,8 +41,8 @@ export function usedFilters(query: string): FilterEntry[] {
 }
 
 /**
- * Plans the rewrite of the old filter forms for which `enforced` says yes; the others, and all parameters that are
- * none, stay byte for byte. Planning a rewritten query again changes nothing.
+ * Plans the rewrite of the old filter forms for which `enforced` returns true; the other forms, and all other
+ * parameters, stay byte for byte. Planning a rewritten query again changes nothing.
  */
 export function planFilters(
   query: string,
@@ -120,7 +120,7 @@ function rewriteForm(
 interface Operated {
   readonly field: Field;
   readonly entry: FilterEntry;
-  /** The parameter in its modern form; null when the operator is none that a server knows. */
+  /** The parameter in its modern form; null for an operator that no server knows. */
   readonly modern: string | null;
 }
 

@@ -21,7 +21,9 @@ export function unwrapErrorChain(errors: readonly ChainedError[]): ChainedError[
   return out;
 }
 
-/** Modern to old: one error 1004 with the root causes inside; no errors stay none, wrapped ones stay as they are. */
+/**
+ * Modern to old: one error 1004 with the root causes inside. An empty list and already wrapped errors stay as they are.
+ */
 export function wrapErrorChain(errors: readonly ChainedError[]): ChainedError[] {
   if (errors.length === 0 || errors.some((error) => error.error_chain !== undefined))
     return [...errors];

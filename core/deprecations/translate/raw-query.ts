@@ -1,4 +1,4 @@
-/** One parameter of a query, with its exact text, so that what is not rewritten stays byte for byte. */
+/** One parameter of a query, with its exact text, so that an unchanged parameter stays byte for byte. */
 export interface RawParameter {
   /** The text as sent, e.g. `name=a%2Cb`. */
   readonly raw: string;

@@ -28,7 +28,7 @@ export function addSrvData(record: DnsRecord): DnsRecord {
 
 /**
  * Old request to modern: an SRV record loses `data.service`, `data.proto` and `data.name`; when it has no outer name
- * (as SDK 3.0.0 may send it) they make one. Without a type nobody knows whether it is SRV, so nothing is done.
+ * (as SDK 3.0.0 may send it) they make one. A record without a type is left alone, because it may be of another type.
  */
 export function dropSrvData(record: DnsRecord): DnsRecord {
   if (!hasSrvData(record)) return record;
