@@ -8,8 +8,8 @@ export interface Clock {
   /** Runs the statements; makes sure that the alarm goes off by `due` (of `steady()`; null = nothing is due). */
   write(statements: readonly Statement[], due: number | null): Promise<StatementResult[]>;
   /**
-   * Runs the work of an alarm that went off, then sets the alarm to what is due next. Until then the stored
-   * alarm counts as set, because a crash has the platform fire it again.
+   * Runs the work of an alarm that went off, then sets the alarm to the next due time. Until then the stored alarm
+   * counts as set, because a crash has the platform fire it again.
    */
   onAlarm(work: () => Promise<void>): Promise<void>;
   /** Runs statements after which nothing is due but at `due`, and sets the alarm with them; null clears it. */
@@ -61,7 +61,7 @@ export async function startClock(
       await Promise.allSettled(pending);
       const before = writes;
       next = await nextDue();
-      // One that came and was done while the rows were asked may be in none of the answers.
+      // A row that was written and done during the queries may be missing from all of their answers.
       if (pending.size === 0 && writes === before) break;
       next = context.steady();
     }

@@ -2,7 +2,7 @@ import { type ActorClient, actorClient } from "../actors/actor-client.ts";
 import type { ActorKind, Actors, Statement, System } from "../ports.ts";
 import { startTally, type Counts, type Tally } from "./tally.ts";
 
-/** What is counted of the inbound events of a source, beside `refused.<reason>`. */
+/** Names of the counters of a source's inbound events, beside `refused.<reason>`. */
 export const eventCounts = [
   "received",
   "verified",
@@ -116,7 +116,7 @@ export async function readEventCounts(
   const rows = await eventCounter(actors).read();
   const bySource = new Map<string, Map<string, number>>();
   for (const source of sources) bySource.set(source, new Map());
-  // Of a source that is configured no more, too: what was counted stays.
+  // Counts of sources that are no longer configured stay.
   for (const [source, name, value] of rows) {
     const names = bySource.get(source) ?? new Map<string, number>();
     bySource.set(source, names.set(name, value));

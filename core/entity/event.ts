@@ -7,7 +7,7 @@ export type EventRecord = {
   readonly title: string;
   readonly description: string | null;
   readonly url: string | null;
-  /** Who caused the event, e.g. a login name. */
+  /** The person or program that caused the event, e.g. a login name. */
   readonly actor: string | null;
   /** Serialised JSON. */
   readonly payload: string | null;
@@ -28,7 +28,7 @@ export const EVENT_COLUMNS = [
   "timestamp",
 ] as const;
 
-/** How many stored events an entity keeps. Events that still wait for their handler are exempt. */
+/** Bounds of the stored events of an entity. Events that still wait for their handler are exempt. */
 export type Retention = {
   /** Newest events kept per entity; null keeps any number. */
   readonly maxEvents: number | null;
@@ -36,7 +36,7 @@ export type Retention = {
   readonly maxAgeMs: number | null;
 };
 
-/** What a webhook source hands to an agent: the argument of its `ingest` method. */
+/** An event that a webhook source hands to an agent: the argument of its `ingest` method. */
 export type IncomingEvent = {
   readonly record: EventRecord;
   /** Name of the source; ids are unique per provider and entity. */
@@ -49,32 +49,32 @@ export type IncomingEvent = {
   readonly bodyWindowMs: number;
   /** The identifier in the payload before it became a name; null when the name came from the path. */
   readonly canonical: string | null;
-  /** Sources whose entities the event may go to, its own first: that one owns the entity if nobody does. */
+  /** Sources whose entities the event may go to, its own first: that one becomes the owner of an unowned entity. */
   readonly owners: readonly string[];
   /**
-   * `free`: the name is the event's if nobody has it; `reserved`: whoever had it before; `existing`: only if it is one of
-   * its `owners`' already.
+   * `free`: the event may take an unowned name; `reserved`: it takes the name from any other owner; `existing`: only if
+   * one of its `owners` has the name already.
    */
   readonly claim: "free" | "reserved" | "existing";
   /** `queued` leaves the handler to the queue; `processed` means that the caller will ask for it. */
   readonly respond: "processed" | "queued";
   readonly retention: Retention;
-  /** The `traceparent` of the request that brought it. @default nobody traces */
+  /** The `traceparent` of the request that brought it. @default no tracing */
   readonly trace?: string | undefined;
 };
 
-/** What `ingest` did, after the commit. */
+/** The result of `ingest`, after the commit. */
 export type IngestReceipt = {
   /**
    * `collision`: the name belongs to another canonical identifier; `foreign`: it belongs to another source.
    * In both cases nothing was stored.
    */
   readonly outcome: "stored" | "duplicate" | "collision" | "foreign";
-  /** The source that owns the entity; null for a class that keeps none. */
+  /** The source that owns the entity; null for a class without owners. */
   readonly owner: string | null;
   /** Position of the event among its entity's events; 0 when nothing was stored. */
   readonly seq: number;
-  /** The queued job that will run the handler; null when there is none to run. */
+  /** The queued job that will run the handler; null without a handler to run. */
   readonly job: string | null;
 };
 

@@ -52,7 +52,7 @@ function entitiesOf(actor: string, replay: SqlRow): [sql: string, params: SqlVal
     where += ` AND ${column} = ?`;
     params.push(value);
   }
-  // Which events are a source's is known by the entity; the entities of its group may hold some.
+  // Only the entity knows which events a source sent; any entity of the source's group may hold some.
   const sources = isDead && filter.source !== undefined ? [filter.source] : owners;
   if (sources !== null) {
     where += ` AND source IN (${sources.map(() => "?").join(", ")})`;

@@ -23,7 +23,7 @@ export const sendInput: v.GenericSchema<unknown, SendBody> = v.object({
   type: v.pipe(v.string(), v.minLength(1), v.maxLength(256)),
   /** Becomes the body of the request as it is. */
   payload: v.unknown(),
-  /** Whose event it is, for endpoints that are `ordered`. */
+  /** The entity that the event is about, for `ordered` endpoints. */
   entity: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(1024))),
   endpoint_id: v.optional(v.string()),
   idempotency_key: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(256))),

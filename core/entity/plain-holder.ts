@@ -7,8 +7,8 @@ export const holderSchema: readonly string[] = [
 ];
 
 /**
- * The source that had an agent class to itself and keeps its plain names; null when none had. One that is alone (`owners`
- * are its names) takes the place of one that is gone.
+ * The source that had an agent class to itself and keeps its plain names; null without one. A source that is alone now
+ * (`owners` are its names) takes the place of a removed one.
  */
 export async function plainHolder(
   { name: actor, sql }: ActorContext,
@@ -26,7 +26,7 @@ export async function plainHolder(
             WHERE webhooks_index_holders.source NOT IN (${marks})`,
           params: [actor, agent, source, ...owners],
         }
-      : // Entities of the time before this was kept tell who was alone.
+      : // For a class that is older than this table, its entities show which source was alone.
         {
           sql: `${hold} SELECT CAST(? AS TEXT), CAST(? AS TEXT),
               CASE WHEN COUNT(DISTINCT e.source) = 1 THEN MIN(e.source) ELSE '' END

@@ -1,4 +1,4 @@
-/** What is to run again. */
+/** The events or dead letters to run again. */
 export type ReplayFilter = {
   readonly of: "events" | "dead-letters";
   readonly agent?: string | undefined;

@@ -15,7 +15,7 @@ export const sweepSchema: readonly string[] = [
 
 /** Has entities follow a changed retention that would hear of it by no event, alarm or start of their own. */
 export interface RetentionSweep {
-  /** An entity says what is configured now. */
+  /** Takes the retention that is configured now, as an entity reports it. */
   follow(retention: Retention): Promise<void>;
   /** The alarm's part: the next slice of entities. */
   run(): Promise<void>;

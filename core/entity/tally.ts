@@ -6,11 +6,11 @@ export type Counts = { readonly [source: string]: { readonly [name: string]: num
 /** Counts in memory, written behind the events that are counted. */
 export interface Tally {
   add(source: string, name: string, by?: number): void;
-  /** Writes what is counted; resolves when nothing is being written any more. */
+  /** Writes the counts; resolves when no write is pending. */
   flush(): Promise<void>;
 }
 
-/** How long counts wait for others before they are written, in ms. */
+/** Time for which counts wait for others before they are written, in ms. */
 const WAIT_MS = 1000;
 /** A write that has not come by then is made again: a runtime may end background work. In ms. */
 const LOST_MS = 30_000;

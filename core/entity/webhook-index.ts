@@ -38,7 +38,7 @@ export type Failure = {
   readonly next_at: string | null;
 };
 
-/** What an entity tells of itself: how it stands now, so that telling it twice does no harm. */
+/** The report of an entity on itself: its present state, so that a repeated report does no harm. */
 export type IndexReport = {
   /** Kebab form of the agent class. */
   readonly agent: string;
@@ -48,18 +48,18 @@ export type IndexReport = {
   readonly failures: readonly Failure[];
   /** Jobs that no longer fail. */
   readonly settled: readonly string[];
-  /** What is configured where the entity runs; left out where nothing is. */
+  /** The retention that is configured in the entity's process, if any. */
   readonly retention?: Retention;
 };
 
-/** Which rows of a list a caller asks for. */
+/** The filter and page of a list. */
 export type IndexQuery = {
   readonly agent?: string | undefined;
   readonly entity?: string | undefined;
   readonly source?: string | undefined;
   /** All sources that have their entities together with `source`. @default itself alone */
   readonly owners?: readonly string[] | undefined;
-  /** Where the page before ended. */
+  /** The end of the previous page. */
   readonly cursor?: string | undefined;
   readonly limit: number;
 };
@@ -72,7 +72,10 @@ export interface IndexMethods {
   report(report: IndexReport): Promise<void>;
   entities(query: IndexQuery): Promise<IndexPage>;
   failures(state: Failure["state"], query: IndexQuery): Promise<IndexPage>;
-  /** The source that had an agent class to itself, the asking one from now on if it is alone; null when none had. */
+  /**
+   * The source that had an agent class to itself, or none (null). If there was none and the asking source is alone, it
+   * is that source from now on.
+   */
   plainHolder(agent: string, owners: readonly string[], isAlone: boolean): Promise<string | null>;
   createReplay: Replays["create"];
   listReplays: Replays["list"];
@@ -85,7 +88,7 @@ export function webhookIndex(actors: Pick<Actors, "get">): ActorClient<IndexMeth
   return actorClient(actors.get(INDEX_KIND, INDEX_NAME));
 }
 
-/** Each list is read along one of its indexes, so a page costs the same wherever it begins. */
+/** Each list is read along one of its indexes, so a page costs the same at any position. */
 const schema: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS webhooks_index_entities (
     actor TEXT NOT NULL, agent TEXT NOT NULL, entity TEXT NOT NULL, source TEXT, last_seen TEXT NOT NULL,
@@ -118,7 +121,7 @@ const schema: readonly string[] = [
 export const webhookIndexKind: ActorKind = {
   name: INDEX_KIND,
   schema,
-  // The alarm holds the mailbox while it waits for entities, which may be reporting: nobody waits for it.
+  // These do not wait for the mailbox: the alarm holds it while it waits for entities, which may be reporting.
   interleaved:
     "report entities failures plainHolder createReplay listReplays getReplay cancelReplay".split(
       " ",

@@ -6,10 +6,10 @@ import { eventTime } from "./event.ts";
 import { agentKindName } from "./kebab.ts";
 import { listReplayEntities } from "./list-replay-entities.ts";
 
-/** What an entity is asked for. */
+/** One call to an entity to replay a slice of its events. */
 export type ReplaySlice = ReplayFilter & { readonly id: string; readonly until: string };
 
-/** How far an entity is with a replay. */
+/** The progress of an entity with a replay. */
 export type SliceReceipt = {
   readonly queued: number;
   readonly isDone: boolean;
@@ -17,14 +17,14 @@ export type SliceReceipt = {
   readonly isBehind: boolean;
 };
 
-/** Replays under way at a time. */
+/** Replays that run at a time. */
 const RUNNING_LIMIT = 20;
-/** Replays that are listed: all under way, and the newest of those that are over. */
+/** Replays that are listed: all running ones, and the newest of the finished ones. */
 const KEPT = 100;
 /** Entities that are asked at a time, and rounds of one alarm. */
 const AT_A_TIME = 16;
 const ROUNDS = 10;
-/** How long an entity that still works at its last slices is left alone, in ms. */
+/** Pause before an entity that still works at its last slices is called again, in ms. */
 const PAUSE_MS = 500;
 /** Failed calls in a row after which an entity is given up. */
 const TRIES = 8;
@@ -107,7 +107,7 @@ export function startReplays(context: ActorContext, clock: Clock): Replays {
   };
 }
 
-/** Stores a replay; resolves to its id. Throws 409 while too many are under way. */
+/** Stores a replay; resolves to its id. Throws 409 while too many are running. */
 async function create(
   { name: actor, steady, system }: ActorContext,
   clock: Clock,
@@ -116,7 +116,7 @@ async function create(
 ): Promise<string> {
   const id = `rp_${system.id().replaceAll("-", "")}`;
   const now = eventTime(system.now());
-  // What comes later, or dies again, is not this replay's.
+  // Bounded by now: later events, and later failures, do not belong to this replay.
   const bounded = { ...filter, until: filter.until ?? now };
   const [inserted] = await clock.write(
     [
