@@ -33,10 +33,10 @@ export function listAccounts(
   return { accounts, info: { page, per_page, count: accounts.length, total_count: all.length } };
 }
 
-/** Those that a policy's resource and the configuration can name. */
+/** Account ids that a policy's resource and the configuration can name. */
 const ACCOUNT_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Throws 400 for an account id that no account can have, so that none becomes part of a key or a log line. */
+/** Throws 400 for an impossible account id, which would otherwise become part of keys and log lines. */
 export function checkAccountId(id: string): void {
   if (ACCOUNT_ID.test(id)) return;
   throw new ApiError("invalid_request", {

@@ -13,8 +13,8 @@ export interface Authenticate {
   /** The same for a token that came elsewhere than in `Authorization`. @default asked with a made-up request */
   readonly byToken?: (token: string, request?: Request) => NowOrLater<Principal | null>;
   /**
-   * The same for a token of which only the SHA-256 (hexadecimal) is kept, beside a connection. @default a connection whose
-   * token is not known any longer has to be opened again
+   * Finds the principal of a token by its SHA-256 (hexadecimal), which is all that a connection keeps of it. @default a
+   * connection whose token is not known any longer has to be opened again
    */
   readonly byHash?: (hash: string) => NowOrLater<Principal | null>;
   /** Limits failed logins. The function itself asks it; who uses `byToken` has to. @default failures are not limited */
@@ -26,7 +26,7 @@ export interface Authenticate {
   readonly isIn?: (text: string) => boolean;
 }
 
-/** How a capability authenticates: `"off"` leaves it to the host app. */
+/** The authentication of a capability: `"off"` leaves it to the host app. */
 export type Auth = Authenticate | "off";
 
 /**
@@ -61,8 +61,8 @@ export async function authorizeAgain(
 const PRINCIPAL = "principal";
 
 /**
- * For whom a request of a route that {@link authorize} guards is done, as a text: the token or subject and its account. Null where the
- * host app authenticates.
+ * The requester behind a request of a route that {@link authorize} guards, as a text: the token or subject and its
+ * account. Null if the host app authenticates.
  */
 export function requesterOf(c: Context): string | null {
   // `as`: set above, and nowhere else.
@@ -72,8 +72,8 @@ export function requesterOf(c: Context): string | null {
 }
 
 /**
- * The owner of a request's work, between whom places and queues are shared: the requester, or the account where the host app
- * authenticates. Never a header as it was sent, of which one client can make up any number.
+ * The owner of a request's work, between whom places and queues are shared: the requester, or the account if the host
+ * app authenticates. Never an unchecked header, because one client can send any number of different ones.
  */
 export function workOwner(c: Context): string {
   return requesterOf(c) ?? c.req.param("account_id") ?? "";
@@ -120,7 +120,7 @@ export async function logInByToken(
   return principal;
 }
 
-/** Resolves to whoever makes the request, whatever it may do, or throws 401. */
+/** Resolves to the principal of a request, whatever its permissions are, or throws 401. */
 export async function requirePrincipal(auth: Authenticate, request: Request): Promise<Principal> {
   const principal = await auth(request);
   if (principal !== null) return principal;

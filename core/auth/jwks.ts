@@ -10,14 +10,14 @@ import { withinMs } from "../time/within-ms.ts";
 
 /** Bytes of a key set; real ones have a few KiB. */
 const BODY_LIMIT = 256 * 1024;
-/** Keys are read anew after this many ms. */
+/** Keys are read again after this many ms. */
 const MAX_AGE = 10 * 60_000;
 /** Least ms between two reads, so that tokens with invented key ids cannot make us hammer the issuer. */
 const COOLDOWN = 30_000;
 /** Ms that the issuer may take. */
 const TIMEOUT = 5_000;
 
-/** What reading keys takes of a platform. */
+/** The part of a platform that reading keys needs. */
 export type JwksDeps = Pick<Platform, "system" | "transport" | "log">;
 
 const keySetSchema = v.object({

@@ -28,7 +28,7 @@ const ALGORITHMS = new Set([
 /** The three parts of a JWS in compact form (RFC 7515 section 7.1). */
 const FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
-/** How JWTs of one issuer are verified and what they may do. */
+/** Verification of the JWTs of one issuer, and their permissions. */
 export interface JwtOptions {
   /** The `iss` that a token must carry. */
   readonly issuer: string;
@@ -44,7 +44,7 @@ export interface JwtOptions {
   readonly claim?: string | undefined;
   /** Values of the claim and the permissions they stand for, e.g. roles. @default each name stands for itself */
   readonly map?: Readonly<Record<string, readonly string[]>> | undefined;
-  /** Claim with account ids, an array or words; a token without it reaches no account. @default none */
+  /** Claim with account ids, an array or words; a token without it reaches no account. @default `accounts` applies */
   readonly accountsClaim?: string | undefined;
   /** Accounts of every token when `accountsClaim` is not set. @default ["*"] */
   readonly accounts?: readonly string[] | undefined;

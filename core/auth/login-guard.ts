@@ -38,15 +38,15 @@ export interface LoginGuard {
 /** Options of {@link loginGuard}. */
 export interface LoginGuardOptions {
   /**
-   * How many proxies stand before the server, each of which appends the address that it sees to `X-Forwarded-For`. With 0
-   * the header counts for nothing, because clients can send it themselves. @default 0
+   * The number of proxies before the server, each of which appends the address that it sees to `X-Forwarded-For`. With
+   * 0 the header is ignored, because clients can send it themselves. @default 0
    */
   readonly proxies?: number | undefined;
 }
 
 interface Bucket {
   used: number;
-  /** Of the steady clock, at which `used` was true. */
+  /** Time of the steady clock at which `used` was true. */
   at: number;
   warnedAt: number;
 }
@@ -64,7 +64,7 @@ export function loginGuard(
   let alertUntil = Number.NEGATIVE_INFINITY;
   const addressOf = (request: Request): string => clientAddress(request, platform, proxies);
 
-  // A budget that comes back while it is used is never used up to the last failure: refusals tell that it is over.
+  // A budget that refills during its use is rarely used up to the last failure, so a refusal triggers the warning.
   const warn = (bucket: Bucket, budget: Budget, address: string | null, now: number): void => {
     if (waitOf(bucket, budget, now) === 0 || now - bucket.warnedAt < WARN_MS) return;
     bucket.warnedAt = now;

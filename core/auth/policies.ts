@@ -24,7 +24,7 @@ const gatewayResource = v.pipe(
   ),
 );
 
-/** What a policy names of an account: all of it, or some gateways. */
+/** The part of an account that a policy names: all of it, or some gateways. */
 type ResourceScope = "*" | Readonly<Record<string, "*">>;
 
 /** A policy as a client sends it (shapes of the official SDK). A type, not an interface: actors pass it as plain data. */
@@ -83,7 +83,7 @@ export const policySchema: v.GenericSchema<PolicyInput> = v.pipe(
   ),
 );
 
-/** What stored policies mean for a request. */
+/** The grants and denials that stored policies amount to. */
 export function grantsOf(policies: readonly PolicyInput[]): { grants: Grant[]; denials: Grant[] } {
   const of = (effect: PolicyInput["effect"]): Grant[] =>
     policies

@@ -8,17 +8,17 @@ export interface Grant {
   readonly gateways?: readonly string[];
 }
 
-/** Who makes a request. */
+/** The identity that makes a request, with its permissions. */
 export interface Principal {
   /** The token's id or the subject of the JWT; never the secret. */
   readonly id: string;
   readonly kind: "token" | "jwt";
   readonly grants: readonly Grant[];
-  /** What the grants do not cover after all (policies with the effect `deny`). @default [] */
+  /** Exceptions from the grants (policies with the effect `deny`). @default [] */
   readonly denials?: readonly Grant[];
 }
 
-/** Who reads something; `"host"` where the host authenticates, which may see everything. */
+/** A principal that reads something, or `"host"` where the host authenticates, which may see everything. */
 export type Viewer = Principal | "host";
 
 /**
@@ -51,11 +51,11 @@ function denies(
   if (!covers(denial.permissions, denied(permission))) return false;
   if (denial.gateways !== undefined) {
     if (!permission.startsWith("AI Gateway ")) return false;
-    // Who is denied one gateway does not hold the permission on all of them, nor on the account.
+    // A principal that is denied one gateway does not hold the permission on all of them, nor on the account.
     const isOther = gateway !== undefined && gateway !== "*" && !covers(denial.gateways, [gateway]);
     if (isOther) return false;
   }
-  // Who is denied one account does not hold the permission on all of them.
+  // A principal that is denied one account does not hold the permission on all of them.
   return account === "*" || covers(denial.accounts, [account]);
 }
 
@@ -70,7 +70,7 @@ function implied(permission: Permission): readonly string[] {
     : [permission];
 }
 
-/** The other way round: who is denied Read is denied Edit, which would include it. */
+/** Conversely, a denial of Read also denies Edit, which would include it. */
 function denied(permission: Permission): readonly string[] {
   return permission.endsWith(" Edit")
     ? [permission, permission.replace(/ Edit$/, " Read")]

@@ -9,13 +9,13 @@ interface Pattern {
   readonly length: number;
   /** The hash that a window of the text has to have. */
   readonly hash: number;
-  /** What the character that leaves the window counts. */
+  /** The weight of the character that leaves the window. */
   readonly weight: number;
 }
 
 /**
  * Prepares a search for secrets by rolling hashes with a random base (Karp and Rabin, 1987). It is linear in the text,
- * and its time does not tell how much of a secret a text got right. `random` is called on first use.
+ * and its time does not reveal how much of a secret a text contains. `random` is called on first use.
  */
 export function secretSearch(
   secrets: readonly string[],

@@ -26,7 +26,7 @@ interface HashedToken {
 
 /** The configured tokens. */
 export interface StaticTokens {
-  /** The principal of the token with this SHA-256 (hexadecimal); null when there is none. */
+  /** The principal of the token with this SHA-256 (hexadecimal); null for an unknown token. */
   find(hash: string): NowOrLater<Principal | null>;
   /** Whether a text contains one of them. */
   readonly isIn: SecretSearch;
@@ -62,7 +62,7 @@ export function staticTokens(
   };
 }
 
-/** Compares with all of them, so that the time does not tell which one nearly matched. */
+/** Compares with all of them, so that the time does not reveal which one nearly matched. */
 function principalWith(hash: string, all: readonly HashedToken[]): Principal | null {
   let found: Principal | null = null;
   const wanted = utf8(hash);
@@ -79,7 +79,7 @@ async function hashToken(token: string, grants: Principal["grants"]): Promise<Ha
   return { hash: utf8(hash), principal: { id, kind: "token", grants } };
 }
 
-/** It is not to be guessed: the bounds are the same wherever a token is configured. */
+/** A token must not be guessable: the bounds are the same for every configured token. */
 function checkToken(token: string, index: number): string {
   if (/^[!-~]{16,512}$/.test(token)) return token;
   throw new ApiError("invalid_options", {

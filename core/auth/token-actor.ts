@@ -6,7 +6,7 @@ import type { Principal } from "./principal.ts";
 /** Tokens that one installation can hold: all of them are kept in memory for cheap lookups. */
 export const TOKEN_LIMIT: number = 10_000;
 
-/** How exact `last_used_on` is, in ms: more often, every request would be a write. */
+/** Precision of `last_used_on` in ms: with a finer one every request would be a write. */
 const USE_GRAIN = 60_000;
 
 /** A stored token. Times are Unix ms; the hash is the SHA-256 of the token in hexadecimal. */
@@ -44,7 +44,7 @@ export const tokenKind: ActorKind = {
 
 /** The methods of the actor, over its records. */
 export interface TokenMethods {
-  /** Whom a hash stands for; null when unknown, disabled, expired or not yet valid. */
+  /** The principal of a hash; null when unknown, disabled, expired or not yet valid. */
   find(hash: string): Principal | null;
   /** Writes a new record. Rejects with `conflict` over {@link TOKEN_LIMIT}. */
   add(record: TokenRecord): Promise<TokenRecord>;

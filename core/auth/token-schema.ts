@@ -11,7 +11,7 @@ export interface TokenInput {
   readonly expires_on?: number | null | undefined;
 }
 
-/** Which tokens a list shows. */
+/** The page and filter of a list of tokens. */
 export interface TokenQuery {
   readonly page: number;
   readonly per_page: number;
@@ -25,7 +25,7 @@ const instant = v.pipe(
   v.number('Expected an RFC 3339 date-time such as "2030-01-01T00:00:00Z"'),
 );
 
-/** Addresses are not known to the core, so a restriction by address would be a promise that nobody keeps. */
+/** The core does not know addresses, so a restriction by address would be an empty promise. */
 const noCondition = v.strictObject(
   {},
   "Restrictions by request_ip are not supported: leave condition out",

@@ -16,7 +16,7 @@ export type TokenStore = ActorClient<TokenMethods>;
 
 /** The token store of a platform. */
 export function tokenStore(platform: Pick<Platform, "actors">): TokenStore {
-  // Not on first use: another process may call the actor in this one.
+  // Defined at once, because another process may call the actor in this one.
   platform.actors.define(tokenKind);
   return actorClient(platform.actors.get(tokenKind.name, "all"));
 }

@@ -10,13 +10,12 @@ import { newToken } from "./token-format.ts";
 import type { TokenInput, TokenQuery } from "./token-schema.ts";
 import type { TokenStore } from "./token-store.ts";
 
-/** What the token operations work on. */
 export interface TokenDeps {
   readonly store: TokenStore;
   readonly system: System;
-  /** Who asks. */
+  /** The principal that makes the request. */
   readonly caller: Principal;
-  /** Whose tokens: an account id, or `"*"` for those of the whole installation. */
+  /** The owner of the tokens: an account id, or `"*"` for those of the whole installation. */
   readonly owner: string;
 }
 
@@ -69,7 +68,7 @@ export async function updateToken(
 /** Gives a token a new secret, which is returned once. Throws 403 when it may do more than the caller. */
 export async function rollToken(id: string, deps: TokenDeps): Promise<string> {
   const old = await getToken(id, deps);
-  // Whoever rolls a token can use it: that must not be a way around checkPolicies.
+  // The caller can use the rolled token, so rolling must not be a way around checkPolicies.
   checkPolicies(old.policies, deps.caller, deps.owner);
   const value = newToken((length) => deps.system.random(length));
   const rolled = { ...old, hash: await sha256Hex(value), modifiedOn: later(old, deps.system) };
@@ -140,7 +139,7 @@ function checkTimes(
   throw new ApiError("invalid_request", { message: "expires_on: Must be later than not_before" });
 }
 
-/** Strictly increasing, because it also tells versions of a record apart. */
+/** Strictly increasing, because it also distinguishes the versions of a record. */
 function later(old: TokenRecord, system: System): number {
   return Math.max(system.now(), old.modifiedOn + 1);
 }

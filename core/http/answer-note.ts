@@ -10,21 +10,24 @@ export interface PassingBytes {
   onEnd(listener: () => void): void;
 }
 
-/** What the maker of an answer knows, for the access log: reading it from the answer would take that off its fast way. */
+/**
+ * Facts about an answer for the access log. The maker of the answer knows them; reading them from the answer would take
+ * it off its fast path.
+ */
 export interface AnswerNote {
   /** Null = empty, undefined = not known. */
   readonly body?: string | Uint8Array | PassingBytes | null | undefined;
   /** Why the request was not served. */
   readonly error?: ApiError;
-  /** Whether the log has been told already: by the request that this answer passes on. */
+  /** Whether the request that this answer passes on is in the log already. */
   readonly isTold?: boolean;
   /** The id under which the answer itself, or a line of the log, knows the request. */
   readonly requestId?: string | undefined;
-  /** What the request set going. */
+  /** The effect of the request, if it stored something. */
   readonly made?: RequestEffect | undefined;
 }
 
-/** What a request set going, and the console can have done again: a stored event, or a message to endpoints. */
+/** The effect of a request, which the console can repeat: a stored event, or a message to endpoints. */
 export type RequestEffect =
   | {
       readonly kind: "event";
@@ -36,7 +39,7 @@ export type RequestEffect =
     }
   | { readonly kind: "message"; readonly id: string };
 
-/** A property: a `WeakMap` of all answers under way costs the collector much more. */
+/** Written as a property: a `WeakMap` of all pending answers costs the collector much more. */
 const noteKey = Symbol("causey.answer-note");
 const passingKey = Symbol("causey.passing-bytes");
 
@@ -77,7 +80,7 @@ export function passingBytes(): PassingBytes {
       if (isOver) return;
       isOver = true;
       const listening = listener;
-      // What a connection still holds of its last stream must not hold its listener too.
+      // A connection may still hold its last stream; it must not hold the listener as well.
       listener = undefined;
       listening?.();
     },
@@ -93,7 +96,7 @@ export function markPassing(stream: ReadableStream<Uint8Array>, passing: Passing
   Reflect.set(stream, passingKey, passing);
 }
 
-/** Who counts the bytes of a stream; undefined when nobody does. */
+/** The byte counter of a stream, if it has one. */
 export function passingOf(stream: ReadableStream<Uint8Array>): PassingBytes | undefined {
   // `as`: only markPassing() writes this property.
   return Reflect.get(stream, passingKey) as PassingBytes | undefined;

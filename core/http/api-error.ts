@@ -1,7 +1,7 @@
 import { SqlError } from "../sql/sql-error.ts";
 import { errorKind, type ErrorName } from "./codes.ts";
 
-/** What {@link ApiError} takes beside its name. */
+/** Options of {@link ApiError} beside its name. */
 export interface ApiErrorOptions {
   /** @default the message of the table in `codes.ts` */
   readonly message?: string;
@@ -52,8 +52,8 @@ export class ApiError extends Error {
 }
 
 /**
- * The failure that a caller is told of when the database took no write, which a later attempt may cure: the disk is full, or
- * another process holds the lock. Null for any other error.
+ * The failure to answer with when the database refused a write that may succeed later: the disk is full, or another
+ * process holds the lock. Null for any other error.
  */
 export function storageFailure(error: unknown): ApiError | null {
   if (!(error instanceof SqlError)) return null;

@@ -10,18 +10,18 @@ export const UNCOUNTED: number = 16 * 1024;
 const ARRIVAL_MS = 300_000;
 const STALL_MS = 30_000;
 
-/** Where a body that arrives finds room. */
+/** The memory budget for an arriving body. */
 export interface ArrivingRoom {
   readonly system: System;
-  /** Counts more bytes; false when there is no room for them. */
+  /** Counts more bytes; false when the budget has too little left. */
   take(bytes: number): boolean;
-  /** Counts none any longer. */
+  /** Gives all counted bytes back. */
   clear(): void;
-  /** Whether nothing needs the bytes, so that they may stream through where there is no room. @default false */
+  /** Whether the body may stream through unread when the budget is used up. @default false */
   mayPass?(): boolean;
 }
 
-/** Where the memory that a body takes is counted. */
+/** The part of a platform that counts the memory of bodies. */
 export type BodyPlatform = Pick<Platform, "system" | "bodies">;
 
 /** Room for one body; `release` gives it back once the body's use is over. */
@@ -41,7 +41,7 @@ export function arrivingRoom(
   };
 }
 
-/** Of JSON the text is made, too. */
+/** JSON counts twice: as bytes and as text. */
 export function weightOf(bytes: number, isJson: boolean): number {
   return isJson ? 2 * bytes : bytes;
 }
@@ -81,9 +81,9 @@ export async function readSmall(
 }
 
 /**
- * Reads a body; with `room` it counts among those in memory, and has to arrive in time. One of over `limit` bytes, and one without
- * room that may pass, comes back as a stream: what was read, then the rest. Throws `bodies_full` where there is no room,
- * `request_timeout` when it stands still, and `invalid_request` when it breaks off.
+ * Reads a body; with `room` it counts among those in memory, and has to arrive in time. A body of over `limit` bytes,
+ * or one that may pass when memory is full, comes back as a stream: the bytes read so far, then the rest. Throws
+ * `bodies_full` when memory is full, `request_timeout` when the body stalls, and `invalid_request` when it breaks off.
  */
 export async function readArriving(
   body: ReadableStream<Uint8Array>,
@@ -120,7 +120,7 @@ export async function readArriving(
   throw bodiesFull();
 }
 
-/** The answer to a client that does not send what it has announced. */
+/** The answer to a client that does not send the bytes that it announced. */
 function tooSlow(): ApiError {
   return new ApiError("request_timeout", {
     message: "The request body did not arrive in time",

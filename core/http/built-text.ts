@@ -4,7 +4,7 @@ export interface BuiltText {
   readonly text: string;
 }
 
-/** Answers with a built text, compressed where the client takes that; 304 for who has it already. */
+/** Answers with a built text, compressed if the client accepts that; 304 if the client has it already. */
 export function builtText(
   request: Request,
   { tag, text }: BuiltText,

@@ -40,7 +40,7 @@ export const errorKinds = {
   gateway_spend_unknown: [
     400,
     10521,
-    "A spend limit applies, and nobody knows what this request costs",
+    "A spend limit applies, and the cost of this request is unknown",
   ],
   bodies_full: [429, 429, "The server holds as many bodies as its memory allows: try again"],
   provider_failed: [502, 2005, "Failed to get response from provider"],

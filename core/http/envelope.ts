@@ -14,7 +14,7 @@ export interface EnvelopeExtras {
   /** @default 200 */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What the request set going, for the console. */
+  /** The effect of the request, for the console. */
   readonly made?: RequestEffect;
 }
 

@@ -1,6 +1,6 @@
 import { toHex, utf8 } from "../crypto/encoding.ts";
 
-/** What does not stand for itself: all but printable ASCII, the escape character, and a blank at either end. */
+/** Characters to escape: all but printable ASCII, the escape character, and a blank at either end. */
 const FOREIGN = "[^\\x20-\\x24\\x26-\\x7e]|^ | $";
 const foreign = new RegExp(FOREIGN, "u");
 const allForeign = new RegExp(FOREIGN, "gu");

@@ -11,7 +11,7 @@ export function asObject(value: unknown): Json | null {
   return isObject(value) ? value : null;
 }
 
-/** The value of a JSON text; undefined when it is none. */
+/** The value of a JSON text; undefined for malformed JSON. */
 export function parsedJson(json: string): unknown {
   try {
     return JSON.parse(json);
@@ -20,12 +20,15 @@ export function parsedJson(json: string): unknown {
   }
 }
 
-/** The value of a text that a stranger sent; undefined when it is no JSON, or has too much of something to be parsed. */
+/**
+ * The value of a JSON text from a stranger; undefined for malformed JSON, or one that exceeds the bounds of {@link
+ * jsonExcess}.
+ */
 export function boundedJson(json: string): unknown {
   return jsonExcess(json) === null ? parsedJson(json) : undefined;
 }
 
-/** The object of a JSON text; null when it is none. */
+/** The object of a JSON text; null for any other value and for malformed JSON. */
 export function parsedObject(json: string): Json | null {
   return asObject(parsedJson(json));
 }
@@ -35,7 +38,7 @@ export function jsonObject(value: unknown): Json {
   return typeof value === "object" && value !== null ? (value as Json) : {};
 }
 
-/** The elements of an array as objects; none when it is anything else. */
+/** The elements of an array as objects; an empty list for anything else. */
 export function jsonObjects(value: unknown): Json[] {
   return Array.isArray(value) ? value.map(jsonObject) : [];
 }
@@ -75,9 +78,9 @@ const COMMA = 44;
 const COLON = 58;
 
 /**
- * What a JSON text has too much of to be parsed at once, e.g. `more than 20000 members`; null when it has not. One body of
- * a megabyte can hold a process up for a quarter of a second, in the parser and in everything that walks through the value.
- * Long texts are no reason: what stands in quotes is skipped.
+ * The bound that a JSON text exceeds, e.g. `more than 20000 members`; null when it exceeds none. Parsing and walking
+ * through one body of a megabyte can hold a process up for a quarter of a second. Long strings are harmless, so quoted
+ * text is skipped.
  */
 export function jsonExcess(text: string): string | null {
   if (text.length <= SHORT) return null;
@@ -101,7 +104,7 @@ export function jsonExcess(text: string): string | null {
   return null;
 }
 
-/** How many members all objects of a JSON text have together, those named twice included. */
+/** Counts the members of all objects of a JSON text, repeated names included. */
 export function memberCount(json: string): number {
   let members = 0;
   for (let at = 0; at < json.length; at++) {
@@ -112,7 +115,7 @@ export function memberCount(json: string): number {
   return members;
 }
 
-/** The place of the quote that ends the text which begins at `start`; the end of everything when none does. */
+/** The index of the quote that ends the string which begins at `start`; the text's end for an unclosed string. */
 export function endOfText(text: string, start: number): number {
   for (let at = start + 1; ; at++) {
     at = text.indexOf('"', at);

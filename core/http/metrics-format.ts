@@ -7,7 +7,7 @@ export const mediaTypes: Readonly<Record<ExpositionFormat, string>> = {
   openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
 };
 
-/** OpenMetrics where `Accept` prefers its version 1.0.0 (or names none) to plain text, else the text format. */
+/** OpenMetrics if `Accept` prefers its version 1.0.0 (or names no version) to plain text, else the text format. */
 export function acceptedFormat(accept: string | undefined): ExpositionFormat {
   let text = 0;
   let openMetrics = 0;
@@ -17,7 +17,7 @@ export function acceptedFormat(accept: string | undefined): ExpositionFormat {
     const version = valueOf("version", parameters)?.replaceAll('"', "");
     if (type === "application/openmetrics-text" && [undefined, "1.0.0"].includes(version))
       openMetrics = Math.max(openMetrics, quality);
-    // NaN, of a quality that is none, wins neither comparison.
+    // NaN, from a malformed quality, wins neither comparison.
     else if (type === "text/plain") text = Math.max(text, quality);
   }
   return openMetrics > 0 && openMetrics >= text ? "openmetrics" : "text";
@@ -58,7 +58,7 @@ function labelText(labels: Labels): string {
   return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
 }
 
-/** As both formats want it: backslash, double quote, line feed. */
+/** Escapes backslash, double quote and line feed, as both formats require. */
 function escaped(value: string): string {
   return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 }

@@ -7,7 +7,7 @@ export function isMountPath(text: string): boolean {
   return text.length <= 1024 && /^(?:\/[\w.~!$&'()*+;=:@%-]+)+$/.test(text);
 }
 
-/** The option `mountPath`, empty when it is not given; throws `invalid_options` for what is no path. */
+/** Checks the option `mountPath`, which is empty by default; throws `invalid_options` for anything but a path. */
 export function checkMountPath(path: string | undefined): string {
   if (path === undefined || path === "") return "";
   if (isMountPath(path)) return path;
@@ -32,8 +32,8 @@ export function routedPath(c: Context, own: string): string {
 }
 
 /**
- * The address under which the caller reached the server: a proxy that ends TLS says `https` in `X-Forwarded-Proto`.
- * Whoever makes this header up changes only what is told to itself.
+ * The address under which the caller reached the server: a proxy that ends TLS says `https` in `X-Forwarded-Proto`. A
+ * client that forges this header changes only its own answer.
  */
 export function publicUrl({ url, headers }: Request): string {
   const [scheme = ""] = (headers.get("x-forwarded-proto") ?? "").split(",", 1);

@@ -6,7 +6,6 @@ import { errorResponse, type ErrorShape } from "./envelope.ts";
 import type { Log, System } from "../ports.ts";
 import { SqlError } from "../sql/sql-error.ts";
 
-/** What the error handler of a capability needs. */
 export interface RouteDeps {
   readonly system: System;
   readonly log: Log;
@@ -52,7 +51,7 @@ export function noRoute(c: Context): ApiError {
   });
 }
 
-/** Turns a throw into a response; what is not an `ApiError` is logged and answered 500 with the request id. */
+/** Turns an error into a response; anything but an `ApiError` is logged and answered 500 with the request id. */
 export function onError(error: unknown, c: Context, shape: ErrorShape, deps: RouteDeps): Response {
   if (error instanceof ApiError) return errorResponse(error, shape);
   const refused = storageFailure(error);
@@ -66,7 +65,7 @@ export function onError(error: unknown, c: Context, shape: ErrorShape, deps: Rou
   deps.log("error", "Unhandled error", {
     request_id: id,
     method: c.req.method,
-    // Not the path: callers put names there, and tokens.
+    // The route instead of the path: callers put names into paths, and tokens.
     route: routePath(c),
     error: text,
     stack: error instanceof Error ? error.stack : undefined,

@@ -72,7 +72,7 @@ export interface ReadEvent {
   readonly data: string;
 }
 
-/** How a stream of events is read. */
+/** Options of reading a stream of events. */
 export interface EventReading {
   /** Ends the stream, also while a chunk is waited for. */
   readonly signal?: AbortSignal;
@@ -125,7 +125,7 @@ export async function* sseEvents(
 
 /** Splits bytes into lines, whatever their ends and the boundaries of chunks. */
 interface LineReader {
-  /** The lines that end in this chunk; undefined = there is no further one. */
+  /** Takes a chunk and returns the lines that end in it; undefined = the last chunk has come. */
   push(chunk: Uint8Array | undefined): string[];
   /** Characters of the line that has not ended. */
   waiting(): number;

@@ -1,6 +1,6 @@
 import type { System } from "../ports.ts";
 
-/** What one read of a stream gives; the last one may bring bytes as well. */
+/** The result of one read of a stream; the last one may bring bytes as well. */
 export type StreamRead =
   | { readonly done: false; readonly value: Uint8Array }
   | { readonly done: true; readonly value?: Uint8Array | undefined };
@@ -26,7 +26,7 @@ export function pulledStream(
   );
 }
 
-/** The same bytes at the pace of their reader. `look` is given each read, and says what it comes to. */
+/** The same bytes at the pace of their reader. `look` receives each read and returns its result. */
 export function passThrough(
   source: ReadableStream<Uint8Array>,
   look: (read: Promise<StreamRead>) => Promise<StreamRead>,
@@ -38,7 +38,7 @@ export function passThrough(
   );
 }
 
-/** What was read of a stream, and then the rest of it. */
+/** A stream of the chunks that were read already, and then of the rest. */
 export function withPrefix(
   chunks: readonly Uint8Array[],
   rest: ReadableStreamDefaultReader<Uint8Array>,
@@ -53,7 +53,7 @@ export function withPrefix(
   );
 }
 
-/** Is told the size of each chunk that arrives; what it throws ends the reading. */
+/** Receives the size of each chunk that arrives; an error that it throws ends the reading. */
 export type ChunkCount = (bytes: number) => void;
 
 /**

@@ -18,12 +18,15 @@ import { wholeRequest } from "../whole-request.ts";
 /** Bytes of JSON that a management call may send. */
 export const JSON_BODY_LIMIT: number = 1024 * 1024;
 
-/** Characters of a message about a misfit: the schema's quotes what it got, which may be the whole body. */
+/**
+ * Longest message about a value of the wrong shape, in characters: the schema quotes the value, which may be the whole
+ * body.
+ */
 const MISFIT_LENGTH = 300;
 
 /**
- * Reads a whole body for `use`, until the end of which it counts among the bodies in memory. Throws as {@link readBytes}
- * does, `bodies_full` where there is no room for it and `request_timeout` for one that does not arrive in time.
+ * Reads a whole body and passes it to `use`; it counts among the bodies in memory until `use` is done. Throws as {@link
+ * readBytes} does, `bodies_full` when memory is full and `request_timeout` when the body does not arrive in time.
  */
 export async function withBytes<T>(
   request: Request,
@@ -80,7 +83,7 @@ export interface ReadJsonOptions {
   readonly optional?: boolean;
   /** Has the body count among those in memory until it is parsed, and arrive in time. */
   readonly platform?: BodyPlatform;
-  /** Is told of unknown fields. @default the answer's `messages`, where a context is passed */
+  /** Receives the messages about unknown fields. @default the answer's `messages`, if a context is passed */
   readonly onUnknown?: (messages: readonly string[]) => void;
 }
 
@@ -105,7 +108,7 @@ export async function readJson<S extends v.GenericSchema>(
   return output;
 }
 
-/** Does {@link readJson} with bytes that are at hand; `unknown` tells of unknown fields. */
+/** Does {@link readJson} with bytes that are at hand; `unknown` lists messages about unknown fields. */
 export function readJsonBytes<S extends v.GenericSchema>(
   bytes: Uint8Array,
   schema: S,
@@ -124,7 +127,7 @@ export function checkedJson<S extends v.GenericSchema>(
   schema: S,
   limit: number,
 ): v.InferOutput<S> {
-  // As bytes, so that it is bounded, plain and a copy, as a client's is.
+  // Serialised first, so that the value is bounded, plain and a copy, like a client's.
   const bytes = utf8(JSON.stringify(value) ?? "");
   if (bytes.length > limit) throw tooLarge(limit);
   const { output, unknown } = readJsonBytes(bytes, schema);
@@ -132,7 +135,7 @@ export function checkedJson<S extends v.GenericSchema>(
   return output;
 }
 
-/** Refuses fields that have no effect, for callers that could not be told of them. */
+/** Refuses unknown fields, for callers without an answer that could mention them. */
 export function refuseUnknown(unknown: readonly string[]): void {
   if (unknown.length > 0) throw new ApiError("invalid_request", { message: unknown.join("; ") });
 }

@@ -55,7 +55,10 @@ export function isInRange(
   return isWhole !== true || Number.isInteger(value);
 }
 
-/** The nearest number of the range; `min` for what is none. For what others say or has been stored: nobody is there to be refused. */
+/**
+ * The nearest number of the range; `min` for NaN. For numbers that are stored or come from other servers, which cannot
+ * be refused.
+ */
 export function clamp(value: number, min: number, max: number): number {
   return value >= min ? Math.min(value, max) : min;
 }
@@ -74,7 +77,7 @@ function misfit(value: unknown, range: NumberRange): string {
   return `Expected ${kind} from ${range.min} to ${range.max}, got ${shown(value)}`;
 }
 
-/** Characters of a value that is no number, as it is quoted. */
+/** Longest quote of a value that is not a number, in characters. */
 const SHOWN = 40;
 
 function shown(value: unknown): string {

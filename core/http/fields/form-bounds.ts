@@ -1,6 +1,6 @@
 import { ApiError } from "../api-error.ts";
 
-/** What a form may consist of. */
+/** Bounds of a form's parts. */
 export interface FormBounds {
   readonly parts: number;
   /** Characters of the headers of one part. */
@@ -14,7 +14,7 @@ export interface FormBounds {
 export function checkForm(body: Uint8Array, contentType: string, bounds: FormBounds): void {
   const boundary = /;\s*boundary=(?:"([^"]+)"|([^\s;]+))/iu.exec(contentType);
   const name = boundary?.[1] ?? boundary?.[2];
-  // The parser says what is wrong with it.
+  // The parser will report the fault.
   if (name === undefined) return;
   // The first delimiter may stand at the very beginning.
   const form = `\r\n${new TextDecoder("latin1").decode(body)}`;

@@ -11,7 +11,7 @@ export function readQuery<S extends v.GenericSchema>(c: Context, schema: S): v.I
   return parse(schema, query);
 }
 
-/** Refuses a query with a misspelling of one of the names that a route reads; other unknown ones are told. */
+/** Refuses a query with a misspelling of one of the names that a route reads; other unknown names are only noted. */
 export function checkQuery(c: Context, names: readonly string[]): void {
   note(c, namesSchema(names), c.req.query());
 }

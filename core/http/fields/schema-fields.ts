@@ -1,7 +1,7 @@
 import { isObject } from "../json.ts";
 import * as v from "valibot";
 
-/** What schemas say of an object at one place. */
+/** The fields that schemas know in one object. */
 export interface KnownFields {
   /** The schemas of a field's value; undefined for an unknown field. */
   of(name: string): readonly unknown[] | undefined;
@@ -22,7 +22,7 @@ export function holds<T>(
   return v.metadata({ holds: schema });
 }
 
-/** The fields that schemas know in an object; null when none of them is about objects. */
+/** The fields that schemas know in an object; null if none of the schemas describes objects. */
 export function knownFields(schemas: readonly unknown[], value: object): KnownFields | null {
   const shapes = schemas.flatMap((one) => alternatives(one, value));
   const objects = shapes.map((one) => member(one, "entries")).filter(isObject);
@@ -70,7 +70,7 @@ function alternatives(schema: unknown, value: unknown): readonly unknown[] {
   return (chosen.length === 0 ? options : chosen).flatMap((one) => alternatives(one, value));
 }
 
-/** What stands after a transformation is about another value. */
+/** Steps after a transformation see another value. */
 function piped(pipe: readonly unknown[], value: unknown): readonly unknown[] {
   const end = pipe.findIndex((item) => member(item, "kind") === "transformation");
   return pipe.slice(0, end === -1 ? pipe.length : end).flatMap((item) => {

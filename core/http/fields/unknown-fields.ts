@@ -22,7 +22,7 @@ interface UnknownField {
   readonly known: readonly string[];
 }
 
-/** Where an object is in a body. */
+/** The path of an object in a body. */
 interface Place {
   readonly outside: Place | null;
   readonly name: string | number;
@@ -35,7 +35,7 @@ interface Walk {
 
 /**
  * Refuses a body or query with a field that is a misspelling of one that the schema knows, at any depth, by an error
- * that names both. Every other unknown field may come from a client newer than us: it passes, and is told.
+ * that names both. Every other unknown field may come from a client newer than us: it passes, and is noted.
  */
 export function checkFields(
   schema: v.GenericSchema,
@@ -99,8 +99,8 @@ function visitFields(
 }
 
 /**
- * Whether a checked value still has every field of what was checked: then none was unknown. Far cheaper than
- * {@link checkFields}; false also where a schema lets something through unseen, or makes something else of it.
+ * Whether a checked value still has every field of its input: then none was unknown. Far cheaper than {@link
+ * checkFields}; also false where a schema passes something unchecked or transforms it.
  */
 export function hasEveryField(output: unknown, input: unknown): boolean {
   if (typeof input !== "object" || input === null) return true;

@@ -10,9 +10,9 @@ export interface JsonPart {
 }
 
 /**
- * The text of the value at a path of names within a JSON text, as it was written; undefined when there is none. A number
- * of many digits (`12345678901234567890`) is another one once it is parsed, so what identifies something is read here. Of several
- * members with one name the last counts, as in `JSON.parse`. The text has to be well-formed, otherwise any part of it is found.
+ * The source text of the value at a path of names within a JSON text; undefined for a missing path. Parsing changes a
+ * number of many digits (`12345678901234567890`), so identifiers are read here. Of several members with one name the
+ * last counts, as in `JSON.parse`. The text has to be well-formed, otherwise the result may be any part of it.
  */
 export function jsonSource(text: string, path: readonly string[]): string | undefined {
   let start = afterBlanks(text, 0);
@@ -30,8 +30,8 @@ export function jsonSource(text: string, path: readonly string[]): string | unde
 }
 
 /**
- * A number of a JSON object's member, or its text where the number is only near to what was written: two identifiers of
- * many digits must not become one.
+ * A number of a JSON object's member, or its text if parsing lost digits: two identifiers of many digits must not
+ * become one.
  */
 export function exactScalar(text: string, name: string, value: number): number | string {
   return isExact(value) ? value : (jsonSource(text, [name]) ?? value);
@@ -50,8 +50,8 @@ export function jsonElements(text: string): string[] {
 }
 
 /**
- * The JSON text of a value that was changed after it had been read: what is the same as before keeps its text, byte for
- * byte, whatever its parsed form has lost. `before` is the value of `text`.
+ * The JSON text of a value that was parsed and then changed: unchanged parts keep their text, byte for byte, even where
+ * parsing loses something. `before` is the value of `text`.
  */
 export function changedJson(text: string, before: unknown, after: unknown): string {
   const start = afterBlanks(text, 0);
@@ -117,7 +117,7 @@ function changedArray(
 function isNamed(text: string, part: JsonPart, name: string, index: number): boolean {
   const { nameStart, nameEnd } = part;
   if (nameStart === nameEnd) return name === String(index);
-  // As it is, unless it has escapes.
+  // Compares the text as it is, unless it has escapes.
   if (nameEnd - nameStart === name.length + 2 && text.startsWith(name, nameStart + 1)) return true;
   return text.slice(nameStart, nameEnd).includes("\\") && nameOfPart(text, part) === name;
 }
@@ -130,7 +130,7 @@ const QUOTE = 34;
 const COMMA = 44;
 const COLON = 58;
 
-/** Calls `visit` for the parts of the object or array that begins at `at`; for none when another value does. */
+/** Calls `visit` for the parts of the object or array that begins at `at`; never for another value. */
 function eachPart(text: string, at: number, visit: (part: JsonPart) => void): void {
   const isKeyed = text[at] === "{";
   if (!isKeyed && text[at] !== "[") return;
