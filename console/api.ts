@@ -1,20 +1,20 @@
-/** Where the console is served: this script lies in its folder. */
+/** The path at which the console is served: this script lies in its folder. */
 const base = new URL(".", import.meta.url).pathname;
 /** Proves to the server that this page asks, see `core/console`. */
 const own = { "x-causey-console": "1" };
 
-/** What the server says of the session. */
+/** Facts about the session, from the server. */
 export interface Facts {
   readonly account: string;
   readonly readOnly: boolean;
   readonly runtime: string;
   readonly version: string;
-  /** What the runtime has, or why it lacks it. */
+  /** The capabilities of the runtime: true, or the reason why one is missing. */
   readonly capabilities: Readonly<Record<string, true | string>>;
   readonly isHosted: boolean;
 }
 
-/** An answer that is no success, with what the API says. */
+/** An answer other than success, with the message of the API. */
 export class AskError extends Error {
   readonly status: number;
 
@@ -43,7 +43,7 @@ function messageOf(text: string): string | undefined {
   }
 }
 
-/** The session; null when nobody is logged in. */
+/** Reads the session; null without a login. */
 export async function readSession(): Promise<Facts | null> {
   const response = await fetch(`${base}session`, { headers: own });
   return (await (await checked(response)).json()) as Facts | null;
@@ -116,7 +116,7 @@ export async function* eventsOf(
   }
 }
 
-/** Who uses what is deprecated. */
+/** Reads the callers that use deprecated entries. */
 export async function readDeprecated<T>(): Promise<T> {
   return (await (await checked(await fetch(`${base}deprecated`, { headers: own }))).json()) as T;
 }

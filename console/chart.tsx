@@ -11,7 +11,7 @@ export interface Line {
 
 interface ChartProps {
   readonly title: string;
-  /** What the chart shows, in words: for who cannot see it. */
+  /** A description of the chart in words, for people who cannot see it. */
   readonly summary: string;
   readonly unit: string;
   /** Unix s. */
@@ -19,7 +19,7 @@ interface ChartProps {
   readonly lines: readonly Line[];
 }
 
-/** A chart of lines over time, drawn anew when figures or colours change. */
+/** A chart of lines over time, redrawn when figures or colours change. */
 export function Chart({ title, summary, unit, times, lines }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {

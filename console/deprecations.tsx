@@ -28,7 +28,7 @@ interface Use {
   readonly last: number;
 }
 
-/** What is deprecated, and who still uses it. */
+/** The page of deprecated entries and their users. */
 export function DeprecationsPage({ live, facts }: { readonly live: Live; readonly facts: Facts }) {
   const [text, setText] = useState("");
   const table = useLoaded(() => askResult<readonly Entry[]>("/client/v4/deprecations"), []);
@@ -54,7 +54,7 @@ export function DeprecationsPage({ live, facts }: { readonly live: Live; readonl
         none={
           isHidden
             ? `Not shown: this token lacks the permission Account Read on account ${facts.account}.`
-            : "Nobody has used anything deprecated since this database was made."
+            : "Nothing deprecated has been used since this database was made."
         }
         rows={(uses.value?.seen ?? []).map((use) => {
           const entry = byId.get(use.id);

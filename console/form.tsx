@@ -63,7 +63,7 @@ export function Form({ action, disabled = false, state, onRun, children }: FormP
   );
 }
 
-/** Where a result appears. */
+/** The place where a result appears. */
 export function Output(props: {
   readonly title: string;
   readonly isEmpty: boolean;

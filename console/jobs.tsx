@@ -2,7 +2,7 @@ import { useEffect } from "preact/hooks";
 import { askResult } from "./api.ts";
 import { Action, change, FactList, instant, Table, useLoaded, Waiting } from "./parts.tsx";
 
-/** Where the items of an instance come from, beside uploads. */
+/** The source of an instance's items, beside uploads. */
 export interface SourceFacts {
   readonly type?: string | null;
   readonly source?: string | null;

@@ -14,18 +14,18 @@ export interface Minute {
   };
 }
 
-/** What `/readyz` says of a part. */
+/** The state of a part, as in `/readyz`. */
 export interface PartHealth {
   readonly status: "ready" | "failing" | "unavailable";
   readonly reason?: string;
-  /** What it lacks although it is ready. */
+  /** A shortcoming of a ready part. */
   readonly detail?: string;
 }
 
 /** Figures of the last hour. */
 export interface Overview {
   readonly now: number;
-  /** Null where the token may see none of it. */
+  /** Null if the token may see none of it. */
   readonly history: readonly Minute[] | null;
   readonly health: Readonly<Record<string, PartHealth>>;
   readonly usage: {
@@ -55,7 +55,7 @@ export interface RequestRow {
   readonly made?: Made;
 }
 
-/** What a request set going, and can be done again: a stored event, or a message to endpoints. */
+/** The effect of a request that can be repeated: a stored event, or a message to endpoints. */
 export type Made =
   | {
       readonly kind: "event";
@@ -66,7 +66,7 @@ export type Made =
     }
   | { readonly kind: "message"; readonly id: string };
 
-/** Everything that the stream told. */
+/** Everything that came over the stream. */
 export interface Live {
   readonly isConnected: boolean;
   readonly overview: Overview | null;

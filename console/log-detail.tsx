@@ -9,7 +9,7 @@ import { type Span, Timeline } from "./timeline.tsx";
 /** The members of a log row that are shown: texts, numbers and truths. */
 type StoredLog = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** What the gateway stored of a request. */
+/** The gateway's log of a request. */
 interface Stored {
   readonly log: StoredLog;
   readonly request: string;
@@ -19,7 +19,7 @@ interface Stored {
   readonly attempts: readonly StoredLog[];
 }
 
-/** What is known of a request. */
+/** All facts about one request. */
 export function LogDetail({ row, facts }: { readonly row: RequestRow; readonly facts: Facts }) {
   const [stored, setStored] = useState<Stored | string | null>(null);
   const isGateway = row.route.startsWith("/v1/");
@@ -74,7 +74,7 @@ function shown(value: string | number | boolean | null | undefined): string | un
   return value == null ? undefined : String(value);
 }
 
-/** What was tried before an answer came. */
+/** The attempts before an answer came. */
 function Attempts({ attempts }: { readonly attempts: readonly StoredLog[] }) {
   if (attempts.length < 2) return null;
   return (
@@ -96,7 +96,7 @@ function Attempts({ attempts }: { readonly attempts: readonly StoredLog[] }) {
   );
 }
 
-/** The request, what its log rows tell of its attempts, and the passing on of its answer. */
+/** The spans of a request: the whole, its attempts from the log rows, and the forwarding of its answer. */
 function spansOf(row: RequestRow, attempts: readonly StoredLog[]): Span[] {
   const { firstMs } = row;
   return [

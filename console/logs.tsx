@@ -8,7 +8,7 @@ import type { Live, RequestRow } from "./live.ts";
 /** Rows that are shown at once. */
 const SHOWN = 200;
 
-/** Every request as it comes, newest first; a row opens what is known of it. */
+/** Every request as it comes, newest first; a row opens its details. */
 export function LogsPage({ live, facts }: { readonly live: Live; readonly facts: Facts }) {
   const [text, setText] = useState("");
   const [part, setPart] = useState("");

@@ -29,7 +29,7 @@ function pageOf(hash: string): Page {
   return pages.find((page) => hash === `#/${page.toLowerCase()}`) ?? "Overview";
 }
 
-/** Whom the page is for: nobody yet, somebody who has to log in, or a session. */
+/** The page: still loading, a login, or a session. */
 function App() {
   const [facts, setFacts] = useState<Facts | null | undefined>(undefined);
   const [problem, setProblem] = useState<string | null>(null);

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ask } from "./api.ts";
 import type { Live } from "./live.ts";
 
-/** What was asked for: not there yet, there, or why it is not. */
+/** A value that is loaded: not there yet, there, or failed with an error. */
 export interface Loaded<T> {
   readonly value: T | null;
   readonly error: string | null;
@@ -59,7 +59,7 @@ interface TableProps {
   readonly label: string;
   readonly head: readonly string[];
   readonly rows: readonly { readonly key: string; readonly cells: readonly ComponentChildren[] }[];
-  /** What to say where there is no row. */
+  /** The text of an empty table. */
   readonly none: string;
 }
 
@@ -94,7 +94,7 @@ export function Table({ label, head, rows, none }: TableProps) {
 
 interface ActionProps {
   readonly label: string;
-  /** What is asked before it is done. */
+  /** A question to confirm before the action. */
   readonly confirm?: string;
   readonly disabled?: boolean;
   readonly onRun: () => Promise<unknown>;
@@ -172,7 +172,7 @@ export function Copy({ label, text }: { readonly label: string; readonly text: s
   );
 }
 
-/** Facts by name; what is undefined is left out. */
+/** Facts by name; undefined ones are left out. */
 export function FactList({
   facts,
 }: {
@@ -192,7 +192,7 @@ export function FactList({
   );
 }
 
-/** An instant of the API in the time of whoever looks. */
+/** An instant of the API in the browser's time zone. */
 export function instant(text: string | null | undefined): string {
   return text == null ? "–" : new Date(text).toLocaleString("en-GB");
 }

@@ -11,7 +11,7 @@ interface Route {
   readonly version?: { readonly version_id: string };
 }
 
-/** What a new route begins as: one model, and nothing where it fails. */
+/** The initial steps of a new route: one model, and nothing where it fails. */
 const example = [
   { id: "start", type: "start", outputs: { next: { elementId: "model" } } },
   {
@@ -24,7 +24,7 @@ const example = [
 ];
 
 interface RoutesProps {
-  /** Of the gateway in the API. */
+  /** The path of the gateway in the API. */
   readonly path: string;
   readonly readOnly: boolean;
   /** Changes with each change that somebody made. */

@@ -31,7 +31,7 @@ interface Group {
   readonly name: string;
 }
 
-/** How every part is, what this runtime can, and the API tokens. */
+/** The state of every part, the capabilities of this runtime, and the API tokens. */
 export function SettingsPage({ facts, live }: { readonly facts: Facts; readonly live: Live }) {
   const parts = live.overview?.health ?? {};
   return (

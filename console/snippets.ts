@@ -6,7 +6,7 @@ export interface StoredRequest {
   readonly request: string;
 }
 
-/** A command for a shell. The token stays a variable: what is copied may be pasted anywhere. */
+/** A command for a shell. The token stays a variable, because the text may be pasted anywhere. */
 export function curlOf(origin: string, { path, request }: StoredRequest): string {
   const word = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
   return [
@@ -18,8 +18,8 @@ export function curlOf(origin: string, { path, request }: StoredRequest): string
 }
 
 /**
- * The same in JavaScript: by the official client of the format where the path is one of its own, else by `fetch`. A body
- * that was cut off, and so is no JSON, stays a text.
+ * The same in JavaScript: by the official client of the format if the path is one of its own, else by `fetch`. A body
+ * that was cut off, and so is malformed JSON, stays a text.
  */
 export function sdkCallOf(origin: string, { path, request }: StoredRequest): string {
   const value = literal(request);
@@ -51,7 +51,7 @@ console.log(await client.${client.method}(${value}));
 `;
 }
 
-/** What the clients add to their base address, and the method that does. */
+/** The clients, each with the path that it adds to its base address and the method that sends there. */
 const clients = [
   {
     ending: "/chat/completions",

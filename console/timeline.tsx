@@ -10,7 +10,7 @@ export interface Span {
   readonly tone: "accent" | "second" | "good" | "bad";
 }
 
-/** What happened when, one bar below the other. Its widths are attributes: a strict policy allows no inline styles. */
+/** Spans over time, one bar below the other. Its widths are attributes: a strict policy allows no inline styles. */
 export function Timeline({ spans }: { readonly spans: readonly Span[] }) {
   const end = Math.max(1e-3, ...spans.map(({ from, ms }) => from + ms));
   return (

@@ -16,13 +16,13 @@ export interface MinuteFigures {
   };
 }
 
-/** Where the console reads. Each answer holds only what the viewer may see, and is null where that is nothing. */
+/** The data behind the console. Each answer holds only what the viewer may see, and is null if that is nothing. */
 export interface FeedSource {
   /** The permissions that the viewer lacks, by the parts that it does not see therefore. */
   readonly hidden: (viewer: Viewer) => Readonly<Record<string, string>>;
   readonly deprecated: (viewer: Viewer) => Promise<unknown>;
   readonly history: (since: number, viewer: Viewer) => Promise<readonly MinuteFigures[] | null>;
-  /** As `/readyz` tells everybody. */
+  /** The public answer of `/readyz`. */
   readonly health: () => Promise<unknown>;
   /** Tokens and cost, by the gateway's metrics; null where they are off, too. */
   readonly usage: (viewer: Viewer) => Promise<unknown>;

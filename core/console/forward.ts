@@ -5,9 +5,9 @@ import type { ConsoleSession } from "./session.ts";
 /** Handles a request as the app does. */
 export type Handle = (request: Request) => Response | Promise<Response>;
 
-/** What the console may ask for: the platform's own routes, and never itself. */
+/** The routes that the console may ask for: the platform's own, and never itself. */
 const ALLOWED = /^\/(?:client\/v4|v1|webhooks|agents)\/|^\/(?:readyz|metrics|openapi\.json)$/;
-/** What a page's request carries that is not for the API. */
+/** Headers of a page's request that are not meant for the API. */
 const DROPPED =
   /^(?:cookie|authorization|cf-aig-authorization|host|origin|referer|connection|content-length|transfer-encoding|upgrade|x-causey-console|sec-.*|proxy-.*|accept-encoding)$/;
 

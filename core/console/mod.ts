@@ -22,14 +22,14 @@ export interface ConsoleOptions {
   readonly platform: Platform;
   readonly accountId: string;
   readonly auth: Auth;
-  /** What a host takes off the path: the cookie's path and the page's links lead there again. */
+  /** The path prefix that a host removes: the cookie's path and the page's links include it. */
   readonly mountPath?: string | undefined;
   readonly source: FeedSource;
-  /** The app, for what the page asks of the API. */
+  /** The app, which answers the page's requests to the API. */
   readonly handle: Handle;
 }
 
-/** A header that no form and no other site's page can send without being asked first: what proves the console's own page. */
+/** A header that proves the console's own page: a form, or another site's page, cannot send it without a preflight. */
 const OWN_HEADER = "x-causey-console";
 
 const login = v.union([
@@ -58,7 +58,7 @@ export function consoleRoutes(options: ConsoleOptions): Hono {
   sessionRoutes(app, options, { store, session, path });
   app.get("/console/events", async (c) => {
     await session(c);
-    // Only what tells that nobody is logged in ends the stream; a failure breaks it, and the page opens it again.
+    // The end of the session ends the stream; any other failure breaks it, and the page opens it again.
     const viewer = (): Promise<Viewer | null> =>
       session(c).then(({ viewer: found }) => found, strangerOrThrow);
     return untold(sseResponse(feed(options.source, viewer, platform.system, c.req.raw.signal)));
@@ -76,7 +76,7 @@ export function consoleRoutes(options: ConsoleOptions): Hono {
   return app;
 }
 
-/** A session, and whom its token stands for now. */
+/** A session, and the viewer that its token stands for now. */
 interface Seated {
   readonly session: ConsoleSession;
   readonly viewer: Viewer;
@@ -89,7 +89,9 @@ function strangerOrThrow(error: unknown): null {
   throw error;
 }
 
-/** The session of a request; throws 403 for what is not the console's own page, 401 without a session. */
+/**
+ * Finds the session of a request; throws 403 for a request from another page than the console's, 401 without a session.
+ */
 function sessionOf({ auth }: ConsoleOptions, store: ConsoleSessions): FindSession {
   return async (c) => {
     checkOwn(c);
@@ -116,7 +118,7 @@ function checkOwn(c: Context): void {
 interface SessionRoutesDeps {
   readonly store: ConsoleSessions;
   readonly session: FindSession;
-  /** Where the console is mounted. */
+  /** The path at which the console is mounted. */
   readonly path: string;
 }
 
@@ -126,7 +128,7 @@ function sessionRoutes(
   { store, session, path }: SessionRoutesDeps,
 ): void {
   const { auth, platform } = options;
-  // Not logged in is an answer here, no failure: the page asks before it knows.
+  // A missing session is a normal answer here: the page asks before it knows.
   app.get("/console/session", async (c) => {
     const found = await session(c).catch(strangerOrThrow);
     return untold(json(found === null ? null : facts(found.session, options)));
@@ -163,7 +165,7 @@ function refusal(isLink: boolean): ApiError {
   });
 }
 
-/** What the page reads while somebody looks at it is no news: it has no line, and is not counted. */
+/** Keeps the page's polling out of the log and of the counts. */
 function untold(response: Response): Response {
   return noteAnswer(response, { isTold: true });
 }

@@ -14,7 +14,7 @@ const CODE_MS = 3_600_000;
 const COOKIE = "causey_console";
 const CONTEXT = "console-session";
 
-/** Who uses the console: the token that every one of its requests is made with. */
+/** The user of the console: the token of all its requests. */
 export interface ConsoleSession {
   /** Null where the host authenticates. */
   readonly token: HiddenText | null;
@@ -119,7 +119,7 @@ function cookieOf({ headers }: Request): string | null {
 const CODES_OF_TOKEN = 10;
 const CODES = 1000;
 
-/** What sessions of the console are sealed with, and the codes of links that log in once. */
+/** The key that seals the console's sessions, and the codes of links that log in once. */
 const consoleKind: ActorKind = {
   name: "console",
   schema: [
@@ -145,7 +145,7 @@ const consoleKind: ActorKind = {
         key: () => kept,
         addCode: (hash: string, sealed: string, expires: number, tokenId: string) =>
           addCode({ hash, sealed, expires, tokenId }, context),
-        /** What a code stands for, once. */
+        /** Returns the session behind a code, and deletes the code. */
         async takeCode(hash: string) {
           const where = "FROM console_codes WHERE actor = ? AND hash = ?";
           const [found] = await sql.all(`SELECT sealed, expires ${where}`, [actor, hash]);
@@ -188,7 +188,7 @@ async function addCode(
     [tokenId, actor],
   );
   if (Number(row?.["codes"]) >= CODES) return false;
-  // Those of one millisecond have an order, too.
+  // Sessions of one millisecond have an order, too.
   const later = Math.max(expires, Number(row?.["newest"] ?? 0) + 1);
   await sql.batch([
     {

@@ -1,4 +1,4 @@
-/** What models have used, over all gateways of an account. */
+/** The usage of models over all gateways of an account. */
 export interface AccountUsage {
   readonly tokensIn: number;
   readonly tokensOut: number;
