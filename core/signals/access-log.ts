@@ -12,7 +12,7 @@ import { GATEWAY_ROUTE, type RouteTemplate, routeTemplates } from "./requests/ro
 
 type Fetch = Hono["fetch"];
 
-/** Hex digits of a caller: enough to tell callers apart, too few to prove a guess of the credential. */
+/** Hex digits of a caller: enough to distinguish callers, too few to prove a guess of the credential. */
 const CALLER_DIGITS = 8;
 /** Characters of a reason. */
 const REASON = 300;
@@ -20,11 +20,11 @@ const REASON = 300;
 const CALLERS = 1000;
 /** Characters of a credential that is remembered. */
 const REMEMBERED = 512;
-/** Where callers present credentials; the first one there counts. */
+/** Headers in which callers present credentials; the first one present counts. */
 const CREDENTIALS = ["cf-aig-authorization", "authorization", "x-api-key", "x-goog-api-key"];
 const ID = /^[\w.:-]{1,128}$/;
 
-/** Who watches an app. */
+/** The dependencies of {@link observedFetch}. */
 export interface Observer {
   readonly platform: Platform;
   /** The installation's account: requests that name no other one are its. */
@@ -33,15 +33,16 @@ export interface Observer {
   readonly isSecret: (text: string) => boolean;
   /** The id of the token that a request is authenticated with; null for strangers. Asked about deprecated uses only. */
   readonly identify: (request: Request) => NowOrLater<string | null>;
-  /** Begins the span of a request. @default nobody traces */
+  /** Begins the span of a request. @default no tracing */
   readonly begin?: ((traceparent: string | null) => OtlpSpanPlace | null) | undefined;
-  /** Is told of each request, and of its span; the gateway tells its own. */
+  /** Receives each request and its span, which is null for the gateway because it writes its own. */
   readonly tell: (row: RequestRow, span: OtlpSpanPlace | null) => void;
 }
 
 /**
- * The app's `fetch`, telling `tell` of every request once its answer is complete. Nothing is read from an answer of the
- * gateway, which would cost it its fast way: its makers leave a note (`core/http/answer-note.ts`).
+ * The app's `fetch`, which calls `tell` for every request once its answer is complete. It reads nothing from an answer
+ * of the gateway, because that would take the answer off its fast path: its maker leaves a note
+ * (`core/http/answer-note.ts`).
  */
 export function observedFetch(app: Hono, observer: Observer): Fetch {
   const { platform, isSecret, begin, tell } = observer;
@@ -95,7 +96,7 @@ export function observedFetch(app: Hono, observer: Observer): Fetch {
 }
 
 interface Began {
-  /** Of the steady clock, and Unix ms. */
+  /** Arrival by the steady clock, and in Unix ms. */
   readonly at: number;
   readonly time: number;
   readonly span: OtlpSpanPlace | null;
@@ -146,7 +147,9 @@ function rowOf(arrived: Arrived, id: string, path: string, observer: Observer): 
   };
 }
 
-/** What is known of a caller: the digits of its credential, and the token's id where that was asked for. */
+/**
+ * The known facts about a caller: the digits of its credential, and the token's id if the request was authenticated.
+ */
 type Caller = Pick<RequestRow, "caller" | "token">;
 
 function callerOf(
@@ -212,7 +215,10 @@ function requestId({ request, response, note, template }: Arrived, observer: Obs
   return id;
 }
 
-/** Whether a caller's id can be logged and answered: it holds none of our tokens, and nothing that came as a credential. */
+/**
+ * Whether a caller's id can be logged and answered: it contains none of our tokens, and nothing that was sent as a
+ * credential.
+ */
 function isRequestId(text: string, { headers }: Request, { isSecret }: Observer): boolean {
   if (!ID.test(text) || hasTokenShape(text) || isSecret(text)) return false;
   return CREDENTIALS.every((name) => {
@@ -248,7 +254,7 @@ function callers(platform: Platform): (request: Request) => NowOrLater<string | 
       // All at once: it costs nothing until strangers send a thousand credentials.
       if (known.size >= CALLERS) known.clear();
       const caller = digits.slice(0, CALLER_DIGITS);
-      // A long one is no token of ours, and would only take memory.
+      // A long one cannot be one of our tokens, and would only take memory.
       if (presented.length <= REMEMBERED) known.set(presented, caller);
       return caller;
     });

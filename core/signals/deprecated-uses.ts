@@ -1,7 +1,7 @@
 import type { Statement } from "../ports.ts";
 import { type RequestRow, verbOf } from "./requests/request-row.ts";
 
-/** How often a caller has used an entry of the table of deprecations. Plain, because it crosses to an actor. */
+/** Count of a caller's uses of one entry of the table of deprecations. Plain, because it crosses to an actor. */
 export type DeprecatedUse = {
   /** The entry's id. */
   readonly id: string;
@@ -10,10 +10,10 @@ export type DeprecatedUse = {
   readonly method: string;
   /** The account that the path named, if it was another than the installation's. */
   readonly account?: string;
-  /** As the access log names the caller: it changes when the token is rolled. */
+  /** The caller as the access log names it; the name changes when the token is rolled. */
   caller: string;
   count: number;
-  /** How many of them were refused. */
+  /** Number of uses that were refused. */
   refused: number;
   /** Unix ms of the last. */
   last: number;
@@ -22,7 +22,7 @@ export type DeprecatedUse = {
 /** Uses by entry, method, token and account. */
 export type DeprecatedUses = Map<string, DeprecatedUse>;
 
-/** Uses that are told apart. */
+/** Limit of entries and callers that are counted apart. */
 const USES = 1000;
 
 /** One request; null for a stranger's, because strangers choose their credentials. */

@@ -9,7 +9,7 @@ import type { Vitals } from "../ports.ts";
 import type { Health } from "./health.ts";
 import { labelsOf, type RequestTotals, secondBounds } from "./requests/request-totals.ts";
 
-/** What a scraper reads of the platform beside the gateway's own families. */
+/** The platform's figures for a scraper, beside the gateway's own families. */
 export interface PlatformFigures {
   readonly requests: readonly (readonly [key: string, totals: RequestTotals])[];
   readonly parts: Health;
@@ -90,7 +90,7 @@ function healthFamilies({ parts }: PlatformFigures): Family[] {
   ];
 }
 
-/** By the names that every Prometheus client library has for them, but for the last. */
+/** The process metrics, named as in every Prometheus client library; only the last is our own. */
 function vitalFamilies({ vitals }: PlatformFigures): Family[] {
   if (vitals === undefined) return [];
   const { cpuSeconds, residentBytes, startedAt, droppedLines } = vitals;

@@ -3,12 +3,12 @@ import { json } from "../http/envelope.ts";
 import { closeRoutes } from "../http/routes.ts";
 import type { ActorKind, Platform } from "../ports.ts";
 
-/** How a part is. `failing`: it takes requests, and its last one failed elsewhere. */
+/** The state of a part. `failing`: it takes requests, and its last one failed elsewhere. */
 export interface PartHealth {
   readonly status: "ready" | "failing" | "unavailable";
   /** Anybody may read it: no address, no key. */
   readonly reason?: string;
-  /** What it lacks although it is ready, e.g. fonts. */
+  /** A shortcoming of a ready part, e.g. missing fonts. */
   readonly detail?: string;
 }
 
@@ -17,7 +17,10 @@ export type Health = Readonly<Record<string, PartHealth>>;
 
 const READY: PartHealth = { status: "ready" };
 
-/** Reads its own database, so that an answer proves that storage works; tells why writes fail or alarms do not go off, if so. */
+/**
+ * Reads its own database, so that an answer proves that storage works; reports why writes fail or alarms do not go off,
+ * if so.
+ */
 const healthKind: ActorKind = {
   name: "health",
   schema: [],
@@ -35,7 +38,7 @@ const healthKind: ActorKind = {
   }),
 };
 
-/** How the models of the parts are that have some. */
+/** The health of the models, by the part that uses them. */
 type Watched = Readonly<Record<"rendering" | "search", { readonly part: () => PartHealth }>>;
 
 /** Looks at every part, and at what its models did last. */
@@ -73,8 +76,9 @@ function renderingHealth({ browser, capabilities }: Platform, model: PartHealth)
 const needed = ["server", "database"];
 
 /**
- * `GET /healthz`: the process answers. `GET /readyz`: storage answers and takes writes, and no shutdown has begun; else
- * 503 with the reason. The body tells how every part is, which capabilities this runtime has, and why it lacks the others.
+ * Serves `GET /healthz`: the process answers. `GET /readyz`: storage answers and takes writes, and no shutdown has
+ * begun; else 503 with the reason. The body lists the state of every part, and the runtime's capabilities, with a
+ * reason for each missing one.
  */
 export function healthRoutes(platform: Platform, health: () => Promise<Health>): Hono {
   const app = new Hono();

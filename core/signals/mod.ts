@@ -33,25 +33,25 @@ export interface SignalsOptions {
   readonly metrics?: boolean;
   /** Counts requests, for `/metrics` and for the console. @default as `metrics` */
   readonly isCounted?: boolean;
-  /** Hands what happens to a collector, too. @default nobody */
+  /** Also exports the signals to a collector. @default no export */
   readonly telemetry?: OtlpExport | undefined;
   /** The gateway's metrics, or null where they are off. */
   readonly gatewayMetrics: (account: string, format: ExpositionFormat) => Promise<string | null>;
 }
 
-/** What happens on the platform, and how it is. */
+/** The requests that the platform serves, and its health. */
 export interface Signals {
   /** `/healthz`, `/readyz` and, where they are on, `/metrics`. */
   readonly routes: Hono;
   readonly models: PartModels;
   readonly health: () => Promise<Health>;
-  /** The app's `fetch` with what is to be told of its requests; the app's own where nothing is. */
+  /** Wraps the app's `fetch` so that its requests are observed; returns the app's own if nothing observes them. */
   readonly observed: (app: Hono) => Hono["fetch"];
   /** The permissions that a viewer lacks on the installation's account, by the parts that it does not see therefore. */
   readonly hidden: (viewer: Viewer) => Readonly<Record<string, Permission>>;
-  /** The minutes since an instant in Unix ms, by part; null = none of them is for this viewer, whatever comes. */
+  /** The minutes since an instant in Unix ms, by part; null = the viewer may see none of them, now or later. */
   readonly history: (since: number, viewer: Viewer) => Promise<readonly SeenMinute[] | null>;
-  /** Who uses what of the table of deprecations, the last use first; null as for `history`. */
+  /** The callers that use deprecated entries, the last use first; null as for `history`. */
   readonly deprecated: (viewer: Viewer) => Promise<readonly DeprecatedUse[] | null>;
   /** Requests after a position (-1 = the newest there are); waits up to `waitMs` for some. */
   readonly follow: (position: number, waitMs: number) => Promise<FollowedPage>;
@@ -60,7 +60,7 @@ export interface Signals {
 /** Requests after a position, and the position after them. */
 interface FollowedPage {
   readonly position: number;
-  /** Those that a viewer may see; null as for {@link Signals.history}. */
+  /** The requests that a viewer may see; null as for {@link Signals.history}. */
   readonly seenBy: (viewer: Viewer) => readonly RequestRow[] | null;
 }
 
@@ -124,7 +124,7 @@ function identifier(auth: Auth): (request: Request) => Promise<string | null> {
   };
 }
 
-/** Begins spans; undefined where nobody traces. */
+/** The function that begins spans; undefined without tracing. */
 function beginOf(
   telemetry: OtlpExport | undefined,
 ): ((traceparent: string | null) => OtlpSpanPlace | null) | undefined {

@@ -67,7 +67,7 @@ export function modelHealth(system: System): ModelHealth {
   };
 }
 
-/** The status that an embedder's failure has as its cause; 500 where no answer came, or none that can be read. */
+/** The status in the cause of an embedder's failure; 500 if no answer came, or an unreadable one. */
 function statusOf(error: unknown): number {
   const cause = error instanceof Error ? error.cause : undefined;
   return isObject(cause) && typeof cause["status"] === "number" ? cause["status"] : 500;

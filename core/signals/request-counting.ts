@@ -11,13 +11,13 @@ import {
   seriesKey,
 } from "./requests/request-totals.ts";
 
-/** What a process hands to the actor about once a second. */
+/** The requests that a process hands to the actor about once a second. */
 export interface RequestBatch {
   readonly source: string;
   /** Grows by one: a batch that is sent again counts once. */
   readonly sequence: number;
   readonly deltas: readonly RequestDelta[];
-  /** Uses of what is deprecated. */
+  /** Uses of deprecated entries. */
   readonly deprecated: readonly DeprecatedUse[];
   /** The newest requests. */
   readonly rows: readonly RequestRow[];
@@ -34,7 +34,7 @@ export interface RequestCounting {
 const INTERVAL = 1000;
 /** Milliseconds after which a planned batch counts as lost: a runtime may end a request's background work. */
 const OVERDUE = 5000;
-/** Requests of a batch that are told one by one; the others are only counted. */
+/** Requests of a batch that are listed one by one; the others are only counted. */
 const ROWS = 100;
 /** Accounts that are counted apart from the installation's own. */
 const ACCOUNTS = 100;
@@ -76,7 +76,7 @@ export function requestCounting(
       await system.sleep(INTERVAL, system.closing).catch(() => undefined);
       await flush();
     } catch (error) {
-      // A full disk is told of once, by the database: not again each second.
+      // The database has reported a full disk once: not again each second.
       if (!(error instanceof SqlError && error.isReported))
         log("warn", "Requests could not be counted", { error: String(error) });
     } finally {
@@ -100,7 +100,7 @@ export function requestCounting(
   };
 }
 
-/** Tells accounts apart once one of their requests was served: strangers may invent as many as they like. */
+/** Counts an account apart once one of its requests was served: strangers may invent any number of accounts. */
 function servedAccounts(): { of(row: RequestRow): string } {
   const served = new Set<string>();
   return {

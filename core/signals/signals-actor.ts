@@ -13,13 +13,13 @@ import {
 /** Milliseconds of a slot of the history, and how long the history is kept. */
 const SLOT_MS = 60_000;
 const HISTORY_MS = 24 * 3_600_000;
-/** Milliseconds after which a silent source is forgotten; none sends a batch again so late. */
+/** Milliseconds after which a silent source is forgotten; a source repeats a batch much earlier than that. */
 const SOURCE_KEPT = 3_600_000;
 /** Series of one platform: as many as routes, methods and statuses can be, and some. */
 const SERIES = 2000;
 /** Minutes of parts and accounts; those above are the installation's. */
 const SLOTS = 20_000;
-/** Requests that are told one by one, and batches of them that outlive the instance. */
+/** Requests that are listed one by one, and batches of them that outlive the instance. */
 const RECENT = 500;
 const BATCHES = 10;
 /** Clients that wait for news at the same time. */
@@ -49,7 +49,7 @@ interface State {
   readonly sources: Map<string, { readonly sequence: number; readonly seen: number }>;
   readonly deprecated: DeprecatedUses;
   recent: RequestRow[];
-  /** How many requests there have been told of. */
+  /** The number of requests so far. */
   position: number;
   readonly waiters: Set<() => void>;
 }
@@ -65,7 +65,7 @@ export interface SignalsMethods {
   follow(position: number, waitMs: number): Promise<RecentPage>;
 }
 
-/** What all processes and isolates of a platform count and tell of requests, in one place. */
+/** The actor that collects the request counts of all processes and isolates of a platform. */
 export const signalsKind: ActorKind = {
   name: "signals",
   schema: [
@@ -195,7 +195,10 @@ function statements(
   ];
 }
 
-/** With what the batch counted, or not at all: whoever sends it again after an eviction must not count twice. */
+/**
+ * Written together with the counts of the batch, or not at all: a batch that is sent again after an eviction must not
+ * count twice.
+ */
 function storedSource(
   { source, sequence }: RequestBatch,
   now: number,
@@ -219,7 +222,7 @@ function forgetOld({ slots, sources }: State, now: number): void {
   for (const [key, { seen }] of sources) if (seen < now - SOURCE_KEPT) sources.delete(key);
 }
 
-/** Requests after `position` (-1 = the newest there are); when there are none, waits up to `waitMs` for some. */
+/** Reads requests after `position` (-1 = the newest there are); without any, waits up to `waitMs` for some. */
 async function follow(position: number, waitMs: number, state: State): Promise<RecentPage> {
   const { waiters, context } = state;
   if (position === state.position && waiters.size < FOLLOWERS) {

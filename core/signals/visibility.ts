@@ -15,7 +15,7 @@ const permissionOfPart: Readonly<Record<string, Permission>> = {
   search: "AI Search Read",
   webhooks: "Webhooks Read",
   agents: "Agents Read",
-  /** All others belong to the account itself: tokens, unknown paths, what is deprecated. */
+  /** All others belong to the account itself: tokens, unknown paths, deprecations. */
   platform: "Account Read",
 };
 
@@ -23,15 +23,15 @@ const permissionOfPart: Readonly<Record<string, Permission>> = {
 export interface Visibility {
   /** The parts of the installation's account that it does not see, each with the permission that it lacks. */
   readonly hidden: Readonly<Record<string, Permission>>;
-  /** What it may see of the minutes, its accounts added up; null = it may see none of the account. */
+  /** The part of the minutes that the viewer may see, its accounts added up; null = nothing of the account. */
   minutes(slots: readonly Slot[]): readonly SeenMinute[] | null;
-  /** What it may see of the requests; null as for `minutes`. */
+  /** The part of the requests that the viewer may see; null as for `minutes`. */
   requests(rows: readonly RequestRow[]): readonly RequestRow[] | null;
-  /** What it may see of the uses of what is deprecated; null without the permission for that. */
+  /** The part of the deprecated uses that the viewer may see; null without the permission for that. */
   uses(uses: readonly DeprecatedUse[]): readonly DeprecatedUse[] | null;
 }
 
-/** What a viewer may see. */
+/** The view that a viewer's permissions allow. */
 export function visibilityOf(viewer: Viewer, accountId: string): Visibility {
   const sees = (part: string, account: string = accountId): boolean =>
     viewer === "host" || allows(viewer, permissionFor(part), account);

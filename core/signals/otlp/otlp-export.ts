@@ -24,7 +24,7 @@ import type { OtlpSettings, OtlpSignal, OtlpTarget } from "./otlp-settings.ts";
 export interface OtlpExport {
   /** Begins the span of a request, below what its caller says of the trace; null where traces go nowhere. */
   begin(traceparent: string | null): OtlpSpanPlace | null;
-  /** Takes a request; the gateway tells its own spans, so their place is null. */
+  /** Takes a request; its place is null for the gateway, which exports its own spans. */
   request(row: RequestRow, place: OtlpSpanPlace | null): void;
   /** Takes the spans of what the parts do; undefined where traces go nowhere. */
   readonly tracer: Tracer | undefined;
@@ -79,7 +79,7 @@ export function otlpExport(platform: Platform, settings: OtlpSettings): OtlpExpo
     await system.sleep(settings.delay, system.closing).catch(() => undefined);
     plannedAt = Number.NEGATIVE_INFINITY;
     await flush();
-    // What came within the interval of the last metrics would wait for the next request, which may never come.
+    // Requests within the interval of the last metrics would otherwise wait for the next request, which may never come.
     if (durations.hasNews() && system.closing?.aborted !== true) plan();
   };
   const take = (kind: "traces" | "logs", record: OtlpRecord): void => {
@@ -94,7 +94,7 @@ export function otlpExport(platform: Platform, settings: OtlpSettings): OtlpExpo
         durations.add(row);
         plan();
       }
-      // The gateway tells its own, with what models were asked and have answered.
+      // The gateway exports its own spans, with models and their answers.
       if (place?.isSampled === true && !row.route.startsWith("/v1/"))
         take("traces", serverSpan(row, place));
     },
@@ -114,11 +114,11 @@ function isKept(
   { ratio, ignoresParent }: OtlpSettings,
 ): boolean {
   if (parent !== null && !ignoresParent) return parent;
-  // The same share of traces everywhere, whoever asks: by the last digits, as the specification says.
+  // The same share of traces in every program: by the last digits, as the specification says.
   return Number.parseInt(traceId.slice(-8), 16) / 2 ** 32 < ratio;
 }
 
-/** Where a new span stands below another one (W3C Trace Context). */
+/** The place of a new span below another one (W3C Trace Context). */
 function placeBelow(
   parent: TraceContext | null,
   settings: OtlpSettings,
@@ -133,7 +133,7 @@ function placeBelow(
   };
 }
 
-/** What begins and takes spans. */
+/** The tracing part of the export: begins and takes spans. */
 function tracing(
   settings: OtlpSettings,
   system: Platform["system"],

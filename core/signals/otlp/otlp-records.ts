@@ -8,12 +8,12 @@ type Value = string | number | boolean | null | undefined;
 /** A record in OTLP's JSON form (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding). */
 export type OtlpRecord = Readonly<Record<string, unknown>>;
 
-/** Where a span stands in its trace. */
+/** The place of a span in its trace. */
 export interface OtlpSpanPlace extends TraceContext {
   readonly parentSpanId: string | null;
 }
 
-/** Attributes; what is null or undefined is left out. */
+/** Makes attributes; null and undefined values are left out. */
 export function attributes(facts: Readonly<Record<string, Value>>): OtlpRecord[] {
   return Object.entries(facts).flatMap(([key, value]) =>
     value === null || value === undefined ? [] : [{ key, value: anyValue(value) }],

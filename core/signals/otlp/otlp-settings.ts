@@ -4,7 +4,7 @@ import { secret, type HiddenText } from "../../crypto/secret.ts";
 /** A kind of telemetry. */
 export type OtlpSignal = "traces" | "metrics" | "logs";
 
-/** Where one kind goes. */
+/** The destination of one kind of signal. */
 export interface OtlpTarget {
   readonly url: string;
   /** They hold keys. */
@@ -13,7 +13,7 @@ export interface OtlpTarget {
   readonly timeout: number;
 }
 
-/** What is exported, and where to. */
+/** The exported signals and their destinations. */
 export interface OtlpSettings {
   readonly targets: Readonly<Partial<Record<OtlpSignal, OtlpTarget>>>;
   /** Attributes of this program, `service.name` among them. */

@@ -12,12 +12,12 @@ import type { OtlpSettings } from "./otlp-settings.ts";
 /** Series of metrics: as many as routes, methods and statuses can be, and some. */
 const SERIES = 2000;
 
-/** How long requests took, by route, method and status, since the process began. */
+/** Durations of requests, by route, method and status, since the process began. */
 export interface RequestDurations {
   add(row: RequestRow): void;
-  /** Whether a request came that no export has told of. */
+  /** Whether a request came that no export has included. */
   hasNews(): boolean;
-  /** What is to be exported now: nothing where nothing is new, or the last export was a moment ago. */
+  /** The records to export now; empty without news, or a moment after the last export. */
   due(): readonly OtlpRecord[];
 }
 

@@ -1,11 +1,11 @@
 import type { RequestEffect } from "../../http/answer-note.ts";
 
-/** One answered request, as the access log tells it. Nothing in it is a secret or a body. */
+/** One answered request, as the access log shows it. It contains neither secrets nor bodies. */
 export type RequestRow = {
   /** Unix ms at which it came. */
   readonly time: number;
   readonly id: string;
-  /** What of the platform answered: `gateway`, `rendering` … */
+  /** The part of the platform that answered: `gateway`, `rendering` … */
   readonly part: string;
   readonly method: string;
   /** The route's template: paths hold names that callers chose, queries hold tokens. */
@@ -28,7 +28,7 @@ export type RequestRow = {
   readonly reason?: string;
   /** The entry of the table of deprecations that the request uses. */
   readonly deprecation?: string;
-  /** What the console offers to do again; no line of the log tells it, because callers choose these names. */
+  /** An effect that the console offers to repeat; never logged, because callers choose these names. */
   readonly made?: RequestEffect;
 };
 

@@ -1,16 +1,19 @@
 import { type RequestRow, verbOf } from "./request-row.ts";
 
-/** What a series of requests adds up. Plain, because it crosses to an actor. */
+/** The sums of a series of requests. Plain, because it crosses to an actor. */
 export type RequestTotals = {
   count: number;
   /** Milliseconds. */
   ms: number;
   bytes: number;
-  /** How many took longer than the bound before and not longer than this one, of {@link secondBounds}; at last those above all. */
+  /**
+   * Counts of requests that took longer than the previous bound and not longer than this one, of {@link secondBounds};
+   * at last those above all.
+   */
   readonly buckets: number[];
 };
 
-/** What a series of an account grew by; the key is that of {@link accountKey}. */
+/** The growth of one series of an account; the key is that of {@link accountKey}. */
 export type RequestDelta = readonly [key: string, totals: RequestTotals];
 
 /** Upper bounds of durations in seconds: OpenTelemetry's for `http.server.request.duration`, and two below them. */
@@ -25,7 +28,7 @@ export function seriesKey({ part, method, route, status }: RequestRow): string {
   return `${part}\t${verbOf(method)}\t${route}\t${status}`;
 }
 
-/** What the key of a series is followed by where its requests named an account that is not the installation's. */
+/** The key of a series, followed by the account if its requests named another one than the installation's. */
 export function accountKey(series: string, account: string): string {
   return account === "" ? series : `${series}\t${account}`;
 }

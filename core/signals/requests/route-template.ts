@@ -3,7 +3,7 @@ import type { Hono } from "hono";
 /** The route that answers a request. */
 export interface RouteTemplate {
   readonly route: string;
-  /** What of the platform it belongs to. */
+  /** The part of the platform that it belongs to. */
   readonly part: string;
 }
 
@@ -36,7 +36,7 @@ export function routeTemplates(app: Hono): (method: string, path: string) => Rou
     const [handlers] = app.router.match(method === "HEAD" ? "GET" : method, path);
     let route: string | undefined;
     for (const [[, { path: own, method: verb }]] of handlers) {
-      // Of those for all methods, middleware among them, the one that says most.
+      // The most specific of the routes for all methods, middleware among them.
       if (verb !== "ALL" || own.length > (route?.length ?? 0)) route = own;
       if (verb !== "ALL") break;
     }
