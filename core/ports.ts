@@ -66,7 +66,7 @@ export type Capability =
   | "sockets"
   | "transport";
 
-/** What a process takes. */
+/** The resources that a process uses. */
 export interface Vitals {
   readonly cpuSeconds: number;
   readonly residentBytes: number;
@@ -76,7 +76,7 @@ export interface Vitals {
   readonly droppedLines: number;
 }
 
-/** What the parts of the API work with inside. */
+/** The ports that the parts of the API use inside. */
 export interface PlatformCore {
   readonly actors: Actors;
   readonly system: System;
@@ -94,7 +94,10 @@ export interface PlatformNetwork {
   readonly webSockets: WebSockets;
   /** Opened on first use; rejects with `ApiError` 503 when the capability is missing. */
   readonly browser: Browser;
-  /** The address that a request comes from, as the network tells it; null for one that no server received. @default not known */
+  /**
+   * The address that a request comes from, as the network reports it; null for a request that no server received.
+   * @default not known
+   */
   clientAddress?(request: Request): string | null;
 }
 
@@ -103,9 +106,9 @@ export interface Platform extends PlatformCore, PlatformNetwork, Pick<FastPaths,
   readonly runtime: "node" | "deno" | "bun" | "workers" | "memory";
   /** `true`, or the reason why this runtime or installation lacks it. */
   readonly capabilities: Readonly<Record<Capability, true | string>>;
-  /** What the bodies of all requests may take in memory, in this process. @default without a bound */
+  /** The memory for the bodies of all requests in this process. @default without a bound */
   readonly bodies?: BodyBudget;
-  /** What the process takes; for metrics. @default not known */
+  /** Resources that the process uses; for metrics. @default not known */
   vitals?(): Vitals;
   /** Flushes, closes sockets with 1001 and the database. */
   close(): Promise<void>;

@@ -27,10 +27,9 @@ export function parseAddress(text: string): Address | null {
 }
 
 /**
- * Whether an IP address belongs to the public internet. Everything else is refused: loopback, private,
- * link-local and metadata, shared, documentation, benchmarking, multicast, reserved, and the IPv6 forms
- * that embed an IPv4 address (64:ff9b::/96, 2002::/16, Teredo); IPv4-mapped addresses count as what they
- * map. Text that is no address is not public.
+ * Whether an IP address belongs to the public internet. Everything else is refused: loopback, private, link-local and
+ * metadata, shared, documentation, benchmarking, multicast, reserved, and the IPv6 forms that embed an IPv4 address
+ * (64:ff9b::/96, 2002::/16, Teredo); IPv4-mapped addresses count as the address inside. Any other text is not public.
  */
 export function isPublicAddress(ip: string): boolean {
   const address = parseAddress(ip);
@@ -39,7 +38,7 @@ export function isPublicAddress(ip: string): boolean {
 
 function isPublic(address: Address): boolean {
   if (address instanceof ipaddr.IPv4) return address.range() === "unicast";
-  // Only 2000::/3 is assigned for global unicast (RFC 4291 section 2.4): what is outside cannot be public.
+  // Only 2000::/3 is assigned for global unicast (RFC 4291 section 2.4): addresses outside cannot be public.
   return address.match(globalUnicast) && !unsafeGlobal.some((range) => address.match(range));
 }
 

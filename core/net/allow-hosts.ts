@@ -2,7 +2,7 @@ import ipaddr from "ipaddr.js";
 import { ApiError } from "../http/api-error.ts";
 import { inRange, parseAddress } from "./address.ts";
 
-/** What an operator lets through the egress guard, parsed by {@link parseAllowHosts}. */
+/** The hosts that an operator lets through the egress guard, parsed by {@link parseAllowHosts}. */
 export interface AllowHosts {
   /** Whether a name (or a literal) on a port is let through whatever it resolves to. */
   readonly host: (host: string, port: number) => boolean;

@@ -10,8 +10,8 @@ export function copyOf(original: Request, copy: Request): Request {
 }
 
 /**
- * The address of a request's client as the network or the last of `proxies` proxies tells it; empty when it is not
- * known. Each proxy appends the address that it sees to `X-Forwarded-For`: what stands further left is the client's word.
+ * The address of a request's client as the network or the last of `proxies` proxies reports it; empty when it is
+ * unknown. Each proxy appends the address that it sees to `X-Forwarded-For`: entries further left come from the client.
  */
 export function clientAddress(
   request: Request,
@@ -36,7 +36,7 @@ function forwardedFor(request: Request, platform: Pick<Platform, "received">): s
 
 /** The network that one client can choose addresses from: an IPv4 address, or the first 64 bits of an IPv6 address. */
 export function clientNetwork(address: string): string {
-  // Some proxies tell the port, too.
+  // Some proxies add the port.
   const bare = /^\[(.*)\](?::\d+)?$/.exec(address)?.[1] ?? address.replace(/^([\d.]+):\d+$/, "$1");
   const parsed = parseAddress(bare.split("%", 1)[0] ?? "");
   if (parsed === null) return "";

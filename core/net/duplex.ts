@@ -4,7 +4,7 @@ import type { InboundResponse } from "../ports/transport.ts";
 /** Bytes of one message on a {@link Duplex}: what the providers of realtime models take (OpenAI: 15 MiB). */
 export const MAX_DUPLEX_MESSAGE: number = 16 * 1024 * 1024;
 
-/** How a WebSocket ended (RFC 6455 section 7.4): 1005 = without a code, 1006 = without a close frame. */
+/** The end of a WebSocket (RFC 6455 section 7.4): 1005 = without a code, 1006 = without a close frame. */
 export interface DuplexEnd {
   readonly code: number;
   readonly reason: string;
@@ -21,7 +21,7 @@ export function isSendableCode(code: number): boolean {
  * their kind, bytes and order. The runtime answers pings, and notices dead peers by pings of its own.
  */
 export interface Duplex {
-  /** The subprotocol that was selected; empty when none was. */
+  /** The subprotocol that was selected; empty without one. */
   readonly protocol: string;
   /**
    * Sends a message; resolves when the next one may be handed over without piling up (Workers: an estimate).
@@ -33,7 +33,7 @@ export interface Duplex {
    * Bun, accepted on Node), elsewhere the connection is closed with 1013 once twice {@link MAX_DUPLEX_MESSAGE} wait.
    */
   receive(): Promise<string | Uint8Array | null>;
-  /** Begins the close handshake; what was received and not read is dropped. @default 1000 */
+  /** Begins the close handshake; unread messages are dropped. @default 1000 */
   close(code?: number, reason?: string): void;
   /** Settles when the connection is over; never rejects. */
   readonly closed: Promise<DuplexEnd>;
@@ -43,11 +43,11 @@ export interface Duplex {
 export interface DialRequest {
   /** `http(s)://` or `ws(s)://`. */
   readonly url: string;
-  /** Those of the handshake itself are made by the runtime. */
+  /** Headers beside those of the handshake itself, which the runtime makes. */
   readonly headers: readonly HeaderPair[];
   /** Subprotocols to offer, in order of preference. @default [] */
   readonly protocols?: readonly string[];
-  /** As with `transport` and `egress`: an address of the operator's, or one that a caller can steer. */
+  /** The kind of address, as with `transport` and `egress`: one of the operator's, or one that a caller can steer. */
   readonly reach: "configured" | "public";
   /** Milliseconds that the handshake may take. */
   readonly timeoutMs: number;

@@ -3,8 +3,8 @@ const FIRST = new RegExp(ESCAPE, "iu");
 const ALL = new RegExp(ESCAPE, "giu");
 
 /**
- * Whether a path escapes a letter, a digit, "-", "." or "_". Nobody has to, and servers undo it before they look for a route, so
- * that two spellings are one path (RFC 3986 section 6.2.2.2).
+ * Whether a path escapes a letter, a digit, "-", "." or "_". Such escapes are never needed, and servers undo them
+ * before they look for a route, so that two spellings are one path (RFC 3986 section 6.2.2.2).
  */
 export function hasNeedlessEscapes(path: string): boolean {
   return FIRST.test(path);

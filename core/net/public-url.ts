@@ -6,7 +6,7 @@ export function isOrigin(text: string): boolean {
   return /^https?:/.test(text) && URL.parse(text)?.origin === text;
 }
 
-/** The option `publicUrl`; throws `invalid_options` for what is not an origin. */
+/** Checks the option `publicUrl`; throws `invalid_options` for anything but an origin. */
 export function checkPublicUrl(text: string | undefined): string | undefined {
   if (text === undefined || isOrigin(text)) return text;
   throw new ApiError("invalid_options", {
@@ -14,7 +14,7 @@ export function checkPublicUrl(text: string | undefined): string | undefined {
   });
 }
 
-/** This machine's own names: nobody else can be led there. */
+/** This machine's own names, which no other machine can follow. */
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 /**

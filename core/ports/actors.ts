@@ -12,8 +12,8 @@ export interface ActorRef {
    */
   call(method: string, ...args: readonly Plain[]): Promise<Plain>;
   /**
-   * Hands the actor a request. Does not wait for the mailbox. A WebSocket upgrade has to be the very request
-   * that the server received: Deno and Bun upgrade no copy.
+   * Hands the actor a request. Does not wait for the mailbox. A WebSocket upgrade has to be the very request that the
+   * server received: Deno and Bun cannot upgrade a copy.
    */
   fetch(request: Request): Promise<Response>;
 }
@@ -30,7 +30,10 @@ export interface ActorKind extends ActorTables {
   readonly name: string;
   /** Methods that may start while another call runs; they await nothing but their own `sql`. */
   readonly interleaved?: readonly string[];
-  /** Sets alarms for times of day: all of them go off when the clock was set, so that they can be set anew. @default false */
+  /**
+   * Sets alarms for times of day: all of them go off after the clock was set, so that they can be set again.
+   * @default false
+   */
   readonly timeOfDay?: boolean;
   start(context: ActorContext): Actor | Promise<Actor>;
 }
@@ -68,12 +71,15 @@ export interface Actor {
   onClose?(connection: Connection, code: number, reason: string): Promise<void> | void;
 }
 
-/** What a running instance is given. */
+/** The services that a running instance gets. */
 export interface ActorContext extends ActorTime {
   readonly name: string;
   readonly sql: Sql;
   readonly sockets: Sockets;
-  /** The others of the same platform. Who awaits one that may in turn wait for this one's mailbox waits for ever. */
+  /**
+   * The other actors of the platform. Do not await an actor that may call back into this one: both mailboxes would wait
+   * for each other (deadlock).
+   */
   readonly actors: Pick<Actors, "get">;
   readonly system: System;
 }
@@ -81,8 +87,8 @@ export interface ActorContext extends ActorTime {
 /** The time of one actor, and its alarm. */
 export interface ActorTime {
   /**
-   * Unix ms as they would be had nobody ever set the clock: for due times, which are durations from now. Never goes
-   * back while the actor's database lives. Workers: no more than that it does not go back.
+   * Unix ms as if the clock had never been set: for due times, which are durations from now. Never goes back while the
+   * actor's database lives. Workers: guarantees only that it does not go back.
    */
   readonly steady: () => number;
   /**

@@ -13,31 +13,31 @@ export interface Browser extends BrowserFacts {
   close(): Promise<void>;
 }
 
-/** What is true of a browser. */
+/** Facts about a browser. */
 export interface BrowserFacts {
   /** Whether everything that its pages load passes an egress proxy of this platform. @default false */
   readonly guarded?: boolean;
   /** Whether a connection may outlive the request that opened it, so that pages can be made ahead. @default false */
   readonly lasting?: boolean;
-  /** What its proxy asks for, once there is a connection; null where none asks. */
+  /** The login that its proxy asks for, once there is a connection; null for a proxy without one. */
   proxyLogin?(): ProxyLogin | null;
-  /** What is known to be wrong with it. @default nothing */
+  /** Known troubles of the browser. @default none */
   trouble?(): BrowserTrouble;
   /** One line for people: which browser, and how it is guarded. */
   describe?(): Promise<string>;
 }
 
-/** What is wrong with a browser. */
+/** The troubles of a browser. */
 export interface BrowserTrouble {
   /** Why it could not be started when it was last needed; null where it could. */
   readonly failure: string | null;
-  /** What it lacks although it works, e.g. fonts; null for nothing. */
+  /** A shortcoming of a working browser, e.g. missing fonts; null for none. */
   readonly lacks: string | null;
 }
 
-/** How a browser proves to its proxy that it is not a stranger's. */
+/** The credentials of a browser at its proxy. */
 export interface ProxyLogin {
-  /** An address of the proxy itself: it answers whoever has proved it. */
+  /** An address of the proxy itself, which answers only with the credentials. */
   readonly url: string;
   readonly username: string;
   readonly password: string;

@@ -1,15 +1,18 @@
-/** What is wanted of a website. */
+/** The order to crawl a website. */
 export interface SiteWish {
-  /** Where it begins. */
+  /** The address of the first page. */
   readonly url: string;
-  /** Where pages are found. */
+  /** The sources of further addresses. */
   readonly source: "all" | "sitemaps" | "links";
   /** Pages, at most. */
   readonly limit: number;
   /** Links from the start to a page. @default without a bound */
   readonly depth?: number | undefined;
   readonly subdomains: boolean;
-  /** Addresses, or paths, that `*` (within a segment) and `**` stand for parts of; none = all of the site. */
+  /**
+   * Patterns of addresses or paths, in which `*` matches within a segment and `**` across segments; empty = all of the
+   * site.
+   */
   readonly include: readonly string[];
   readonly exclude: readonly string[];
   /** Whether pages are read in a browser. */
@@ -18,7 +21,7 @@ export interface SiteWish {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** How a crawl is. */
+/** The state of a crawl. */
 export interface SiteCrawl {
   /** `failed` has a `reason`; `partial` was ended by a limit before it had seen all. */
   readonly status: "running" | "completed" | "partial" | "failed";
@@ -34,7 +37,7 @@ export interface SitePage {
   /** Counts up from 0 in a crawl. */
   readonly seq: number;
   readonly url: string;
-  /** `gone`: the site says that there is no such page (404, 410), or forbids it. */
+  /** `gone`: the page does not exist (404, 410), or the site forbids it. */
   readonly status: "read" | "failed" | "gone";
   readonly title?: string | undefined;
   /** Why it is `failed`. */
@@ -44,24 +47,24 @@ export interface SitePage {
 /** A crawl, and some of its pages. */
 export interface SiteRead {
   readonly crawl: SiteCrawl;
-  /** Without those that the crawl left out. */
+  /** The pages, except those that the crawl left out. */
   readonly pages: readonly SitePage[];
-  /** Where the next pages begin; null after the last. */
+  /** The position of the next pages; null after the last. */
   readonly next: number | null;
 }
 
 /** Crawls websites and keeps what they hold as Markdown; a crawl goes on by itself after a restart. */
 export interface SiteCrawler {
-  /** Throws the reason why a wish cannot be met: settings that make it are refused then. */
+  /** Throws if an order cannot be carried out, so that its settings are refused. */
   check(wish: SiteWish): void;
-  /** Begins a crawl, below the span that asks; its id. Throws 429 while too many run. */
+  /** Begins a crawl, below the span of the caller; resolves to its id. Throws 429 while too many run. */
   begin(
     account: string,
     wish: SiteWish,
     signal: AbortSignal,
     traceparent?: string,
   ): Promise<string>;
-  /** The crawl, and at most `limit` of its pages from `seq` on; null when there is no such crawl any more. */
+  /** Reads the crawl, and at most `limit` of its pages from `seq` on; null when the crawl is gone. */
   read(account: string, id: string, seq: number, limit: number): Promise<SiteRead | null>;
   /** The Markdown of a page in UTF-8; null when it is gone, or longer than `maxBytes`. */
   markdown(account: string, id: string, seq: number, maxBytes: number): Promise<Uint8Array | null>;

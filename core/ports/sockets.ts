@@ -12,7 +12,7 @@ export interface Sockets {
   connections(tag?: string): readonly Connection[];
 }
 
-/** How a connection is accepted. */
+/** Options of accepting a connection. */
 export interface AcceptOptions {
   /** @default a fresh id. An id in use gets its older connection closed with 1000. */
   readonly id?: string;
@@ -32,18 +32,18 @@ export interface Connection extends Unsent {
   /** Small state that survives eviction (and hibernation on Workers); assign to change it. At most 2 KiB as JSON. */
   attachment: Plain;
   /**
-   * Sends a frame. A client whose unsent bytes exceed the platform's budget (default 1 MiB), or who has 256 frames
-   * unsent of which the oldest waits for a second, is closed with 1013, so that it may come back and resume;
-   * `false` = closed or closing, nothing sent.
+   * Sends a frame. A client is closed with 1013, so that it may come back and resume, when its unsent bytes exceed the
+   * platform's budget (default 1 MiB), or when it has 256 frames unsent of which the oldest waits for a second; `false`
+   * = closed or closing, nothing sent.
    */
   send(message: string | Uint8Array): boolean;
   close(code?: number, reason?: string): void;
 }
 
-/** What was handed over to a WebSocket and not yet sent. */
+/** Data that was handed over to a WebSocket and not yet sent. */
 export interface Unsent {
-  /** Bytes, as far as the runtime tells (Workers: an estimate). */
+  /** Bytes, as far as the runtime reports them (Workers: an estimate). */
   readonly buffered: number;
-  /** Frames; 0 where the runtime does not tell (Workers). */
+  /** Frames; 0 where the runtime does not report them (Workers). */
   readonly queued: number;
 }

@@ -10,22 +10,22 @@ export interface Statement {
   readonly params?: readonly SqlValue[];
 }
 
-/** What one statement of a batch did: the rows it returned and the count of rows it changed. */
+/** The result of one statement of a batch: the rows it returned and the count of rows it changed. */
 export interface StatementResult {
   readonly rows: SqlRow[];
   readonly changes: number;
 }
 
-/** How a batch is committed. */
+/** Options of committing a batch. */
 export interface BatchOptions {
   /**
-   * A power cut may undo the batch, the death of the process may not: for what nobody was promised, so that no commit
-   * waits for the disk. A hint. @default false
+   * A power cut may undo the batch, the death of the process may not: for writes that were promised to no client, so
+   * that no commit waits for the disk. A hint. @default false
    */
   readonly lazy?: boolean;
 }
 
-/** How a query runs. */
+/** Options of a query. */
 export interface QueryOptions {
   /**
    * The query may take longer than others can wait: it runs beside the event loop where the runtime has threads. The

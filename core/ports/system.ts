@@ -6,8 +6,8 @@ export interface Timing {
   /** Unix time in ms. It jumps when the machine's clock is set. */
   now(): number;
   /**
-   * Milliseconds since some moment, which no change of the clock touches: what measures how long something took.
-   * Workers: the platform tells no more than its clock does.
+   * Milliseconds since some moment, unaffected by changes of the clock: measures how long something took. Workers: as
+   * coarse as its clock.
    */
   monotonic(): number;
   /** Resolves after `ms`; rejects with the signal's reason on abort. */
@@ -30,8 +30,8 @@ export interface Lifetime {
    */
   waitUntil(work: Promise<unknown>): void;
   /**
-   * Says that something began which will leave work behind, so that a shutdown waits for it; to be called again, by
-   * what is returned, when it is over. @default none: the server waits for all that it answers
+   * Announces work that will outlast its request, so that a shutdown waits for it; the caller calls the returned
+   * function when the work is over. @default none: the server waits for all that it answers
    */
   begin?(): () => void;
   /** Aborted first of all when the end was asked for: what would go on for ever ends now. @default never */
@@ -41,13 +41,13 @@ export interface Lifetime {
 /** The impure rest of a runtime: time, identity, randomness. */
 export interface System extends Timing, Entropy, Lifetime, Pick<FastPaths, "sha256Hex" | "hmac"> {
   /**
-   * Undoes a content encoding that `DecompressionStream` does not know everywhere (`br`, `zstd`); null when it cannot
-   * either. @default none
+   * A decoder for a content encoding that not every `DecompressionStream` knows (`br`, `zstd`); null when the runtime
+   * lacks it too. @default none
    */
   decoder?(encoding: string): ContentDecoder | null;
 }
 
-/** Undoes a content encoding. Spelt out: the types of Node know no `ReadableWritablePair`. */
+/** Undoes a content encoding. Spelt out, because the types of Node lack `ReadableWritablePair`. */
 export interface ContentDecoder {
   readonly readable: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly writable: WritableStream<ArrayBuffer | ArrayBufferView<ArrayBuffer>>;
@@ -62,7 +62,7 @@ export interface LongTask<
   O extends Plain,
   S extends Steps<O> = Generator<void, O, void>,
 > {
-  /** Tells it to a thread, which has the same table of tasks (`adapters/shared/background/thread.ts`). */
+  /** The name of the task in the table that a thread has as well (`adapters/shared/background/thread.ts`). */
   readonly name: string;
   /** Tasks of a lane wait for each other only. @default "quick" */
   readonly lane?: TaskLane;
@@ -83,16 +83,16 @@ export type Steps<O> = Generator<void, O, void> | AsyncGenerator<void, O, void>;
 /** Runs long tasks beside the event loop: on a thread where the runtime has threads, in steps elsewhere. */
 export interface Background {
   /**
-   * `Uint8Array`s that are members of the input are handed over and may no longer be read. An `ApiError` crosses
-   * unchanged. Rejects with the signal's reason on abort, which ends the task, and with `rate_limited` when too many tasks
-   * wait. Threads and the queue in front of them are shared fairly between owners: whoever the work is done for, such as a token, a
-   * search instance or an account.
+   * Runs a task. `Uint8Array`s that are members of the input are handed over and may no longer be read. An `ApiError`
+   * crosses unchanged. Rejects with the signal's reason on abort, which ends the task, and with `rate_limited` when too
+   * many tasks wait. Threads and the queue in front of them are shared fairly between owners, such as a token, a search
+   * instance or an account.
    */
   run<I extends Plain, O extends Plain>(
     task: LongTask<I, O, Steps<O>>,
     input: I,
     signal: AbortSignal,
-    /** @default one owner for all work that names none */
+    /** @default all work without an owner shares one */
     owner?: string,
   ): Promise<O>;
 }

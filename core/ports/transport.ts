@@ -17,11 +17,11 @@ export interface OutboundRequest {
   readonly silence?: AnswerSilence;
 }
 
-/** How long an answer may send nothing in its middle; its body then errors with the reason `broken`. */
+/** The longest pause in the middle of an answer; after it the body errors with the reason `broken`. */
 export interface AnswerSilence {
   /** Milliseconds that somebody waits for its next bytes. */
   readonly ms: number;
-  /** The bytes that a stream with these headers ends in, so that its reader can tell why. @default none */
+  /** The last bytes of a stream with these headers, so that its reader learns why it ended. @default none */
   last?(headers: readonly HeaderPair[]): Uint8Array<ArrayBuffer> | null;
 }
 
@@ -40,8 +40,8 @@ export interface InboundResponse {
 export interface Transport extends Pick<FastPaths, "watch" | "change"> {
   send(request: OutboundRequest): Promise<InboundResponse>;
   /**
-   * Why `send` would refuse an address whatever it resolves to, as far as its text tells; null when it would not. For
-   * settings that name an address: they are refused when they are stored. @default nothing is refused beforehand
+   * The reason why `send` would refuse an address whatever it resolves to, as far as its text shows; null for an
+   * allowed one. Settings with a refused address are not stored. @default nothing is refused beforehand
    */
   refusal?(url: string): string | null;
 }
