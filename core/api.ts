@@ -99,7 +99,7 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
   return Object.assign(app, { aiBinding: parts.aiBinding, quietFetch, fetch });
 }
 
-/** What search takes of the rendering part. */
+/** The features of the rendering part that search uses. */
 function renderedForSearch(
   { platform: { background }, rendering }: PlatformApiOptions,
   { crawler }: RenderingParts,
@@ -115,17 +115,17 @@ function together(parts: readonly Hono[]): Hono {
   return api;
 }
 
-/** What the console's page reads while somebody looks at it is no news. */
+/** Whether a request only reads: the console's page polls while it is open, which should not fill the log. */
 function isRead({ method }: Request): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-/** How the console reaches the app, which it is a part of. */
+/** The app, as the console reaches it although it is a part of the app. */
 interface Reach {
   handle: Handle;
 }
 
-/** The console, when it is wanted. */
+/** Mounts the console if the options ask for it. */
 function mountConsole(
   app: Hono,
   options: PlatformApiOptions,
@@ -143,7 +143,7 @@ function mountConsole(
 ): void {
   if (options.console !== true) return;
   const { accountId } = shared;
-  // What `/metrics` asks for.
+  // The tokens and cost that `/metrics` reports.
   const usage = async (viewer: Viewer): Promise<AccountUsage | null> => {
     if (viewer !== "host" && !allows(viewer, "AI Gateway Read", accountId)) return null;
     const text = await parts.metricsOf(accountId, "text");
@@ -161,14 +161,14 @@ function mountConsole(
   );
 }
 
-/** The platform, whose log a collector gets, too. */
+/** The platform with a log that the collector receives as well. */
 function withTelemetry(platform: Platform, telemetry: OtlpExport | undefined): Platform {
   return telemetry === undefined ? platform : { ...platform, log: telemetry.log(platform.log) };
 }
 
 type Shared = Pick<SignalsOptions, "platform" | "accountId" | "auth">;
 
-/** The gateway, and what tells of it and of all else. */
+/** The gateway, and the signals of it and of all other parts. */
 function watchedGateway(
   options: PlatformApiOptions,
   shared: Shared,

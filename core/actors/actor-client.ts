@@ -8,8 +8,8 @@ export type ActorClient<Methods> = {
 };
 
 /**
- * Calls an actor by the methods that its kind declares. Both ends are written here, so what crosses has the types of the
- * map. What is assigned to a client stays beside them.
+ * Calls an actor by the methods that its kind declares. The types of the map are trusted, because both ends are in this
+ * code base. A property that is assigned to a client stays on the client and is not forwarded.
  *
  * @example
  * ```ts
@@ -21,7 +21,7 @@ export function actorClient<Methods>(actor: ActorRef): ActorClient<Methods> {
   return new Proxy({} as ActorClient<Methods>, {
     get(own, method) {
       if (Object.hasOwn(own, method)) return Reflect.get(own, method);
-      // Whoever awaits the client itself looks for `then`: it is no method, and the client no promise.
+      // An `await` of the client itself looks for `then`, which must be missing: the client is not a promise.
       if (typeof method === "symbol" || method === "then") return undefined;
       return (...args: readonly Plain[]) => actor.call(method, ...args);
     },

@@ -122,7 +122,7 @@ const rendering = v.strictObject({
 
 /** The models behind search. */
 export interface SearchConfig {
-  /** Reorders what was found, `POST {baseUrl}/rerank`; `timeoutSeconds` bounds each request. @default 10 */
+  /** Reorders findings by `POST {baseUrl}/rerank`; `timeoutSeconds` bounds each request. @default 10 */
   readonly reranker?: OpenAiEndpoint & { readonly timeoutSeconds?: number };
   /** `timeoutSeconds` bounds each request. @default 10 */
   readonly embedder?: PlacedModelConfig & Pick<GatewayEmbeddings, "dimensions">;
@@ -130,7 +130,7 @@ export interface SearchConfig {
   readonly chatModel?: PlacedModelConfig;
   /** Bytes of memory for vectors. @default 512 MiB; 48 MiB on Workers */
   readonly vectorMemoryBytes?: number;
-  /** Where buckets are whose instances name no endpoint. */
+  /** The default endpoint of buckets, for instances that name none. */
   readonly bucket?: BucketEndpoint;
 }
 
@@ -150,7 +150,7 @@ const search = v.strictObject({
   vectorMemoryBytes: v.exactOptional(roomy),
 } satisfies Members<SearchConfig>);
 
-/** Who may use agents from a page. */
+/** The origins of pages that may use agents. */
 type AgentsConfig = Pick<AgentsOptions, "origins">;
 
 const agents = v.strictObject({
@@ -167,7 +167,7 @@ const agents = v.strictObject({
   ),
 } satisfies Members<AgentsConfig>);
 
-/** How retired API is treated. */
+/** The treatment of retired API. */
 interface DeprecationsConfig extends Pick<DeprecationsOptions, "mode"> {
   /** The instant at which the table is read, RFC 3339. @default now */
   readonly clock?: string;
@@ -195,16 +195,16 @@ const processes = v.union(
 export interface Config {
   readonly $schema?: string;
   readonly accountId?: string;
-  /** What a proxy takes off the path of a request. @default "" */
+  /** The path prefix that a proxy removes from requests. @default "" */
   readonly mountPath?: string;
   /** The origin under which clients reach the server. @default not known: addresses in answers are paths */
   readonly publicUrl?: string;
-  /** How many proxies stand before the server and append to `X-Forwarded-For`. @default 0 */
+  /** The number of proxies before the server that append to `X-Forwarded-For`. @default 0 */
   readonly proxies?: number;
   readonly port?: number;
   readonly host?: string;
   readonly dataDir?: string;
-  /** How many processes listen on the port; `"auto"` is one per core. */
+  /** The number of processes that listen on the port; `"auto"` is one per core. */
   readonly processes?: number | "auto";
   readonly synchronous?: "FULL" | "NORMAL";
   /** Milliseconds. */
@@ -212,9 +212,9 @@ export interface Config {
   /** Bytes that request bodies may take in memory at once; processes share them. @default a quarter of the memory */
   readonly bodyBytes?: number;
   readonly demo?: boolean;
-  /** How the log is written: a line for each request, and what the platform has to say. */
+  /** The format of the log: a line for each request, and the platform's messages. */
   readonly log?: "json" | "pretty" | "off";
-  /** What is below it is left out. @default "info" */
+  /** The lowest level that is logged. @default "info" */
   readonly logLevel?: "debug" | "info" | "warn" | "error";
   /** Counts requests, for `/metrics`. @default true */
   readonly metrics?: boolean;

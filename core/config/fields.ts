@@ -33,7 +33,7 @@ export const anyCount: v.GenericSchema<number> = whole(0, LARGEST_COUNT);
 export const milliseconds: v.GenericSchema<number> = whole(1, LONGEST_TIMER_MS);
 /** A pause in ms. */
 export const pauseMs: v.GenericSchema<number> = whole(0, LONGEST_TIMER_MS);
-/** How long rows are kept, in days. */
+/** A number of days for which rows are kept. */
 export const days: v.GenericSchema<number> = whole(1, LONGEST_DAYS);
 /** A number of bytes that has room for an answer. */
 export const roomy: v.GenericSchema<number> = whole(1024 * 1024, LARGEST_COUNT);

@@ -19,7 +19,10 @@ import {
 } from "./fields.ts";
 import { endpointModel, headerSecret } from "./model-config.ts";
 
-/** The gateway's options but for what the platform gives, what is code, and what has a form of its own in the file. */
+/**
+ * The gateway's options, except for those that the platform gives, that are code, or that have another form in the
+ * file.
+ */
 export interface GatewayConfig extends Omit<
   GatewayOptions,
   | "platform"
@@ -39,7 +42,7 @@ export interface GatewayConfig extends Omit<
 > {
   /** The model that judges texts for gateways with guardrails. */
   readonly judge?: OpenAiEndpoint;
-  /** Chooses the model of requests for `cloudflare/auto`: the cheapest that is able. @default none */
+  /** Chooses the model of requests for `cloudflare/auto`: the cheapest suitable one. @default off */
   readonly router?: RouterConfig;
   /** Bounds of the semantic cache; its vectors are those of the search part's embedder. @default off */
   readonly semanticCache?: SemanticCacheConfig;

@@ -51,7 +51,7 @@ const placed = {
   timeoutSeconds,
 } satisfies Members<PlacedModelConfig>;
 
-/** What is wrong with where a model is; null when nothing is. */
+/** The fault in the place of a model; null for a valid one. */
 function placeProblem({
   apiKey,
   baseUrl,
@@ -69,7 +69,7 @@ function placeProblem({
     : "Expected {provider}/{model} for a model behind a gateway";
 }
 
-/** A chat model, wherever it is. */
+/** A chat model, with its place. */
 export const chatModel: v.GenericSchema<unknown, PlacedModelConfig> = v.pipe(
   v.strictObject(placed),
   v.check(
@@ -78,7 +78,7 @@ export const chatModel: v.GenericSchema<unknown, PlacedModelConfig> = v.pipe(
   ),
 );
 
-/** An embedding model, wherever it is. */
+/** An embedding model, with its place. */
 export const embedder: v.GenericSchema<
   unknown,
   PlacedModelConfig & Pick<GatewayEmbeddings, "dimensions">

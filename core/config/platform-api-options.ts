@@ -9,13 +9,13 @@ import type { GatewayEmbeddings, GatewayModel, SearchOptions } from "../search/m
 import type { OtlpSettings } from "../signals/otlp/otlp-settings.ts";
 import type { WebhooksOptions } from "../webhooks/mod.ts";
 
-/** What the platform gives every capability, so a user never repeats it. */
+/** A capability's options without those that the platform gives to all of them, so that a user writes these once. */
 export type Own<Options> = Omit<
   Options,
   "platform" | "auth" | "accountId" | "mountPath" | "publicUrl"
 >;
 
-/** The gateway's options; its semantic cache asks the search part's embedder, if it has none of its own. */
+/** The gateway's options; its semantic cache uses the search part's embedder by default. */
 type GatewayPart = Omit<Own<GatewayOptions>, "semanticCache"> & {
   readonly semanticCache?: Partial<SemanticCacheOptions>;
 };
@@ -38,8 +38,8 @@ export interface PlatformApiOptions extends StoredTokensOptions {
   /** The account that webhooks and agents belong to. @default "local" */
   readonly accountId?: string;
   /**
-   * What a host takes off the path before this app sees it, as `app.mount("/platform", api.fetch)` and some proxies do:
-   * links and addresses lead there again. Below `app.route()` it is not needed. @default ""
+   * The path prefix that a host removes before this app sees the request, as `app.mount("/platform", api.fetch)` and
+   * some proxies do: links and addresses include it. Not needed below `app.route()`. @default ""
    */
   readonly mountPath?: string;
   /**
@@ -58,7 +58,7 @@ export interface PlatformApiOptions extends StoredTokensOptions {
   readonly webhooks?: Own<WebhooksOptions>;
   /** The agent classes; `webhook-agent` is always there. @default [] */
   readonly agents?: Own<AgentsOptions>["agents"];
-  /** Who may connect to agents, and how. */
+  /** Access to agents from pages and over HTTP. */
   readonly agentAccess?: Pick<AgentsOptions, "eventStream" | "origins">;
   readonly deprecations?: Own<DeprecationsOptions>;
   /**
@@ -75,6 +75,6 @@ export interface PlatformApiOptions extends StoredTokensOptions {
    * reads the standard variables. @default nothing
    */
   readonly telemetry?: OtlpSettings | null | undefined;
-  /** Serves the web console at `/console`, for whoever has an API token. @default false */
+  /** Serves the web console at `/console`, for everyone with an API token. @default false */
   readonly console?: boolean;
 }

@@ -11,7 +11,7 @@ import {
 } from "../search/mod.ts";
 import type { Signals } from "../signals/mod.ts";
 
-/** The options of search with models of which `/readyz` tells. */
+/** The options of search, with models whose health `/readyz` reports. */
 export function watchedModels(
   { search: given = {} }: PlatformApiOptions,
   { models: { search: models } }: Signals,
@@ -37,7 +37,7 @@ export function watchedModels(
   };
 }
 
-/** The options of rendering, with a model of which `/readyz` tells; behind a gateway, callers may name others. */
+/** The options of rendering, with a model whose health `/readyz` reports; behind a gateway, callers may name others. */
 export function watchedRendering(
   { rendering: { chatModel, ...rest } = {} }: PlatformApiOptions,
   { models: { rendering: models } }: Signals,
@@ -58,7 +58,7 @@ export function watchedRendering(
   };
 }
 
-/** The options of the semantic cache, with the embedder that search has where it has none of its own. */
+/** The options of the semantic cache, with the embedder of search as its default. */
 export function semanticCacheOptions({
   gateway,
   search: { embedder } = {},
@@ -78,7 +78,7 @@ export function semanticCacheOptions({
         "gateway.semanticCache: search.embedder is behind a gateway itself; expected semanticCache.embed, or an embedder with an address of its own",
     });
   }
-  // Questions are compared with questions: none of them is the document.
+  // Questions are compared with questions, so both sides are embedded as queries.
   return {
     ...gateway.semanticCache,
     embed: (texts, signal) => embedder.embed(texts, "query", signal),

@@ -4,7 +4,7 @@ import type { WebhooksOptions } from "../webhooks/mod.ts";
 import { LONGEST_SECONDS, whole } from "../http/fields/bounded-number.ts";
 import { days, positiveInteger, id, type Members, secretText, strings, url } from "./fields.ts";
 
-/** The options of webhooks but for what the platform gives; a sender's scheme is a built-in one. */
+/** The options of webhooks, except for those that the platform gives; a sender's scheme is a built-in one. */
 export interface WebhooksConfig extends Partial<
   Pick<WebhooksOptions, "retention" | "masterSecret">
 > {

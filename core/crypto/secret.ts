@@ -9,7 +9,7 @@ export interface HiddenText {
 const SHOWN = "[secret]";
 const show = (): string => SHOWN;
 
-/** Where Node and Bun, and Deno, look when they print an object. */
+/** Symbols of the methods that Node and Bun, and Deno, call to print an object. */
 const inspectors = [Symbol.for("nodejs.util.inspect.custom"), Symbol.for("Deno.customInspect")];
 
 /**

@@ -12,7 +12,7 @@ export interface PdfPage {
   readonly links: readonly string[];
 }
 
-/** What a PDF says. */
+/** The content of a PDF. */
 export interface PdfContents {
   /** The title in its metadata, or "". */
   readonly title: string;
@@ -74,7 +74,7 @@ async function* readPages(
 async function* textOf(page: Page, budget: TextBudget): AsyncGenerator<void, string, void> {
   const reader = page.streamTextContent().getReader() as TextReader;
   const lines: string[] = [];
-  // It is not cancelled: the parser would write to it nevertheless, and fail where nobody hears it.
+  // Not cancelled: the parser would still write to it, and fail where the error cannot be caught.
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     for (const item of part.value.items) {
       if (!("str" in item)) continue;
@@ -88,7 +88,7 @@ async function* textOf(page: Page, budget: TextBudget): AsyncGenerator<void, str
 
 type Page = Awaited<ReturnType<PDFDocumentProxy["getPage"]>>;
 
-/** The parser's types tell nothing of its stream. */
+/** The parser's types do not declare its stream. */
 type TextReader = ReadableStreamDefaultReader<
   Pick<Awaited<ReturnType<Page["getTextContent"]>>, "items">
 >;

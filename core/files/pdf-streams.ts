@@ -2,7 +2,7 @@
 const UNPACKED = 128 * 1024 * 1024;
 /** Bytes that are unpacked between two yields: a few milliseconds of work. */
 const STEP = 1024 * 1024;
-/** How often a stream may be packed. */
+/** The number of compressions of one stream that are undone. */
 const MAX_LAYERS = 4;
 const STREAM = new TextEncoder().encode("stream");
 const END = new TextEncoder().encode("endstream");
@@ -30,7 +30,7 @@ export async function* streamExcess(
 const CR = 13;
 const LF = 10;
 
-/** Where what stands before a keyword ends: some runtimes give nothing of a packed stream that bytes follow. */
+/** The end of the data before a keyword: some runtimes return nothing of a compressed stream with bytes behind it. */
 function withoutLineEnd(bytes: Uint8Array, end: number): number {
   const before = bytes[end - 1] === LF ? end - 1 : end;
   return bytes[before - 1] === CR ? before - 1 : before;
@@ -42,7 +42,7 @@ function isPacked(bytes: Uint8Array, at: number): boolean {
   return (method & 15) === 8 && ((method << 8) | (bytes[at + 1] ?? 0)) % 31 === 0;
 }
 
-/** How many bytes a stream unpacks to, with what those unpack to in turn; more than `most` is not counted. */
+/** Counts the bytes that a stream unpacks to, and that those unpack to in turn; stops at `most`. */
 async function* unpackedBytes(
   packed: Uint8Array<ArrayBuffer>,
   most: number,
@@ -80,7 +80,7 @@ function unpacked(
   return stream;
 }
 
-/** Small pieces of what is packed: where bytes follow its end, some runtimes give nothing of the piece that holds them. */
+/** Small pieces of compressed data: some runtimes return nothing of the piece that holds bytes behind its end. */
 function inPieces(packed: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array<ArrayBuffer>> {
   const size = packed.length < 65_536 ? 64 : 4096;
   let at = 0;
@@ -108,7 +108,7 @@ function untilFailure(
   });
 }
 
-/** Where some bytes stand at or after a place; -1 when they do not. */
+/** The index of some bytes at or after a position; -1 when they are missing. */
 function indexOf(bytes: Uint8Array, wanted: Uint8Array, from: number): number {
   const [first = 0] = wanted;
   for (let at = bytes.indexOf(first, from); at >= 0; at = bytes.indexOf(first, at + 1))

@@ -1,7 +1,7 @@
 /** Characters of text that one file may give, whatever its format: a small file can be made of any number. */
 export const TEXT_LIMIT: number = 8 * 1024 * 1024;
 
-/** What is left of {@link TEXT_LIMIT} while a file is read. */
+/** The rest of {@link TEXT_LIMIT} while a file is read. */
 export interface TextBudget {
   /** Counts characters before they are kept. Throws when the file has more than it may. */
   take(characters: number): void;

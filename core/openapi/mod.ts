@@ -6,11 +6,11 @@ import type { Platform } from "../ports.ts";
 /** Options of {@link openApiRoutes}. */
 export interface OpenApiOptions {
   readonly platform: Platform;
-  /** What a host takes off the path before this app sees it. */
+  /** The path prefix that a host removes before this app sees the request. */
   readonly mountPath?: string | undefined;
 }
 
-/** The page holds no script, and asks nobody for anything. */
+/** The page holds no script and makes no requests. */
 function policyOf(styleHash: string): string {
   return [
     "default-src 'none'",
@@ -51,7 +51,7 @@ function document(): Promise<typeof import("./document.ts")> {
   return import("./document.ts");
 }
 
-/** Where `app.route()` has put these routes. */
+/** The path at which `app.route()` has put these routes. */
 function prefixOf(c: Context, own: string): string {
   return c.req.path.slice(0, -own.length);
 }

@@ -8,7 +8,7 @@ export type SqlErrorReason = "constraint" | "busy" | "full" | "invalid";
 export class SqlError extends Error {
   override readonly name = "SqlError";
   readonly reason: SqlErrorReason;
-  /** Whether the log tells of it already: then nobody writes another line. */
+  /** Whether the log has the failure already: then no second line is written. */
   isReported = false;
 
   constructor(reason: SqlErrorReason, message: string, options?: ErrorOptions) {

@@ -43,7 +43,7 @@ function prescan(bytes: Uint8Array): string {
   const beginning = new TextDecoder("windows-1252").decode(bytes.subarray(0, PRESCAN));
   const said = /<meta\b[^>]{0,500}?charset\s*=\s*["']?\s*(?<name>[^\s;"'/>]+)/iu.exec(beginning);
   const name = said?.groups?.["name"] ?? "";
-  // Who can read this as single bytes has not got UTF-16.
+  // A declaration that reads as single bytes does not stand in a UTF-16 document.
   return /^utf-16/iu.test(name) ? "utf-8" : name;
 }
 

@@ -10,12 +10,12 @@ export interface TraceContext {
   readonly isSampled: boolean;
 }
 
-/** What a finished span says of itself. */
+/** The data of a finished span. */
 export interface FinishedSpan {
   readonly name: string;
   /** Whether it asks another program, or is work of our own. */
   readonly kind: "client" | "internal";
-  /** What is null is left out. */
+  /** Null values are left out. */
   readonly attributes: Readonly<Record<string, string | number | boolean | null>>;
   readonly isError: boolean;
 }
@@ -50,7 +50,7 @@ export function writeTraceparent({ traceId, spanId, isSampled }: TraceContext): 
   return `00-${traceId}-${spanId}-${isSampled ? "01" : "00"}`;
 }
 
-/** The `traceparent` of the span of a request, to be stored with the work that it causes; null where nobody traces. */
+/** The `traceparent` of the span of a request, to be stored with the work that it causes; null without tracing. */
 export function traceparentOf(request: Request): string | null {
   const span = traceOf(request);
   return span === null ? null : writeTraceparent(span);
@@ -68,7 +68,7 @@ export function noteTrace(request: Request, span: TraceContext): void {
   spans.set(request, span);
 }
 
-/** The span of a request; null where nobody traces. */
+/** The span of a request; null without tracing. */
 export function traceOf(request: Request): TraceContext | null {
   return spans.get(request) ?? null;
 }

@@ -3,13 +3,13 @@ import { type FinishedSpan, readTraceparent, type Tracer } from "./trace-context
 
 /** The span of work that no request waits for. */
 export interface WorkSpan {
-  /** Names it to what the work asks; null where nobody traces. */
+  /** The value to send with the work's own requests; null without tracing. */
   readonly traceparent: string | null;
-  /** Ends with the work; `told` says what has become of work that does not reject, null = nothing: then there is no span. */
-  of<T>(work: Promise<T>, told?: (result: T) => WorkOutcome | null): Promise<T>;
+  /** Ends the span with the work. `outcomeOf` judges work that did not reject; null drops the span. */
+  of<T>(work: Promise<T>, outcomeOf?: (result: T) => WorkOutcome | null): Promise<T>;
 }
 
-/** What has become of work. */
+/** The outcome of work. */
 export interface WorkOutcome {
   /** Null: it has succeeded. */
   readonly error: string | null;
@@ -35,7 +35,7 @@ export function workSpan(
   };
   return {
     traceparent: span.traceparent,
-    async of(work, told) {
+    async of(work, outcomeOf) {
       let result;
       try {
         result = await work;
@@ -43,14 +43,14 @@ export function workSpan(
         end({ error: errorType(error) });
         throw error;
       }
-      const outcome = told === undefined ? { error: null } : told(result);
+      const outcome = outcomeOf === undefined ? { error: null } : outcomeOf(result);
       if (outcome !== null) end(outcome);
       return result;
     },
   };
 }
 
-/** The `error.type` of what was thrown: no text of an error, which can hold anything. */
+/** The `error.type` of an error: its kind and never its text, which can hold anything. */
 export function errorType(error: unknown): string {
   return error instanceof ApiError ? error.kind : "internal";
 }

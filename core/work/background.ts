@@ -2,10 +2,10 @@ import { ApiError } from "../http/api-error.ts";
 import type { Background, LongTask, Plain, Steps, System } from "../ports.ts";
 import { withinMs } from "../time/within-ms.ts";
 
-/** How long a task may run, in ms; training excepted, whose callers know better. */
+/** Longest run of a task in ms, except for training, whose callers set a limit. */
 const TASK_MS = 60_000;
 
-/** Runs a task for as long as one may; its wait for a turn does not count. */
+/** Runs a task within the limit; its wait for a turn does not count. */
 export function withinTask<T>(
   task: Pick<LongTask<never, Plain>, "lane" | "overrun">,
   signal: AbortSignal,

@@ -6,12 +6,14 @@ export interface BodyBudget {
   hold(): BodyHold;
 }
 
-/** What one request holds. Whoever needs its bytes for longer than who made it retains it. */
+/**
+ * The memory that one request's bodies take. Code that needs the bytes for longer than their maker retains the hold.
+ */
 export interface BodyHold {
   readonly bytes: number;
-  /** Counts more bytes; false when there is no room for them, and then none are counted. */
+  /** Counts more bytes; false, without counting any, when the budget has too little left. */
   take(bytes: number): boolean;
-  /** Gives everything back, for whoever holds it. */
+  /** Gives everything back, for every holder. */
   clear(): void;
   retain(): void;
   /** The last release gives everything back. */

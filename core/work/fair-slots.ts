@@ -1,4 +1,4 @@
-/** How much runs and waits at a time. */
+/** Limits of running and waiting work. */
 export interface FairSlotOptions {
   /** Pieces of work that run at a time. */
   readonly running: number;
@@ -52,7 +52,7 @@ interface Owner {
 /** Makes slots that are shared fairly. */
 export function fairSlots(options: FairSlotOptions): FairSlots {
   const { reserve = 0, refuse } = options;
-  /** Those that run or wait; whose turn was longest ago stands first. */
+  /** Owners with running or waiting work, the one whose turn was longest ago first. */
   const owners = new Map<string, Owner>();
   let running = 0;
   let waiting = 0;
@@ -97,7 +97,7 @@ export function fairSlots(options: FairSlotOptions): FairSlots {
     take(name, signal) {
       if (signal.aborted) return Promise.reject(signal.reason);
       const owner = owners.get(name) ?? { running: 0, waiting: new Set() };
-      // Who waits already goes first.
+      // Work that waits already goes first.
       if (owner.waiting.size === 0 && mayStart(owner)) return Promise.resolve(begin(name, owner));
       if (waiting >= options.waiting && !displace(owners.values(), owner))
         return Promise.reject(refuse());

@@ -1,6 +1,6 @@
 import type { Background } from "../ports.ts";
 
-/** For whom work is done: places and threads are shared fairly between owners, such as tokens and accounts. */
+/** The owner of work: places and threads are shared fairly between owners, such as tokens and accounts. */
 export interface OwnedWork {
   readonly owner: string;
   /** Runs long tasks for that owner. */
