@@ -13,7 +13,7 @@ const coreTable = /\b(?:agents|auth|gateway|rendering|search|webhooks)_[a-z_]+/u
 const fullText = /\bsearch_fts_|\bUSING fts5\b/u;
 const definition = /^\s*(?:CREATE|ALTER|DROP)\b/u;
 
-/** What SQLite's column types are called in PostgreSQL, and how wide their values are. */
+/** SQLite's column types with their PostgreSQL names and the widths of their values. */
 const types: readonly [RegExp, string][] = [
   [/\bBLOB\b/gu, "BYTEA"],
   [/\bINTEGER\b/gu, "BIGINT"],

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-/** Where the built files are. */
+/** The path of the built files. */
 export const builtFile: string = `${root}core/console/assets.ts`;
 
 /** The text of {@link builtFile} that the sources give. */

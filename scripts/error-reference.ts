@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { type ErrorName, errorKind, errorKinds } from "../core/http/codes.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-/** Where the page is. */
+/** The path of the page. */
 export const errorPage: string = `${root}docs/errors.md`;
 
 const HEAD = `# Errors

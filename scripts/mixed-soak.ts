@@ -24,7 +24,7 @@ if (file === undefined || !(minutes > 0))
 /** Milliseconds that the console may be silent, and that the end may take. */
 const SILENCE_MS = 15_000;
 const END_MS = 30_000;
-/** How much more memory than in the first fifth is no growth. */
+/** The ratio of memory to that in the first fifth up to which it does not count as growth. */
 const GROWTH = 1.35;
 const PARALLEL = 4;
 

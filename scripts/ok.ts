@@ -240,7 +240,7 @@ rmSync(folder, { recursive: true, force: true });
 
 const total = summarize(outcomes);
 printTimes(outcomes);
-// A skip that nobody explains may hide anything.
+// An unexplained skip may hide anything.
 const unexplained = printSkips(outcomes);
 total.failed += unexplained;
 const failedSteps = outcomes.filter(({ ok }) => !ok).map(({ step }) => step.name);

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { openApiDocument } from "./openapi/document.ts";
 import { pageOf, styleHash } from "./openapi/page.ts";
 
-/** Where the built file is. */
+/** The path of the built file. */
 export const builtFile: string = fileURLToPath(
   new URL("../core/openapi/document.ts", import.meta.url),
 );

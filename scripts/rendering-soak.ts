@@ -18,10 +18,10 @@ const target = runtimes.find((name) => name === runtime);
 if (target === undefined || !(minutes > 0))
   throw new Error(`MINUTES is a number, RUNTIME one of ${runtimes.join(", ")}`);
 
-/** What the server takes at a time: pages, and requests that wait. */
+/** The limits of the server: pages at a time, and requests that wait. */
 const [PAGES, QUEUE] = [2, 10];
 const CLIENTS = 2 * (PAGES + QUEUE);
-/** How much more memory than in the second fifth is no growth. */
+/** The ratio of memory to that in the second fifth up to which it does not count as growth. */
 const GROWTH = 1.35;
 /** Processes of pages at most: those that are rendered, kept ready and being closed, each with frames and workers of its own. */
 const MOST_PAGES = 8 * PAGES;

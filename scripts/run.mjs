@@ -34,7 +34,7 @@ const serving = ["@sparticuz/chromium", "hono"];
 const everything = [".", "tools", "tests/clients"];
 /** Other releases of what the package meets. */
 const releases = "tools/releases";
-/** What builds the site of the documents. */
+/** The package that builds the site of the documents. */
 const site = "tools/site";
 
 /** Task name -> the packages that it needs and the command that runs it, arguments appended. */
@@ -105,7 +105,7 @@ function readJson(...path) {
   return JSON.parse(readFileSync(inRoot(...path), "utf8"));
 }
 
-/** What a server needs beside its Node, by name and version. */
+/** Lists the packages that a server needs beside Node, by name and version. */
 function servingDependencies() {
   const { dependencies, devDependencies } = readJson("package.json");
   const more = servingNode() === node ? [...serving, "node"] : serving;
@@ -178,8 +178,8 @@ function install(
 /** Runs the command as if it were this process: its output, its exit code, its signals. */
 function become(file, parameters) {
   if (process.execve !== undefined && !windows) {
-    // Replaces this process, so there is nobody left to forward anything. Node calls it
-    // experimental and would say so on every start.
+    // Replaces this process, so that no parent is left to forward signals. Node calls it experimental and would say so on
+    // every start.
     process.removeAllListeners("warning");
     process.execve(file, [file, ...parameters], process.env);
   }

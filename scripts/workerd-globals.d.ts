@@ -1,5 +1,5 @@
-// What Deno, which has no types of workerd, is told of it to check the adapter (deno.json, compilerOptions). No import
-// or export stands at the top, so that all is global. tsc checks the adapter against the complete types instead.
+// The types of workerd with which Deno, which has none, checks the adapter (deno.json, compilerOptions). No import or
+// export stands at the top, so that all is global. tsc checks the adapter against the complete types instead.
 
 interface Response {
   readonly webSocket: WebSocket | null;

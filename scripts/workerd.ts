@@ -20,7 +20,7 @@ const COMPATIBILITY_FLAG = "enable_request_signal";
 /** Characters of a line that are waited for. */
 const LINE = 64 * 1024;
 
-/** What {@link startWorkerd} runs, and where. */
+/** Options of {@link startWorkerd}. */
 export interface WorkerdOptions {
   /** Main module of the Worker. */
   readonly entry: string;
@@ -31,7 +31,7 @@ export interface WorkerdOptions {
   readonly storageDir: string;
   /** Text bindings. */
   readonly vars: Readonly<Record<string, string>>;
-  /** What the browser binding runs on; null = no binding. */
+  /** The browser of the browser binding; null = no binding. */
   readonly browser: Browser | null;
   /** Whether a line of the log is left out, e.g. because it is about the start's own requests. @default none */
   readonly isUnsaid?: (line: string) => boolean;
@@ -145,8 +145,8 @@ function configOf(
   const services = [
     `(name = "main", worker = .main)`,
     `(name = "storage", disk = (path = ${text(absolute(storageDir))}, writable = true))`,
-    // What the operator configured may be on this machine; what a caller steers goes through "public",
-    // where workerd checks the address that a name resolved to.
+    // The operator's addresses may be on this machine; addresses from callers go through "public", where workerd checks the
+    // address that a name resolved to.
     `(name = "everywhere", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true)))`,
     `(name = "public", network = (allow = ["public"], tlsOptions = (trustBrowserCas = true)))`,
     ...(browser === null
@@ -218,8 +218,8 @@ function onLines(stream: Readable | null, read: (lines: string) => void): void {
 }
 
 /**
- * Sends a request over a Unix socket, and waits for the end of the answer or for its first data; a failure means that
- * there is nobody left to tell.
+ * Sends a request over a Unix socket, and waits for the end of the answer or for its first data; a failure means that the
+ * process has already ended.
  */
 function tell(
   socketPath: string,

@@ -198,7 +198,7 @@ function answerOf(operation: Operation): Json {
   return { description, content };
 }
 
-/** What an operation answers with; a provider's or an agent's own answer can be anything. */
+/** Describes the answer of an operation; a provider's or an agent's own answer can be anything. */
 function resultOf({ result, results }: Operation): Json {
   if (result !== undefined) return { $ref: `#/components/schemas/${result}` };
   if (results === undefined) return {};
@@ -235,7 +235,7 @@ const note = {
 };
 const whole = { type: "integer", minimum: 0 };
 
-/** What envelopes are made of, and the body of an error. */
+/** The parts of envelopes, and the body of an error. */
 const envelopes = {
   Notes: { type: "array", items: note, description: "Among others, fields that were ignored" },
   ListInfo: {

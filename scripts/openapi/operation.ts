@@ -1,7 +1,7 @@
 import type { AnswerName } from "./answers/mod.ts";
 import type { bodySchemas } from "./schemas.ts";
 
-/** What an operation answers with: an envelope of JSON, unless it says otherwise. A rendering's tells of the page, too. */
+/** The form of an operation's answer. The envelope of a rendering also holds facts on the page. */
 export type AnswerForm =
   | "envelope"
   | "rendering"
@@ -13,7 +13,7 @@ export type AnswerForm =
   | "events"
   | "completion";
 
-/** What the document says of an operation beside its path. */
+/** The description of an operation beside its path. */
 export interface Operation {
   readonly summary: string;
   readonly body?: keyof typeof bodySchemas;
@@ -27,11 +27,11 @@ export interface Operation {
   /** A body that passes. */
   readonly example?: unknown;
   readonly answer?: AnswerForm;
-  /** What the envelope holds; where there is none, the whole answer. @default whatever a provider or an agent answers */
+  /** The content of the envelope, or the whole answer without one. @default whatever a provider or an agent answers */
   readonly result?: AnswerName;
-  /** What the list in the envelope holds. */
+  /** The items of the list in the envelope. */
   readonly results?: AnswerName;
-  /** Of success; several where what happened decides. @default 200 */
+  /** The status of success; several where the outcome decides. @default 200 */
   readonly status?: number | readonly number[];
   /** Whether anybody may ask. @default false */
   readonly isPublic?: boolean;

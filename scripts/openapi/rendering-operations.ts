@@ -7,7 +7,7 @@ const examples: Readonly<Record<string, unknown>> = {
   json: { ...page, prompt: "The product's name and price" },
 };
 
-/** What takes a page and its files as a form. */
+/** The operations that take a page and its files as a form. */
 const uploads: ReadonlySet<string> = new Set([
   "pdf",
   "screenshot",

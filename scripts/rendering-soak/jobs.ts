@@ -17,7 +17,7 @@ const script = (source: string): string => `<p>text<script>${source}</script>`;
 const brief = { gotoOptions: { timeout: 1500 }, actionTimeout: 1500 };
 const worker = "new Worker(URL.createObjectURL(new Blob(['for(;;);'])))";
 
-/** What people ask for. Their answers are right, or the server is full. */
+/** Makes ordinary requests. Their answers are right, or the server is full. */
 function usual(site: string): SoakJob[] {
   const url = (turn: number): string => `${site}/article-${turn % 50}`;
   const isPdf = (text: string): boolean => text.startsWith("%PDF-");
@@ -87,7 +87,7 @@ function usual(site: string): SoakJob[] {
   ];
 }
 
-/** What nobody should ask for. It ends, as it is documented. */
+/** Makes abusive requests. They end as documented. */
 function hostile(site: string): SoakJob[] {
   const page = (name: string, action: string, source: string): SoakJob => ({
     name,

@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const { homepage } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as {
   homepage: string;
 };
-/** Where files of the repository are that are no page of the site. */
+/** The address of files of the repository that have no page on the site. */
 const files = `${homepage.replace(/#.*$/u, "")}/blob/main/`;
 
 /** A page of the site. */
@@ -26,7 +26,7 @@ export const navigation: readonly Group[] = groups.map(({ text, pages }) => ({
   pages: pages.flatMap((page) => [page, ...unnamedBelow(page)]),
 }));
 
-/** Of `docs/search.md` these are `docs/search-….md` and `docs/search/….md`. */
+/** Lists the pages below one that the navigation omits: for `docs/search.md`, `docs/search-….md` and `docs/search/….md`. */
 function unnamedBelow(page: string): readonly string[] {
   const stem = page.replace(/\.md$/u, "");
   const named = new Set(groups.flatMap((group) => group.pages));
@@ -36,7 +36,7 @@ function unnamedBelow(page: string): readonly string[] {
     .toSorted();
 }
 
-/** The site's path of a file of the repository, or null when the file is no page. */
+/** Returns the site's path of a file of the repository, or null when the file has no page. */
 function pathOf(source: string): string | null {
   if (!navigation.some(({ pages }) => pages.includes(source))) return null;
   if (source === "README.md") return "overview.md";

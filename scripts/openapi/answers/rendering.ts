@@ -4,7 +4,7 @@ import { instant } from "./parts.ts";
 
 const headers = v.record(v.string(), v.string());
 
-/** What the envelope of a rendering tells of the page: `meta`. */
+/** Facts on the page in the envelope of a rendering: `meta`. */
 export const pageMeta: v.GenericSchema<PageMeta & { readonly truncated?: true }> = v.object({
   status: v.exactOptional(v.number()),
   title: v.string(),

@@ -130,7 +130,7 @@ const uploaded: v.GenericSchema<UploadedItem> = v.object({
 
 const itemOf = v.object({ key: v.string(), timestamp: v.number(), metadata });
 
-/** Of a PDF or a presentation. */
+/** Page numbers of a PDF or a presentation. */
 const pageNumbers = {
   page_number: v.exactOptional(v.number()),
   last_page_number: v.exactOptional(v.number()),

@@ -67,7 +67,7 @@ const event: v.GenericSchema<EventRecord & { readonly seq: number; readonly sour
     actor: text,
     payload: text,
     timestamp: instant,
-    // Where it stands among the events of its entity, and who sent it.
+    // The event's place among those of its entity, and its sender.
     seq: v.number(),
     source: v.string(),
   });
@@ -140,7 +140,7 @@ const receivedEvent = {
 const inEnvelope = (result: v.GenericSchema): v.GenericSchema =>
   v.object({ success: v.literal(true), result, errors: v.tuple([]), messages: v.array(note) });
 
-/** What a sender is told: of one event, of a list of them, or in answer to a test of the address. */
+/** The answer to a sender: for one event, for a list of them, or for a test of the address. */
 const received = v.union([
   inEnvelope(v.object({ ...receivedEvent, agent: v.string(), job: v.exactOptional(v.string()) })),
   inEnvelope(
