@@ -50,7 +50,7 @@ export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<
   return served;
 }
 
-/** What a server of Bun's takes: `Bun.serve({...})`, or the default export of a program. */
+/** The options of a Bun server: for `Bun.serve({...})`, or as the default export of a program. */
 export interface BunHandlers {
   fetch(request: Request, server: Server<SocketData>): Promise<Response | undefined>;
   readonly websocket: WebSocketHandler<SocketData>;

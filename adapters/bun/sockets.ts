@@ -3,7 +3,7 @@ import { MAX_DUPLEX_MESSAGE } from "../../core/net/duplex.ts";
 import type { RawSocket, SocketEvents } from "../shared/http/connection.ts";
 import type { Upgrade } from "../shared/sockets/sockets.ts";
 
-/** What a Bun socket carries: whom to tell. */
+/** The data of a Bun socket: the listener for its events. */
 export interface SocketData {
   readonly events: SocketEvents;
   socket: ServerWebSocket<SocketData> | undefined;

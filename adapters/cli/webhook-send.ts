@@ -41,7 +41,7 @@ export interface WebhookToSend {
   readonly type: string;
 }
 
-/** Where the command reads from. */
+/** The inputs of the command: environment, files and standard input. */
 export interface SendEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reads a file; `"-"` is standard input. */

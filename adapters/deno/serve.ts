@@ -51,7 +51,7 @@ export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<
   return served;
 }
 
-/** Deno itself would end the process. The flag is told by an interface that only it brings. */
+/** Deno itself would end the process. Whether the flag is set shows in an interface that only the flag adds. */
 function checkUnstableNet(): void {
   if ("listenDatagram" in Deno) return;
   throw new Error(

@@ -10,7 +10,7 @@ export type ResolveName = (name: string) => Promise<readonly string[]>;
 export const MEMORY_UNPINNED: string =
   "Addresses are checked by their text only: pass memoryPlatform({ resolve }) to check what names resolve to";
 
-/** What is left to say where names are resolved. */
+/** The remark for platforms where names are resolved apart from `fetch`. */
 export const RESOLVED_APART: string =
   "Names are resolved and checked before each request, and fetch() resolves them again: an answer that changes in between is not noticed";
 

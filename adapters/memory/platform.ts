@@ -23,7 +23,7 @@ import { fetchTransport, type Send } from "../shared/http/fetch-transport.ts";
 
 const MEBI = 1024 * 1024;
 
-/** Why there is no page rendering without an endpoint. */
+/** The reason why page rendering is off without an endpoint. */
 const NO_BROWSER =
   "memoryPlatform() starts no browser: pass browserEndpoint, the ws:// address of a running one";
 
@@ -182,12 +182,12 @@ function fairTurns(now: () => number): (work: () => void) => void {
   };
 }
 
-/** What the Fetch standard has every implementation undo, and the one that came later. */
+/** The encodings that the Fetch standard has every implementation decode, and the one that was added later. */
 const STANDARD = /^(?:x-)?gzip$|^deflate$|^br$|^zstd$/iu;
 
 /**
- * What `fetch` undoes of an encoding, by the runtime's name in `navigator.userAgent`
- * (https://min-common-api.proposal.wintertc.org): none of them says so on the answer itself.
+ * The encodings that `fetch` decodes, by the runtime's name in `navigator.userAgent`
+ * (https://min-common-api.proposal.wintertc.org): no runtime says so on the answer itself.
  */
 const BY_RUNTIME: readonly (readonly [runtime: RegExp, decodes: (encoding: string) => boolean])[] =
   [
@@ -196,7 +196,7 @@ const BY_RUNTIME: readonly (readonly [runtime: RegExp, decodes: (encoding: strin
     [/^Bun\//u, (encoding) => STANDARD.test(encoding)],
   ];
 
-/** What any other runtime undoes: lists of encodings too. */
+/** Whether any other runtime decodes the encoding; lists of encodings too. */
 function asStandard(encoding: string): boolean {
   return encoding.split(",").every((one) => STANDARD.test(one.trim()));
 }

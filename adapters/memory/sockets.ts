@@ -11,7 +11,7 @@ import type { CheckTarget } from "./egress.ts";
 export interface AcceptedWebSocket {
   /** Open, or about to open. */
   readonly socket: WebSocket;
-  /** What the server answers with. */
+  /** The response that completes the handshake. */
   readonly response: Response;
 }
 
@@ -28,7 +28,7 @@ export function standardUpgrade(accept: AcceptWebSocket | undefined): Upgrade {
     if (accept === undefined) throw new ApiError("missing_capability", { message: NO_UPGRADE });
     const { socket, response } = accept(request, protocol);
     const wire = standardSocket(socket, events);
-    // It has told nobody that it is open.
+    // Its "open" event fired before a listener was attached.
     if (socket.readyState === socket.OPEN) queueMicrotask(() => events.open());
     return { socket: wire, response };
   };

@@ -99,7 +99,7 @@ export async function startSqlite(module: object, maxBytes: number): Promise<Sql
 /** "Function not implemented" as libc writes it; system calls answer it negative. */
 const ENOSYS = 52;
 
-/** What the library asks of a system: memory and time. There are no files: everything else is refused. */
+/** Builds the imports of the library: memory and time. There are no files; every other call is refused. */
 function environment(module: WebAssembly.Module, memory: WebAssembly.Memory): WebAssembly.Imports {
   const grow = (bytes: number): number => {
     try {

@@ -4,7 +4,7 @@ import type { HeaderPair, ReceivedRequest } from "../../core/ports.ts";
 /** A property, because a `WeakMap` of all requests under way costs the collector more than all else here. */
 const incomingKey = Symbol("causey.incoming");
 
-/** Where the address of an upgrade request stands. */
+/** The key of an upgrade request's client address. */
 const addressKey = Symbol("causey.clientAddress");
 
 /** Remembers from where an upgrade request came. */
@@ -20,7 +20,7 @@ export function clientAddressOnNode(request: Request): string | null {
   return typeof address === "string" ? address : null;
 }
 
-/** Where node-server keeps the `Headers` of a request once somebody has asked for them. */
+/** The key under which node-server caches the `Headers` of a request once they were read. */
 let headersKey: symbol | undefined;
 
 /** Remembers what a request of `serve()` was made of. */
@@ -29,8 +29,8 @@ export function rememberIncoming(request: Request, incoming: IncomingMessage): v
 }
 
 /**
- * The request as Node received it: making `Headers` of it and copying its body costs as much as the whole
- * gateway. Null for a request that another one replaced, or whose headers somebody may have changed since.
+ * Returns the request as Node received it: building `Headers` and copying the body costs as much as the whole gateway. Null
+ * for a request that was replaced by another one, or whose headers may have changed since.
  */
 export function receivedByNode(request: Request): ReceivedRequest | null {
   const incoming: unknown = Reflect.get(request, incomingKey);

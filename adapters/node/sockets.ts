@@ -7,12 +7,12 @@ import type { DuplexSocket } from "../shared/sockets/duplex.ts";
 import { MAX_MESSAGE_BYTES, type Upgrade } from "../shared/sockets/sockets.ts";
 import { wireSocket } from "../shared/sockets/wire-socket.ts";
 
-/** What Node's server hands over for an upgrade request. */
+/** An upgrade request as Node's server hands it over. */
 export interface NodeUpgrade {
   readonly incoming: IncomingMessage;
   readonly socket: Duplex;
   readonly head: Buffer;
-  /** Has whoever reads ahead stop. */
+  /** Stops reading ahead. */
   release(): void;
   upgraded: boolean;
 }
@@ -64,6 +64,6 @@ export const nodeUpgrade: Upgrade = (request, protocol, events, maxMessage = MAX
     raw = wireSocket(socket, events);
     offer.socket.once("close", accepted.add(offer.socket));
   });
-  // `ws` has answered a malformed handshake with 400 and called nobody.
+  // `ws` has answered a malformed handshake with 400 and did not call back.
   return raw === undefined ? null : { socket: raw, response: new Response(null) };
 };

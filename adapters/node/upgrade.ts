@@ -32,7 +32,7 @@ export async function handleUpgrade(
   socket.once("close", () => {
     gone.abort();
   });
-  // Until somebody takes the connection over nobody reads from it, and nobody would notice that the client leaves.
+  // Until the connection is taken over nothing reads from it, so that a client's leaving would go unnoticed.
   const notice = (): void => {
     socket.read(0);
   };
@@ -83,7 +83,7 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request {
 
 /** Answers as HTTP, at the reader's pace, and closes: the parser let go of this connection. */
 async function refuse(socket: Duplex, response: Response): Promise<void> {
-  // Nobody reads from it otherwise, and so nobody would notice that the client leaves.
+  // Nothing else reads from it, so that a client's leaving would go unnoticed.
   socket.resume().once("end", () => socket.destroy());
   const headers = { ...headersOf(response.headers), connection: "close" };
   const lines = Object.entries(headers).flatMap(([name, value]) =>

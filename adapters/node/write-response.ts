@@ -149,7 +149,7 @@ export async function writeBody(
     }
     to.end();
   } catch {
-    // The cause is known to whoever made the stream; the client learns that the answer is not whole.
+    // The maker of the stream knows the cause; the client learns that the answer is incomplete.
     to.destroy();
   }
 }

@@ -10,11 +10,11 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 
-/** Where the lock owner of a data directory listens. */
+/** The address at which the lock owner of a data directory listens. */
 export interface Address {
   /** Path of the socket. */
   readonly socket: string;
-  /** Writes the file by which other processes find the socket. Call it once somebody listens there. */
+  /** Writes the file by which other processes find the socket. Call it once the socket listens. */
   publish(): void;
   remove(): void;
 }
@@ -57,7 +57,7 @@ export function makeAddress(dataDir: string): Address {
   };
 }
 
-/** What the socket's folder is called, up to six more characters: a path that leaves room for them and the socket. */
+/** Returns a path for the socket's folder that leaves room for six more characters and the socket's name. */
 function shortEnough(dataDir: string): string {
   const below = join(dataDir, `${NAME}-`);
   const others = [tmpdir(), "/tmp"].map((path) => join(path, `causey-${NAME}-`));
@@ -66,7 +66,7 @@ function shortEnough(dataDir: string): string {
   return [below, ...others].find(isShort) ?? below;
 }
 
-/** The socket of a data directory's lock owner; null when no file names one. Nobody may listen there any more. */
+/** Returns the socket of a data directory's lock owner; null when no file names one. The owner may have ended since. */
 export function readAddress(dataDir: string): string | null {
   const pointer = join(resolve(dataDir), NAME);
   try {
@@ -84,7 +84,7 @@ function isAddress(path: string): boolean {
   return isNamedSo && isAbsolute(path) && lstatSync(path).isSocket();
 }
 
-/** Whether this user owns the path and nobody else may write to it: else another user could pose as the lock owner. */
+/** Whether only this user owns and may write to the path: otherwise another user could pose as the lock owner. */
 function isOwn(path: string): boolean {
   const { uid, mode } = lstatSync(path);
   return uid === process.getuid?.() && (mode & 0o022) === 0;
@@ -96,7 +96,7 @@ function removeSocket(socket: string): void {
   attempt(() => rmdirSync(dirname(socket)));
 }
 
-/** What is left behind does no harm, and whoever ends has more to do: the folder may be gone, or read-only by now. */
+/** Tries a removal. A failure is ignored: leftover files do no harm, and the folder may be gone or read-only by now. */
 function attempt(remove: () => void): void {
   try {
     remove();

@@ -22,7 +22,7 @@ export interface BodySink {
 
 type Send = (message: BodyMessage) => void;
 
-/** Bytes read of a body that nobody wants. */
+/** Bytes read of a body that is not needed. */
 const MAX_DRAINED = 64 * 1024 * 1024;
 /** Bytes of one message: other calls on the link wait while it is sent. */
 const PIECE = 256 * 1024;

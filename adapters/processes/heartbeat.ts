@@ -1,6 +1,6 @@
 import { setInterval } from "node:timers";
 
-/** What {@link heartbeat} needs. */
+/** Options of {@link heartbeat}. */
 export interface HeartbeatOptions {
   /** Whether anything is waited for. */
   readonly isBusy: () => boolean;
@@ -26,8 +26,9 @@ const HEARTBEAT_MS = 1000;
 const MAX_MISSED = 10;
 
 /**
- * Tells a slow process from an unresponsive one: the event loop answers a heartbeat at once, whatever else runs. Counts
- * intervals of this process instead of time, so that one that was stopped itself, or whose clock jumps, blames nobody.
+ * Tells a slow process from an unresponsive one: the event loop answers a heartbeat at once, whatever else runs. It counts
+ * intervals of this process instead of time, so that a pause of this process or a jump of its clock is not taken for the
+ * other's silence.
  */
 export function heartbeat({
   ping,

@@ -15,7 +15,7 @@ export interface Link<Out> {
   readonly end: () => void;
 }
 
-/** What a link reports. */
+/** Events of a link. */
 export interface LinkEvents<In> {
   message(message: In): void;
   /** Called once. */
@@ -25,7 +25,7 @@ export interface LinkEvents<In> {
 /** The engine's clone format: both ends must have the same. */
 const cloneForm: string = serialize(null).toString("hex");
 
-/** What processes of a data directory must have in common, for a process of that runtime. */
+/** Returns what the processes of a data directory must have in common, for a process of that runtime. */
 export function protocolOf(runtime: string): string {
   return `${runtime}, causey ${VERSION}, ${cloneForm}`;
 }

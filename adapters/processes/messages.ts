@@ -25,7 +25,7 @@ export type BodyMessage =
   /** The reader has left. */
   | { readonly type: "unread"; readonly id: number };
 
-/** What happens on a WebSocket that a peer holds. */
+/** An event of a WebSocket that a peer holds. */
 export type SocketMessage =
   | { readonly type: "opened"; readonly id: number }
   | { readonly type: "heard"; readonly id: number; readonly data: string | Uint8Array }
@@ -38,7 +38,7 @@ export type SocketMessage =
       readonly reason: string;
     };
 
-/** What the lock owner asks of a peer's WebSocket. */
+/** An order of the lock owner for a peer's WebSocket. */
 export type SocketOrder =
   | {
       readonly type: "upgrade";
@@ -50,7 +50,7 @@ export type SocketOrder =
   | { readonly type: "close"; readonly id: number; readonly code: number; readonly reason: string }
   | { readonly type: "terminate"; readonly id: number };
 
-/** What a peer tells the lock owner of the data directory. `id` is the peer's number of the call or the request. */
+/** A message from a peer to the lock owner of the data directory. `id` is the peer's number of the call or the request. */
 export type ToOwner =
   | { readonly type: "hello"; readonly speaks: string }
   | {
@@ -77,7 +77,7 @@ export type ToOwner =
   | BodyMessage
   | SocketMessage;
 
-/** What the lock owner tells a peer. */
+/** A message from the lock owner to a peer. */
 export type ToPeer =
   | { readonly type: "welcome"; readonly pid: number }
   | { readonly type: "pong" }

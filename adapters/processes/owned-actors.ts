@@ -18,7 +18,7 @@ import type { RemoteUpgrades } from "./incoming-request.ts";
 export interface SharedActorsOptions extends Omit<LocalActorsOptions, "db"> {
   readonly folder: DataDir;
   readonly synchronous?: SqliteOptions["synchronous"];
-  /** What all processes of a data directory must have in common: runtime, version, clone format. */
+  /** The properties that all processes of a data directory must share: runtime, version, clone format. */
   readonly speaks: string;
   /** How long a process that cannot join waits for its predecessor's end, in ms: that may take its grace. @default 15000 */
   readonly predecessorMs?: number | undefined;
@@ -110,7 +110,7 @@ function watchFolder({ folder, log, watchMs = 5000 }: SharedActorsOptions): Node
     if (wasInPlace && !isInPlace)
       log(
         "error",
-        "The lock of the data directory is no longer at its path: if the folder was moved or deleted, what is stored from now on goes where it is now, or is lost",
+        "The lock of the data directory is no longer at its path: if the folder was moved or deleted, new data is stored at its new place, or lost",
         { path },
       );
     wasInPlace = isInPlace;

@@ -28,7 +28,7 @@ export interface OwnerConnection {
   leave(): void;
 }
 
-/** What {@link connectToOwner} needs. */
+/** Options of {@link connectToOwner}. */
 export interface OwnerConnectionOptions {
   readonly dataDir: string;
   readonly upgrade: Upgrade;
@@ -47,7 +47,7 @@ export interface JoinRefusal {
   readonly because: string;
 }
 
-/** Nobody listens: the lock owner is ending, or has only just started. */
+/** No process listens: the lock owner is ending, or has only just started. */
 export const ABSENT: JoinRefusal = { because: "" };
 const SILENT: JoinRefusal = { because: ", which does not answer" };
 
@@ -78,8 +78,8 @@ export function connectToOwner(
 }
 
 /**
- * Whether somebody listens as the lock owner of a directory. A process that has the lock and still finds a listener has
- * locked another file: the listener's own lock file was deleted.
+ * Whether a lock owner of the directory listens. A process that has the lock and still finds a listener has locked another
+ * file: the listener's own lock file was deleted.
  */
 export function isOwnerListening(dataDir: string): Promise<boolean> {
   const path = readAddress(dataDir);
@@ -89,7 +89,7 @@ export function isOwnerListening(dataDir: string): Promise<boolean> {
       resolve(true);
       socket.destroy();
     });
-    // Refused when nobody listens any more. An unresponsive lock owner may have a full queue, which is EAGAIN.
+    // The error when no process listens any more. An unresponsive lock owner may have a full queue, which is EAGAIN.
     socket.once("error", (error) => {
       resolve("code" in error && error.code === "EAGAIN");
     });
@@ -169,7 +169,10 @@ function mismatch(theirs: string, ours: string): JoinRefusal {
   return { because: `, which is of another runtime or version (${theirs}; this is ${ours})` };
 }
 
-/** The lock owner is unresponsive. It keeps its lock while it lives, so nobody takes over: waiting calls get 503. */
+/**
+ * Fails the waiting calls with 503. The unresponsive lock owner keeps its lock while it lives, so that no process can take
+ * over.
+ */
 function giveUp(state: State, log: Log): void {
   const { calls, pid, outgoing } = state;
   log("warn", "The process that holds the data directory does not answer", { pid });

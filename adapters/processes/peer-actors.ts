@@ -13,7 +13,7 @@ import {
   type JoinRefusal,
 } from "./owner-connection.ts";
 
-/** Where calls go: to the lock owner, or to this process once it has taken over. */
+/** The target of calls: the lock owner, or this process once it has taken over. */
 type ActorHost = Pick<OwnerConnection, "call" | "fetch">;
 
 /** A call that waits until there is a host. */

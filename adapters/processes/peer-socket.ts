@@ -10,7 +10,7 @@ export interface PeerSocket {
   close(code: number, reason: string): void;
 }
 
-/** What a socket needs of the link to the lock owner. */
+/** The part of the link to the lock owner that a socket needs. */
 export interface SocketLink {
   readonly tell: (message: SocketMessage) => void;
   /** Bytes that the lock owner has not read yet. */
@@ -58,7 +58,7 @@ export function peerSocket(
     try {
       socket.close(code, reason);
     } catch {
-      // The runtime refuses the code or reason. The actor that chose them is in another process and cannot be told.
+      // The runtime refuses the code or reason. The actor that chose them is in another process and cannot be notified.
       terminate();
     }
   };
@@ -94,7 +94,7 @@ function flushes(
   let unsent = 0;
   let isWatched = false;
   const look = (): void => {
-    // What waits is counted in bytes of the wire: framed, and text as UTF-8.
+    // Unsent bytes are counted as on the wire: framed, and text as UTF-8.
     const left = Math.min(unsent, socket.buffered());
     if (left < unsent) told(unsent - left);
     unsent = left;

@@ -13,7 +13,7 @@ export interface ServePeersOptions {
   readonly actors: Pick<Actors, "get">;
   readonly upgrades: RemoteUpgrades;
   readonly log: Log;
-  /** What both ends have to agree on: runtime and version. */
+  /** The versions on which both ends have to agree: runtime and causey. */
   readonly speaks: string;
 }
 

@@ -45,7 +45,7 @@ export async function visitingActors(options: VisitingOptions): Promise<Visiting
         onLost: () => undefined,
       });
       if ("call" in answer && answer.isOpen()) return throughOwner(answer, folder);
-      // Without a reason nobody is there yet, or any more.
+      // Without a reason, no lock owner listens yet, or any more.
       const because = "call" in answer ? "" : answer.because;
       if (because !== "" || performance.now() > until) throw inUse(folder, because);
       await setTimeout(PAUSE_MS);

@@ -25,8 +25,8 @@ export interface DataDir {
 }
 
 /**
- * Makes the folder, for its owner's eyes only. One that was there keeps its mode (it may be shared), so the databases have
- * their own. `":memory:"` is nobody else's anyway. Throws one line that names the folder when it cannot be used.
+ * Makes the folder, readable for its owner only. An existing folder keeps its mode (it may be shared), so the databases
+ * have their own. `":memory:"` is private anyway. Throws a one-line error that names the folder when it cannot be used.
  */
 export function openDataDir(path: string): DataDir {
   if (path === ":memory:") return temporary();
@@ -65,7 +65,7 @@ interface Lock {
   readonly db: DatabaseSync;
 }
 
-/** What tells a file from another one at the same path; null when there is none, or none to be seen. */
+/** Identifies the file at a path, to tell it from another one there later; null when it is missing or cannot be read. */
 function identityOf(path: string): string | null {
   try {
     const { dev, ino } = statSync(path, { bigint: true });
@@ -113,7 +113,7 @@ export function tellWaiting(
   };
 }
 
-/** What is said of a folder that another process holds, and why this one cannot join it. */
+/** Makes the error for a folder that another process holds, with the reason why this one cannot join it. */
 export function inUse({ path }: DataDir, because = ""): Error {
   return new Error(
     `The data directory "${path ?? ""}" is in use by another process${because}: stop that, or choose another with --data-dir`,

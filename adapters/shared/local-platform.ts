@@ -52,7 +52,7 @@ export interface LocalPlatformOptions {
   readonly alarmBackoffMs?: number;
 }
 
-/** What the three runtimes do in their own way. */
+/** The parts that differ between the three runtimes. */
 export interface LocalRuntime {
   readonly name: "node" | "deno" | "bun";
   readonly upgrade: Upgrade;
@@ -125,7 +125,7 @@ export async function localPlatform(
   return platform;
 }
 
-/** What only the runtime's own server knows of a request. */
+/** Returns facts about a request that only the runtime's own server knows. */
 function requestsOf({
   received,
   clientAddress,

@@ -4,7 +4,7 @@ import type { SqliteDatabase } from "./sqlite/sqlite.ts";
 
 /** The time line of a database's due times. */
 export interface SteadyClock {
-  /** Unix ms as they would be had nobody ever set the clock, whole; never goes back, not across restarts either. */
+  /** Whole Unix ms as they would be if the clock were never set; never goes back, not across restarts either. */
   now(): number;
   /** Whether the clock was set since this was asked last. */
   wasSet(): boolean;
@@ -12,12 +12,12 @@ export interface SteadyClock {
   save(everyMs: number): void;
 }
 
-/** A change of the clock above this is told, in ms. */
+/** Changes of the clock above this are reported, in ms. */
 const JUMP_MS = 1000;
 
 /**
- * A clock that goes by elapsed time. It begins at the wall clock's time, or where the last process left the line when
- * that is later: a clock that was set back while nothing ran makes nobody wait for it to catch up.
+ * A clock that goes by elapsed time. It begins at the wall clock's time, or at the last process's steady time when that is
+ * later: after a clock was set back while nothing ran, nothing has to wait for it to catch up.
  */
 export function steadyClock(
   db: SqliteDatabase,

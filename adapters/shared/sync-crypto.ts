@@ -45,7 +45,7 @@ function bytesOf(hex: string): Uint8Array {
   return fromHex(hex) ?? new Uint8Array(0);
 }
 
-/** What `System` offers beside WebCrypto where `node:crypto` is: on Node, Deno and Bun. */
+/** The optional members of `System` beside WebCrypto, for runtimes with `node:crypto`: Node, Deno and Bun. */
 export const syncCrypto: Required<Pick<System, "hmac" | "sha256Hex">> = {
   sha256Hex: (data) => hash("sha256", data, "hex"),
   hmac: syncHmac,

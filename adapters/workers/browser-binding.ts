@@ -4,7 +4,7 @@ import { startFailure } from "../../core/rendering/page/start-failure.ts";
 import type { Browser, ProxyLogin, System, Wire } from "../../core/ports.ts";
 import type { FetchBinding } from "./env/worker-env.ts";
 
-/** Why there is no page rendering without the binding. */
+/** The reason why page rendering is off without the binding. */
 export const NO_BROWSER: string =
   'No browser binding: add "browser": { "binding": "BROWSER" } to the Wrangler configuration';
 
@@ -46,10 +46,10 @@ export function boundBrowser(binding: FetchBinding, system: System): Browser {
   }
 }
 
-/** What a binding answers about a new session. */
+/** A binding's answer to the request for a session. */
 interface Acquired {
   readonly sessionId: string;
-  /** Told by `serve:workers`, whose browser loads everything through an egress proxy. @default null */
+  /** Set by `serve:workers`, whose browser loads everything through an egress proxy. @default null */
   readonly proxyLogin?: ProxyLogin | null;
 }
 

@@ -7,9 +7,9 @@ import { calm, consoleLog, workerSystem } from "./env/worker-system.ts";
 const SETTLE_MS = 5000;
 
 /**
- * A second entry of the Worker for whoever runs the process: `POST /close-sockets` before a shutdown, then
- * `POST /settle`, whose answer ends when nothing is under way any more: held open, it keeps workerd, which waits for
- * requests only, until what they left behind is stored. It is never reachable from the Worker's own address;
+ * A second entry of the Worker for the program that runs the process: `POST /close-sockets` before a shutdown, then `POST
+ * /settle`, whose answer ends when no work is left. workerd waits only for requests, so that this open request keeps it
+ * until the work that others left behind is stored. The entry is never reachable from the Worker's own address;
  * `serve:workers` binds it to a private Unix socket.
  */
 export const control: { fetch(request: Request, env: WorkerEnv): Promise<Response> } = {

@@ -22,7 +22,7 @@ export function guardedTransport(
     filtered === undefined ? open : workerTransport((request) => filtered.fetch(request));
   return {
     refusal: (url) => guard.refusal(url),
-    // What only the operator's list lets through is not public: the filter would refuse it.
+    // Addresses that only the operator's list allows are not public: the filter would refuse them.
     send: async (request) => (guard.pass(request.url).isPublic ? guarded : open).send(request),
   };
 }

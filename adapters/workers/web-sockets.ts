@@ -106,8 +106,8 @@ async function refusalOf(response: Response): Promise<InboundResponse> {
 }
 
 /**
- * workerd tells nobody how much of a socket is unsent (cloudflare/workerd#988): what was handed over is taken as
- * read at a steady rate.
+ * workerd does not report how much of a socket is unsent (cloudflare/workerd#988): bytes handed over are assumed to be read
+ * at a steady rate.
  */
 function wire(socket: WebSocket, events: SocketEvents, system: System): DuplexSocket {
   let unread = 0;
@@ -161,7 +161,7 @@ function wire(socket: WebSocket, events: SocketEvents, system: System): DuplexSo
       });
     },
     terminate() {
-      // workerd has no way to drop a connection; whoever waits for its end need not.
+      // workerd has no way to drop a connection, so that the close is reported at once.
       events.close(1006, "");
     },
   };

@@ -20,7 +20,7 @@ export interface WorkerBuild<Env> {
   readonly workers?: Omit<WorkersPlatformOptions, "env">;
 }
 
-/** What the main module of a Worker exports as default. */
+/** The default export of a Worker's main module. */
 export interface WorkerHandler {
   fetch(request: Request, env: WorkerEnv, ctx: ExecutionContext): Promise<Response>;
 }

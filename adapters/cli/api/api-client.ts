@@ -19,14 +19,14 @@ export const serverHelp: string = `  --url URL          The server [http://127.0
   --json             JSON, one object a line
 `;
 
-/** What names a server on a command line. */
+/** Flags that name a server on a command line. */
 export interface ServerValues {
   readonly url?: string;
   readonly "data-dir"?: string;
   readonly "account-id"?: string;
 }
 
-/** What is asked. */
+/** A request to the API. */
 export interface ApiQuestion {
   /** @default "GET" */
   readonly method?: string;
@@ -83,7 +83,7 @@ const PAGE = 50;
 /** Rows of a list that are read at most. */
 const ROWS = 100_000;
 
-/** The server that a command line names. Throws where there is no token for it. */
+/** Makes a client for the server that a command line names. Throws when no token for it is known. */
 export function apiClient(values: ServerValues): ApiClient {
   const { url, folder } = serverOf(values);
   const account = values["account-id"] ?? (process.env["CAUSEY_ACCOUNT_ID"] || defaults.accountId);

@@ -15,7 +15,7 @@ webhooks. So are logs, items and deliveries: causey backup holds everything.
 
 ${serverHelp}`;
 
-/** What a server says of a thing, and no other server can take over. */
+/** Fields that belong to one server: an import into another server cannot take them over. */
 const ofServer = ["id", "created_at", "modified_at", "is_default"];
 
 /** Runs `causey export`. */
@@ -31,7 +31,7 @@ export async function exportCommand(args: readonly string[]): Promise<void> {
   process.stderr.write(`${file}: ${summary(found)}\n`);
 }
 
-/** What an export holds, in a line. */
+/** Summarises an export in one line. */
 export function summary({
   gateways,
   custom_providers: providers,
@@ -70,7 +70,7 @@ async function gatewaysOf(api: ApiClient): Promise<Exported["gateways"]> {
   )) {
     const path = `/ai-gateway/gateways/${encodeURIComponent(settings.id)}/routes`;
     const routes = await routesOf(api, path);
-    // Masked credentials of collectors are no settings.
+    // Credentials of collectors are masked, so they cannot be imported.
     const own = without(settings, [...ofServer, "otel"]);
     found.push({ settings: { id: settings.id, ...own }, routes });
   }

@@ -5,7 +5,7 @@ const FORM = 1;
 
 const facts = v.record(v.string(), v.unknown());
 
-/** What `causey export` writes: settings, and no secrets. */
+/** The file that `causey export` writes: settings without secrets. */
 export interface Exported {
   readonly causey: typeof FORM;
   readonly custom_providers: readonly SettingFacts[];

@@ -17,19 +17,19 @@ const help = `Usage: causey import FILE [--dry-run] [options]
 
 Puts what causey export has written into a running server; "-" reads standard input. What is there already by its name
 (an endpoint by its address) is changed to what the file says; what the file does not name stays as it is. Secrets are not
-in the file: set provider keys anew. A webhook endpoint that is made gets a fresh secret, which is printed this once.
+in the file: set provider keys again. A webhook endpoint that is made gets a fresh secret, which is printed this once.
 
   --dry-run          Only tells what would be made and changed
 ${serverHelp}`;
 
-/** What became of one thing of the file. */
+/** The result for one entry of the file. */
 interface Outcome {
   readonly kind: string;
   readonly name: string;
   readonly outcome: "created" | "changed" | "refused";
   /** Why it was refused. */
   readonly reason?: string;
-  /** What signs the webhooks of a new endpoint. */
+  /** The secret that signs the webhooks of a new endpoint. */
   readonly secret?: string;
 }
 
@@ -218,7 +218,7 @@ const searchPuts: Plan = async ({ namespaces }, api) => {
   return puts;
 };
 
-/** What an endpoint keeps as it was made. */
+/** Fields of an endpoint that are fixed when it is created. */
 const ofCreation = ["format", "key_type"];
 
 const endpointPuts: Plan = async ({ webhook_endpoints: endpoints }, api) => {

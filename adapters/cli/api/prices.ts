@@ -32,7 +32,7 @@ const options = {
   json: { type: "boolean" },
 } as const;
 
-/** What `causey prices` is asked for. */
+/** The filters of `causey prices`. */
 interface PricesQuery {
   readonly provider?: string;
   readonly model?: string;

@@ -12,7 +12,7 @@ export interface ProgressBar {
 export interface ProgressOptions {
   /** Steps that there are. */
   readonly total: number;
-  /** What a step is, e.g. `files`; empty where bytes say all. */
+  /** The unit of a step, e.g. `files`; empty where bytes say all. */
   readonly unit: string;
   /** Bytes that there are, where steps have a size: then rate and remaining time go by them. @default none */
   readonly totalBytes?: number;

@@ -53,7 +53,7 @@ const words = [
   "eval",
 ] as const;
 
-/** What stands behind the name, where something has to. */
+/** The arguments that follow the instance's name, for commands that need some. */
 const rests: Readonly<Partial<Record<string, string>>> = {
   upload: "files or folders",
   sync: "a folder",
@@ -111,7 +111,7 @@ export async function searchCommand(args: readonly string[]): Promise<void> {
   if (command === "query") return printChunks(api, path, rest.join(" "), limit, isJson);
   if (command === "eval") return evaluateInstance(api, path, rest, isJson);
   if (command === "upload" || command === "sync") {
-    // A misspelt name is told before the first file is read.
+    // A misspelt name fails here, before the first file is read.
     await api.ask(path);
     await (command === "upload"
       ? uploadFiles(api, path, rest, isJson)

@@ -3,12 +3,12 @@ import { isObject, parsedJson } from "../../../core/http/json.ts";
 import type { ApiClient } from "./api-client.ts";
 import { printRows } from "./output.ts";
 
-/** A question of which somebody knows what should be found. */
+/** A question with the answers that a search should find. */
 export interface JudgedQuestion {
   readonly query: string;
   /** Grades of items by their keys; 0 = not relevant. */
   readonly relevant: ReadonlyMap<string, number>;
-  /** What passages that answer say, letter case and blanks ignored; one or several things. */
+  /** Texts that a right passage contains, compared without letter case and blanks; one or several. */
   readonly answers: readonly string[];
 }
 
@@ -87,7 +87,7 @@ async function ask(
   return result.chunks;
 }
 
-/** The questions of a file, one JSON object a line. Throws for a line that is none, with its number and what it lacks. */
+/** Parses the questions of a file, one JSON object a line. Throws for an invalid line, with its number and the fault. */
 export function readQuestions(text: string, file: string): JudgedQuestion[] {
   const lines = text
     .split("\n")

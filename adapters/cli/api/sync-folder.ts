@@ -13,7 +13,7 @@ import { counted } from "../../shared/work/counted.ts";
 
 /** How {@link syncFolder} works. */
 export interface SyncOptions {
-  /** What stands before the paths of files in their keys; other items are left alone. */
+  /** The prefix of the files' keys; items with other keys are left alone. */
   readonly prefix: string;
   /** Whether items are deleted whose files are gone. */
   readonly deletes: boolean;
@@ -31,7 +31,7 @@ interface Item {
   readonly error?: string;
 }
 
-/** What is known of both sides. */
+/** The state of both sides. */
 interface Sides {
   readonly root: string;
   readonly items: Map<string, Item>;
@@ -149,7 +149,7 @@ async function pass(
   await inLanes(doomed, async ({ key, id }) => {
     if (signal.aborted) return;
     await api.ask(`${path}/items/${id}`, { method: "DELETE" }).catch((error: unknown) => {
-      // Somebody else was faster.
+      // Another client has already deleted it.
       if (!(error instanceof ServerRefusal) || error.status !== 404) throw error;
     });
     sides.items.delete(key);

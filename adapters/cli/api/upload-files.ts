@@ -39,7 +39,7 @@ export async function uploadFiles(
     const read = async (): Promise<Uint8Array<ArrayBuffer>> =>
       new Uint8Array(await readFile(file.path));
     const outcome = await sendFile(api, path, key, read).catch((error: unknown) => {
-      // Without a server there is no next file.
+      // When the server is unreachable, the next file would fail too.
       if (!(error instanceof ServerRefusal) && !isUnreadable(error)) throw error;
       failures.push(`${key}: ${error.message}`);
       return { key, error: error.message };

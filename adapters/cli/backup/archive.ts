@@ -216,7 +216,7 @@ function blockReader(stream: AsyncIterable<unknown>): BlockReader {
 }
 
 function notABackup(why: string): Error {
-  return new Error(`This is no backup of causey: ${why}`);
+  return new Error(`This is not a backup of causey: ${why}`);
 }
 
 function toError(error: unknown): Error {

@@ -17,7 +17,7 @@ import { commandFailure } from "../context/command-options.ts";
 import { writeArchive } from "./archive.ts";
 import { DATABASE, KEPT, MANIFEST, type Manifest } from "./manifest.ts";
 
-/** What a backup holds. */
+/** A summary of a written backup. */
 export interface BackupReport {
   readonly file: string;
   readonly bytes: number;

@@ -3,16 +3,16 @@ import * as v from "valibot";
 /** The name of the database in the data folder and in a backup. */
 export const DATABASE = "causey.db";
 
-/** What else of the data folder belongs to a backup: secrets that the first start made. */
+/** Files of the data folder that a backup holds beside the database: secrets that the first start made. */
 export const KEPT: readonly string[] = ["token", "demo-webhook-secret"];
 
 /** The name of the {@link Manifest} in a backup. */
 export const MANIFEST = "causey-backup.json";
 
-/** What a backup says of itself. */
+/** The description inside a backup. */
 export interface Manifest {
   readonly format: 1;
-  /** Of the causey that wrote it. */
+  /** The version of causey that wrote the backup. */
   readonly version: string;
   readonly createdAt: string;
   readonly files: Record<string, { readonly bytes: number; readonly sha256: string }>;
@@ -20,7 +20,7 @@ export interface Manifest {
 
 const schema = v.pipe(
   v.string(),
-  v.parseJson(undefined, "its description is no JSON"),
+  v.parseJson(undefined, "its description is not JSON"),
   v.object({
     format: v.literal(1, "it was written by a newer version"),
     version: v.string(),
@@ -29,7 +29,7 @@ const schema = v.pipe(
   }),
 );
 
-/** Reads what a backup says of itself. Throws one line for what is none. */
+/** Parses the description of a backup. Throws a one-line error when it is invalid. */
 export function parseManifest(text: string): Manifest {
   const { success, output, issues } = v.safeParse(schema, text);
   if (success) return output;

@@ -16,21 +16,21 @@ import { readArchive, type UnpackedFile } from "./archive.ts";
 import { checkDatabase } from "./backup.ts";
 import { DATABASE, KEPT, MANIFEST, type Manifest, parseManifest } from "./manifest.ts";
 
-/** What was restored. */
+/** A summary of what was restored. */
 export interface RestoreReport {
   readonly dataDir: string;
-  /** Of the backup. */
+  /** When the backup was made. */
   readonly createdAt: string;
   readonly version: string;
   readonly databaseBytes: number;
-  /** Where that is kept which was replaced; null when the folder was empty. */
+  /** The folder that keeps the replaced data; null when the data folder was empty. */
   readonly replaced: string | null;
 }
 
 /** No description of a backup is longer. */
 const MANIFEST_BYTES = 65_536;
 
-/** What SQLite keeps beside a database. */
+/** Suffixes of the files that SQLite keeps beside a database. */
 const SIDES = ["-wal", "-shm", "-journal"].map((end) => `${DATABASE}${end}`);
 
 /**
@@ -113,7 +113,7 @@ function setAside(dataDir: string): string {
 
 function checkedManifest(folder: string, found: ReadonlyMap<string, UnpackedFile>): Manifest {
   if (!found.has(MANIFEST) || !found.has(DATABASE))
-    throw new Error("This is no backup of causey: it is not whole");
+    throw new Error("This is not a backup of causey: it is incomplete");
   const path = join(folder, MANIFEST);
   if (statSync(path).size > MANIFEST_BYTES) throw new Error("This backup cannot be read");
   const manifest = parseManifest(readFileSync(path, "utf8"));

@@ -7,7 +7,7 @@ import { watchedEnvironment } from "../context/environment.ts";
 import { processCount } from "./process-count.ts";
 import { settings, type WrittenConfig, writtenConfig } from "../context/settings.ts";
 
-/** What a command that looks at a server's configuration is told. */
+/** The input of a command that reads a server's configuration. */
 export interface ServeOptionsRead {
   /** Flags of `causey serve`, as they were written. */
   readonly flags: ReadonlyMap<string, string>;

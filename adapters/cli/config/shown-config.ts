@@ -20,7 +20,7 @@ const secretBranches = new Set(
   ),
 );
 
-/** Keys whose texts are no secrets. Any other text is hidden: a key that is new here shows nothing by mistake. */
+/** Keys whose texts are shown. Any other text is hidden, so that a new key cannot reveal a secret by mistake. */
 const plainKeys = new Set(
   (
     "$schema accountId accounts accountsClaim agent algorithms allowHosts audience baseUrl chromiumPath claim clock dataDir " +

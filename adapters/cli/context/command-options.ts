@@ -32,15 +32,15 @@ export function subcommand<T extends string>(
   throw new TypeError(`Unknown command "${command} ${word ?? ""}"${guess}`);
 }
 
-/** Refuses what is no address of a server. */
+/** Refuses anything but the address of a server. */
 export function checkServerUrl(url: string | undefined): void {
   if (url !== undefined && !/^https?:$/u.test(URL.parse(url)?.protocol ?? ""))
     throw new TypeError(`--url must be an http or https address, got "${url}"`);
 }
 
-/** What goes with the message of a failed command. */
+/** Details of a failed command, beside its message. */
 interface FailureFacts {
-  /** What to do about it. */
+  /** The step that helps. */
   readonly hint: string;
 }
 

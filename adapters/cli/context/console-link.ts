@@ -4,7 +4,7 @@ import process from "node:process";
 import { checkServerUrl, commandFailure, readOptions } from "./command-options.ts";
 import { defaults } from "./settings.ts";
 
-/** Where a server is asked, and as whom. */
+/** The server to ask, and the credentials for it. */
 export interface LinkTarget {
   readonly fetch: (request: Request) => Response | Promise<Response>;
   readonly url: string;
@@ -90,7 +90,7 @@ export function folderToken(folder: string): string {
   );
 }
 
-/** What proves that no other site's page asks (docs/console.md). */
+/** The header that proves that the request does not come from another site's page (docs/console.md). */
 const OWN = { "x-causey-console": "1" };
 
 /** Reads what the console's page reads: in a session that may read only, and that ends with `run`. */

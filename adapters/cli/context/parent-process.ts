@@ -21,7 +21,7 @@ export interface ParentProcess {
 export function parentProcess(): ParentProcess | null {
   const port = Number(process.env[SHARED_PORT] ?? 0);
   if (!(port > 0)) return null;
-  // What this process starts is nobody's child in this sense.
+  // Processes that this one starts do not inherit it: they are not children of the first process.
   delete process.env[SHARED_PORT];
   return {
     port,

@@ -54,7 +54,7 @@ async function* examine(flags: ReadonlyMap<string, string>): AsyncGenerator<Doct
   yield await checkProviderAccess(config);
 }
 
-/** What is wrong with the configuration is told, and all else is looked at with the defaults. */
+/** Reads the configuration. Faults are reported, and the other checks then run with the defaults. */
 function configured(flags: ReadonlyMap<string, string>): {
   readonly config: Config;
   readonly finding: DoctorFinding;

@@ -1,9 +1,9 @@
-/** What a check of `causey doctor` found. Only `fail` makes its exit code 1. */
+/** The result of one check of `causey doctor`. Only `fail` makes its exit code 1. */
 export interface DoctorFinding {
   readonly check: string;
   readonly status: "ok" | "warn" | "fail";
   readonly detail: string;
-  /** What to do about it. */
+  /** The step that helps. */
   readonly hint?: string;
 }
 
@@ -15,7 +15,10 @@ export function failureReason(error: unknown): string {
   return whole.replaceAll(/\s+/gu, " ").trim().slice(0, 300);
 }
 
-/** Runs work with a deadline. Deno waits at its end for timers that nobody clears, as that of `AbortSignal.timeout()`. */
+/**
+ * Runs work with a deadline. `AbortSignal.timeout()` cannot be cleared, and Deno waits for its timer before the process
+ * ends.
+ */
 export async function timeLimited<T>(
   ms: number,
   work: (signal: AbortSignal) => Promise<T>,

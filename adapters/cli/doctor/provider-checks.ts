@@ -22,7 +22,7 @@ export async function checkProviderAccess(config: Config): Promise<DoctorFinding
       {
         check: "clock",
         status: "ok",
-        detail: `${new Date().toISOString()}, compared with nobody's`,
+        detail: `${new Date().toISOString()}, not compared with another clock`,
       },
     ];
   const answers = await Promise.all([...endpoints].map(([name, url]) => ask(name, url)));
@@ -71,7 +71,7 @@ function clock(skews: readonly number[]): DoctorFinding {
   const now = new Date().toISOString();
   const [first] = skews.toSorted((a, b) => Math.abs(a) - Math.abs(b));
   if (first === undefined)
-    return { check, status: "warn", detail: `${now}, compared with nobody's` };
+    return { check, status: "warn", detail: `${now}, not compared with another clock` };
   const seconds = Math.round(Math.abs(first) / 1000);
   if (Math.abs(first) <= SKEW_MS)
     return { check, status: "ok", detail: `${now}, as others have it` };

@@ -60,7 +60,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   hono: { example: "embed", scripts: { start: "node server.ts" }, ...ON_NODE, secrets: null },
 };
 
-/** Of this package's manifest, and of the example's. */
+/** The fields read from this package's manifest and from the example's. */
 const manifestSchema = v.object({
   version: v.optional(v.string()),
   engines: v.optional(v.record(v.string(), v.string())),
@@ -112,7 +112,7 @@ function filesOf(kind: Kind, folder: string, causey: string | undefined): Projec
   const example = join(root, "examples", kind.example);
   const own = manifestOf(root);
   const names = readdirSync(example);
-  // Where the program is server.ts, main.ts only looks whether a clone is built.
+  // In a folder whose program is server.ts, main.ts only checks whether a clone is built.
   const left = ["package.json", "node_modules", names.includes("server.ts") ? "main.ts" : ""];
   const others = names.filter((name) => !left.includes(name));
   const file = (path: string, text: string, isSecret = false): ProjectFile => ({
@@ -148,7 +148,7 @@ function projectManifest(
   const { version = "", engines, peerDependencies = {} } = own;
   const tools = kind === "workers" ? manifestOf(example).devDependencies : undefined;
   return {
-    // What npm takes for a name.
+    // A name that npm accepts.
     name:
       basename(resolve(folder))
         .toLowerCase()

@@ -15,7 +15,7 @@ Prints the last requests that a running server answered, oldest first; with -f a
 
 /** How long a server that has gone is waited for before it is asked again, in ms. */
 const AGAIN_MS = 1000;
-/** Ids of rows that were printed, so that none is printed twice after a restart. */
+/** The number of printed rows whose ids are kept, so that a row is not printed twice after a restart. */
 const REMEMBERED = 2000;
 
 /** Runs `causey logs`. */

@@ -13,7 +13,7 @@ Prints the description of the API (OpenAPI 3.1) of this version; no server is ne
 export async function openApiCommand(args: readonly string[]): Promise<void> {
   const { values, positionals } = readOptions(args, {
     url: { type: "string" },
-    // What it prints is JSON anyway: then on one line.
+    // The output is JSON anyway; the flag only puts it on one line.
     json: { type: "boolean" },
     help: { type: "boolean", short: "h" },
   });

@@ -1,13 +1,13 @@
 import { createHmac } from "node:crypto";
 import type { Prepared } from "./prepare.ts";
 
-/** What the start lines tell beside what was prepared. */
+/** Facts that the start lines show beside the prepared parts. */
 export interface BannerFacts {
   readonly version: string;
   /** E.g. `Node 24.21.0`. */
   readonly runtime: string;
   readonly url: string;
-  /** What page rendering runs on, or why it is off. */
+  /** The browser of page rendering, or the reason why rendering is off. */
   readonly browser: string;
   /** An address that logs in to the web console once; null without a console. */
   readonly consoleLink: string | null;
@@ -34,7 +34,7 @@ export function bannerLines(prepared: Prepared, facts: BannerFacts): string[] {
   ];
 }
 
-/** What is to be said of an address that others can reach; null for loopback. */
+/** Returns the warning for an address that others can reach; null for loopback. */
 export function exposureWarning(host: string): string | null {
   if (/^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/iu.test(host)) return null;
   return "Other machines can reach this address over plain HTTP, which shows tokens and contents to the networks between: put a proxy with TLS before it, or listen on 127.0.0.1";

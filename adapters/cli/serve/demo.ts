@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Where the API is reached: in process or over HTTP. */
+/** Access to the API: in process or over HTTP. */
 export interface DemoTarget {
   readonly fetch: (request: Request) => Response | Promise<Response>;
   readonly url: string;

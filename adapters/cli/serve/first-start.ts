@@ -14,7 +14,7 @@ export const FIRST_START = "CAUSEY_FIRST_START";
 /** Whether another process started this one for what only the first start does. */
 export function isForFirstStart(): boolean {
   const told = process.env[FIRST_START];
-  // What this process starts is nobody's child in this sense.
+  // Processes that this one starts do not inherit it: they are not children of the first process.
   delete process.env[FIRST_START];
   return told !== undefined;
 }

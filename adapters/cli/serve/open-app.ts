@@ -13,7 +13,7 @@ import type { Prepared } from "./prepare.ts";
 import { pagesOfEach } from "../config/process-count.ts";
 import type { Runtime } from "../context/runtime.ts";
 
-/** What `causey serve` serves. */
+/** The app that `causey serve` serves. */
 export interface OpenApp {
   readonly platform: Platform;
   readonly api: PlatformApi;

@@ -20,7 +20,7 @@ import { collectGarbage } from "./set-up-process.ts";
 
 /** How long a shutdown waits for requests under way when nothing else is said, in ms. */
 const GRACE_MS = 10_000;
-/** What a child may take for its end beside the grace for requests and that for what they left behind, in ms. */
+/** The time a child has to end beside its two graces (for requests, and for work they left behind), in ms. */
 const END_MS = 5000;
 
 /** `causey serve`: opens the platform, seeds the demo, listens, starts the other processes, and prints the start lines. */
@@ -54,8 +54,8 @@ export async function serveCommand(
     standardOutput.write(`${lines.join("\n")}\n`);
     const warning = exposureWarning(prepared.host);
     if (warning !== null) platform.log("warn", warning, { host: prepared.host });
-    // Unpacking the npm browser takes seconds, once: not at the expense of the first page. Nobody waits for
-    // it, so that a server stopped at once ends at once.
+    // Unpacking the npm browser takes seconds, once: not at the expense of the first page. It is not awaited, so that a
+    // server stopped at once ends at once.
     void first.over.then(() => prepareBrowser(platform));
     void tellOfFonts(platform, prepared).catch(() => undefined);
   } catch (error) {

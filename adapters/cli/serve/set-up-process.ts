@@ -1,7 +1,7 @@
 import process from "node:process";
 import { setFlagsFromString } from "node:v8";
 
-/** What Bun reads at its start. */
+/** The environment variable that Bun reads at its start. */
 const BUN_LIMIT = "BUN_CONFIG_MAX_HTTP_REQUESTS";
 
 /**
@@ -48,9 +48,9 @@ export function setUpProcess(): void {
 }
 
 /**
- * Lets Bun's `fetch` have more than 256 requests under way: the 257th open stream would wait for one of the others to
- * end. Bun reads the variable once, when it starts, so the process becomes itself again with it set; id, arguments and
- * standard streams stay. Whoever sets the variable gets that.
+ * Lets Bun's `fetch` have more than 256 requests in flight: the 257th open stream would wait for another one to end. Bun
+ * reads the variable once, when it starts, so the process re-executes itself with it set; id, arguments and standard
+ * streams stay. A value set by the operator is kept.
  */
 function liftBunRequestLimit(): void {
   const { env, execArgv, execPath, argv } = process;
@@ -63,10 +63,11 @@ function liftBunRequestLimit(): void {
 }
 
 /**
- * Sets up V8's heap for a server, and glibc's. Node becomes itself again with the flags that it lacks; id, arguments and standard
- * streams stay. Where it cannot (Windows, a child with a channel to its parent), only what can be set at run time is.
- * Whoever sets a flag of the same kind (`NODE_OPTIONS=--max-semi-space-size=64`) or the variable gets that. Deno can neither start
- * again nor set a flag at run time (its `setFlagsFromString` does nothing): its start line has all but the third.
+ * Sets up V8's heap for a server, and glibc's. Node re-executes itself with the flags that it lacks; id, arguments and
+ * standard streams stay. Where it cannot (Windows, a child with a channel to its parent), only the settings that work at
+ * run time apply. A flag of the same kind (`NODE_OPTIONS=--max-semi-space-size=64`) or a variable set by the operator is
+ * kept. Deno can neither re-execute itself nor set a flag at run time (its `setFlagsFromString` does nothing): its start
+ * line has all but the third.
  */
 function setUpV8Heap(): void {
   const { env, execArgv, execPath, argv, versions } = process;

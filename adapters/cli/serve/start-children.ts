@@ -8,7 +8,7 @@ import type { Log } from "../../../core/ports.ts";
 import { listenError } from "../../shared/http/drain.ts";
 import { READY, SHARED_PORT } from "../context/parent-process.ts";
 
-/** What the first process needs to know to start the others. */
+/** The options with which the first process starts the others. */
 export interface ChildrenOptions {
   /** See `ownCommandLine()`. */
   readonly command: readonly string[];
@@ -34,7 +34,7 @@ interface State {
   readonly options: ChildrenOptions;
   readonly living: Set<ChildProcess>;
   readonly over: AbortController;
-  /** One for each child, settled when nobody is to follow it. */
+  /** A promise for each child, settled when the child will not be replaced. */
   readonly slots: Promise<void>[];
   /** When the next replacement may start, as a time of `performance.now()`: the clock may jump. */
   nextStart: number;
@@ -42,7 +42,10 @@ interface State {
 
 /** Whatever makes children end may do so at once again: this many ms are between the starts of replacements. */
 const PAUSE_MS = 1000;
-/** Of a signal to the whole group a child may hear first, and end: for so many ms this process waits for its own. */
+/**
+ * A signal to the whole process group may reach a child first, which then ends. Before it replaces that child, this process
+ * waits for its own signal for this many ms.
+ */
 const SIGNAL_MS = 1000;
 /** How a child ends that has drained. */
 const CLEAN = "code 0";
@@ -128,7 +131,7 @@ interface Ended {
   readonly pid: number;
   /** A signal or an exit code. */
   readonly how: string;
-  /** What it said itself: one line. */
+  /** The child's own message, in one line. */
   readonly why: string | undefined;
 }
 
@@ -182,8 +185,8 @@ async function turnToStart(state: State): Promise<void> {
 }
 
 /**
- * Rejects with one line when somebody listens on a port. Who opens one to share it joins whoever shares it already,
- * another server of the same user too: each would get some of the other's connections.
+ * Rejects with one line when a port is already in use. Opening a port for sharing would join any process that shares it
+ * already, even another server of the same user: each would then get some of the other's connections.
  */
 export function checkPort(port: number, hostname: string): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { PolicyInput } from "../../../core/auth/policies.ts";
 import { table } from "../api/output.ts";
 
-/** What is sent to make a token. */
+/** The request that creates a token. */
 export interface TokenBody {
   readonly name: string;
   readonly policies: readonly PolicyInput[];
@@ -25,7 +25,7 @@ export interface ShownToken {
   }[];
 }
 
-/** What is read of an answer; fields that this version does not know stay. */
+/** The fields that are read from an answer; unknown fields are kept. */
 export const shownTokenSchema: v.GenericSchema<unknown, ShownToken> = v.looseObject({
   id: v.string(),
   name: v.string(),

@@ -18,7 +18,7 @@ import { reach } from "../context/console-link.ts";
 import { defaults, effectiveConfig } from "../context/settings.ts";
 import { shownTokenSchema, type ShownToken, type TokenBody } from "./token-output.ts";
 
-/** Where tokens are kept: a data directory, or a server. */
+/** The store of the tokens: a data directory, or a server. */
 export interface TokenTarget {
   create(body: TokenBody): Promise<ShownToken>;
   list(): Promise<ShownToken[]>;
@@ -40,7 +40,7 @@ const PAGE = 100;
 
 const tokensSchema = v.array(shownTokenSchema);
 
-/** Whoever may write the data directory may do everything. */
+/** The owner of a data directory. Write access to the directory already allows everything. */
 const OWNER: Principal = {
   id: "command",
   kind: "token",

@@ -186,7 +186,7 @@ function repairRows({ clock, db, log }: AlarmOptions): void {
     if (count > 0)
       log(
         "warn",
-        "Alarms were stored for times that no date has: they go off now and are set anew",
+        "Alarms were stored for times that no date has: they go off now, and their actors set them again",
         { alarms: count },
       );
   } catch (error) {
@@ -199,7 +199,7 @@ function lookAfterClock({ clock, db, log, rescanMs = 60_000, timeOfDay }: AlarmO
   try {
     clock.save(rescanMs);
     if (!clock.wasSet()) return false;
-    log("warn", "The clock was set: times of day are looked at anew");
+    log("warn", "The clock was set: alarms for times of day are computed again");
     advance(db, timeOfDay(), clock.now());
     return true;
   } catch (error) {
@@ -227,7 +227,7 @@ async function ringOnce(
     const delay = Math.min(MAX_BACKOFF_MS, backoffMs * 2 ** Math.min(row.attempts, 16));
     const attempts = row.attempts + 1;
     const fields = { kind: row.kind, attempts, retry_ms: delay, error: String(error) };
-    // A database that takes no writes is told of once, not by each alarm.
+    // A database that takes no writes is reported once, not by each alarm.
     if (!(error instanceof SqlError && error.isReported))
       log("warn", "An alarm failed and will run again", fields);
     try {

@@ -10,7 +10,7 @@ export function isNewKind(kinds: ReadonlyMap<string, ActorKind>, kind: ActorKind
   throw new ApiError("internal", { message });
 }
 
-/** The kind of a name; throws `internal` when there is none. */
+/** Returns the kind of a name; throws `internal` for an unknown one. */
 export function kindOf(kinds: ReadonlyMap<string, ActorKind>, name: string): ActorKind {
   const kind = kinds.get(name);
   if (kind !== undefined) return kind;

@@ -121,7 +121,7 @@ async function alert(
   log: Log,
 ): Promise<boolean> {
   if (!(await isDue())) return false;
-  if (actor.onAlarm === undefined) log("warn", "Nobody handles an alarm", { kind });
+  if (actor.onAlarm === undefined) log("warn", "An alarm has no handler", { kind });
   await actor.onAlarm?.();
   return true;
 }

@@ -15,7 +15,7 @@ export type TaskOutcome =
   /** It took more than it may; the reason, e.g. "it takes more than 512 MB of memory". */
   | { readonly overran: string };
 
-/** What a process answers. */
+/** An answer of a process. */
 export type ProcessAnswer = TaskOutcome & {
   /** It ends now: it holds too much memory for a further task. */
   readonly isLast?: boolean;

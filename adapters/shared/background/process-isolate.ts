@@ -118,10 +118,10 @@ function openChannel(child: ChildProcess): Channel {
       settle?.failed(error);
     }
   });
-  // A process that has ended takes no more: its end is told by the exit.
+  // A process that has ended takes no more input; the exit event reports its end.
   child.stdin?.on("error", () => undefined);
   child.on("error", (error) => settle?.failed(error));
-  // What it said last is read before.
+  // Its last output is read before "close" fires.
   child.on("close", (code, by) => settle?.failed(new Error(by ?? `exit ${code}`)));
   return {
     answer: (signal) =>
@@ -153,7 +153,7 @@ function openChannel(child: ChildProcess): Channel {
   };
 }
 
-/** What the pipes of a process have beside what streams have. */
+/** The members of a process's pipes that streams lack. */
 interface Handle {
   ref(): void;
   unref(): void;

@@ -1,5 +1,5 @@
-// What a process of `process-isolate.ts` runs: a thread with the tasks, and a watch over the memory of both, which a task that holds
-// its thread cannot keep from its work.
+// The program of the processes that `process-isolate.ts` starts: a thread with the tasks, and a watch over the memory of
+// both, which a task that blocks its thread cannot stop.
 import { writeFileSync, writeSync } from "node:fs";
 import process from "node:process";
 import { frameOf, frameReader } from "./frames.ts";

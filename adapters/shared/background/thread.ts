@@ -1,4 +1,4 @@
-// What a thread of `threads.ts` runs: one task at a time, from its message to its answer.
+// The program of the threads that `threads.ts` starts: one task at a time, from its message to its answer.
 import { parentPort } from "node:worker_threads";
 import { runToEnd } from "../../../core/work/background.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
@@ -23,7 +23,7 @@ import { staticPage } from "../../../core/rendering/static/static-page.ts";
 
 type Named = Pick<LongTask<never, Plain, Steps<Plain>>, "name" | "load">;
 
-/** What threads can do, by name. */
+/** The tasks of a thread, by name. */
 const tasks: ReadonlyMap<string, Named> = new Map(
   [
     checkJson,
@@ -51,7 +51,7 @@ async function outcomeOf({ name, input }: TaskMessage): Promise<TaskOutcome> {
     const task = tasks.get(name);
     if (task === undefined) return { failed: `There is no task "${name}"` };
     const stepsOf = await task.load();
-    // Whoever named the task has given what it takes.
+    // The sender of the task has checked its input's type.
     return { output: await runToEnd(stepsOf(input as never)) };
   } catch (error) {
     if (error instanceof ApiError) return { refused: error.toData() };

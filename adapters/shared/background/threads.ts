@@ -17,7 +17,7 @@ import type { TaskOutcome } from "./messages.ts";
 import { startProcess } from "./process-isolate.ts";
 import { startThread } from "./thread-isolate.ts";
 
-/** What {@link threads} needs. */
+/** Options of {@link threads}. */
 export interface ThreadOptions {
   readonly system: System;
   readonly log: Log;
@@ -36,7 +36,9 @@ export interface Threads extends Background {
 
 /** Tasks that wait in one lane, of all owners together. */
 const WAITING = 1000;
-/** Processes that read files at a time, one of them for an owner whose files nobody reads yet. */
+/**
+ * The number of processes that read files at a time. One of them is for an owner whose files no other process is reading.
+ */
 const FILES = 2;
 /** The owner of work that names none. */
 const SHARED = "";

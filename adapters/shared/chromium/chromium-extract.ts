@@ -60,7 +60,7 @@ export async function extractChromium(chromium: PackedChromium, stateDir: string
   return final;
 }
 
-/** Whether a folder exists, is a real folder of this user, and nobody else may write to it. */
+/** Whether a path is a real folder to which only this user may write. */
 async function isPrivate(path: string): Promise<boolean> {
   const stat = await lstat(path).catch(() => null);
   if (stat === null || !stat.isDirectory()) return false;

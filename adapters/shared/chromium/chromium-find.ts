@@ -25,7 +25,7 @@ const names = [
   "google-chrome-stable",
 ];
 
-/** Looks for a browser: the given path, else a known name on PATH, else the npm package; null when there is none. */
+/** Looks for a browser: the given path, else a known name on PATH, else the npm package; null when all fail. */
 export async function findChromium(
   executablePath: string | undefined,
 ): Promise<FoundChromium | null> {
@@ -54,8 +54,7 @@ function isExecutable(path: string): boolean {
 
 /**
  * Makes a found browser ready to start, unpacking it when needed (about 3 s, once per version).
- *
- * @throws ApiError `no_browser` when there is none
+ * @throws ApiError `no_browser` for null
  */
 export async function readyChromium(
   found: FoundChromium | null,
@@ -72,7 +71,7 @@ export async function readyChromium(
   };
 }
 
-/** What to do when there is no browser, or not the one that was asked for. */
+/** Says what to do when no browser was found, or not the configured one. */
 export function missingBrowserMessage(asked: string | undefined): string {
   return asked === undefined || asked === ""
     ? "No browser available: install chromium, or npm i @sparticuz/chromium, or set rendering.chromiumPath"

@@ -1,4 +1,4 @@
-/** What {@link chromiumFlags} depends on. */
+/** Options of {@link chromiumFlags}. */
 export interface FlagOptions {
   readonly profile: string;
   /** Port of the egress proxy on loopback. */

@@ -110,7 +110,7 @@ function autoAttach(state: State, link: Link, call: Call): void {
   );
 }
 
-/** What is sent over a connection. */
+/** A command as it is sent over a connection. */
 interface Call {
   readonly id: number;
   readonly method: string;
@@ -178,7 +178,10 @@ function renumbered(state: State, link: Link, message: Iterable<string>): Iterab
   );
 }
 
-/** What waits for its turn when its connection is closed is not sent; what has begun has to come to its end. */
+/**
+ * Iterates over the parts of a command. A command still queued when its connection closes is not sent; a begun one is
+ * completed.
+ */
 function* withFirst(
   first: string,
   parts: Iterator<string>,
@@ -242,7 +245,7 @@ function route(state: State, message: string): void {
   deliver(link, sessionId === link.session ? JSON.stringify(bare) : message);
 }
 
-/** Whom an event is for that the browser tells the mux: of a target in somebody's context. */
+/** Returns the connection that an event is for: the one that owns the target's browser context. */
 function ownerOf(state: State, { method, params }: DevToolsEvent): Link | null {
   if (method === "Target.attachedToTarget")
     return state.contexts.get(params.targetInfo?.browserContextId ?? "") ?? null;
@@ -251,7 +254,7 @@ function ownerOf(state: State, { method, params }: DevToolsEvent): Link | null {
     : null;
 }
 
-/** Lets go of a target that is nobody's, such as the page that a browser starts with. */
+/** Detaches from a target that no connection owns, such as the page that a browser starts with. */
 function leave(state: State, session: string): void {
   const resume = { id: state.nextId++, method: "Runtime.runIfWaitingForDebugger" };
   state.process.send(JSON.stringify({ ...resume, sessionId: session }));

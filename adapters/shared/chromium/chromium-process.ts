@@ -31,7 +31,7 @@ export async function startChromium(
     // Not this process's environment: that may hold keys.
     env: { ...safeEnvironment(profile), ...ready.env },
   });
-  // Before all else: an "error" that nobody hears ends this process.
+  // Before all else: an "error" event without a listener ends this process.
   const failed = new Promise<Error>((resolve) => child.once("error", resolve));
   try {
     const pipes = pipesOf(child) ?? (await refusal(failed));
@@ -71,7 +71,7 @@ function pipesOf(child: Partial<ChildProcess>): Pipes | null {
   return input == null || output == null ? null : { input, output };
 }
 
-/** Throws why there are no pipes. The runtime tells it in the same turn of the event loop, or never. */
+/** Throws the reason why there are no pipes. The runtime reports it in the same turn of the event loop, or never. */
 async function refusal(failed: Promise<Error>): Promise<never> {
   const error = await Promise.race([failed, setImmediate(null)]);
   const reason = error === null ? "this runtime opened no pipe to it" : error.message;
@@ -169,7 +169,7 @@ export function messageWriter(pipe: Writable, isGone: () => boolean): WriteMessa
           await setImmediate();
           if (isGone()) return;
         }
-        // One that nobody wants any more by the time of its turn has no parts.
+        // A command that was cancelled before its turn has no parts.
         if (isBegun) pipe.write("\0");
       }
     }

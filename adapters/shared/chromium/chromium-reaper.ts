@@ -1,7 +1,7 @@
 import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Who owns a browser profile: written before use, read by the next start. */
+/** The owner of a browser profile: written before use, read by the next start. */
 interface Marker {
   readonly browser: number;
   readonly server: number;

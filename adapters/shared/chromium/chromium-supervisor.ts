@@ -4,7 +4,7 @@ import type { Log, Wire } from "../../../core/ports.ts";
 import { muxConnections, type Mux } from "./chromium-mux.ts";
 import type { ChromiumProcess } from "./chromium-process.ts";
 
-/** What {@link superviseChromium} depends on. */
+/** Options of {@link superviseChromium}. */
 export interface SupervisorOptions {
   readonly launch: () => Promise<ChromiumProcess>;
   /** A browser is replaced after this many connections. */

@@ -133,7 +133,7 @@ function availability(found: FoundChromium | null, asked: string | undefined): t
   return found === null ? missingBrowserMessage(asked) : (runRefusal(found) ?? true);
 }
 
-/** What the browser has no fonts for, as of the last look. */
+/** Keeps the scripts for which the browser has no fonts, as of the last look. */
 function lackingFonts(find: () => Promise<FoundChromium | null>): {
   readonly look: () => Promise<void>;
   readonly lacks: () => string | null;
@@ -171,7 +171,7 @@ function describeLocal(found: FoundChromium | null, noSandbox: boolean): string 
   return `${what}, egress guarded${noSandbox ? ", browser sandbox off (superuser or rendering.noSandbox)" : ""}`;
 }
 
-/** What this asks of Deno, whose types the other runtimes lack. */
+/** The part of Deno that this needs, whose types the other runtimes lack. */
 interface DenoPermissions {
   readonly permissions: {
     querySync(asked: { name: "run"; command?: string }): { readonly state: string };

@@ -8,7 +8,7 @@ import type { FoundChromium } from "./chromium-find.ts";
 
 const run = promisify(execFile);
 
-/** How long the list of fonts may take, in ms: after an installation it is made anew. */
+/** The time in which the list of fonts must be read, in ms: after an installation fontconfig rebuilds its cache. */
 const FONTS_MS = 10_000;
 
 /** Languages and signs that a bare system lacks, and Debian's package for them. */
@@ -19,9 +19,9 @@ const scripts = [
 
 /** The fonts that pages are drawn with. */
 export interface FontsFound {
-  /** Which there are, or that there are none. */
+  /** The number of fonts found, and the scripts that none of them covers. */
   readonly detail: string;
-  /** What to install; null where nothing is missing. */
+  /** The packages to install; null where nothing is missing. */
   readonly hint: string | null;
 }
 
@@ -48,7 +48,7 @@ export async function findFonts(found: FoundChromium | null): Promise<FontsFound
   };
 }
 
-/** The families of fonts that fontconfig finds; null where there is none to ask. */
+/** Lists the families of fonts that fontconfig finds; null where fontconfig is missing. */
 async function families(pattern: string): Promise<string[] | null> {
   try {
     const { stdout } = await run("fc-list", [pattern, "family"], { timeout: FONTS_MS });

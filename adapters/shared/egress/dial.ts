@@ -22,16 +22,16 @@ import { webSocketProxy } from "../http/environment-proxy.ts";
 /** Bytes of a refusal's body that are handed on. */
 const REFUSAL_BYTES = 64 * 1024;
 
-/** What a WebSocket client has to know of its runtime. */
+/** The abilities of a runtime that a WebSocket client depends on. */
 export interface DialOptions {
   readonly allow: AllowHosts;
-  /** Whether the runtime's `ws` connects to the address that it is told. */
+  /** Whether the runtime's `ws` connects to the given address instead of resolving the name again. */
   readonly pins: () => Promise<boolean>;
   /** @default DNS; the system's resolver for the names of the allow list */
   readonly resolve?: Resolve | undefined;
   /** The proxy for a configured address; null = none. */
   readonly proxyFor: (url: string) => URL | null;
-  /** Whether the runtime's `ws` is told the proxy, because it takes no connection from others. */
+  /** Whether the runtime's `ws` needs the proxy's address, because it accepts no ready connection. */
   readonly passesProxy: boolean;
 }
 
@@ -113,7 +113,7 @@ async function wayTo(request: DialRequest, options: DialOptions, given: AbortSig
   if (proxy === null) return {};
   if (options.passesProxy) return { proxy: proxy.href };
   const tunnel = await proxyTunnel(proxy, url, request.timeoutMs, given);
-  // Whoever gave up meanwhile takes no connection.
+  // A caller that gave up meanwhile does not use the connection.
   given.addEventListener("abort", () => tunnel.destroy(), { once: true });
   if (given.aborted) tunnel.destroy();
   return { createConnection: () => tunnel };
@@ -194,7 +194,7 @@ export interface DiallerOptions {
   readonly allowHosts?: readonly string[] | undefined;
   /** @default DNS; the system's resolver for the names of the allow list */
   readonly resolve?: Resolve;
-  /** Whether the runtime's `ws` has to be told a proxy, see `DialOptions`. @default false */
+  /** Whether the runtime's `ws` needs the proxy's address, see `DialOptions`. @default false */
   readonly passesProxy?: boolean;
 }
 

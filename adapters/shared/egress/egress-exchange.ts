@@ -3,7 +3,7 @@ import { type Head, readHead, valuesOf, writeHead } from "./egress-head.ts";
 import { answerEnd, requestEnd, type BodyEnd } from "./message-body.ts";
 import type { Inbox } from "./inbox.ts";
 
-/** What an exchange leaves behind: whether the next request may use each connection. */
+/** The state after an exchange: whether the next request may use each connection. */
 export interface Leftover {
   readonly client: boolean;
   readonly upstream: boolean;
@@ -22,8 +22,8 @@ const HOP_HEADERS = [
 const over: Leftover = { client: false, upstream: false };
 
 /**
- * Sends one request in origin form and hands its answer back. A connection is used again only when nobody can doubt where
- * the bodies end; otherwise both sides are told that it ends with the answer.
+ * Sends one request in origin form and hands its answer back. A connection is used again only when the ends of the bodies
+ * are beyond doubt; otherwise both sides learn that it ends with the answer.
  */
 export async function exchange(
   client: Inbox,
@@ -51,7 +51,7 @@ export async function exchange(
   const answer = await answerHead(client.socket, upstream, idleMs);
   if (answer === null) return over;
   const { status } = answer;
-  // Whoever answers thus plays the proxy, to be told the way into it.
+  // A server that answers 407 poses as the proxy, to be given its login.
   if (status === 407) return over;
   const end = answerEnd(method, status, answer.head);
   const goesOn = bodyEnd !== null && end !== null;

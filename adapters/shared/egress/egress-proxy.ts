@@ -27,7 +27,7 @@ export interface EgressProxyOptions {
 export interface EgressProxy {
   /** Its port on 127.0.0.1. */
   readonly port: number;
-  /** What whoever uses it has to know: every user of the machine can connect to a port on loopback. */
+  /** The login of the proxy: every user of the machine can connect to a port on loopback. */
   readonly login: ProxyLogin;
   /** Ends every connection and stops listening. */
   close(): Promise<void>;
@@ -133,10 +133,10 @@ async function serve(socket: Socket, guard: Guard): Promise<void> {
   }
 }
 
-/** What a browser's connection leads to by now. */
+/** The upstream to which a browser's connection currently leads. */
 interface Way {
   upstream: Upstream | null;
-  /** Nobody has asked for anything. */
+  /** Whether the connection has carried no request yet. */
   isIdle: boolean;
 }
 
@@ -174,7 +174,10 @@ async function answer(client: Inbox, head: Head, way: Way, guard: Guard): Promis
   return leftover.client;
 }
 
-/** The first request of whoever knows the login. A browser learns that it needs one by asking without it. */
+/**
+ * Reads the first request that carries the login. A browser first asks without it, and learns from the refusal that it is
+ * needed.
+ */
 async function admit(client: Inbox, { isAllowed, timeoutMs }: Guard): Promise<Head | null> {
   const head = await readHead(client, timeoutMs);
   if (head === null) client.socket.destroy();
@@ -203,7 +206,7 @@ async function reach(url: URL, before: Upstream | null, guard: Guard): Promise<U
   const authority = `${host}:${port}`;
   if (before !== null) {
     const { inbox } = before;
-    // Bytes that nobody asked for would be taken for the answer to what is asked next.
+    // Unexpected bytes would be taken for the answer to the next request.
     const isFresh = !inbox.isOver && !inbox.isAhead && !inbox.socket.destroyed;
     if (before.authority === authority && isFresh) return before;
     inbox.socket.destroy();

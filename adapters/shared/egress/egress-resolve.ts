@@ -63,7 +63,9 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && "code" in error ? error.code : undefined;
 }
 
-/** An operator's own names, and those without a dot, which only the search list completes, come from nobody hostile. */
+/**
+ * The operator's own names, and names without a dot, which only the search list completes, do not come from an attacker.
+ */
 export function resolverOf(host: string, port: number, allow: AllowHosts): Resolve {
   return allow.host(host, port) || !host.includes(".") ? systemResolve : dnsResolve;
 }

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 /** The bytes of a socket at its reader's pace; its end is noticed in between too. */
 export interface Inbox {
   readonly socket: Socket;
-  /** Bytes have arrived that nobody has read. */
+  /** Bytes have arrived that are not read yet. */
   readonly isAhead: boolean;
   /** The peer sends no more, and everything is read. */
   readonly isOver: boolean;
@@ -15,7 +15,7 @@ export interface Inbox {
   release(): Buffer;
 }
 
-/** Bytes that are taken from a socket before somebody reads them. */
+/** Bytes that are taken from a socket before they are needed. */
 const AHEAD = 64 * 1024;
 
 /** Starts to read a socket. */

@@ -10,7 +10,7 @@ export interface BodyEnd {
 /** A header line that everybody reads alike: what is lenient somewhere may hide a second message. */
 const PLAIN_LINE = /^[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Where the body of a request ends; null when the head leaves any doubt. */
+/** Returns how the body of a request ends; null when the head leaves any doubt. */
 export function requestEnd(head: Head): BodyEnd | null {
   if (!head.lines.every((line) => PLAIN_LINE.test(line))) return null;
   if (valuesOf(head, "transfer-encoding").length > 0 || valuesOf(head, "upgrade").length > 0)
@@ -20,7 +20,7 @@ export function requestEnd(head: Head): BodyEnd | null {
   return lengths.length === 1 ? lengthEnd(lengths[0] ?? "") : null;
 }
 
-/** Where the body of the answer to `method` ends (RFC 9112, section 6.3); null: with the connection, or in doubt. */
+/** Returns how the body of the answer to `method` ends (RFC 9112, section 6.3); null: with the connection, or in doubt. */
 export function answerEnd(method: string, status: number, head: Head): BodyEnd | null {
   if (status === 101 || !head.lines.every((line) => PLAIN_LINE.test(line))) return null;
   if (method === "HEAD" || status === 204 || status === 304) return countedBody(0);

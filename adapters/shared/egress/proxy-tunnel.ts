@@ -29,7 +29,7 @@ export async function proxyTunnel(
     socket.destroy();
   };
   signal.addEventListener("abort", giveUp, { once: true });
-  // What breaks is told by what is built upon it, and until then by its end.
+  // The layer built on this socket reports its errors; until then its end does.
   socket.on("error", () => undefined);
   try {
     socket.write(connectHead(target, proxy));
@@ -38,7 +38,7 @@ export async function proxyTunnel(
     const rest = inbox.release();
     if (signal.aborted) throw new TransportError("aborted", "The request was aborted");
     const [version = "", status = ""] = head?.first.split(" ") ?? [];
-    // Whoever is asked speaks second, so that nothing can have come from there yet.
+    // The server of a tunnel speaks second, so that no bytes can have come from it yet.
     if (!version.startsWith("HTTP/1.") || !/^2\d\d$/.test(status) || rest.length !== 0)
       throw new TransportError("unreachable", refusal(status));
   } catch (error) {

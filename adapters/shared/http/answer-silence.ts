@@ -10,11 +10,11 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** A {@link AnswerSilence} of one answer. */
 export interface SilenceLimit {
   readonly ms: number;
-  /** What is handed on before the answer breaks off; empty for most. */
+  /** The bytes that are handed on before the answer breaks off; empty for most. */
   last(): Uint8Array<ArrayBuffer>;
 }
 
-/** What bounds the silence of an answer with these headers. */
+/** Returns the limit on the silence of an answer with these headers. */
 export function silenceLimit(
   silence: AnswerSilence | undefined,
   headers: readonly HeaderPair[],
@@ -43,9 +43,11 @@ export function failSoon(
   setTimeout(() => controller.error(error), LAST_BYTES_MS);
 }
 
-/** Counts the silence of an answer: only while somebody waits for its bytes, so that a slow reader has all the time it wants. */
+/**
+ * Counts the silence of an answer: only while its reader waits for bytes, so that a slow reader has all the time it needs.
+ */
 export interface SilenceWatch {
-  /** Somebody waits for the next bytes from now on. */
+  /** The reader waits for bytes from now on. */
   wait(): void;
   /** Bytes came. */
   came(): void;

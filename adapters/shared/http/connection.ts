@@ -12,7 +12,7 @@ export interface RawSocket {
   terminate(): void;
 }
 
-/** What the runtime tells about a socket. */
+/** Events of a runtime's socket. */
 export interface SocketEvents {
   open(): void;
   message(data: string | Uint8Array): void;
@@ -48,17 +48,17 @@ export interface ConnectionLimits {
 /** A peer that does not answer a close frame is dropped after this. */
 const CLOSE_WAIT_MS = 5000;
 const MAX_ATTACHMENT = 2048;
-/** What a waiting message counts beside its bytes: a flood of empty ones must not fill the actor's mailbox. */
+/** The weight of a waiting message beside its bytes: a flood of empty ones must not fill the actor's mailbox. */
 const MESSAGE_COST = 1024;
 
-/** What an unsent frame counts beside its bytes, for the same reason. */
+/** The weight of an unsent frame beside its bytes, for the same reason. */
 const FRAME_COST = 256;
 
 interface State {
   phase: "opening" | "open" | "closing" | "closed";
   socket: RawSocket | undefined;
   readonly unsent: UnsentFrames;
-  /** What was sent before the socket was open. */
+  /** Messages that were sent before the socket was open. */
   early: (string | Uint8Array)[];
   /** Bytes received and not yet handled, {@link MESSAGE_COST} included. */
   waiting: number;

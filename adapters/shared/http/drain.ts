@@ -2,7 +2,7 @@ import { ApiError } from "../../../core/http/api-error.ts";
 import { errorResponse } from "../../../core/http/envelope.ts";
 import { standardError } from "../log/standard-log.ts";
 
-/** What {@link serve} of any runtime returns. */
+/** A running server, as {@link serve} of any runtime returns it. */
 export interface Served {
   readonly url: string;
   readonly port: number;
@@ -88,8 +88,8 @@ export async function endInOrder(ending: Ending, platforms: readonly Closable[])
 }
 
 /**
- * Ends the server once, whoever asks first: `close()`, the signal, SIGTERM or SIGINT.
- * After a process signal the process ends with 0; a second one ends it at once.
+ * Ends the server once, on the first of `close()`, the signal, SIGTERM and SIGINT. After a process signal the process ends
+ * with 0; a second one ends it at once.
  */
 export function onceDrained(ending: Ending, options: ServeOptions): () => Promise<void> {
   const names = ["SIGTERM", "SIGINT"] as const;
@@ -149,7 +149,7 @@ export function listenError(error: unknown, hostname: string, port: number): Err
     code === "ENOTFOUND" ||
     /not available|AddrNotAvailable/iu.test(message)
   ) {
-    return new Error(`${hostname} is no address of this machine: choose another with --host`, {
+    return new Error(`${hostname} is not an address of this machine: choose another with --host`, {
       cause: error,
     });
   }

@@ -10,8 +10,7 @@ export interface EnvironmentProxy {
 
 /**
  * Reads `HTTP_PROXY` and `HTTPS_PROXY`; undefined without any.
- *
- * @throws Error for a value that is no address of a proxy; it does not show the value, which may hold a password
+ * @throws Error for a value that is not the address of a proxy; its message omits the value, which may hold a password
  */
 export function environmentProxy(
   env: Readonly<Record<string, string | undefined>> = process.env,
@@ -48,7 +47,7 @@ export function webSocketProxy(
 
 /** Whether an entry of `NO_PROXY` names a host: itself and all below it, with a port only there. */
 function names(entry: string, host: string, port: string): boolean {
-  // What has more colons than one for the port is an IPv6 address without brackets.
+  // An entry with more than one colon is an IPv6 address without brackets.
   const [, name = entry, only] = /^(\[[^\]]+\]|[^:]*)(?::(\d+))?$/.exec(entry) ?? [];
   if (only !== undefined && only !== port) return false;
   if (name === "*") return true;
@@ -74,7 +73,7 @@ function proxyIn(
   const url = URL.parse(value.includes("://") ? value : `http://${value}`);
   if (url !== null && /^(?:https?|socks5?):$/.test(url.protocol)) return url.href;
   throw new Error(
-    `The environment variable ${name} is no address of a proxy, such as http://proxy.example:3128`,
+    `The environment variable ${name} is not the address of a proxy: write it like http://proxy.example:3128`,
   );
 }
 

@@ -14,7 +14,7 @@ import { toTransportError } from "./to-transport-error.ts";
 /** How a request leaves. */
 export type Send = (request: Request) => Promise<Response>;
 
-/** What {@link fetchTransport} has to know of a `fetch`. */
+/** The properties of a `fetch` that {@link fetchTransport} needs. */
 export interface FetchTransportOptions {
   readonly send: Send;
   /** Whether `send` has undone the encoding that a `content-encoding` header names. */

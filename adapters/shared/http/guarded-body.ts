@@ -46,7 +46,7 @@ export function guardedBody(
       try {
         const { done, value } = await reader.read();
         silence.watch.came();
-        // It has been told its end already.
+        // The reader already got its error.
         if (silence.failure !== null) return;
         // Cancelled by the signal, which no reader may take for the end.
         if (done) signal?.throwIfAborted();
@@ -79,10 +79,10 @@ export function guardedBody(
   return stream;
 }
 
-/** What ends a body that sends nothing. */
+/** The silence limit of one body. */
 interface BoundSilence {
   readonly watch: SilenceWatch;
-  /** Who waits for bytes. */
+  /** The reader that waits for bytes. */
   out: ReadableStreamDefaultController<Uint8Array> | null;
   failure: SilentAnswer | null;
 }
@@ -95,7 +95,7 @@ function boundSilence(
   const onSilent = (): void => {
     state.failure = new SilentAnswer();
     onSilence();
-    // Somebody waits, and gets these bytes first; the error comes when they ask for more.
+    // The waiting reader gets these bytes first, and the error when it asks for more.
     const last = limit.last();
     if (last.length > 0) state.out?.enqueue(last);
     else state.out?.error(state.failure);
@@ -109,7 +109,7 @@ function boundSilence(
   return state;
 }
 
-/** Shows the bytes of a guarded body that nobody reads yet to `watch`; false for any other stream. */
+/** Shows the bytes of a guarded body that is not read yet to `watch`; false for any other stream. */
 export function watchGuarded(stream: ReadableStream<Uint8Array>, watch: StreamWatch): boolean {
   const found: unknown = Reflect.get(stream, watchKey);
   if (found === undefined || stream.locked) return false;

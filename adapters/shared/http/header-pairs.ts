@@ -21,7 +21,7 @@ function listedIn(pairs: readonly HeaderPair[], also: readonly string[]): readon
 /** Request headers that the runtime sets itself, or that would make it wait for an interim answer. */
 export const REQUEST_FRAMING: readonly string[] = ["host", "content-length", "expect"];
 
-/** What belongs to a WebSocket's handshake, which is the connection's own. A refusal is read whole, so it comes as it is. */
+/** Headers of a WebSocket handshake, which the connection itself writes. A refusal is read whole, so it keeps them. */
 const HANDSHAKE: readonly string[] = [
   ...REQUEST_FRAMING,
   "accept-encoding",

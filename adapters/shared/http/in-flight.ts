@@ -6,9 +6,9 @@ export interface InFlight<T> extends Iterable<T> {
 }
 
 /**
- * Makes an empty collection. It is no `Set`: a set that grows and shrinks moves to a new table now and then, and V8
- * links the old table to the new one. As soon as one of them is old, the whole chain, with every item that ever was
- * in it, survives until a major collection (4.7 KB per HTTP request when the items were responses).
+ * Makes an empty collection. A `Set` would not do: a set that grows and shrinks moves to a new table now and then, and V8
+ * links the old table to the new one. As soon as one of them is old, the whole chain, with every item that ever was in it,
+ * survives until a major collection (4.7 KB per HTTP request when the items were responses).
  */
 export function inFlight<T>(): InFlight<T> {
   const slots: (T | undefined)[] = [];

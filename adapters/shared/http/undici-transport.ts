@@ -24,7 +24,7 @@ const MARGIN_MS = 5000;
 export function undiciTransport(
   silenceMs: number = ANSWER_SILENCE_MS,
 ): Transport & { close(): Promise<void> } {
-  // Who grants an answer more time than that to begin must not be cut short by the socket.
+  // The socket must not cut off a request with a longer time limit.
   let patience = silenceMs;
   const connect = endingSilence(() => patience);
   const agent = new Agent({ allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect });
@@ -72,7 +72,7 @@ export function undiciTransport(
   };
 }
 
-/** `passed` is told of each chunk of a streamed body, and of its end. */
+/** `passed` is called after each chunk of a streamed body, and at its end. */
 function toDispatch(
   request: OutboundRequest,
   passed: () => void,
@@ -131,7 +131,7 @@ async function* chunksOf(
   }
 }
 
-/** How an answer reaches whoever asked. */
+/** The callbacks that deliver an answer to the caller. */
 interface Way {
   readonly resolve: (response: InboundResponse) => void;
   readonly reject: (error: TransportError) => void;
@@ -139,7 +139,7 @@ interface Way {
   readonly deadlines: BeginDeadlines;
 }
 
-/** undici's callbacks, and what is told that a part of a streamed body went out. */
+/** undici's callbacks, and a callback for each sent part of a streamed body. */
 interface Exchange {
   readonly handler: Dispatcher.DispatchHandler;
   readonly passed: () => void;
@@ -214,7 +214,7 @@ function failureOf(
   return toTransportError(error, signal, hasBegun ? "broken" : "unreachable");
 }
 
-/** Where the bytes of an answer go. */
+/** The receiver of an answer's bytes. */
 interface Sink {
   data(chunk: Uint8Array<ArrayBuffer>): void;
   end(): void;
@@ -260,7 +260,7 @@ function wholeBody(
   let at = 0;
   return {
     data(chunk) {
-      // Most come in one piece, which nobody else holds.
+      // Most bodies come in one piece, which has no other owner.
       if (body === undefined && chunk.byteLength === length) body = chunk;
       else (body ??= new Uint8Array(length)).set(chunk, at);
       at += chunk.byteLength;
@@ -301,7 +301,7 @@ function endingSilence(patience: () => number): buildConnector.connector {
       const ms = patience();
       socket.setTimeout(ms, () => {
         const more = patience() - ms;
-        // Somebody asked for more since the connection opened.
+        // A later request on the connection allows more silence.
         if (more > 0 && socket.timeout === ms) socket.setTimeout(more);
         else socket.destroy(new SilentAnswer());
       });

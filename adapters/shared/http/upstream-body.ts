@@ -6,7 +6,7 @@ import { failSoon, LAST_BYTES_MS, SilentAnswer } from "./answer-silence.ts";
 /** Bytes that wait for the reader before the upstream is paused. */
 const WAITING_BYTES = 64 * 1024;
 
-/** What an upstream body does to its connection. */
+/** Controls of the connection beneath an upstream body. */
 export interface UpstreamControl {
   pause(): void;
   resume(): void;
@@ -40,14 +40,14 @@ export interface UpstreamBody {
 }
 
 /**
- * How long an aborted stream waits for its reader to cancel it before it fails, in ms. Deno cancels the body of an
- * answer a moment after it has told that the client left, and prints the error of one that failed before.
+ * How long an aborted stream waits for its reader to cancel it before it fails, in ms. Deno cancels the body of an answer a
+ * moment after it reported that the client left, and prints the error of a body that failed before.
  */
 const GONE_MS = 50;
 
 const bodyKey = Symbol("causey.upstream-body");
 
-/** The upstream body behind a stream that nobody reads yet; undefined for any other stream. */
+/** Returns the upstream body behind a stream that is not read yet; undefined for any other stream. */
 export function upstreamBodyOf(stream: ReadableStream<Uint8Array>): UpstreamBody | undefined {
   const found: unknown = Reflect.get(stream, bodyKey);
   // `as`: only upstreamBody() writes this property.
@@ -59,14 +59,14 @@ const nothing = (): Uint8Array => new Uint8Array(0);
 interface State {
   readonly control: UpstreamControl;
   readonly waiting: Uint8Array[];
-  /** Of all that waits. */
+  /** Bytes of all waiting chunks. */
   bytes: number;
   /** Whether the stream's reader waits for a chunk. */
   hungry: boolean;
   /** Whether the upstream has sent all. */
   ended: boolean;
   outcome: StreamEnd | undefined;
-  /** What the stream ends in when its reader asks for more. */
+  /** The error that the stream's reader gets when it asks for more. */
   failure: TransportError | undefined;
   watcher: StreamWatch | undefined;
   changer: StreamChange | undefined;
@@ -197,7 +197,7 @@ function closeIfDone(state: State): void {
   else state.sink.end();
 }
 
-/** Hands on the last bytes of an answer that fell silent, and fails behind them; false where there are none. */
+/** Hands on the last bytes of an answer that fell silent, then fails; false when there are no such bytes. */
 function failAfter(last: Uint8Array, error: TransportError, state: State): boolean {
   if (last.length === 0) return false;
   if (state.sink !== undefined) {

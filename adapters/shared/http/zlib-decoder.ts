@@ -18,7 +18,7 @@ export function zlibDecoder(encoding: string): Decoder | null {
 
 /** The two ends as web streams; a reader that waits holds the writer up, however much a few bytes unpack to. */
 function pairOf(decoder: Transform): Decoder {
-  // Told to whoever reads or writes next.
+  // The next read or write reports the error.
   decoder.on("error", () => undefined);
   const unpacked: AsyncIterator<Uint8Array> = decoder[Symbol.asyncIterator]();
   const readable = new ReadableStream<Uint8Array<ArrayBuffer>>(

@@ -13,7 +13,7 @@ export interface LogWriter {
   write(text: string): void;
   /** Tries once to write what is held back: at the end of the process, nothing else will. */
   flush(): void;
-  /** The log that is told of dropped lines, once what was held back before them is written. */
+  /** Sets the log that reports dropped lines, once the lines held back before them are written. */
   tellDropped(log: Log): void;
   /** Lines that were dropped since the start. */
   dropped(): number;
@@ -34,7 +34,7 @@ export function logWriter(open: OpenTarget, first: Log): LogWriter {
   const held: Uint8Array[] = [];
   let heldBytes = 0;
   let total = 0;
-  /** Dropped lines that nobody was told of. */
+  /** Dropped lines that are not reported yet. */
   let untold = 0;
   let reason = "";
   let log = first;

@@ -26,8 +26,8 @@ function openAgain(descriptor: Descriptor): number | null {
 }
 
 /**
- * The runtime's own stream, one piece at a time: what it holds back itself has no bound. A piece is taken when it has
- * arrived, so that none is lost on the way.
+ * Writes to the runtime's own stream, one piece at a time: the stream's own buffer is unbounded. A piece counts as written
+ * when it has arrived, so that no piece is lost on the way.
  */
 function streamTarget(descriptor: Descriptor, onReady: () => void): LineTarget {
   const send = sender(descriptor);
@@ -50,7 +50,7 @@ function streamTarget(descriptor: Descriptor, onReady: () => void): LineTarget {
 
 type Send = (bytes: Uint8Array, settled: (error?: Error | null) => void) => void;
 
-/** What this asks of Deno, whose types the other runtimes lack. */
+/** The part of Deno that this needs, whose types the other runtimes lack. */
 interface DenoStreams {
   readonly stdout: { write(bytes: Uint8Array): Promise<number> };
   readonly stderr: { write(bytes: Uint8Array): Promise<number> };
@@ -63,7 +63,7 @@ function sender(descriptor: Descriptor): Send {
     return denoSender(descriptor === 1 ? stdout : stderr);
   }
   const stream = descriptor === 1 ? process.stdout : process.stderr;
-  // Each write is told of its own error; without a listener it would end the process.
+  // Each write reports its own error; without a listener the error would end the process.
   stream.on("error", () => undefined);
   return (bytes, settled) => stream.write(bytes, settled);
 }

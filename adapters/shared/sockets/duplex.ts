@@ -19,7 +19,7 @@ export interface LocalDuplex {
 const HIGH_WATER = 1024 * 1024;
 /** Bytes that wait when the peer cannot be stopped. */
 const LIMIT = 2 * MAX_DUPLEX_MESSAGE;
-/** What a waiting message counts beside its bytes: a flood of empty ones must not fill the memory. */
+/** The weight of a waiting message beside its bytes: a flood of empty ones must not fill the memory. */
 const MESSAGE_COST = 256;
 /** How often a full socket is looked at, in ms. */
 const POLL_MS = 5;
@@ -33,10 +33,10 @@ interface State {
   socket: DuplexSocket | undefined;
   /** Received and not read. */
   readonly waiting: Message[];
-  /** What {@link State.waiting} weighs. */
+  /** The weight of {@link State.waiting}. */
   weight: number;
   paused: boolean;
-  /** Who waits for the next message. */
+  /** The reader that waits for the next message. */
   reader: ((message: Message | null) => void) | undefined;
   ours: DuplexEnd | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;

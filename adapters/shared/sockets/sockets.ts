@@ -11,8 +11,8 @@ import type { DuplexSocket } from "./duplex.ts";
 import { offeredProtocol } from "./subprotocol.ts";
 
 /**
- * How a runtime upgrades the very request that its server received; null for any other request. A message over
- * `maxMessage` bytes may end the connection before anybody is told. @default MAX_MESSAGE_BYTES
+ * Upgrades the very request that the runtime's server received; null for any other request. A message over `maxMessage`
+ * bytes may end the connection without an event. @default MAX_MESSAGE_BYTES
  */
 export type Upgrade = (
   request: Request,
@@ -126,7 +126,7 @@ export function socketRegistry(options: SocketOptions): SocketRegistry {
   };
 }
 
-/** What goes to several connections. `all` lists a copy: a send may close its connection and by that remove it. */
+/** Sends to several connections. `all` lists a copy: a send may close its connection and by that remove it. */
 function groupOf(all: () => readonly Connection[]): Pick<Sockets, "broadcast" | "connections"> {
   return {
     broadcast(text, except = []) {

@@ -26,7 +26,7 @@ export function standardSocket(socket: WebSocket, events: SocketEvents): RawSock
       socket.close(code, reason);
     },
     terminate() {
-      // The standard knows no way to drop a connection; whoever waits for its end need not.
+      // The standard has no way to drop a connection, so that the close is reported at once.
       events.close(1006, "");
     },
   };

@@ -25,7 +25,7 @@ export function wireSocket(socket: WebSocket, events: SocketEvents): DuplexSocke
     alive = true;
   });
   socket.on("message", (data: Buffer, isBinary) => {
-    // What is late says that the peer lives, even when its pongs wait behind it.
+    // A late message shows that the peer lives, even when its pongs wait behind it.
     alive = true;
     events.message(isBinary ? new Uint8Array(data) : data.toString("utf8"));
   });
@@ -33,7 +33,7 @@ export function wireSocket(socket: WebSocket, events: SocketEvents): DuplexSocke
     clearInterval(ping);
     events.close(fault ?? code, reason.toString("utf8"));
   });
-  // "close" follows. Of a violation it says 1006, whatever code `ws` has told the peer.
+  // "close" follows. After a violation it says 1006, whatever code `ws` has sent to the peer.
   socket.on("error", (error) => {
     fault = faultOf(error);
   });

@@ -22,7 +22,8 @@ export function earliest(db: SqliteDatabase, kind: string, limit: number): Alarm
 }
 
 /**
- * Has alarms whose time no version of today would store go off at `at`: their actors then set them anew. Returns how many there were.
+ * Makes alarms go off at `at` whose time today's version would not store; their actors then set them again. Returns how
+ * many there were.
  */
 export function repair(db: SqliteDatabase, at: number): number {
   return db.rows(
@@ -42,17 +43,17 @@ export function advance(db: SqliteDatabase, kinds: readonly string[], at: number
   ]);
 }
 
-/** Whether the alarm was neither set anew nor cleared since it was read. */
+/** Whether the alarm was neither set again nor cleared since it was read. */
 export async function isUnchanged(db: SqliteDatabase, row: AlarmRow): Promise<boolean> {
   return (await db.all(`${COLUMNS} ${SAME}`, sameAs(row))).length > 0;
 }
 
-/** Removes the alarm, unless it was set anew. */
+/** Removes the alarm, unless it was set again. */
 export function remove(row: AlarmRow): Statement {
   return { sql: `DELETE FROM causey_alarms ${SAME}`, params: sameAs(row) };
 }
 
-/** Moves the alarm to a later time after a failure, unless it was set anew. */
+/** Moves the alarm to a later time after a failure, unless it was set again. */
 export function retryAt(row: AlarmRow, at: number): Statement {
   const sql = `UPDATE causey_alarms SET at = ?, attempts = attempts + 1 ${SAME}`;
   return { sql, params: [at, ...sameAs(row)] };

@@ -3,8 +3,8 @@ import type * as sqlite from "node:sqlite";
 import { checkNode } from "../work/check-node.ts";
 
 /**
- * SQLite of Node, Deno and Bun. Node 22 prints an ExperimentalWarning when it is loaded, which tells nothing to
- * whoever runs a server; a static import would print it before any code of ours runs.
+ * SQLite of Node, Deno and Bun. Node 22 prints an ExperimentalWarning when it is loaded, which is of no use to an operator;
+ * a static import would print it before any code of ours runs.
  */
 export const DatabaseSync: typeof sqlite.DatabaseSync = loadQuietly().DatabaseSync;
 

@@ -8,8 +8,8 @@ const KEPT = 2;
 const COPY = /^before-upgrade-[\dTZ-]+\.db$/u;
 
 /**
- * Copies a database before its tables are brought to a newer form, so that the version which wrote it can be gone back to
- * (docs/upgrade.md). Throws one line when there is no room for it: without a copy nothing is changed.
+ * Copies a database before its tables are upgraded, so that one can go back to the version which wrote it
+ * (docs/upgrade.md). Throws a one-line error when there is no room for it: without a copy nothing is changed.
  */
 export function keepBeforeUpgrade(db: SqliteDatabase, folder: string, log: Log): void {
   const name = `before-upgrade-${new Date().toISOString().replaceAll(/[:.]/gu, "-")}.db`;

@@ -40,7 +40,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): SqliteDat
   // same CPU over HTTP on all three runtimes, and a lone caller a millisecond.
   const committing = { syncs: synchronous !== "NORMAL", nextTurn: setImmediate };
   const { log = () => undefined } = options;
-  // Nobody else sees a database in memory.
+  // A database in memory is visible to its own connection only.
   const readers = path === ":memory:" || isAlone ? undefined : openReaders(path, { log });
   const writer =
     readers === undefined ? undefined : longWriter(path, { log, pragmas: pragmasOf(synchronous) });
@@ -146,9 +146,9 @@ const PAUSE_MS = 20;
 const RETURN = `BEGIN IMMEDIATE; ${"PRAGMA incremental_vacuum(1);".repeat(SLICE)} COMMIT`;
 
 /**
- * Returns pages that deleted rows have left to the file system, once nobody has used them again for `everyMs`: a training
- * leaves as many as all vectors take. The locks of others are not waited for longer than by a commit. Does nothing for files that were made without `auto_vacuum`
- * (https://sqlite.org/pragma.html#pragma_incremental_vacuum). Ends when it is told to.
+ * Returns pages that deleted rows have left to the file system, once they have stayed unused for `everyMs`: a training
+ * leaves as many as all vectors take. It waits for the locks of others no longer than a commit does. Does nothing for files
+ * that were made without `auto_vacuum` (https://sqlite.org/pragma.html#pragma_incremental_vacuum). Runs until `stop()`.
  */
 function returnFreePages(db: SqliteConnection, everyMs: number): { stop(): void } {
   let before = 0;
@@ -162,7 +162,7 @@ function returnFreePages(db: SqliteConnection, everyMs: number): { stop(): void 
     if (!isReturning) isReturning = enough && before >= LEAST && free >= before;
     else isReturning = free > 0;
     if (isReturning) db.exec(RETURN);
-    // What was not returned was used again, or cannot be returned.
+    // The pages left were used again, or cannot be returned.
     if (isReturning && pragma("freelist_count") >= free) isReturning = false;
     before = free;
   }

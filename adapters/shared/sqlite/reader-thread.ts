@@ -1,4 +1,4 @@
-// What a thread of `readers.ts` runs: one query at a time, over a connection of its own that cannot write.
+// The program of the threads of `readers.ts`: one query at a time, over a connection of its own that cannot write.
 import { parentPort, workerData } from "node:worker_threads";
 import { DatabaseSync } from "./database-sync.ts";
 import type { SqlValue } from "../../../core/ports.ts";

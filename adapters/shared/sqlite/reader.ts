@@ -5,7 +5,7 @@ import type { SqlRow, SqlValue } from "../../../core/ports.ts";
 import { SqlError } from "../../../core/sql/sql-error.ts";
 import type { ReaderAnswer, ReaderMessage, ReaderState } from "./reader-messages.ts";
 
-/** A query that somebody waits for; null is told when no thread can be started. */
+/** A query whose caller waits; it gets null when no thread can be started. */
 export interface ReaderQuery {
   readonly sql: string;
   readonly params: readonly SqlValue[];
@@ -15,7 +15,7 @@ export interface ReaderQuery {
 
 /** One thread with its connection. */
 export interface Reader {
-  /** Whether it has begun, runs no query, and was not told to end. */
+  /** Whether the thread has started, runs no query, and is not ending. */
   isFree(): boolean;
   run(query: ReaderQuery): void;
   /** Ends after a while, unless it gets a query; an idle thread keeps no process alive. */
@@ -26,7 +26,7 @@ export interface Reader {
   readonly ended: Promise<void>;
 }
 
-/** What the owner of a reader hears. */
+/** Events for the owner of a reader. */
 export interface ReaderEvents {
   readonly free: (reader: Reader) => void;
   /** No thread could be started, or it could not open the database. */
@@ -68,7 +68,7 @@ export function startReader(path: string, events: ReaderEvents): Reader {
     end() {
       clearTimeout(timer);
       state = "ending";
-      // Whoever closes the database waits for this, maybe with nothing else that keeps the process alive.
+      // The caller who closes the database waits for this, maybe with nothing else that keeps the process alive.
       worker.ref();
       tell({ end: true });
     },

@@ -140,11 +140,13 @@ function usualCount(): number {
   return Math.min(4, Math.max(1, availableParallelism() - 1));
 }
 
-/** What waits, by owner: whoever's turn it was goes to the end, so that many queries of one do not hold up another. */
+/**
+ * Waiting queries, by owner. An owner that was served goes to the end, so that many queries of one do not hold up another.
+ */
 interface QueryQueue {
   readonly size: () => number;
   add(owner: string, query: ReaderQuery): void;
-  /** Takes one out that nobody waits for any more. */
+  /** Removes a query whose caller has stopped waiting. */
   drop(owner: string, query: ReaderQuery): void;
   readonly take: () => ReaderQuery | null;
 }

@@ -39,7 +39,7 @@ export interface GroupOptions {
   readonly syncs: boolean;
   /** Runs the work when what is under way has had its turn. */
   readonly nextTurn: (work: () => void) => void;
-  /** What is held back on a full disk. @default nothing */
+  /** The writes held back while the disk is full. @default nothing */
   readonly writes?: Pick<WriteState, "held" | "note" | "shrink">;
   /** Commits long batches beside the event loop; the others wait meanwhile. @default they run on the calling thread */
   readonly writer?: LongWriter | undefined;
@@ -170,7 +170,7 @@ function commit(
   return busy;
 }
 
-/** Commits a batch on the thread of long ones, or on this one where there is none. */
+/** Commits a batch on the thread for long ones, or on this one where no such thread exists. */
 async function commitBeside(
   db: SqliteConnection,
   run: Statements,
@@ -191,8 +191,8 @@ async function commitBeside(
 }
 
 /**
- * Commits the group without savepoints, which cost two statements per batch. `false` when a statement failed:
- * everything is undone and nobody is told, so that the batches can run again, each for itself.
+ * Commits the group without savepoints, which cost two statements per batch. `false` when a statement failed: everything is
+ * undone and no caller is answered yet, so that the batches can run again, each for itself.
  */
 function commitAsOne(
   db: SqliteConnection,

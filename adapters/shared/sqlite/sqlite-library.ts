@@ -1,8 +1,8 @@
 import type { SqlRow, SqlValue } from "../../../core/ports.ts";
 
 /**
- * An open database of a SQLite library, as far as the code here needs it: `node:sqlite` has these members by itself.
- * What it throws has SQLite's result code as `errcode`.
+ * An open database of a SQLite library, as far as the code here needs it: `node:sqlite` has these members by itself. Errors
+ * thrown by it have SQLite's result code as `errcode`.
  */
 export interface SqliteConnection {
   readonly isOpen: boolean;

@@ -8,17 +8,17 @@ import { statements } from "./sqlite-statements.ts";
 import { type SpaceReserve, writeState } from "./write-state.ts";
 import type { LongWriter } from "./writer-messages.ts";
 
-/** What the journal databases of all platforms have in common. */
+/** Options that the journal databases of all platforms share. */
 export interface JournalOptions {
   /** How long a lock held by another process is waited for, in ms. @default 5000 */
   readonly busyMs?: number | undefined;
-  /** Hears when writes begin to fail, and when they succeed again. @default nobody */
+  /** Logs when writes begin to fail, and when they succeed again. @default no log */
   readonly log?: Log | undefined;
   /** How often a write is tried while they fail, in ms. @default 1000 */
   readonly probeMs?: number | undefined;
-  /** Space for deletions on a full disk. @default none is kept, and every write is tried */
+  /** Space for deletions on a full disk. @default no space is kept, and every write is tried */
   readonly reserve?: SpaceReserve | undefined;
-  /** Where long queries run. @default on the calling thread */
+  /** Runs long queries on other threads. @default they run on the calling thread */
   readonly readers?: Readers | undefined;
   /** Commits long batches. @default the calling thread */
   readonly writer?: LongWriter | undefined;

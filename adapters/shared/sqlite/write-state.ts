@@ -36,7 +36,7 @@ const PROBE_BYTES = 65_536;
 
 /**
  * Logs one line when writes begin to fail and one when they succeed again. Meanwhile it tries a write of its own every
- * second, because nobody may send any to a server that is not ready.
+ * second, because a server that is not ready may get no other writes.
  */
 export function writeState(
   db: SqliteConnection,

@@ -17,10 +17,10 @@ export interface WriterPart {
   readonly isLast: boolean;
 }
 
-/** What a writer is told: a part of a batch, or to close its connection and end. */
+/** A message to a writer: a part of a batch, or the order to close its connection and end. */
 export type WriterMessage = WriterPart | { readonly end: true };
 
-/** What a writer answers to a batch. */
+/** A writer's answer to a batch. */
 export type WriterAnswer =
   | {
       /** Changed rows of each statement. */
@@ -30,7 +30,7 @@ export type WriterAnswer =
     }
   | { readonly reason: SqlErrorReason; readonly message: string };
 
-/** What a writer tells of itself. */
+/** A writer's report on its own state. */
 export type WriterState =
   | { readonly state: "ready" | "closed" }
   | { readonly state: "failed"; readonly error: string };

@@ -1,4 +1,4 @@
-// What a thread of `writer.ts` runs: one batch at a time in a transaction of its own.
+// The program of the threads of `writer.ts`: one batch at a time in a transaction of its own.
 import { parentPort, workerData } from "node:worker_threads";
 import { DatabaseSync } from "./database-sync.ts";
 import type { SqlRow } from "../../../core/ports.ts";

@@ -6,7 +6,7 @@ import { type BeginDeadlines, lateAnswer } from "./begin-deadline.ts";
 /** A `fetch` that ends by the request's signal, or when no answer begins in time. */
 export interface BeginLink {
   readonly signal: AbortSignal;
-  /** The request's body; each chunk of a streamed one has the deadline count anew. */
+  /** The request's body; each chunk of a streamed one restarts the deadline. */
   readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
   /** The answer has begun: from here on only the request's own signal counts. */
   begun(): void;

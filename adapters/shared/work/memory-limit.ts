@@ -2,12 +2,15 @@ import { totalmem } from "node:os";
 import process from "node:process";
 import { getHeapStatistics } from "node:v8";
 
-/** What request bodies may take by default: a quarter of what this process may use. */
+/** Returns the default for the memory of request bodies: a quarter of what this process may use. */
 export function defaultBodyBytes(): number {
   return Math.floor(memoryLimit() / 4);
 }
 
-/** What the processes that read files may take by default, beside this one: a quarter of what there is, 256 MB to 1 GB. */
+/**
+ * Returns the default for the memory of the processes that read files, beside this one: a quarter of the machine's, 256 MB
+ * to 1 GB.
+ */
 export function defaultFileBytes(): number {
   const group = process.constrainedMemory();
   const there = Math.min(totalmem(), group > 0 ? group : Infinity);
@@ -21,6 +24,6 @@ function memoryLimit(): number {
   // Bun's heap has no limit of its own; what it tells grows with use.
   const heap = process.versions["bun"] === undefined ? getHeapStatistics().heap_size_limit : 0;
   const group = process.constrainedMemory();
-  // What is unknown is 0, or more than any machine has.
+  // An unknown limit is 0, or more than any machine has.
   return Math.min(totalmem(), ...[heap, group].filter((bytes) => bytes > 0));
 }

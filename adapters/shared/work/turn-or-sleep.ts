@@ -2,9 +2,9 @@ import { setImmediate } from "node:timers";
 import type { System } from "../../../core/ports.ts";
 
 /**
- * A `sleep` whose 0 ms end with a turn of the event loop, after its I/O. A timer of 0 ms takes a millisecond, and a search over
- * 100,000 vectors lets others go on 26 times. Whoever sleeps so has a slice of long work before and behind it: one of them goes
- * on in each turn, so that requests wait for one slice, however many do long work.
+ * Makes a `sleep` whose 0 ms end with a turn of the event loop, after its I/O. A timer of 0 ms takes a millisecond, and a
+ * search over 100,000 vectors yields 26 times. Callers take turns: one of them goes on in each turn of the event loop, so
+ * that requests wait for one slice of long work, however many callers there are.
  */
 export function turnOrSleep(system: Pick<System, "sleep">): System["sleep"] {
   const waiting = new Set<() => void>();

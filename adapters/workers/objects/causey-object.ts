@@ -87,7 +87,7 @@ export class CauseyObject extends DurableObject<WorkerEnv> {
       const failures = Number(kv.get(ALARM_FAILURES_KEY) ?? 0) + 1;
       const { log, writes } = this.#space;
       const thrown = refusedWrite(error, writes);
-      // A database that takes no writes is told of once, not by each alarm.
+      // A database that takes no writes is reported once, not by each alarm.
       if (!(thrown instanceof SqlError && thrown.isReported))
         log("error", "Alarm failed", { actor: this.#name, failures, error: String(error) });
       kv.put(ALARM_FAILURES_KEY, failures);

@@ -35,7 +35,7 @@ export interface HostedActor {
   onClose(socket: WebSocket, code: number, reason: string): Promise<void>;
 }
 
-/** What hosting an actor takes. */
+/** The parts that hosting an actor needs. */
 export interface HostingOptions {
   readonly ctx: DurableObjectState;
   readonly kind: ActorKind;

@@ -82,8 +82,8 @@ function isForeignRequest(error: unknown): boolean {
 }
 
 /**
- * What the platform itself reports: an object that was reset, is overloaded, or could not be opened is worth another try.
- * "internal error" is all that it says of a commit that failed; what our own code throws comes as data.
+ * Makes an error of the platform itself retryable: an object that was reset, is overloaded, or could not be opened. For a
+ * failed commit it says only "internal error"; errors of our own code come as data.
  */
 function fromPlatform(error: unknown, writes: ObjectWrites): unknown {
   if (error instanceof ApiError || !(error instanceof Error)) return error;

@@ -6,13 +6,13 @@ export interface ObjectClock {
   toWall(at: number): number;
 }
 
-/** What keeps an object's settings. */
+/** The storage of an object's settings. */
 interface Settings {
   get(key: string): unknown;
   put(key: string, value: number): void;
 }
 
-/** Where the line is kept once it has left the platform's clock. */
+/** The key of the steady time, once it differs from the platform's clock. */
 const KEY = "causey:clock-ahead";
 /** Steps back below this are not worth a write, in ms. */
 const JUMP_MS = 1000;

@@ -1,6 +1,6 @@
 import { ApiError } from "../../../core/http/api-error.ts";
 
-/** What a Durable Object stands for. */
+/** The actor that a Durable Object hosts. */
 export interface ObjectAddress {
   /** Separates the objects of several platforms; usually empty. */
   readonly prefix: string;
@@ -35,7 +35,7 @@ export function parseObjectName(text: string): ObjectAddress {
   };
 }
 
-/** Whether the object itself is told its name; longer ones it has to be told and remember. */
+/** Whether the runtime passes the name to the object; a longer name has to be sent and stored. */
 export function hasNativeName(text: string): boolean {
   return (
     text.length <= LONGEST_NATIVE_NAME &&

@@ -8,7 +8,7 @@ const MAX_TAGS = 9;
 const MAX_TAG_LENGTH = 256;
 const MAX_ATTACHMENT_LENGTH = 2048;
 
-/** What travels with a hibernating socket. */
+/** The data that stays with a hibernating socket. */
 interface Attachment {
   readonly tags: readonly string[];
   readonly value: Plain;
@@ -42,7 +42,7 @@ export function objectSockets(
       .getWebSockets(tag)
       .filter(isOpen)
       .map(connectionOf)
-      // The id is a native tag too, so that a lookup by id is one; it is no tag of the port.
+      // The id is a native tag too, so that a lookup by id is one; the port does not see it as a tag.
       .filter((one) => tag === undefined || one.tags.includes(tag));
 
   return {
@@ -123,7 +123,7 @@ function connection(ctx: DurableObjectState, socket: WebSocket, budget: SendBudg
     get buffered() {
       return budget.pending(socket);
     },
-    // workerd tells nobody, and a guess would close clients that read.
+    // workerd does not report it, and a guess would close clients that read.
     queued: 0,
     send(message) {
       if (!isOpen(socket)) return false;

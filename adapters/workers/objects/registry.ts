@@ -3,7 +3,7 @@ import type { ActorKind, Log } from "../../../core/ports.ts";
 import type { WorkerEnv } from "../env/worker-env.ts";
 import { objectWrites, type ObjectWrites } from "./write-state.ts";
 
-/** What the Durable Objects of one platform have to know. */
+/** The data that the Durable Objects of one platform share. */
 export interface ObjectSpace {
   readonly kinds: Map<string, ActorKind>;
   readonly log: Log;

@@ -12,9 +12,9 @@ interface Account {
 }
 
 /**
- * Bounds what piles up for clients that do not read. workerd tells nobody how much of a socket is unsent
- * (no `bufferedAmount`, cloudflare/workerd#988), so this counts what was handed over and takes it as read at
- * `bytes` per second. A client that reads slower than that for long is beyond what can be seen.
+ * Bounds the bytes that pile up for clients that do not read. workerd does not report how much of a socket is unsent (no
+ * `bufferedAmount`, cloudflare/workerd#988), so this counts the bytes handed over and assumes that they are read at `bytes`
+ * per second. A client that reads slower than that for long is not noticed.
  */
 export function sendBudget(bytes: number, now: () => number): SendBudget {
   const accounts = new WeakMap<WebSocket, Account>();

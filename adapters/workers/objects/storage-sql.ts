@@ -124,8 +124,8 @@ const reasons: readonly [RegExp, SqlErrorReason][] = [
 ];
 
 /**
- * What the object's storage threw outside of {@link storageSql}, e.g. at its own settings: as a `SqlError`, if it took no write.
- * Everything else stays as it is.
+ * Turns an error that the object's storage threw outside of {@link storageSql}, e.g. at its own settings, into a `SqlError`
+ * if it took no write. Other errors are returned unchanged.
  */
 export function refusedWrite(error: unknown, writes: ObjectWrites): unknown {
   if (error instanceof SqlError) return error;

@@ -25,7 +25,7 @@ export function objectWrites(log: Log): ObjectWrites {
   const note = (why: string): void => {
     failedAt = Date.now();
     if (reason === null) since = failedAt;
-    // What SQLite says tells more than that an object broke.
+    // SQLite's reason says more than that an object broke.
     if (reason === null || isSure) reason = why;
   };
   const say = (): void => {

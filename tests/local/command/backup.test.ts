@@ -164,12 +164,12 @@ describe(`causey backup and restore on ${host}`, () => {
     const text = join(work, "text");
     writeFileSync(text, "This is a text.");
     for (const [name, message] of [
-      [foreign, 'This is no backup of causey: it holds "../../evil"'],
-      [empty, "This is no backup of causey: it is not whole"],
-      [cut, "This is no backup of causey"],
+      [foreign, 'This is not a backup of causey: it holds "../../evil"'],
+      [empty, "This is not a backup of causey: it is incomplete"],
+      [cut, "This is not a backup of causey"],
       [changed, "backup"],
-      [summed, "This is no backup of causey"],
-      [text, "This is no backup of causey"],
+      [summed, "This is not a backup of causey"],
+      [text, "This is not a backup of causey"],
       [join(work, "nowhere"), "There is no file"],
     ] as const) {
       const { code, err } = await causey(["restore", name, "--data-dir", folder, "--force"]);
