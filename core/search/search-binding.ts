@@ -25,7 +25,7 @@ export interface SearchBinding {
   chatCompletions(body: unknown, call?: SearchCall): Promise<ChatCompletion>;
 }
 
-/** Where a {@link SearchBinding} looks. */
+/** The account, namespace and instances that a {@link SearchBinding} searches. */
 export interface SearchPlace {
   readonly account: string;
   readonly id: string;

@@ -71,7 +71,7 @@ export async function changeInstance(
   const goesOn = old.paused === true && settings.paused !== true;
   // A job looks seldom whether the pause is over.
   if (goesOn) statements.push(jobsDue(state));
-  // What waited while the instance was paused is due.
+  // Work that waited while the instance was paused is now due.
   const due = goesOn || schedule.length > 0 ? state.context.steady() : null;
   await state.clock.write([...statements, state.save(next)], due);
   state.remember(next);

@@ -8,7 +8,7 @@ const MOST = 1000;
 /** Questions of one context that are compared. */
 const COMPARED = 100;
 
-/** An answer that was given to a question alike enough, in the same context; null when there is none. */
+/** Returns an answer given to a similar enough question in the same context; null without one. */
 export async function cachedAnswer(
   { actor, context: { sql, steady } }: InstanceState,
   context: string,

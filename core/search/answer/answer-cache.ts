@@ -14,9 +14,9 @@ export type CacheStatus = "HIT" | "MISS";
 const TTL_S = 172_800;
 
 /**
- * Who answers: an answer that was given before to a question alike enough, or the model, whose answer is then kept. What is
- * kept is bound to everything but the wording of the question: the very texts that were found for it, the filters, the model
- * and its parameters, and the conversation before. So no answer outlives a change of what it was made of.
+ * Chooses between an answer given before to a similar enough question, and the model, whose answer is then cached. A cached
+ * answer is bound to everything but the wording of the question: the very texts that were found for it, the filters, the
+ * model and its parameters, and the conversation before. So no answer outlives a change of its sources.
  */
 export async function cachedAnswerer(
   instance: Instance,
@@ -66,7 +66,7 @@ function contextOf(
   return sha256Hex(JSON.stringify([model, parameters, others, filters, found]));
 }
 
-/** What a question holds beside its text, e.g. pictures. */
+/** Returns the parts of a question other than text, e.g. pictures. */
 function kindsOf({ content }: ChatInput["messages"][number]): unknown {
   return Array.isArray(content) ? content.filter((part) => part.type !== "text") : null;
 }

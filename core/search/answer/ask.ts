@@ -16,14 +16,14 @@ import type { Answerer } from "../retrieve/answerer.ts";
 import { type ChatInput, chooseModel } from "./chat.ts";
 import { rewrittenQuery } from "./rewrite-query.ts";
 
-/** What a search of one instance found; `facet_distribution` and `facet_stats` where facets were asked for. */
+/** The result of a search in one instance; `facet_distribution` and `facet_stats` where facets were asked for. */
 export interface SearchResult extends Partial<Facets> {
   /** The query that was searched with. */
   readonly search_query: string;
   readonly query_kind: Query["kind"];
   /** Best first. */
   readonly chunks: readonly Chunk[];
-  /** What the search did without, e.g. an embedder that did not answer. */
+  /** Parts that the search had to leave out, e.g. an embedder that did not answer. */
   readonly notes: readonly string[];
 }
 

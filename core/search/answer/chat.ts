@@ -155,7 +155,10 @@ export function streamChat(
   return abortable(events, signal);
 }
 
-/** A model that is told no source would answer by itself; the builtin one says that nothing was found. */
+/**
+ * Whether the model should not be asked: without sources it would answer by itself. The builtin one says that nothing was
+ * found.
+ */
 function hasNothingToAsk({ chunks }: ChatInput, answerer: Answerer): boolean {
   return chunks.length === 0 && answerer !== extractiveAnswerer;
 }
@@ -164,8 +167,8 @@ function hasNothingToAsk({ chunks }: ChatInput, answerer: Answerer): boolean {
 export type ChunksForm = "event" | "delta" | "none";
 
 /**
- * The form that a request asks for, else the one that its client reads: the `openai` clients take every event for a delta,
- * and whoever reads the choices of a bare list fails.
+ * Returns the form that a request asks for, else the one that its client reads: the `openai` clients take every event for a
+ * delta, and clients that read the choices of a bare list fail.
  */
 export function chunksForm(wanted: boolean | ChunksForm | undefined, client: string): ChunksForm {
   if (typeof wanted === "string") return wanted;

@@ -12,7 +12,7 @@ const MAX_CHUNKS = 10;
 const MAX_ROWS = 5;
 /** Below that share of the question nothing was found: what is quoted would answer another one. */
 const LEAST_COVERAGE = 0.5;
-/** What a further passage has to be worth beside the best. */
+/** The least worth of a further passage, as a share of the best one's. */
 const LEAST_SHARE = 0.5;
 
 const NOTHING = "Nothing was found in the documents that answers this question.";
@@ -22,7 +22,7 @@ interface Candidate {
   /** Its headings and its key, which tell what it is about. */
   readonly title: string;
   readonly source: number;
-  /** What the search says of its chunk, beside the best one. */
+  /** The search's score of its chunk, relative to the best chunk's. */
   readonly rank: number;
   readonly place: number;
   readonly terms: ReadonlySet<string>;
@@ -141,7 +141,10 @@ function choose(candidates: readonly Candidate[], asked: ReadonlySet<string>): C
   return chosen.toSorted((a, b) => a.source - b.source || a.place - b.place);
 }
 
-/** What the search says of the chunk, and how much of the question the passage holds; what is said already counts half. */
+/**
+ * Weighs a passage: the search's score of its chunk, and the share of the question that it holds. Terms that other passages
+ * already hold count half.
+ */
 function worth(
   { terms, rank, place }: Candidate,
   weights: ReadonlyMap<string, number>,

@@ -7,7 +7,7 @@ import { checkEnabled, findChunks, type FoundChunks } from "./find-chunks.ts";
 import type { SearchOptions } from "../models/search-deps.ts";
 import type { RequestOptions } from "../state/search-schema.ts";
 
-/** What went wrong in one of several instances. */
+/** The failure of one of several instances. */
 export interface InstanceFailure {
   readonly instance_id: string;
   readonly message: string;

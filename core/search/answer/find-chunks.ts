@@ -13,7 +13,7 @@ import type { Retrieved } from "../retrieve/retrieve.ts";
 import type { RetrievalOptions } from "../state/retrieval-schema.ts";
 import type { RequestOptions } from "../state/search-schema.ts";
 
-/** What a search of one instance found, and what it did without. */
+/** The result of a search in one instance, with notes on the parts that it had to leave out. */
 export interface FoundChunks extends Retrieved {
   readonly notes: readonly string[];
 }
@@ -129,7 +129,7 @@ function searchInput(
     facets: asked.facets,
     sort: asked.sort,
     distinct: asked.distinct,
-    // What is not told is not marked.
+    // Without texts in the answer there is nothing to highlight.
     highlight: asked.metadata_only === true ? undefined : highlighting(asked),
   };
 }

@@ -60,7 +60,7 @@ const streamChunk = v.object({
 /** Turns a question into the messages that a model gets; `mark` is random. */
 export type Prompt = (question: Question, mark: string) => Message[];
 
-/** Answers with a chat model in the OpenAI format, behind our prompt. Throws 7011 for an answer that is none. */
+/** Answers with a chat model in the OpenAI format, behind our prompt. Throws 7011 for an invalid answer. */
 export function modelAnswerer(
   model: ChatModel,
   system: System,
@@ -101,7 +101,7 @@ export function modelAnswerer(
   };
 }
 
-/** What an event of a stream says; null for one that says nothing. */
+/** Parses an event of a stream; null for one without content. */
 function toDelta(data: string): AnswerDelta | null {
   const parsed = v.safeParse(streamChunk, parsedJson(data));
   if (!parsed.success) throw failed("a stream that is not chat completion chunks");

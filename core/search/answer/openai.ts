@@ -7,9 +7,9 @@ import { utf8 } from "../../crypto/encoding.ts";
 import { withTraceparent } from "../../trace/trace-context.ts";
 import type { NamedChatModel } from "../models/search-deps.ts";
 
-/** Where an OpenAI-compatible service answers. */
+/** The address of an OpenAI-compatible service. */
 export interface OpenAiEndpoint {
-  /** What the service's own SDK calls its base URL, e.g. `https://api.openai.com/v1`. */
+  /** The base URL as the service's own SDK takes it, e.g. `https://api.openai.com/v1`. */
   readonly baseUrl: string;
   readonly model: string;
   /** Sent as a bearer token. @default none */

@@ -63,7 +63,7 @@ function closed(code: string): string {
 /** How far the blocks of a text were read. */
 interface Reading {
   readonly blocks: { kind: Kind; lines: string[] }[];
-  /** What ends the code that the lines are of. */
+  /** The fence that ends the current code block; null outside of code. */
   fence: string | null;
   /** Whether the next line begins a block: after a blank line, a heading or the end of code. */
   isApart: boolean;

@@ -60,7 +60,7 @@ function promptOf(turns: readonly Message[], prompt: string = PROMPT): Message[]
   ];
 }
 
-/** What the model makes of it; null when it fails, or makes nothing. */
+/** Asks the model for another wording; null when it fails or returns nothing. */
 async function answerOf(
   chatModel: ChatModel,
   question: Pick<Question, "messages" | "model" | "query">,

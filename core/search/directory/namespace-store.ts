@@ -16,7 +16,7 @@ export type Namespace = {
   readonly public_endpoint_params: Plain;
 };
 
-/** What a client may change of a namespace. */
+/** The fields of a namespace that a client may change. */
 export type NamespaceChanges = {
   readonly description?: string | null | undefined;
   readonly public_endpoint_params?: Plain;

@@ -3,7 +3,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { directoryAt } from "./directory.ts";
 import type { SearchOptions } from "../models/search-deps.ts";
 
-/** What a bucket is asked with. */
+/** The credentials for a bucket. */
 export interface BucketCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;

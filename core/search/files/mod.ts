@@ -12,7 +12,7 @@ import { refused } from "../read/refused.ts";
 
 export type { FilePage, FileReader, ReadableFile, ReadFileResult } from "../read/file-reader.ts";
 
-/** What reads a kind, and the package that it needs. */
+/** The package that reads each kind of document. */
 const PACKAGES: Readonly<Record<DocumentKind, string>> = {
   pdf: "unpdf",
   docx: "fflate",

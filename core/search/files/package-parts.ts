@@ -62,7 +62,7 @@ export function openPackage(bytes: Uint8Array): PackageParts {
   };
 }
 
-/** What hears of the elements of an XML text; names with their prefixes, e.g. `w:p`. */
+/** Handlers for the elements of an XML text; names come with their prefixes, e.g. `w:p`. */
 export interface XmlEvents {
   open?(name: string, attributes: Readonly<Record<string, string>>): void;
   text?(text: string): void;

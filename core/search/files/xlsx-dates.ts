@@ -1,6 +1,6 @@
 import { parseXml } from "./package-parts.ts";
 
-/** What a number of a cell stands for. */
+/** The meaning of a number in a cell. */
 export type NumberKind = "date" | "time" | "datetime" | "duration";
 
 /** How the numbers of a workbook's cells are shown, by the styles that cells name. */
@@ -46,7 +46,7 @@ export function* cellStyles(xml: string): Generator<void, CellStyles, void> {
   return { kindOf: (style) => kinds[Number(style)] ?? null };
 }
 
-/** What a format shows: its letters, without quoted text, escaped signs, colours and conditions. */
+/** Reads the kind from a format's letters, without quoted text, escaped signs, colours and conditions. */
 function kindOfCode(code: string): NumberKind | null {
   const [positive = ""] = code
     .replaceAll(/"[^"]*"|\\.|_.|\*./gu, "")
@@ -74,7 +74,7 @@ export function dateText(value: string, kind: NumberKind, is1904: boolean): stri
   if (kind === "duration") return clock(days * DAY_MS);
   const rest = Math.round((days - Math.floor(days)) * 86_400) * 1000;
   if (kind === "time") return clock(rest % DAY_MS);
-  // The calendar from 1900 has a 29 February that was none: days before it are one later.
+  // Excel's calendar from 1900 has a 29 February that never existed: days before it are one later.
   const shift = !is1904 && days < 60 ? 1 : 0;
   const epoch = is1904 ? EPOCH_1904 : EPOCH_1900;
   const text = new Date(epoch + (Math.floor(days) + shift) * DAY_MS + rest).toISOString();

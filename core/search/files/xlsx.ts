@@ -43,7 +43,7 @@ function* sharedStrings(xml: string, budget: TextBudget): Generator<void, string
     open(name) {
       if (name === "si") out.push("");
       else if (name === "t") isText = true;
-      // How East Asian words are read aloud is no part of the text.
+      // The phonetic reading of East Asian words does not belong to the text.
       else if (name === "rPh") isText = false;
     },
     text(text) {
@@ -58,7 +58,7 @@ function* sharedStrings(xml: string, budget: TextBudget): Generator<void, string
   return out;
 }
 
-/** What cells refer to. */
+/** The parts of a workbook that cells refer to. */
 interface Workbook {
   readonly shared: readonly string[];
   readonly styles: CellStyles;

@@ -191,7 +191,7 @@ export function metaStatements(
   }));
 }
 
-/** What the item will be once the attempt is committed: what came with its upload, or what it is. */
+/** Returns the facts that an item will have once the attempt is committed: those of its new upload, or its present ones. */
 function liveFacts(row: SqlRow): Pending {
   if (row["pending"] !== null) return JSON.parse(String(row["pending"])) as Pending;
   return {

@@ -26,7 +26,7 @@ export async function embedChunks(
   return { model, dimensions, data: toBytes(all) };
 }
 
-/** The vector of a query, or why there is none. */
+/** Returns the vector of a query, or the reason why it could not be made. */
 export async function embedQuery(
   embedder: Embedder,
   query: string,
@@ -45,7 +45,10 @@ export async function embedQuery(
   }
 }
 
-/** A copy of length 1; all zeros stay zeros, which nothing resembles. Throws when it is no vector of the embedder's. */
+/**
+ * Returns a copy of length 1; all zeros stay zeros, which nothing resembles. Throws for a vector that does not fit the
+ * embedder.
+ */
 function usable(embedder: Embedder, vector: Float32Array): Float32Array {
   if (vector.length !== embedder.dimensions) {
     throw bad(
@@ -66,7 +69,7 @@ function bad(embedder: Embedder, what: string): ApiError {
   });
 }
 
-/** What a caller is told of a failing embedder: its address and inner errors are the operator's business. */
+/** Describes an embedder's failure for callers: its address and inner errors are for the operator only. */
 export function describeFailure(embedder: Embedder | undefined, error: unknown): string {
   if (error instanceof ApiError) return error.message;
   return embedder === undefined

@@ -35,7 +35,7 @@ export async function trainInstance(state: InstanceState, background: Background
   try {
     await state.trainInTurn(() => trainNow(state, background));
   } catch (error) {
-    // The next process begins anew.
+    // The next process trains again from the start.
     if (state.context.system.closing?.aborted !== true) throw error;
   }
 }
@@ -47,7 +47,7 @@ async function trainNow(state: InstanceState, background: Background): Promise<v
   const { sql, system } = context;
   const version = before.trainedVersion + 1;
   const tag = vectorTag({ ...before, trainedVersion: version });
-  // Of a training that the death of its process cut off.
+  // Rows left by a training that the death of its process cut off.
   await sql.batch([
     { sql: "DELETE FROM search_vector_blocks WHERE actor = ? AND model = ?", params: [actor, tag] },
   ]);
@@ -59,7 +59,7 @@ async function trainNow(state: InstanceState, background: Background): Promise<v
   }
   await state.inTurn(async () => {
     if (!isSame(state, before.trainedVersion)) return;
-    // What came in since the last look; nothing can come in now.
+    // Items added since the last look; inside the turn no more can come in.
     while ((await embedNow(state, model, tag)) > 0);
     const facts = state.facts();
     const next = { ...facts, trainedVersion: version, trainedChunks: facts.chunks };
@@ -80,12 +80,12 @@ function hasBuiltinVectors(state: InstanceState): boolean {
   return method.vector && model === LEXICAL_MODEL;
 }
 
-/** Whether the instance is there and nobody else has trained it. */
+/** Whether the instance still exists and has not been trained meanwhile. */
 function isSame(state: InstanceState, version: number): boolean {
   return state.exists() && hasBuiltinVectors(state) && state.facts().trainedVersion === version;
 }
 
-/** What the instance's own chunks teach; null when they are too few. */
+/** Learns from the instance's own chunks; null when they are too few. */
 async function learn(state: InstanceState, background: Background): Promise<StoredModel | null> {
   const { system } = state.context;
   const { pages, count } = await sampleOf(state);
@@ -130,7 +130,7 @@ async function embedSome(state: InstanceState, model: LexicalModel, tag: string)
   return items.length;
 }
 
-/** The same for whoever has the turn. */
+/** Does the same inside a turn of the instance. */
 async function embedNow(state: InstanceState, model: LexicalModel, tag: string): Promise<number> {
   const items = await embedded(state, model, tag, false);
   if (items.length > 0) await write(state, tag, items);

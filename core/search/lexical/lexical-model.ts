@@ -19,11 +19,11 @@ const MAX_TERMS = 16_000;
 export interface LatentRows {
   /** A byte a number; four of trainings that former versions stored. */
   readonly values: Int8Array | Float32Array;
-  /** What the numbers of each row have to be multiplied by; null = 1. */
+  /** The factors by which the numbers of each row are multiplied; null = 1. */
   readonly scales: Float32Array | null;
 }
 
-/** What a training learned from an instance's own chunks. */
+/** The result of a training on an instance's own chunks. */
 export interface Trained {
   /** Stems in the order of their rows. */
   readonly terms: readonly string[];

@@ -18,7 +18,7 @@ import type { Pausing } from "./truncated-svd.ts";
  */
 export type Calibration = { readonly floor: number; readonly related: number };
 
-/** Of hashed n-grams without any statistics; measured on English abstracts. */
+/** The calibration of hashed n-grams without any statistics; measured on English abstracts. */
 export const UNTRAINED: Calibration = { floor: 0.1, related: 0.24 };
 
 /** A cosine as a score from 0 to 1, rounded so that runtimes agree. */

@@ -15,7 +15,10 @@ import { storedBlocks, storedDimensions, storedVectors } from "../vectors/vector
 
 /** The vectors of an instance, in memory where they fit. */
 export interface VectorStore {
-  /** What answers for the current vectors; read into memory on first use where there is room. Null when there are none. */
+  /**
+   * Returns the index of the current vectors; read into memory on first use where there is room. Null for an instance
+   * without vectors.
+   */
   index(tag: string, chunks: number): Promise<VectorIndex | null>;
   /** Whether searches read the vectors from their rows, because memory has no room for them. */
   isStreamed(): boolean;
@@ -29,14 +32,14 @@ export interface VectorStore {
   ): Promise<{ readonly model: LexicalModel; readonly calibration: Calibration }>;
 }
 
-/** What was read, or is being read; its vectors may be the first ones. */
+/** The vectors that were read, or are being read; they may be the instance's first ones. */
 interface Loaded {
   readonly tag: string;
   /** Resolves when all is read, to what answers for vectors that stay in their rows. */
   readonly read: Promise<VectorIndex | null>;
-  /** Null for vectors that stay in their rows, and where there are none yet. */
+  /** Null for vectors that stay in their rows, and before the first vectors. */
   packed: PackedVectors | null;
-  /** What was committed while they were being read; null afterwards. */
+  /** Changes that were committed while the vectors were being read; null afterwards. */
   later: (() => void)[] | null;
 }
 
@@ -128,7 +131,7 @@ export function createVectorStore(context: ActorContext, budget: VectorBudget): 
       if (mine === null || isStreamed) return;
       const change = (): void => {
         put(mine, itemId, mine.tag === tag ? vectors : null);
-        // It grew too large: the next search decides anew.
+        // It grew too large: the next search decides again whether it fits in memory.
         if (mine.packed !== null && !hasRoom(mine.packed.size()) && loaded === mine) forget();
       };
       if (mine.later === null) change();

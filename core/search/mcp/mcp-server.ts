@@ -49,7 +49,7 @@ const questionJson = {
 };
 const document = v.object({ id: v.pipe(v.string(), v.minLength(1), v.maxLength(128)) });
 
-/** Answers one request by the package. Every request has a server of its own: there are no sessions. */
+/** Answers one request by the package. Every request has a server of its own, without sessions. */
 export const answerMcp: ServeMcp = async (request, body, tools, closing) => {
   const handler = createMcpHandler(() => serverOf(tools), { maxSubscriptions: 0, keepAliveMs: 0 });
   const close = (): void => void handler.close();

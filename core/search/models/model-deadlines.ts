@@ -12,8 +12,8 @@ const RERANKER_MS = 10_000;
 const CHAT_MS = 60_000;
 
 /**
- * The options with models that answer in time: a model that hangs must not keep a search waiting, nor an upload. Whoever
- * made it need not look at the signal.
+ * Wraps the models of the options so that each answers in time: a model that hangs must not keep a search or an upload
+ * waiting, even when its implementation ignores the signal.
  */
 export function withModelDeadlines(options: SearchOptions): SearchOptions {
   const { embedder, chatModel, platform, reranker } = options;

@@ -11,7 +11,7 @@ export function modelNames(options: SearchOptions): ModelNames {
   };
 }
 
-/** What the models of this installation are called. */
+/** The names of this installation's models. */
 export interface ModelNames {
   /** The configured embedder's; null = builtin only. */
   readonly embedder: string | null;
@@ -38,9 +38,9 @@ export function checkReranker(name: string, configured: string | null): void {
   });
 }
 
-/** The error for a setting that wants queries rewritten where nobody can. */
+/** Makes the error for a setting that needs rewritten queries where no chat model is configured. */
 export function noRewriting(setting: string): ApiError {
   return new ApiError("invalid_model", {
-    message: `invalid_model: ${setting}: no chat model is configured, so nobody can rewrite a query`,
+    message: `invalid_model: ${setting}: no chat model is configured to rewrite queries`,
   });
 }

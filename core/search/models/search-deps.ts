@@ -32,13 +32,13 @@ export type NamedChatModel = ChatModel & { readonly model?: string };
 
 /** A passage that the MCP tool `search` found. */
 export type McpResult = {
-  /** What the tool `fetch` takes. */
+  /** The `id` that the tool `fetch` takes. */
   readonly id: string;
   readonly title: string;
   readonly url: string;
   readonly text: string;
   readonly score: number;
-  /** Of a PDF or a presentation. */
+  /** The page of a PDF or a presentation. */
   readonly page_number?: number;
 };
 
@@ -56,7 +56,7 @@ export type McpSearchOptions = {
   readonly query_operators?: boolean | undefined;
 };
 
-/** What MCP clients can ask of one instance. */
+/** The operations of one instance that MCP clients can call. */
 export interface McpTools {
   /** The instance. */
   readonly name: string;
@@ -104,7 +104,7 @@ export interface SearchOptions {
   readonly vectorMemoryBytes?: number;
   /** Reads the websites that instances have as their source: `crawler` of the rendering part. @default these are refused (503) */
   readonly crawler?: SiteCrawler;
-  /** Where buckets are whose instances name no `source_params.endpoint`. @default such instances are refused */
+  /** The endpoint for instances that set no `source_params.endpoint`. @default such instances are refused */
   readonly bucket?: BucketEndpoint;
   /** Seals the stored credentials of buckets. @default a key beside the data */
   readonly masterSecret?: string;
@@ -112,13 +112,13 @@ export interface SearchOptions {
   readonly formerMasterSecrets?: readonly string[];
   /** Serves instances to MCP clients at `…/mcp`: `serveMcp` of `causey/search/mcp`. @default 503 there */
   readonly mcp?: ServeMcp;
-  /** Is told of the calls of models that searches make. @default nobody traces */
+  /** Traces the calls of models that searches make. @default no tracing */
   readonly tracer?: Tracer | undefined;
 }
 
 /** The options for one piece of work. */
 export interface WorkOptions extends SearchOptions {
-  /** The `traceparent` of what asks for it. @default nobody traces */
+  /** The `traceparent` of the request behind it. @default no tracing */
   readonly trace?: string | null;
   /** Whom it is done for: threads are shared fairly between owners. @default one owner for all that name none */
   readonly owner?: string;

@@ -3,7 +3,7 @@ import type { OpenSpan, TraceContext } from "../../trace/trace-context.ts";
 import { errorType } from "../../trace/traced-work.ts";
 import type { NamedChatModel, SearchOptions } from "./search-deps.ts";
 
-/** The options with models whose calls are spans below `parent`, and which are told of theirs. */
+/** Wraps the models of the options so that their calls are spans below `parent` and carry their own `traceparent`. */
 export function withTracedModels(
   options: SearchOptions,
   parent: TraceContext | null,

@@ -20,7 +20,7 @@ export interface WordChoice {
   readonly others: readonly string[];
 }
 
-/** What the keyword leg looks for. */
+/** The query of the keyword search. */
 export interface KeywordPlan {
   /** The query without its operators, as vectors take it. */
   readonly text: string;

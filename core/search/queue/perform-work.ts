@@ -55,7 +55,7 @@ export async function performWork(
   }
 }
 
-/** Indexes an item from its stored content; for whoever has begun that and has not come to its end. */
+/** Indexes an item from its stored content, after an earlier attempt to do so was cut off. */
 async function indexText(state: InstanceState, work: Work, deps: WorkOptions): Promise<void> {
   const started = state.context.system.monotonic();
   if (work.attempts > MOST_INTERRUPTIONS) throw cutOff("item");

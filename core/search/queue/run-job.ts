@@ -126,7 +126,7 @@ async function syncItems(
   if (rows.length === 0) {
     const message = `Left ${progress.unchanged} unchanged items as they are`;
     const notes = progress.unchanged > 0 ? [{ message, failed: false }] : [];
-    // What a source gave is counted when the source is looked at.
+    // Items of a source are counted when the source is read.
     const unchanged = state.facts().settings.type == null ? progress.unchanged : 0;
     progress = { ...progress, unchanged, stage: "source" };
     return (await noteProgress(state, jobId, progress, notes)) ? progress : null;
@@ -142,7 +142,7 @@ async function syncItems(
   return progress;
 }
 
-/** What a source could not give has no content. */
+/** Returns the next items to sync. Items whose source could not load them have no content, and are skipped. */
 function nextItems({ actor, context }: InstanceState, after: string): Promise<SqlRow[]> {
   return context.sql.all(
     `SELECT id, key, status, recipe, revision, indexed_revision FROM search_items
@@ -151,7 +151,7 @@ function nextItems({ actor, context }: InstanceState, after: string): Promise<Sq
   );
 }
 
-/** What a job says of one item; null = it had nothing to do. */
+/** A job's note on one item; null = nothing had to be done. */
 type Outcome = JobNote | null;
 
 function advanced(progress: Progress, row: SqlRow, outcome: Outcome): Progress {

@@ -11,8 +11,8 @@ const LINGER_MS = 50;
 const RUN_MS = 60_000;
 
 /**
- * What runs the queue of an instance, in its alarm. The alarm lasts while anything is under way or leased: a process that
- * dies leaves it due, and the next one goes on at once.
+ * Makes the runner of an instance's queue, for its alarm. The alarm lasts while any work is running or leased: a process
+ * that dies leaves it due, and the next one goes on at once.
  */
 export function queueRunner(
   state: InstanceState,
@@ -26,7 +26,7 @@ export function queueRunner(
   function start(work: Work): void {
     underWay.add(work.token);
     const done = perform(work)
-      // What could not be written down is leased, and taken up again.
+      // Work whose outcome could not be stored stays leased, and is taken up again.
       .catch((error: unknown) => {
         if (system.closing?.aborted !== true)
           log("error", "Indexing failed", { id: work.id, error: String(error) });
@@ -44,7 +44,7 @@ export function queueRunner(
     for (;;) {
       const news = bell.next();
       const now = context.steady();
-      // What is under way past the end goes on beside the next alarm.
+      // Work still running at the end goes on beside the next alarm.
       if (now > end || system.closing?.aborted === true || !state.exists()) return;
       if (state.facts().settings.paused === true) return;
       const free = AT_ONCE - underWay.size;

@@ -38,7 +38,7 @@ export function tracedWork(
     ...(crawler && { crawler: tracedCrawler(crawler, traceparent) }),
     trace: traceparent,
   };
-  // What goes on later belongs to the trace that this run has begun.
+  // Later work joins the trace that this run has begun.
   return span.of(run({ ...work, trace: work.trace ?? traceparent }, own), (isDone) =>
     isDone ? { error: null } : null,
   );

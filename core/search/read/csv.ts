@@ -45,7 +45,7 @@ function endOfCell(text: string, at: number, separator: string): number {
   return end;
 }
 
-/** What parts the cells of a text: what its first line has most of. */
+/** Returns the separator of a text's cells: the candidate that its first line has most of. */
 export function separatorOf(text: string): string {
   const first = text.slice(0, 10_000).split(/[\r\n]/, 1)[0] ?? "";
   const counts = [",", ";", "\t"].map((sign) => [sign, first.split(sign).length] as const);

@@ -7,7 +7,7 @@ export type ReadableFile = {
   readonly bytes: Uint8Array<ArrayBuffer>;
 };
 
-/** What was read. */
+/** The text that was read from a file. */
 export type ReadFileResult = {
   readonly text: string;
   readonly format: "markdown" | "text" | "html" | "code";
@@ -15,7 +15,7 @@ export type ReadFileResult = {
   readonly pages?: readonly FilePage[];
 };
 
-/** Where a page begins, or a slide. */
+/** The start of a page or slide. */
 export type FilePage = {
   /** Counted from 1. */
   readonly number: number;
@@ -26,7 +26,7 @@ export type FilePage = {
 /** Reads documents (PDF, Office, EPUB, mail) as Markdown: `fileReader` of `causey/search/files`. Throws 7060 with the reason. */
 export type FileReader = LongTask<ReadableFile, ReadFileResult, Steps<ReadFileResult>>;
 
-/** Formats that are no text by themselves: by their first bytes, else by their names. */
+/** Formats that have to be converted to text: known by their first bytes, else by their names. */
 export type DocumentKind = "pdf" | "docx" | "pptx" | "xlsx" | "epub" | "eml";
 
 const NAME = /\.(pdf|docx|pptx|xlsx|epub|eml)$/i;
@@ -43,13 +43,13 @@ const TYPES: ReadonlyMap<string, DocumentKind> = new Map([
 export function documentKind({ key, contentType, bytes }: ReadableFile): DocumentKind | null {
   if (beginsWith(bytes, "%PDF-")) return "pdf";
   const type = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
-  // What makes Markdown of pages keeps their names, e.g. `https://example.com/report.pdf`.
+  // Converters that turn pages into Markdown keep their names, e.g. `https://example.com/report.pdf`.
   if (type === "text/markdown") return null;
   const named = NAME.exec(key)?.[1]?.toLowerCase() as DocumentKind | undefined;
   return named ?? TYPES.get(type) ?? null;
 }
 
-/** First bytes of what is no text, whatever its name says. */
+/** First bytes of binary files, whatever their names say. */
 const BINARY: readonly (readonly [what: string, start: string])[] = [
   ["a picture", "\u0089PNG"],
   ["a picture", "\u00ff\u00d8\u00ff"],
@@ -62,7 +62,7 @@ const BINARY: readonly (readonly [what: string, start: string])[] = [
   ["PostScript", "%!PS"],
 ];
 
-/** What a file is that is not read; null for what may be text. */
+/** Names the kind of a file that cannot be read; null for a possible text. */
 export function binaryKind({ contentType, bytes }: ReadableFile): string | null {
   const known = BINARY.find(([, start]) => beginsWith(bytes, start))?.[0];
   if (known !== undefined) return known;

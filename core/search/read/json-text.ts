@@ -2,8 +2,8 @@ import type { TextBudget } from "../../files/text-budget.ts";
 import { boundedJson, isObject } from "../../http/json.ts";
 
 /**
- * A JSON text as paragraphs, one for each member of its outer list or object, each value with its path: what it means can be
- * found without its signs. Null for what is no JSON, or more of it than is parsed.
+ * Yields a JSON text as paragraphs, one for each member of its outer list or object, each value with its path, so that
+ * searches find the meaning without the punctuation. Null for invalid JSON, or for more of it than is parsed.
  */
 export function* jsonParagraphs(
   source: string,

@@ -62,13 +62,13 @@ const KINDS: readonly (readonly [kind: string, name: RegExp, type: RegExp])[] = 
 
 function textKind(key: string, contentType: string): string {
   const type = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
-  // What makes Markdown of pages keeps their names.
+  // Converters that turn pages into Markdown keep their names.
   if (type === "text/markdown") return "markdown";
   const known = KINDS.find(([, name]) => name.test(key)) ?? KINDS.find(([, , of]) => of.test(type));
   return known?.[0] ?? (isCode(key) ? "code" : "text");
 }
 
-/** What hardly stands in a text: control characters other than blanks and line ends, and what could not be decoded. */
+/** Signs that rarely occur in a text: control characters other than blanks and line ends, and undecodable bytes. */
 const CONTROLS = /(?!\s)\p{Cc}|\u{FFFD}/gu;
 
 /** Throws 7060 for bytes that only decode by chance, as any bytes do in a charset of single bytes. */

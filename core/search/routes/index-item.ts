@@ -17,7 +17,7 @@ export interface FileUpload {
   readonly metadata?: string | undefined;
 }
 
-/** An uploaded item, with what the uploader is told about its metadata. */
+/** An uploaded item, with warnings about its metadata. */
 export type UploadedItem = Item & { readonly warnings?: readonly MetadataWarning[] };
 
 /** Characters of an item's key. */

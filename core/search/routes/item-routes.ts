@@ -161,7 +161,7 @@ function jsonText(source: string): string {
   });
 }
 
-/** What an upload form holds. */
+/** The fields of an upload form. */
 interface Upload {
   readonly file: FileUpload;
   readonly wait: boolean;

@@ -37,7 +37,7 @@ export function jobRoutes(app: Hono, { options, may, mayStill, instance }: Route
     );
     app.get(`${root}/:job_id/events`, may("AI Search Read"), async (c) => {
       const job = instance(c);
-      // What is not there is a 404, and no stream.
+      // A missing job is a 404 instead of a stream.
       await job.job(jobId(c));
       const { system } = options.platform;
       const events = jobEvents(() => job.job(jobId(c)), system, c.req.raw.signal);

@@ -123,7 +123,7 @@ async function checkToken(
     .catch((error: unknown) => {
       if (!(error instanceof ApiError) || error.status !== 404) throw error;
       throw new ApiError("instance_invalid_token", {
-        message: `instance_invalid_token: token_id: There is no token "${id}"`,
+        message: `instance_invalid_token: token_id: no token has the id "${id}"`,
       });
     });
 }

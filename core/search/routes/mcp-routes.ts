@@ -90,7 +90,7 @@ function toolsOf(id: string, instance: Instance, options: WorkOptions, request: 
   };
 }
 
-/** The tools, whose unknown failures are logged: the client is told of them that they are internal. */
+/** Wraps the tools so that unknown failures are logged: the client only learns that they are internal. */
 function reported(tools: McpTools, log: Log): McpTools {
   const failed = (error: unknown): never => {
     if (error instanceof ApiError) throw error;

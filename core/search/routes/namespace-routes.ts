@@ -20,7 +20,7 @@ const changes = {
     ),
   ),
 };
-/** What a namespace can be changed to. */
+/** The fields of a namespace that a request may change. */
 export interface NamespaceInput {
   readonly description?: string | null | undefined;
   readonly public_endpoint_params?: unknown;
@@ -62,7 +62,7 @@ export function namespaceRoutes(app: Hono, { options, may }: RouteContext): void
   );
 }
 
-/** What came out of JSON is plain data. */
+/** Parsed JSON is plain data. */
 function toChanges(body: NamespaceInput): NamespaceChanges {
   return {
     description: body.description,

@@ -10,7 +10,7 @@ import { instanceId } from "../state/instance-schema.ts";
 import { DEFAULT_NAMESPACE } from "../directory/namespace-store.ts";
 import type { SearchOptions } from "../models/search-deps.ts";
 
-/** What the route files of this folder share. */
+/** Dependencies that the route files of this folder share. */
 export interface RouteContext {
   readonly options: SearchOptions;
   /** The guard of one route. */

@@ -2,7 +2,7 @@ import { formatInstant } from "../../http/fields/instant.ts";
 import type { SqlRow } from "../../ports.ts";
 import { builtinMetadata, type Metadata } from "../filter/metadata.ts";
 
-/** Where an item is on its way into the index. */
+/** The progress of an item on its way into the index. */
 export type ItemStatus = "queued" | "running" | "completed" | "error" | "skipped" | "outdated";
 
 /** An item as the API shows it. */

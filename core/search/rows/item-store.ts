@@ -18,16 +18,16 @@ export type Upload = {
   readonly bytes: Uint8Array;
   /** When it was changed, in Unix ms. @default now */
   readonly modified?: number;
-  /** The `traceparent` of what asks. @default nobody traces */
+  /** The `traceparent` of the request. @default no tracing */
   readonly trace?: string | null | undefined;
   /** The source that gave it. @default a client uploads it */
   readonly source?: ItemSource;
 };
 
-/** Where an item of a source comes from. */
+/** The origin of an item that a source gave. */
 export type ItemSource = {
   readonly id: string;
-  /** What the source calls this state of the item; null where it has no name for it. */
+  /** The source's name for this state of the item; null where it has none. */
   readonly version: string | null;
   /** The sync job that saw it. */
   readonly job: string;
@@ -39,11 +39,11 @@ export type Attempt = {
   readonly revision: number;
   readonly warnings: readonly MetadataWarning[];
   readonly settings: InstanceSettings;
-  /** Whether whoever has the ticket indexes the item; else the queue of the instance does. */
+  /** Whether the holder of the ticket indexes the item itself; else the queue of the instance does. */
   readonly isOwn: boolean;
 };
 
-/** What takes the place of an item's facts when its new chunks do. */
+/** The facts that replace an item's own when its new chunks become visible. */
 export type Pending = Pick<Upload, "metadata" | "checksum" | "contentType"> & {
   readonly size: number;
   readonly modified: number;
@@ -104,7 +104,7 @@ export async function beginUpload(state: InstanceState, upload: Upload): Promise
   return { itemId, revision, warnings, settings, isOwn };
 }
 
-/** What an item is whose indexing begins; a paused instance only takes uploads in. */
+/** Returns the status of an item whose indexing begins; a paused instance only queues uploads. */
 function startStatus({ paused }: InstanceSettings): "queued" | "running" {
   return paused === true ? "queued" : "running";
 }

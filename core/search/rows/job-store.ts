@@ -17,7 +17,7 @@ export type SyncJob = {
   readonly progress: Omit<Progress, "after" | "stage" | "cursor">;
 };
 
-/** Who began a job. */
+/** The origin of a job. */
 export type JobSource = "user" | "schedule";
 
 /** An entry of a job's log. `message_type` 0 = information, 1 = error. */
@@ -47,7 +47,7 @@ export type Progress = {
   readonly total: number | null;
   /** First the items that are there, then the source of the instance, then what the source has no longer. */
   readonly stage: "items" | "source" | "gone" | "end";
-  /** Where the reader of the source is. */
+  /** The reader's position in the source. */
   readonly cursor: string;
 };
 

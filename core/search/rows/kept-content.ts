@@ -14,7 +14,7 @@ type Form = "gaps" | "deflate" | null;
 const SLICE = 32_768;
 /** Bytes that are compared with chunks at a time: about a millisecond. */
 const COMPARED = 524_288;
-/** What compressed bytes may take of the others: pictures and most documents are compressed already. */
+/** The largest ratio of compressed to plain size worth keeping: pictures and most documents are compressed already. */
 const WORTH = 0.9;
 
 const INSERT =
@@ -90,7 +90,7 @@ export async function storedBytes(
   return form === "deflate" ? piped(own, new DecompressionStream("deflate"), pause) : own;
 }
 
-/** What lies before, between and behind the chunks, as JSON; null where the chunks are not slices of the bytes. */
+/** Returns the bytes before, between and behind the chunks, as JSON; null where the chunks are not slices of the bytes. */
 async function gapsBetween(
   bytes: Uint8Array,
   chunks: readonly TextChunk[],

@@ -1,17 +1,17 @@
 import type { Metadata } from "../filter/metadata.ts";
 
-/** What a source has under a key. */
+/** A document of a source. */
 export interface SourceEntry {
   readonly key: string;
   /** Changes with the content; null where the source has no name for its state, and it is compared itself. */
   readonly version: string | null;
-  /** Where the reader goes on behind this entry. */
+  /** The position from which the reader goes on behind this entry. */
   readonly cursor: string;
   /** Loads the content. Throws the reason why the item cannot be had. */
   load(signal: AbortSignal): Promise<SourceContent>;
 }
 
-/** What an entry holds. */
+/** The content of an entry. */
 export interface SourceContent {
   readonly bytes: Uint8Array;
   readonly contentType: string;
@@ -23,7 +23,7 @@ export interface SourceContent {
 /** Some entries of a source. */
 export interface SourcePart {
   readonly entries: readonly SourceEntry[];
-  /** Where the next part begins; null after the last. */
+  /** The position of the next part; null after the last. */
   readonly next: string | null;
   /** Entries that there are, as far as that is known. */
   readonly total?: number | undefined;

@@ -32,7 +32,7 @@ export function bucketReader(access: BucketAccess): SourceReader {
     async part(cursor, signal) {
       const { objects, isTruncated } = await listObjects(access, cursor, signal);
       const last = objects.at(-1)?.key;
-      // Of a store that knows no start-after, every part would be the first one.
+      // With a store that ignores start-after, every part would be the first one.
       if (isTruncated && last === cursor)
         throw bucketFailure("The bucket's list does not go on after a key (start-after)");
       return {
@@ -90,7 +90,7 @@ function refusal({ status }: BucketAnswer, code: string | null): ApiError {
       message: `instance_invalid_token: The bucket refuses the token${what}`,
     });
   }
-  const why = status === 404 ? "There is no such bucket" : `The bucket answered ${status}`;
+  const why = status === 404 ? "The bucket does not exist" : `The bucket answered ${status}`;
   return bucketFailure(`${why}${what}`);
 }
 

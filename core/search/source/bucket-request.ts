@@ -27,9 +27,9 @@ const ATTEMPTS = 3;
 const PAUSE_MS = 1000;
 
 /**
- * Asks a bucket with a signed GET (AWS Signature Version 4) and reads at most `limit` bytes. An endpoint that a caller named is
- * reached through the egress guard, the operator's own by the transport; redirects are not followed. Throws the reason when
- * there is no answer.
+ * Asks a bucket with a signed GET (AWS Signature Version 4) and reads at most `limit` bytes. A caller's endpoint is reached
+ * through the egress guard, the operator's own by the transport; redirects are not followed. Throws the reason when the
+ * bucket does not answer.
  */
 export async function askBucket(
   access: BucketAccess,

@@ -97,7 +97,7 @@ export async function leaveSource(
   if (stage === "source") await (await openSource(state, deps))?.cancel(cursor);
 }
 
-/** What comes after a part: the next one, or the deletions, or the end where not all was seen. */
+/** Returns the step after a part: the next part, the deletions, or the end when the source was not read completely. */
 async function nextStep(
   source: SourceReader,
   progress: Progress,
@@ -145,6 +145,6 @@ async function openSource(state: InstanceState, deps: SearchOptions): Promise<So
     return bucketReader({ source, credentials, platform: deps.platform });
   }
   const { crawler } = deps;
-  // `sourceOf` has thrown where there is none.
+  // `sourceOf` has thrown without a crawler.
   return crawler === undefined ? null : siteReader(source, account, crawler);
 }

@@ -72,7 +72,7 @@ async function begin(
   }
 }
 
-/** What is deleted with its page has no entry. */
+/** Makes the entry of a page; null for a page that is gone, whose item will be deleted. */
 function entryOf(
   { seq, url, status, title, error }: SitePage,
   account: string,

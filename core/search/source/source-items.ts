@@ -4,13 +4,13 @@ import { logStatements } from "../rows/item-log.ts";
 import type { Pending } from "../rows/item-store.ts";
 import { removeItem } from "../ingest/remove-item.ts";
 
-/** What an instance has under the key of an entry. */
+/** The item that an instance has under the key of an entry. */
 export interface KnownItem {
   readonly id: string;
   /** The source that gave it; null for an upload of a client. */
   readonly source: string | null;
   readonly version: string | null;
-  /** Of its newest content; empty while it has none. */
+  /** The checksum of its newest content; empty while it has none. */
   readonly checksum: string;
   readonly status: string;
 }
@@ -18,7 +18,7 @@ export interface KnownItem {
 /** Items of one query: Durable Objects bind 100 values. */
 const ASKED = 50;
 
-/** What an instance has under some keys. */
+/** Returns the items that an instance has under some keys. */
 export async function knownItems(
   { actor, context }: InstanceState,
   keys: readonly string[],
@@ -100,7 +100,7 @@ export async function noteSourceFailure(
   ]);
 }
 
-/** Deletes one item that a source gave and this job has not seen; its key, or null when there is none. */
+/** Deletes one item of the source that this job has not seen. Returns its key, or null when all were seen. */
 export async function removeUnseen(state: InstanceState, job: string): Promise<string | null> {
   const [row] = await state.context.sql.all(
     `SELECT id, key FROM search_items WHERE actor = ? AND source IS NOT NULL

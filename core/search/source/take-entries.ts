@@ -10,7 +10,7 @@ import type { WorkOptions } from "../models/search-deps.ts";
 import { type KnownItem, knownItems, markSeen, noteSourceFailure } from "./source-items.ts";
 import { MAX_SOURCE_KEY, type SourceEntry } from "../rows/source-reader.ts";
 
-/** What became of an entry. */
+/** The outcome for one entry. */
 export interface EntryOutcome {
   readonly what: "indexed" | "unchanged" | "failed";
   /** For the log of the job; null where there is nothing to say. */

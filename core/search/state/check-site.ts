@@ -13,7 +13,7 @@ export interface SiteSource {
 
 /** Pages of a website whose settings name no limit. */
 const PAGES = 1000;
-/** Headers that prove who asks: settings are shown to whoever may read them. */
+/** Headers that carry credentials: everyone who may read the instance sees its settings. */
 const SECRET_HEADERS = new Set(["authorization", "cookie", "proxy-authorization", "x-api-key"]);
 const AT = "source_params.web_crawler";
 
@@ -70,7 +70,7 @@ function scopeOf(
   };
 }
 
-/** The headers of each request; null when there are none. */
+/** Returns the headers of each request; null without any. */
 function headersOf(
   parse: NonNullable<WebCrawlerParams["parse_options"]>,
 ): Readonly<Record<string, string>> | null {
@@ -83,7 +83,8 @@ function headersOf(
   const names = Object.keys(headers);
   const secret = names.find((name) => SECRET_HEADERS.has(name.toLowerCase()));
   if (secret !== undefined) {
-    const why = "Settings are shown to whoever may read them: no credentials are stored there";
+    const why =
+      "Everyone who may read the instance sees its settings: they cannot hold credentials";
     throw invalid(`${AT}.parse_options.include_headers`, `"${secret}": ${why}`);
   }
   if (names.length > 5)

@@ -4,7 +4,7 @@ import { type SiteSource, siteSource } from "./check-site.ts";
 import { invalid, withoutEffect } from "./source-errors.ts";
 import type { SourceFields } from "./source-schema.ts";
 
-/** What an instance follows. `id` is the `source_id` of its items. */
+/** The source that an instance follows. `id` is the `source_id` of its items. */
 export type InstanceSource = BucketSource | SiteSource;
 
 /** Seconds between two jobs where a source is given without `sync_interval`; what the hosted API does. */

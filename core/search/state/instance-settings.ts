@@ -137,7 +137,7 @@ function checkKeywords(next: InstanceSettings, hasKeywords: boolean): void {
     throw withoutEffect("typo_tolerance", 'the tokenizer "trigram" knows no words');
 }
 
-/** What decides which sources there may be. */
+/** The options that decide which sources are possible. */
 type SourceOptions = Pick<SearchOptions, "bucket" | "crawler" | "platform">;
 
 function touchesSource(changes: SettingsChanges): boolean {
@@ -184,7 +184,7 @@ export function isRemote({
 /** Counts up when the same content makes other chunks or other words of the index: a sync job then indexes again. */
 const INDEXING = 3;
 
-/** What decides what becomes of an item's content. */
+/** Returns the settings that decide how content is indexed, as text: an item with another recipe is indexed again. */
 export function recipeOf(settings: InstanceSettings): string {
   const { chunk, chunk_size: size, chunk_overlap: overlap } = settings;
   const { embedding_model: model, index_method: method } = settings;

@@ -12,7 +12,7 @@ import type { VectorBudget } from "../vectors/vector-budget.ts";
 import { createVectorStore, type VectorStore } from "../lexical/vector-store.ts";
 import { quoted } from "../terms/query-terms.ts";
 
-/** What an instance knows of itself; written through {@link InstanceState.save}. */
+/** An instance's own facts; written through {@link InstanceState.save}. */
 export interface InstanceFacts {
   readonly settings: InstanceSettings;
   readonly nextChunk: number;
@@ -33,13 +33,15 @@ export interface InstanceState {
   readonly vectors: VectorStore;
   readonly allowed: AllowedItems;
   readonly termCounts: TermCounts;
-  /** Has filters and words be counted anew. Call it after every commit that changes items. */
+  /** Drops the counts of filters and words. Call it after every commit that changes items. */
   forgetCounts(): void;
   /** Has the alarm go off for work that is written with it. */
   readonly clock: Clock;
   /** Rings when work was put into the queue, or taken out. */
   readonly bell: Bell;
-  /** What reads rows and writes them back runs here: the methods of an instance do not wait for its mailbox. */
+  /**
+   * Runs work that reads rows and writes them back, one at a time: the methods of an instance do not wait for its mailbox.
+   */
   readonly inTurn: InTurn;
   /** One training at a time. */
   readonly trainInTurn: InTurn;
@@ -124,7 +126,7 @@ function toFacts(row: SqlRow): InstanceFacts {
   };
 }
 
-/** Whether the builtin vectors should be learned anew: the corpus has grown by half since the last time. */
+/** Whether the builtin vectors should be trained again: the corpus has grown by half since the last time. */
 export function needsTraining({ settings, chunks, trainedChunks }: InstanceFacts): boolean {
   const builtin = settings.index_method.vector && settings.embedding_model === LEXICAL_MODEL;
   return builtin && chunks >= TRAIN_FROM && chunks >= trainedChunks * 1.5;
@@ -179,7 +181,7 @@ function createTermCounts({ sql }: ActorContext, index: string): TermCounts {
   let current = new Map<string, number>();
   return {
     async of(terms, options) {
-      // What was counted before a change is not put among what is counted after it.
+      // Counts from before a change must not mix with counts from after it.
       const known = current;
       const missing = terms.filter((term) => !known.has(term));
       if (missing.length === 0) return known;

@@ -34,9 +34,9 @@ export interface RetrievalOptions {
   readonly show_matches_position?: Opt<boolean>;
 }
 
-/** Options of which one that nobody knows is refused: ignored, it would only seem to work. */
+/** Makes a schema that refuses unknown options: ignored, they would only seem to work. */
 export const optionsOf = <T extends v.ObjectEntries>(entries: T): v.StrictObjectSchema<T, string> =>
-  v.strictObject(entries, "There is no such option");
+  v.strictObject(entries, "Unknown option");
 
 /** `v.object` alone takes arrays for objects. */
 export const notArray: v.GenericSchema = v.custom<unknown>(

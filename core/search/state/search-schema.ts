@@ -149,7 +149,7 @@ export interface ChatBody {
 
 const OWN = ["messages", "model", "stream", "stream_options", "ai_search_options"];
 
-/** What a chat body says to the chat model itself. Throws 400 for a misspelt field of ours. */
+/** Returns the parameters of a chat body that are meant for the chat model. Throws 400 for a misspelt field of ours. */
 export function modelParameters(body: ChatBody): Readonly<Record<string, unknown>> {
   const others = Object.entries(body).filter(([key]) => !OWN.includes(key));
   for (const [key] of others) {
@@ -193,7 +193,7 @@ export const chatSchema: v.GenericSchema<unknown, ChatBody> = v.pipe(
   }),
 );
 
-/** What a request asks for. */
+/** The parsed query of a request. */
 export interface Query {
   readonly text: string;
   readonly kind: "text" | "image" | "multimodal";

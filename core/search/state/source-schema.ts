@@ -28,12 +28,12 @@ export interface WebCrawlerParams {
 
 /** Which part of a source an instance follows. */
 export interface SourceParams {
-  /** Of a bucket's keys. */
+  /** The prefix of a bucket's keys. */
   readonly prefix?: string | null | undefined;
   readonly include_items?: readonly string[] | null | undefined;
   readonly exclude_items?: readonly string[] | null | undefined;
   readonly r2_jurisdiction?: string | null | undefined;
-  /** Where the bucket is; our own addition. */
+  /** The address of the bucket; our own addition. */
   readonly endpoint?: string | null | undefined;
   /** The bucket's region; our own addition. */
   readonly region?: string | null | undefined;
@@ -52,7 +52,7 @@ export interface SourceFields {
 const whole = (min: number, max: number) =>
   v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
 
-/** What stands for parts of paths, e.g. `/docs/**`. Ten rules are what the hosted API takes. */
+/** Patterns for paths, e.g. `/docs/**`. The hosted API also takes at most ten rules. */
 const patterns = v.nullish(
   v.pipe(
     v.array(

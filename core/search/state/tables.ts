@@ -35,7 +35,7 @@ export const instanceTables: readonly string[] = [
     actor TEXT NOT NULL, id TEXT NOT NULL, description TEXT, started_ms INTEGER NOT NULL,
     ended_ms INTEGER, end_reason TEXT, seen_ms INTEGER NOT NULL, log TEXT NOT NULL,
     PRIMARY KEY (actor, id))`,
-  // What waits to be indexed; times are of `steady()`.
+  // Items and jobs that wait to be indexed; times are of `steady()`.
   `CREATE TABLE search_work (
     actor TEXT NOT NULL, id TEXT NOT NULL, stage TEXT NOT NULL, revision INTEGER NOT NULL, token TEXT NOT NULL,
     due_ms INTEGER NOT NULL, lease_ms INTEGER NOT NULL, attempts INTEGER NOT NULL, PRIMARY KEY (actor, id))`,
@@ -43,7 +43,7 @@ export const instanceTables: readonly string[] = [
   `CREATE TABLE search_job_logs (
     actor TEXT NOT NULL, job_id TEXT NOT NULL, seq INTEGER NOT NULL, at_ms INTEGER NOT NULL,
     message TEXT NOT NULL, failed INTEGER NOT NULL, PRIMARY KEY (actor, job_id, seq))`,
-  // What a job has done, so that it goes on there.
+  // The progress of a job, so that it goes on there.
   "ALTER TABLE search_jobs ADD COLUMN progress TEXT",
   // How an item was indexed, so that a sync job knows what it would only do again.
   "ALTER TABLE search_items ADD COLUMN recipe TEXT",
@@ -112,6 +112,6 @@ export const directoryTables: readonly string[] = [
   `CREATE TABLE search_tokens (
     actor TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL, key_id TEXT NOT NULL, sealed TEXT NOT NULL,
     legacy INTEGER NOT NULL, created_ms INTEGER NOT NULL, modified_ms INTEGER NOT NULL, PRIMARY KEY (actor, id))`,
-  // What seals where the operator has given no master secret.
+  // The key that seals secrets where the operator has set no master secret.
   "CREATE TABLE search_keys (actor TEXT PRIMARY KEY, master TEXT NOT NULL)",
 ];

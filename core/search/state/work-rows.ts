@@ -4,14 +4,14 @@ import type { ActorContext, SqlRow, SqlValue, Statement } from "../../ports.ts";
 import type { Bell } from "./bell.ts";
 
 /**
- * What waits to be done: to index the text of an item, to make the vectors of one whose text is indexed, to go on with
- * a sync job, to begin the next one.
+ * The next step of waiting work: index the text of an item, make the vectors of an item whose text is indexed, go on with a
+ * sync job, or begin the next one.
  */
 export type Stage = "text" | "vectors" | "job" | "schedule";
 
 /** One row of the queue. An item or a job has one at most; a newer one takes its place. */
 export interface Work {
-  /** Of the item or the job. */
+  /** The id of the item or the job. */
   readonly id: string;
   readonly stage: Stage;
   readonly revision: number;
@@ -29,7 +29,10 @@ export interface QueueOwner {
   readonly context: ActorContext;
 }
 
-/** How long work is left to whoever took it, in ms of `steady()`: the restart of its actor ends that at once. */
+/**
+ * How long work stays leased to the process that took it, in ms of `steady()`: the restart of its actor ends the lease at
+ * once.
+ */
 const LEASE_MS = 120_000;
 /** The same for what says how far it is, in ms. */
 const LONG_LEASE_MS = 900_000;
@@ -146,7 +149,7 @@ export async function isCurrent(
   return row?.["token"] === token;
 }
 
-/** Takes up to `most` pieces of work that are due and that nobody has; the attempt is counted before it begins. */
+/** Leases up to `most` pieces of due work that are not leased; the attempt is counted before it begins. */
 export async function claim({ actor, context }: QueueOwner, most: number): Promise<Work[]> {
   const now = context.steady();
   const rows = await context.sql.all(
@@ -182,7 +185,7 @@ function toWork(row: SqlRow): Work {
   };
 }
 
-/** When the earliest work is due (of `steady()`); null when there is none. */
+/** Returns when the earliest work is due (of `steady()`); null for an empty queue. */
 export async function earliestDue({ actor, context }: QueueOwner): Promise<number | null> {
   const [row] = await context.sql.all(
     "SELECT MIN(due_ms) AS due FROM search_work WHERE actor = ?",
@@ -200,7 +203,7 @@ export async function earliestLease({ actor, context }: QueueOwner): Promise<num
   return row?.["lease"] == null ? null : Number(row["lease"]);
 }
 
-/** Ends all leases: whoever had them died with the former life of this actor, of which there is one at a time. */
+/** Ends all leases: their holders died with the former life of this actor, of which there is one at a time. */
 export async function endLeases({ actor, context }: QueueOwner): Promise<void> {
   const [row] = await context.sql.all(
     "SELECT COUNT(*) AS n FROM search_work WHERE actor = ? AND lease_ms > 0",

@@ -4,7 +4,7 @@ import { ApiError } from "../../http/api-error.ts";
 export interface QueryParts {
   /** The words outside of phrases. */
   readonly words: string;
-  /** What stands in quotation marks. */
+  /** Phrases in quotation marks. */
   readonly required: readonly string[];
   /** Words and phrases behind a minus. */
   readonly excluded: readonly string[];

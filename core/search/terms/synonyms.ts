@@ -29,7 +29,7 @@ const LONGEST = 4;
 
 /** The synonyms of an instance, ready to be looked up. */
 export interface SynonymIndex {
-  /** What also counts as the longest key that begins at a place of a query's terms; null when none does. */
+  /** Returns the synonyms of the longest key that begins at a place of a query's terms; null without one. */
   at(
     terms: readonly string[],
     place: number,

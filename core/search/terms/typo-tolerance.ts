@@ -24,7 +24,7 @@ export const typoTolerance: v.GenericSchema<unknown, TypoTolerance> = v.strictOb
     enabled: v.optional(v.boolean()),
     min_word_size_for_typos: v.optional(
       v.pipe(
-        v.strictObject({ one_typo: size, two_typos: size }, "There is no such option"),
+        v.strictObject({ one_typo: size, two_typos: size }, "Unknown option"),
         v.check(
           (sizes) => (sizes.one_typo ?? ONE_TYPO) <= (sizes.two_typos ?? TWO_TYPOS),
           "Expected one_typo to be at most two_typos",
@@ -35,7 +35,7 @@ export const typoTolerance: v.GenericSchema<unknown, TypoTolerance> = v.strictOb
       v.pipe(v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(64))), v.maxLength(100)),
     ),
   },
-  "There is no such option",
+  "Unknown option",
 );
 
 /** Typing errors that a word of some length may have: 0, 1 or 2. */

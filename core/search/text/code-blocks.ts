@@ -1,4 +1,4 @@
-/** Where code is cut, from the best place to the worst: before a declaration, at blank lines, at lines, between words. */
+/** Places to cut code, from the best to the worst: before a declaration, at blank lines, at lines, between words. */
 export const CODE_BOUNDARIES: readonly RegExp[] = [
   // An unindented line after a blank one; what closes a block belongs to it.
   /\n[^\S\n]*\n(?:[^\S\n]*\n)*(?=[^\s})\]])/g,
@@ -43,7 +43,7 @@ interface Declaration {
 }
 
 /**
- * What surrounds a place of a code file: the names of the declarations that it lies in, outermost first, by their indentation.
+ * Returns a function that names the declarations around a place of a code file, outermost first, by their indentation.
  * Places come in ascending order.
  */
 export function declarationsAt(text: string): (place: number) => string {
@@ -69,7 +69,7 @@ function take(open: Declaration[], line: string): void {
   const code = line.trim();
   if (code === "") return;
   const indent = line.length - line.trimStart().length;
-  // What closes a block ends nothing before its own declaration does.
+  // A closing bracket does not end a block before its own declaration does.
   if (!/^[})\]]/u.test(code)) while ((open.at(-1)?.indent ?? -1) >= indent) open.pop();
   const name = code.length > LINE ? null : declaredName(code);
   if (name !== null) open.push({ indent, name });

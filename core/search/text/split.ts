@@ -43,15 +43,15 @@ interface Measured extends Span {
 interface Cut {
   readonly budget: number;
   readonly count: CountTokens;
-  /** What may stand between two pieces, from the best place to cut to the worst. */
+  /** The boundaries at which to cut, from the best to the worst. */
   readonly boundaries: readonly RegExp[];
 }
 
-/** What may stand between two pieces, from the best place to cut to the worst. */
+/** The boundaries at which to cut, from the best to the worst. */
 const BOUNDARIES: readonly RegExp[] = [
   /\n[^\S\n]*\n\s*/g, // paragraphs
   /\n(?=[^\S\n]*(?:[-*+|>#]|\d+[.)]\s|```))/g, // items of lists, rows of tables
-  // Sentences. The end of a line that only was too long is no place to begin.
+  // Sentences. A line that was only wrapped does not end one.
   /[.!?…]["'”’)\]]*\s+(?![\s\p{Ll}])|[。！？]["”’」』）]*\s*/gu,
   /[.!?…]["'”’)\]]*\s+/g, // sentences of a text without capitals
   /\n/g, // lines
@@ -66,7 +66,7 @@ const BOUNDARIES: readonly RegExp[] = [
 export function splitText(text: string, options: SplitOptions): TextChunk[] {
   const count = options.countTokens ?? defaultCount;
   const isCode = options.format === "code";
-  // Half a function before another one helps nobody.
+  // Half a function before another one is useless.
   const overlap = isCode ? 0 : Math.floor((options.size * options.overlapPercent) / 100);
   const budget = Math.max(1, options.size - overlap);
   const sections =
@@ -156,8 +156,8 @@ function pack(parts: readonly Measured[], budget: number): Measured[] {
 }
 
 /**
- * Where the overlap before `start` begins: with a sentence or a row, at most `overlap` tokens back. Where a sentence had
- * to be cut it begins with a word.
+ * Returns where the overlap before `start` begins: with a sentence or a row, at most `overlap` tokens back. If a sentence
+ * had to be cut, it begins with a word.
  */
 function overlapStart(
   text: string,
@@ -183,7 +183,7 @@ function overlapStart(
   return best;
 }
 
-/** Where sentences, rows and paragraphs begin between two places; the last one is `to` where one begins there. */
+/** Lists where sentences, rows and paragraphs begin between two places; the last one is `to` where one begins there. */
 function beginnings(text: string, from: number, to: number): number[] {
   // One character more, which tells whether a sentence begins with it.
   const within = text.slice(from, to + 1);
@@ -196,7 +196,7 @@ function beginnings(text: string, from: number, to: number): number[] {
     .toSorted((a, b) => a - b);
 }
 
-/** Whether a place lies inside a row of a table, whose sentences are no place to begin either. */
+/** Whether a place lies inside a row of a table, whose sentences must not be torn apart either. */
 function isInRow(text: string, place: number): boolean {
   const line = text.lastIndexOf("\n", place - 1) + 1;
   return line < place && /^\s*\|/.test(text.slice(line, place));

@@ -1,6 +1,6 @@
 /** A Markdown table, in UTF-16 units of its text. */
 export interface MarkdownTable {
-  /** Where the rows below the header begin. */
+  /** The start of the rows below the header. */
   readonly start: number;
   readonly end: number;
   /** The names of its columns, joined by " | ". */

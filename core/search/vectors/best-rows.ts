@@ -16,7 +16,7 @@ export interface RowRun {
 
 /** The best rows of a search, before they are anything but numbers. */
 export interface BestRows {
-  /** What is not above it cannot win any more. */
+  /** The cosine below which a row cannot be among the best any more. */
   bar: number;
   add(row: number, cosine: number): void;
   /** In order; `owners` has the run of each row. */
@@ -56,7 +56,7 @@ export function bestRows(limit: number): BestRows {
   const drop = (): void => {
     best.bar = cosines.toSorted().at(-limit) ?? 0;
     let kept = 0;
-    // Of equal ones all stay, as long as there is room: the order decides in the end.
+    // Equal ones all stay, as long as there is room: the order decides in the end.
     for (let n = 0; n < room; n++) {
       if ((cosines[n] ?? 0) < best.bar || kept >= 2 * limit) continue;
       found[kept] = found[n] ?? 0;

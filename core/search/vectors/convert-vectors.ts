@@ -9,8 +9,8 @@ const CONVERTED = 16;
 const FORMER_PART_BYTES = 1_000_000;
 
 /**
- * Takes vectors that were stored with four bytes a number over into rows of one byte a number. Goes on where a process that
- * was killed left off. Costs one look at an empty table when there are none.
+ * Converts vectors stored with four bytes a number into rows of one byte a number. Goes on where a process that was killed
+ * left off. Costs one look at an empty table when nothing is left to convert.
  */
 export async function convertVectors({ name: actor, sql, system }: ActorContext): Promise<void> {
   for (;;) {

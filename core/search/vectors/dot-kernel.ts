@@ -37,7 +37,7 @@ export function dotKernel(memory: WebAssembly.Memory): DotKernel {
       m: { m: memory },
     });
     const dots = exports["dots"];
-    // What a module exports has no types.
+    // The exports of a module have no types.
     return typeof dots === "function" ? (dots as DotKernel) : scalarKernel(memory);
   } catch {
     return scalarKernel(memory);

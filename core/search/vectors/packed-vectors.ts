@@ -6,7 +6,7 @@ import { quantize, toVector, type VectorBlock } from "./vector-block.ts";
 const PAGE = 65_536;
 /** Rows that the kernel takes at a time. */
 const SLICE = 4096;
-/** Where the query lies (at most 16,384 numbers of 2 bytes), the sums of a slice, and the rows. */
+/** The offsets of the query (at most 16,384 numbers of 2 bytes), the sums of a slice, and the rows. */
 const QUERY = 0;
 const SUMS = 32_768;
 const ROWS = SUMS + SLICE * 4;
@@ -15,7 +15,7 @@ const TOGETHER = 4;
 /** Numbers that are multiplied before others may go on: a few milliseconds without vector instructions. */
 const MULTIPLIED = 4_000_000;
 
-/** What answers for the vectors of an instance, wherever they are. */
+/** An index of an instance's vectors, wherever they are stored. */
 export interface VectorIndex {
   readonly dimensions: number;
   /** The rows (of the allowed items) nearest to a unit vector, best first; `pause` lets others go on. */
@@ -25,7 +25,7 @@ export interface VectorIndex {
     limit: number,
     pause: () => Promise<void>,
   ): Promise<NearRow[]>;
-  /** Of rows that were found before, the nearest to another vector, best first. */
+  /** Returns those of the rows found before that are nearest to another vector, best first. */
   nearestOf(query: Float32Array, rows: readonly NearRow[], limit: number): Promise<NearRow[]>;
   /** The vectors of some chunks; those without one are missing. */
   vectors(chunks: readonly number[]): Promise<ReadonlyMap<number, Float32Array>>;
@@ -56,7 +56,7 @@ interface Rows {
   readonly owners: RowRun[];
   /** All runs by their first chunks; null after a change. */
   sorted: RowRun[] | null;
-  /** What the bytes of each row are multiplied by; 0 for a row that is gone. */
+  /** The factors by which the bytes of each row are multiplied; 0 for a row that is gone. */
   scales: Float32Array;
   count: number;
   gone: number;
@@ -105,7 +105,7 @@ export function packedVectors(dimensions: number): PackedVectors {
       let work = 0;
       for (let from = 0; from < rows.count; from += SLICE) {
         const count = Math.min(SLICE, rows.count - from);
-        // Anew each time: another query may have run, and the memory may have grown.
+        // Placed again each time: another query may have run, and the memory may have grown.
         const scale = place(query, rows, dimensions);
         const together = Math.ceil(count / TOGETHER) * TOGETHER;
         dots(QUERY, ROWS + from * rows.size, together, rows.size, SUMS);

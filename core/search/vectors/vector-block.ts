@@ -5,7 +5,7 @@ export interface VectorBlock {
   /** Number of the first vector's chunk. */
   readonly first: number;
   readonly dimensions: number;
-  /** What the bytes of each vector have to be multiplied by. */
+  /** The factors by which the bytes of each vector are multiplied. */
   readonly scales: Float32Array;
   /** From -127 to 127, vector behind vector. */
   readonly bytes: Int8Array;

@@ -23,7 +23,7 @@ interface Share {
   readonly usedAt: number;
 }
 
-/** Makes a budget; `now` counts milliseconds. Throws for a size that is none. */
+/** Makes a budget; `now` counts milliseconds. Throws for a negative or invalid size. */
 export function createVectorBudget(bytes: number, now: () => number): VectorBudget {
   if (!(bytes >= 0)) {
     throw new ApiError("invalid_options", {

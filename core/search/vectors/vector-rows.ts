@@ -59,7 +59,7 @@ export function addVectors(
   return out;
 }
 
-/** Where a stored part of vectors is: of an item, from a chunk on. */
+/** The key of a stored part of vectors: an item, and its first chunk in the part. */
 type Place = readonly [itemId: string, firstChunk: number];
 
 /** All stored vectors of a model in slices of a few milliseconds; `items` narrows them. */
@@ -98,7 +98,7 @@ export async function* storedBlocks(
       // The next slice is read while this one is looked at.
       const next = ends[n + 1];
       if (next !== undefined) reading = read(after, next);
-      // Whoever awaits it hears of its failure, unless this one is the last that is wanted.
+      // The loop that awaits it gets its failure, unless the loop has ended by then.
       reading.catch(() => undefined);
       yield rows.map(toStored);
       await system.sleep(0);

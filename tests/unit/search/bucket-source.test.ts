@@ -217,7 +217,7 @@ describe("an instance whose source is a bucket", () => {
       ],
       [
         { source: "docs", source_params: { endpoint }, token_id: "no" },
-        'instance_invalid_token: token_id: There is no token "no"',
+        'instance_invalid_token: token_id: no token has the id "no"',
       ],
       [
         { source: "../x", source_params: { endpoint }, token_id: token },
