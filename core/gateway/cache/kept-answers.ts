@@ -14,7 +14,7 @@ import { sseData } from "../../http/sse.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { type CachedReply, lastText } from "../wire/cached-reply.ts";
 
-/** Where answers are kept. */
+/** The caches for answers. */
 export interface KeptAnswersParts {
   readonly system: System;
   /** Answers that this process holds. */
@@ -74,7 +74,7 @@ async function shared(
   return "leader" in found ? askAsLeader(run, flow, found.leader, parts) : flow.ask(run);
 }
 
-/** What the cache holds or is about to hold; null when the request could not wait for that as long as it takes. */
+/** Looks for an answer that is cached, or about to be; null when the request was aborted while it waited. */
 function lookup(
   { call, prepared }: StepRun,
   flow: Flow,
@@ -176,9 +176,9 @@ export function leaderAnswer(
 const END = 64 * 1024;
 
 /**
- * Whether a whole answer with a status of success reports no failure. Providers report some failures with such a
- * status, mostly in streams that had begun; these answers are not kept. Of an encoded answer, and of what is no JSON,
- * nothing is known.
+ * Whether a whole answer with a status of success reports no failure. Providers report some failures with such a status,
+ * mostly in streams that had begun; these answers are not cached. Encoded answers, and types other than JSON, count as
+ * successes.
  */
 function isSuccess(reply: CachedReply): boolean {
   if ((headerValue(reply.headers, "content-encoding") ?? "identity") !== "identity") return true;
@@ -200,7 +200,7 @@ function mentions(text: string): boolean {
   return text.includes('"error"') || text.includes('"success"');
 }
 
-/** Of OpenAI and Anthropic, those who imitate them, and Cloudflare. */
+/** Recognises the failures of OpenAI and Anthropic, of providers that imitate them, and of Cloudflare. */
 function tellsFailure(json: string): boolean {
   const said = told(json);
   const { type, error } = said;
@@ -212,7 +212,7 @@ function tellsFailure(json: string): boolean {
   );
 }
 
-/** Gemini's streams are one list, where nobody asks for events. */
+/** Parses an event or an answer. Gemini's streams are one JSON list unless the client asks for events. */
 function told(json: string): Json {
   const value = parsedJson(json);
   return jsonObject(Array.isArray(value) ? value.at(-1) : value);

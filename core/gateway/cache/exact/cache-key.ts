@@ -38,7 +38,7 @@ export function cacheKey(
 ): Promise<string | null> | string | null {
   const { call, prepared } = run;
   const { target, request } = prepared;
-  // Repeating a deletion or a change is no question that an earlier answer could settle.
+  // A repeated deletion or change must reach the provider: an earlier answer cannot stand for it.
   if (request.body instanceof ReadableStream || !CACHEABLE.has(request.method)) return null;
   const { controls } = call;
   if (controls.cacheKey !== undefined) {
@@ -75,7 +75,7 @@ function keyOf(
   // An update that empties the cache makes a new generation, and so does a new gateway in the place of a deleted one.
   const generation = settings.cache_since ?? settings.created_at;
   const custom = target.custom?.generation ?? "";
-  // What one set of checks let pass, another might not.
+  // A text that passed one set of checks might not pass another.
   const checks = [settings.dlp ?? null, settings.guardrails ?? null];
   const parts = [
     actorName(call.name),

@@ -5,7 +5,7 @@ import { withinMs } from "../../../time/within-ms.ts";
 import { joinBytes } from "../../../http/stream.ts";
 import { chunkWeight } from "../../wire/late-readers.ts";
 
-/** What a lookup found: an answer, the leadership of a new call, or neither (then the request is sent alone). */
+/** The result of a lookup: an answer, the leadership of a new call, or neither (then the request is sent alone). */
 export type CacheLookup = JoinedAnswer | { readonly leader: Leader } | { readonly alone: true };
 
 /** Options of a lookup. */
@@ -42,7 +42,7 @@ export interface ReplyCache {
 
 /** Bytes of one cacheable answer; see docs/compatibility.md. */
 const REPLY_LIMIT = 25 * 1024 * 1024;
-/** What an entry costs beside its bytes. */
+/** The weight of an entry beside its bytes. */
 const ENTRY_OVERHEAD = 1024;
 
 /** Milliseconds for which an entry that was just used keeps its place: each move leaves a hole in the `Map`. */
@@ -85,7 +85,7 @@ export function replyCache(system: System, capacity: number): ReplyCache {
       onKept?.(kept, expiresAt);
     };
     const started = startSharedCall({ system, client, limit, budget, onClose });
-    // A client that had left before: nobody may wait for its answer.
+    // A client that had left before does not lead: others would wait in vain for its answer.
     if (!client.aborted) underway.set(key, started);
     return started.leader;
   };

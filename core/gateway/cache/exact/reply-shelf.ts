@@ -27,11 +27,11 @@ export interface ReplyShelfMethods {
 /** The kept answers of one gateway. */
 export interface ReplyShelf {
   readonly methods: ReplyShelfMethods;
-  /** Somebody else deleted the rows. */
+  /** Drops what is in memory, after the rows were deleted elsewhere. */
   forget(): void;
 }
 
-/** What a row costs beside its bytes. */
+/** The weight of a row beside its bytes. */
 const ROW_OVERHEAD = 512;
 /** Milliseconds for which a used answer keeps its place: each move is a write. */
 const SETTLED = 60_000;
@@ -45,7 +45,7 @@ export function replyShelf(
   { name: actor, sql, system }: ActorContext,
   isOpen: () => boolean,
 ): ReplyShelf {
-  /** Bytes of all rows; null while nobody has counted them. */
+  /** Bytes of all rows; null until they are counted. */
   let held: number | null = null;
   const findReply = async (id: string): Promise<SealedReply | null> => {
     const now = system.now();
@@ -92,7 +92,10 @@ async function heldBytes(sql: Sql, actor: string): Promise<number> {
   return Number(row?.["n"] ?? 0);
 }
 
-/** What goes for the answer under `id`: its former one, expired ones, and as many old ones as `excess` asks for. */
+/**
+ * Chooses the rows that make room for the answer under `id`: its former one, expired ones, and as many old ones as `excess`
+ * asks for.
+ */
 async function victims(
   sql: Sql,
   actor: string,

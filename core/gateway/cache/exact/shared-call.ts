@@ -5,7 +5,7 @@ import { keepAwake, type SubscriberCount, subscriberCount, once } from "./subscr
 import { type SharedStream, sharedStream } from "./shared-stream.ts";
 import type { CachedReply, ReplyHead } from "../../wire/cached-reply.ts";
 
-/** What a follower gets: the whole answer, or its head and a stream of the rest. */
+/** The answer for a follower: the whole one, or its head and a stream of the rest. */
 export type JoinedAnswer = { readonly hit: CachedReply } | { readonly follow: InboundResponse };
 
 /** The one request that asks the provider while identical ones wait. Only the first call of a method counts. */
@@ -27,7 +27,7 @@ export interface Leader {
 /** One call to a provider for identical requests (single-flight). */
 export interface SharedCall {
   readonly leader: Leader;
-  /** Resolves when the answer begins; null when there is none to share. Rejects when `signal` aborts. */
+  /** Resolves when the answer begins; null when it cannot be shared. Rejects when `signal` aborts. */
   join(signal: AbortSignal): Promise<JoinedAnswer | null>;
 }
 

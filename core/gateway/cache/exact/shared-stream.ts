@@ -6,7 +6,7 @@ import { chunkWeight, type LateReader, lateReaders } from "../../wire/late-reade
 export interface SharedStream {
   /** All bytes from the first on; null when they are gone, or the source failed. `onLeave` is called once. */
   subscribe(onLeave: () => void): ReadableStream<Uint8Array> | null;
-  /** Ends the source. Call it when nobody reads any more. */
+  /** Ends the source. Call it when the last reader has left. */
   stop(reason: unknown): void;
   /** All chunks so far; null once the first ones are gone. */
   readonly chunks: readonly Uint8Array[] | null;
@@ -14,13 +14,13 @@ export interface SharedStream {
   readonly over: Promise<void>;
 }
 
-/** What is kept of a shared stream. */
+/** Limits on the chunks kept of a shared stream. */
 export interface SharedLimits {
   /** Bytes that are kept from the first on; beyond, what the slowest reader lacks, at most as much. */
   readonly bytes: number;
   /** Bytes that all streams together may keep from the first on. */
   readonly budget: { left: number };
-  /** Called when the first bytes are dropped: nobody can join any more. */
+  /** Called when the first bytes are dropped: from then on no reader can join. */
   readonly onOverflow: () => void;
 }
 
@@ -40,7 +40,7 @@ export function sharedStream(
   let isWhole = true;
   /** The first reader, while it reads. */
   let owner: LateReader | null = null;
-  /** Past the limit: breaks off who is too far behind, and drops what nobody lacks. */
+  /** Past the limit, breaks off readers that are too far behind, and drops chunks that all others have read. */
   const trim = (): void => {
     if (isWhole || late.end !== null) return;
     for (const reader of late.readers)

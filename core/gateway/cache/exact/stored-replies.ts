@@ -19,13 +19,13 @@ export interface TimedReply {
  * with the same credentials.
  */
 export interface StoredReplies {
-  /** The answer under a cache key; null when there is none, or none that can be had in time, or before `signal` aborts. */
+  /** Finds the answer under a cache key; null when it is missing, is not read in time, or `signal` aborts before. */
   find(name: GatewayName, key: string, signal: AbortSignal): Promise<TimedReply | null>;
   /** Keeps a whole answer, in the background; one that is too long, or comes while too many wait, is left out. */
   keep(name: GatewayName, key: string, kept: TimedReply): void;
 }
 
-/** What stored replies work with. */
+/** Dependencies of the stored replies. */
 export interface StoredRepliesDeps {
   /** Sealed answers of all gateways. */
   readonly store: { at(name: GatewayName): ReplyShelfMethods };
@@ -41,7 +41,7 @@ const REPLY_LIMIT = 1024 * 1024;
 const WAITING_LIMIT = 32 * 1024 * 1024;
 /** Chunks that a stored stream keeps apart; a stream of more is replayed as one. */
 const CHUNKS = 2000;
-/** What an answer that waits costs beside its bytes. */
+/** The weight of a waiting answer beside its bytes. */
 const WAITING_OVERHEAD = 2048;
 /** Milliseconds for which a request waits for the database: then its provider is asked. */
 const PATIENCE = 5000;
@@ -87,7 +87,7 @@ export function storedReplies({ store, system, log, capacity }: StoredRepliesDep
         reads.set(key, work);
         void work.then(() => forget(key, work));
       }
-      // What comes too late may never come: a runtime ends the work of a request that is over.
+      // A late result may never come: a runtime ends the work of a request that is over.
       return inTime(work, signal, system, () => {
         forget(key, work);
         warn(new RangeError(`No answer within ${PATIENCE} ms`));
@@ -141,7 +141,7 @@ async function sealingOf(key: string, system: System): Promise<SealingKey> {
   return rawSealingKey(bytes ?? new Uint8Array(0));
 }
 
-/** What a packed answer begins with, as JSON behind four bytes of its length. */
+/** The head of a packed answer, as JSON behind four bytes of its length. */
 type Head = Pick<CachedReply, "status" | "headers" | "streamed"> & {
   /** Lengths of the chunks; null when they are one. */
   readonly lengths: readonly number[] | null;

@@ -3,7 +3,7 @@ import type { ProviderTarget } from "../../providers/target.ts";
 
 /**
  * Headers that name a request or its place in a trace. By their definitions no answer depends on them, and every request
- * has other values. `baggage` is none of them: what it carries is the application's (W3C Baggage).
+ * has other values. `baggage` does not belong here: it carries the application's own data (W3C Baggage).
  */
 const perRequest: ReadonlySet<string> = new Set([
   // https://www.w3.org/TR/trace-context/ and what was there before it

@@ -2,11 +2,11 @@ import type { System } from "../../../ports.ts";
 
 /** A question whose answer may be in the cache. */
 export interface KnownQuestion {
-  /** Where the exact cache has its answer. */
+  /** The key of its answer in the exact cache. */
   readonly key: string;
   /** Everything but the text: only questions of one scope are compared. */
   readonly scope: string;
-  /** Of length 1. */
+  /** The vector of the question, of length 1. */
   readonly vector: Float32Array;
   /** Numbers and negations, which must be the same. */
   readonly terms: string;
@@ -83,7 +83,7 @@ export function knownQuestions(
   };
 }
 
-/** Of vectors of length 1; -1 when they are of different models. */
+/** Returns the cosine of two vectors of length 1; -1 when they are of different models. */
 function cosine(a: Float32Array, b: Float32Array): number {
   if (a.length !== b.length) return -1;
   let sum = 0;

@@ -28,7 +28,7 @@ const MAX_DIMENSIONS = 8192;
 /** Milliseconds between two warnings. */
 const WARNING_PAUSE = 60_000;
 
-/** Asks for the vector (length 1) of a text; null = there is none, for whatever reason. Never rejects. */
+/** Makes a function that asks for the vector (length 1) of a text; null on any failure. It never rejects. */
 export function questionVectors({
   embed,
   timeoutMs,
@@ -49,7 +49,7 @@ export function questionVectors({
   const ask = async (text: string, signal: AbortSignal): Promise<Float32Array | null> => {
     try {
       const [vector] = await embed([text], signal);
-      return unitVector(vector) ?? warn("what it answered is no vector");
+      return unitVector(vector) ?? warn("its answer is not a vector");
     } catch (error) {
       return signal.aborted ? null : warn(reasonOf(error));
     } finally {
@@ -84,7 +84,7 @@ export function questionVectors({
   };
 }
 
-/** Messages of ours name no text and no secret; of others nobody knows. */
+/** Returns a message that may be logged. Our own messages contain no text and no secret; those of others might. */
 function reasonOf(error: unknown): string {
   if (error instanceof ApiError) return error.message;
   return error instanceof Error ? error.name : "it failed";

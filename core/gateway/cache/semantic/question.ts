@@ -11,7 +11,7 @@ export interface ComparedQuestion {
   readonly rest: Uint8Array;
 }
 
-/** What is too long to be compared. */
+/** Limits above which a question is not compared. */
 export interface QuestionLimits {
   /** Characters of the text. */
   readonly maxTextLength: number;
@@ -24,7 +24,7 @@ const BODY_LIMIT = 128 * 1024;
 /** No JSON text holds this character unescaped, so that the gap cannot be forged. */
 const GAP = "\u0000";
 
-/** What makes a request more than a plain conversation: it is answered by exact repetition only. */
+/** Members that make a request more than a plain conversation: it is answered by exact repetition only. */
 const NOT_PLAIN = (
   "tools functions tool_choice function_call toolConfig tool_config mcp_servers container previous_response_id " +
   "conversation background prompt web_search_options audio image images files documents attachments"
@@ -102,8 +102,9 @@ function textsOf(message: Record<string, unknown>): string[] | null {
 }
 
 /**
- * The JSON text around the one place where `text` stands. The raw text is cut, instead of writing a parsed value anew.
- * So two requests with the same rest differ in that one string only, whatever a provider makes of doubled keys.
+ * Returns the JSON text around the one place where `text` stands. The raw text is cut, since a parsed value might be
+ * written differently. So two requests with the same rest differ in that one string only, whatever a provider makes of
+ * doubled keys.
  */
 function without(json: string, text: string): string | null {
   const plain = JSON.stringify(text);

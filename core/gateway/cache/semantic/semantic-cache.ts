@@ -30,9 +30,8 @@ export type SimilarAnswer = NearestQuestion<CachedReply>;
 /** Finds answers to questions in other words; see {@link SemanticCacheOptions}. */
 export interface SemanticCache {
   /**
-   * The answer to a similar question, whose request differs in nothing but the text of the last message. Null when
-   * there is none; once this request's own answer is kept under `key` (for `ttl` seconds), it will be found. Never
-   * rejects.
+   * Finds the answer to a similar question whose request differs in nothing but the text of the last message. Null without
+   * one; once this request's own answer is cached under `key` (for `ttl` seconds), it will be found. Never rejects.
    */
   find(run: CacheableRun, key: string, ttl: number): Promise<SimilarAnswer | null>;
 }
@@ -56,7 +55,7 @@ export function semanticCache(
     async find(run, key, ttl) {
       const { prepared, call } = run;
       const { controls, signal } = call;
-      // Whoever names a key has said which questions are the same.
+      // A client that sets a cache key decides itself which questions are the same.
       if (controls.semanticCache === false || controls.cacheKey !== undefined) return null;
       const question = questionOf(prepared.request, { maxTextLength, maxMessages });
       if (question === null) return null;
