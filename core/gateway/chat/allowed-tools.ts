@@ -1,8 +1,8 @@
 import { cannot, type Chat, type ChatTool } from "./chat-format.ts";
 
 /**
- * OpenAI's choice of some tools: the others are not offered, since other formats can allow all tools or one. Throws
- * `chat_format` for a name that is no tool's.
+ * Returns the tools that OpenAI's choice of some tools allows: the others are not offered, since other formats can allow
+ * all tools or one. Throws `chat_format` for the name of an unknown tool.
  */
 export function allowedTools(
   tools: readonly ChatTool[],

@@ -6,9 +6,9 @@ import type { ChatReply, MessageDelta, ToolCallDelta } from "./reply.ts";
 export interface Block {
   readonly kind: "thought" | "text" | "refusal" | "image" | "call";
   readonly index: number;
-  /** What was thought or said, the arguments of a call, or an image as a `data:` URL. */
+  /** The text of a thought or of an answer, the arguments of a call, or an image as a `data:` URL. */
   text: string;
-  /** What the provider wants back of a thought. */
+  /** The provider's own data of a thought, which it expects back. */
   reasoning?: ChatReasoning;
   /** The call's id and name. */
   readonly id: string;
@@ -73,7 +73,7 @@ function openBlocks(events: BlockEvents): OpenBlocks {
   };
   const end = (): string => {
     if (current === undefined) return "";
-    // Clients parse the arguments of a call also where there are none.
+    // Clients also parse the arguments of a call that has none.
     const empty = current.kind === "call" && current.text === "" ? say("{}") : "";
     const closed = events.close(current);
     current = undefined;

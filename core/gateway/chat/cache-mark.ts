@@ -2,9 +2,9 @@ import { type Json, jsonText } from "../../http/json.ts";
 import type { ChatPart, ChatTool, Markable } from "./chat-format.ts";
 
 /**
- * Anthropic's mark up to which a prompt is to be cached, `{"cache_control": {"type": "ephemeral", "ttl"?}}`, as
- * clients of OpenAI's formats give it (LiteLLM, OpenRouter): on parts, messages, calls, tools, or the whole request.
- * The first one counts, as it was given; what is no mark is none. It is a hint: other providers are not told of it.
+ * Returns Anthropic's mark up to which a prompt is to be cached, `{"cache_control": {"type": "ephemeral", "ttl"?}}`, as
+ * clients of OpenAI's formats send it (LiteLLM, OpenRouter): on parts, messages, calls, tools, or the whole request. The
+ * first one counts, unchanged; anything else is ignored. It is a hint, and not sent to other providers.
  */
 export function cacheMark(...given: readonly Markable[]): Markable {
   for (const { cache_control: mark } of given) {

@@ -41,7 +41,10 @@ export function conversationOf(body: Json, format: ChatFormat): unknown {
   return body[format === "responses" ? "input" : "messages"];
 }
 
-/** The member that holds the conversation of a request to this address of a provider; null for what is no chat's. */
+/**
+ * Returns the member that holds the conversation of a request to this address of a provider; null for requests other than
+ * chats.
+ */
 export function conversationMember(url: string): "messages" | "input" | "contents" | null {
   const [path = ""] = url.split("?", 1);
   if (path.endsWith("/responses")) return "input";

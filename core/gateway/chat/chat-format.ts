@@ -3,7 +3,7 @@ import { ApiError } from "../../http/api-error.ts";
 
 type Maybe<T> = T | null | undefined;
 
-/** What may carry a mark up to which the provider is to cache the prompt (`cache-mark.ts`). */
+/** An element that may carry a mark up to which the provider is to cache the prompt (`cache-mark.ts`). */
 export interface Markable {
   cache_control?: unknown;
 }
@@ -21,10 +21,10 @@ export type ChatPart = Markable &
     | { type: "refusal"; refusal: string }
   );
 
-/** What a message says. */
+/** The content of a message. */
 export type ChatContent = Maybe<string | ChatPart[]>;
 
-/** What only Gemini knows of a tool call. */
+/** Gemini's own data of a tool call. */
 export type ExtraContent = { google?: Maybe<{ thought_signature?: Maybe<string> }> };
 
 /** A tool call of an assistant's message. */

@@ -4,7 +4,7 @@ import { type Json, jsonCount, jsonObject, jsonObjects } from "../../http/json.t
 import { quickSha256Hex } from "../../crypto/digest.ts";
 import type { System } from "../../ports.ts";
 
-/** What a request needs of a model. */
+/** The requirements of a request on a model. */
 export interface Needs {
   readonly abilities: readonly Ability[];
   /** Estimated tokens of the input. */
@@ -23,7 +23,7 @@ const MEDIA_TOKENS = 1000;
 /** How deep content is looked into: a block in the content of a tool's result is the deepest that formats know. */
 const DEPTH = 8;
 
-/** The parts of content, by their type in the three formats, that are no text. */
+/** The types of parts, in the three formats, that are media instead of text. */
 const media: Readonly<Record<string, Ability>> = {
   image_url: "images",
   input_image: "images",
@@ -38,7 +38,7 @@ const media: Readonly<Record<string, Ability>> = {
 /** Parts of content with a user's words. */
 const texts: ReadonlySet<string> = new Set(["text", "input_text"]);
 
-/** What is found in a conversation. */
+/** The findings of a scan through a conversation. */
 interface ConversationScan {
   readonly abilities: Set<Ability>;
   mediaCount: number;
@@ -115,7 +115,7 @@ function speaks(content: unknown): boolean {
   );
 }
 
-/** What a request can need of a model beyond text. */
+/** The abilities beyond text that a request can need of a model. */
 export const abilities: readonly ["tools", "images", "audio", "files", "json"] = [
   "tools",
   "images",
@@ -143,7 +143,7 @@ export async function turnOf(
   return `${said.length}/${await quickSha256Hex(JSON.stringify(said.at(-1) ?? null), system)}`;
 }
 
-/** What users said; in Anthropic's format the results of tools are sent under their name. */
+/** Returns the messages of users; in Anthropic's format the results of tools are sent under their name. */
 function userMessages(conversation: unknown): unknown[] {
   return jsonObjects(conversation)
     .filter(({ role, content }) => role === "user" && !isToolResult(content))

@@ -15,7 +15,7 @@ const TOTAL_LIMIT = 20 * 1024 * 1024;
 const TIMEOUT = 15_000;
 const REDIRECTS = 3;
 
-/** What is left of the request's allowance. */
+/** The rest of the request's allowance. */
 interface Budget {
   bytes: number;
 }
@@ -85,7 +85,7 @@ async function fetchAll(
     const signals = AbortSignal.any([signal, failing.signal]);
     return new Map(await withinMs(TIMEOUT, signals, fetchEach, system));
   } catch (error) {
-    // What one failed for, the others need not go on for.
+    // One failure fails the request, so the other downloads can stop.
     failing.abort(error);
     throw error;
   }
@@ -141,7 +141,7 @@ function resolved(to: string, from: string): string {
     const url = new URL(to, from);
     if (url.protocol === "http:" || url.protocol === "https:") return url.href;
   }
-  throw wrong("a redirect to what is no web address");
+  throw wrong("a redirect to something other than an http(s) address");
 }
 
 function wrong(what: string): ApiError {

@@ -18,7 +18,7 @@ export interface ChatReply {
   /** Why the model does not answer. @default it does */
   readonly refusal?: string;
   readonly reasoning?: readonly ChatReasoning[];
-  /** What the model drew, as `data:` URLs. @default nothing */
+  /** Images that the model drew, as `data:` URLs. @default nothing */
   readonly images?: readonly string[];
   readonly toolCalls: readonly ChatToolCall[];
   /** Null while a streamed answer goes on. */
@@ -35,21 +35,21 @@ export interface ToolCallDelta {
   readonly extra_content?: ExtraContent;
 }
 
-/** What one event adds to the message. */
+/** The addition of one event to the message. */
 export interface MessageDelta {
   readonly role?: "assistant";
   readonly content?: string;
   readonly refusal?: string;
   /** A piece of a thought. */
   readonly thought?: string;
-  /** A thought that is complete, with what its provider wants back; its text was told before. */
+  /** A complete thought, with the provider's own data that it expects back; its text was sent before. */
   readonly reasoning?: ChatReasoning;
-  /** What the model drew, as `data:` URLs. */
+  /** Images that the model drew, as `data:` URLs. */
   readonly images?: readonly string[];
   readonly tool_calls?: readonly ToolCallDelta[];
 }
 
-/** What one event of a stream adds. */
+/** The addition of one event of a stream. */
 export interface ChatDelta {
   readonly id?: string;
   readonly model?: string;
@@ -66,7 +66,7 @@ export interface StreamReader {
   read(event: Json): ChatDelta;
   /** Whether a clean end after a finish reason ends the answer as well; a `done` always does. */
   readonly endsByItself: boolean;
-  /** What a literal `[DONE]` says. @default nothing */
+  /** Returns the addition of a literal `[DONE]`. @default nothing */
   finish?(): ChatDelta;
 }
 

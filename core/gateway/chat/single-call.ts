@@ -1,7 +1,7 @@
 import type { Chat } from "./chat-format.ts";
 import type { ChatDelta, ChatReply, StreamReader } from "./reply.ts";
 
-/** Whether a chat wants one call of a tool at a time, which not every provider can be told. */
+/** Whether a chat allows one tool call at a time, which not every provider can be asked for. */
 function wantsOne({ parallel_tool_calls: parallel }: Chat): boolean {
   return parallel === false;
 }

@@ -3,9 +3,9 @@ import type { ChatDelta, ChatReply, StreamReader } from "./reply.ts";
 
 /** Ends a text before the first of some stop sequences, for providers that know none. */
 export interface StopText {
-  /** The part of the text so far that may be told: what could still become a stop sequence waits. */
+  /** Returns the part of the text so far that is safe to send: text that could still become a stop sequence waits. */
   push(text: string): string;
-  /** What waited, once the text is over. */
+  /** Returns the text that waited, once the answer is over. */
   rest(): string;
   readonly stopped: boolean;
 }

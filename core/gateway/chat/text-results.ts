@@ -1,11 +1,11 @@
 import type { ChatMessage, ChatPart, ToolMessage } from "./chat-format.ts";
 
-/** What a result says whose images follow. */
+/** The text of a result whose images follow. */
 const BELOW = "The result follows in the next message.";
 
 /**
- * The messages with results of tools as texts, for formats that have no others: their images and files are told by the
- * user behind all results of a round.
+ * Returns the messages with results of tools as texts, for formats that allow nothing else: their images and files follow
+ * as a user's message behind all results of a round.
  */
 export function withTextResults(messages: readonly ChatMessage[]): ChatMessage[] {
   const out: ChatMessage[] = [];

@@ -28,7 +28,7 @@ const replaced: ReadonlySet<string> = new Set([
   "etag",
 ]);
 
-/** Translates a provider's answer to a chat: success, stream or error. Throws `TransportError` for what is no answer. */
+/** Translates a provider's answer to a chat: success, stream or error. Throws `TransportError` for anything else. */
 export async function translateReply(
   translation: Translation,
   answer: InboundResponse,
@@ -62,7 +62,7 @@ export async function translateReply(
     });
   }
   const reply = translator.reply(native ?? {}, chat);
-  // Some models do not stream, and answer as if nobody had asked for it.
+  // Some models do not stream, and send a whole answer even when asked for a stream.
   return chat.stream === true
     ? replied("text/event-stream", {
         status,
@@ -74,13 +74,16 @@ export async function translateReply(
       });
 }
 
-/** The text as a JSON object or list; null when it is none. */
+/** Parses the text as a JSON object or list; null for anything else. */
 function parsedReply(text: string): Json | null {
   const value = parsedJson(text);
   return typeof value === "object" && value !== null ? jsonObject(value) : null;
 }
 
-/** What went wrong; null for an answer. Throws `TransportError` for what is none. Some providers report an error with a status of success. */
+/**
+ * Returns the failure that an answer reports; null for a success. Throws `TransportError` for an unreadable answer. Some
+ * providers report an error with a status of success.
+ */
 function failureOf(
   { translator }: Pick<Translation, "translator">,
   native: Json | null,
@@ -152,7 +155,7 @@ function ends({ done, finishReason }: ChatDelta, { endsByItself }: StreamReader)
   return done === true || (endsByItself && finishReason !== undefined);
 }
 
-/** What the data of an event adds. */
+/** Returns the addition of an event's data. */
 function deltaOf(reader: StreamReader, data: string): ChatDelta {
   return data === "[DONE]" ? (reader.finish?.() ?? {}) : reader.read(parsedReply(data) ?? {});
 }
@@ -185,7 +188,7 @@ function textStream(
   );
 }
 
-/** Bytes of an answer that is translated, whole or as a stream: what it has told is kept for its end. */
+/** The largest answer that is translated, in bytes, whole or as a stream: a stream's content is kept for its last event. */
 const ANSWER_LIMIT: number = 32 * 1024 * 1024;
 
 /** A body as text; throws `TransportError` beyond 32 MiB, and for one that cannot be read or decoded to its end. */
@@ -204,12 +207,12 @@ async function read(body: ReadableStream<Uint8Array>): Promise<Uint8Array | null
   }
 }
 
-/** Whether a provider's whole answer can be told to the client to its end: another one is not kept. */
+/** Whether a provider's whole answer can be translated to its end: another one is not cached. */
 export function endsWell(
   translation: Translation,
   { status, headers, chunks }: CachedReply,
 ): boolean {
-  // Nobody asked for an encoding, and it is undone elsewhere.
+  // No encoding was asked for, and one that comes anyway is undone elsewhere.
   if ((headerValue(headers, "content-encoding") ?? "identity") !== "identity") return true;
   const text = lastText(chunks, Number.POSITIVE_INFINITY);
   try {

@@ -7,7 +7,7 @@ export type TokenKind = (typeof tokenKinds)[number];
 /** Tokens of one kind, which are among all the others that are counted. */
 export interface KindTokens {
   readonly in: number;
-  /** Those of `in` that came from the provider's cache; null when that was not told. */
+  /** The part of `in` that came from the provider's cache; null when it is unknown. */
   readonly cachedIn: number | null;
   readonly out: number;
 }
@@ -15,7 +15,7 @@ export interface KindTokens {
 /** Tokens by their kind, of the kinds that were used. */
 export type TokensByKind = Readonly<Partial<Record<TokenKind, KindTokens>>>;
 
-/** What a report says of one kind; null for what it does not say. */
+/** A report on tokens of one kind; null for unreported numbers. */
 export interface KindReport {
   readonly in: number | null;
   readonly cachedIn: number | null;
@@ -74,7 +74,7 @@ export interface TokenUsage {
   readonly cacheWriteHourIn?: number;
   /** Output tokens that were spent on reasoning. @default 0 */
   readonly reasoningOut?: number;
-  /** Those of all tokens that are no text, where the provider tells them apart. @default none */
+  /** The tokens other than text, by kind, where the provider reports them. @default none */
   readonly kinds?: TokensByKind;
   /** The models that the answer names, where it may be another one than was asked. @default not looked at */
   readonly models?: readonly string[];
@@ -96,13 +96,13 @@ export const BYTES_PER_TOKEN = 4;
 /** Tokens that one figure can report: far more than any model takes, and sums of them stay exact everywhere. */
 const MOST = 500_000_000;
 
-/** A count of tokens; null when it is none, so that no provider can make a row or a cost that nothing can hold. */
+/** Returns a count of tokens; null for anything else, so that a provider cannot cause a row or cost beyond all bounds. */
 export function tokenCount(value: unknown): number | null {
   const isCount = typeof value === "number" && Number.isInteger(value);
   return isCount && value >= 0 && value <= MOST ? value : null;
 }
 
-/** What two requests used together. */
+/** Adds up the usage of two requests. */
 export function sumOfUsage(a: TokenUsage, b: TokenUsage): TokenUsage {
   const hour = (a.cacheWriteHourIn ?? 0) + (b.cacheWriteHourIn ?? 0);
   const reasoning = (a.reasoningOut ?? 0) + (b.reasoningOut ?? 0);

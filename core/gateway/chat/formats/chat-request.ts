@@ -160,7 +160,7 @@ function chosen(tools: ChatBody["tools"], choice: ChatBody["tool_choice"]): Part
   );
 }
 
-/** What an assistant can have said that no other format has. */
+/** Members of an assistant's message that no other format has. */
 const unsayable = ["audio", "function_call"] as const;
 
 function messageOf(one: ChatBody["messages"][number]): ChatMessage {

@@ -89,7 +89,7 @@ function contentBlock({ kind, reasoning, id, name, extra }: Block): Json {
   return { type: "thinking", thinking: "", signature: "" };
 }
 
-/** What a whole block says. */
+/** Returns the content of a whole block. */
 function said({ kind, text, reasoning }: Block): Json {
   if (kind === "call") return { input: inputOf(text) };
   if (kind === "image") return { text: picture(text) };
@@ -98,7 +98,7 @@ function said({ kind, text, reasoning }: Block): Json {
   return { thinking: text, signature: reasoning?.signature ?? "" };
 }
 
-/** Anthropic's models draw nothing: an image has no block, and is told as Markdown. */
+/** Writes an image as Markdown: Anthropic's models draw nothing, so their format has no block for it. */
 function picture(url: string): string {
   return `![](${url})`;
 }

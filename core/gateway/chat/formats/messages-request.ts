@@ -97,7 +97,7 @@ type MessagesRequest = v.InferOutput<typeof schema>;
 type Block = v.InferOutput<typeof block>;
 type ResultBlock = v.InferOutput<typeof resultBlock>;
 
-/** What only Anthropic has. */
+/** Members that only Anthropic has. */
 const untranslatable = ["container", "context_management", "mcp_servers", "output_format"] as const;
 
 /** Reads a request in Anthropic's Messages format; what cannot be translated is a 400 that names it. */

@@ -44,7 +44,7 @@ function response({ chat, given, id, created }: ReplyContext, progress: Progress
     error: null,
     incomplete_details: status === "incomplete" ? { reason: cut } : null,
     model: model === "" ? chat.model : model,
-    // Only what was told last can have been cut.
+    // Only the last block can have been cut.
     output: blocks.map((block) => item(block, id, block === blocks.at(-1) ? status : "completed")),
     previous_response_id: null,
     store: false,

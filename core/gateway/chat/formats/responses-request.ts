@@ -112,13 +112,13 @@ const schema = v.looseObject({
   include: v.nullish(v.array(text)),
 });
 
-/** Tells the encrypted content of a hidden thought from the signature of a told one. */
+/** The prefix that distinguishes the encrypted content of a hidden thought from the signature of a visible one. */
 export const HIDDEN: string = "hidden:";
 
 type Item = v.InferOutput<typeof message> | v.InferOutput<typeof otherItem>;
 type Part = v.InferOutput<typeof part>;
 
-/** What another provider has no state or place for. */
+/** Members for which another provider has no state or place. */
 const untranslatable = [
   "background",
   "context_management",
