@@ -2,9 +2,9 @@ import type { GatewaySettings } from "../account/settings/settings.ts";
 import type { ActorContext } from "../../ports.ts";
 import { steadyNow } from "../../time/steady-now.ts";
 
-/** What a window holds, plain, so that it can be stored. */
+/** The state of a window as plain data, so that it can be stored. */
 export type RateState = {
-  /** Where the fixed window began, Unix ms, and the requests in it. */
+  /** The start of the fixed window, Unix ms, and the requests in it. */
   readonly start: number;
   readonly admitted: number;
   /** The requests of the sliding window: when, Unix ms, and how many. */
@@ -17,7 +17,7 @@ export interface RateWindow {
   admit(settings: GatewaySettings, now: number): number;
   /** Times that are kept. */
   readonly size: number;
-  /** What to give to {@link rateWindow} to go on from here. */
+  /** Returns the state from which {@link rateWindow} can go on. */
   state(settings: GatewaySettings): RateState;
 }
 
@@ -103,7 +103,7 @@ export const rateSchema: string = `CREATE TABLE gateway_rate (actor TEXT PRIMARY
 export interface KeptRateWindow {
   /** Counts a request: 0 when it fits, else the ms until one would. */
   admit(settings: GatewaySettings): number;
-  /** Begins anew, and stores nothing of what was counted before. */
+  /** Starts from zero, and does not store the counts so far. */
   forget(): void;
 }
 
@@ -142,7 +142,7 @@ export async function keptRateWindow({ name, sql, system }: ActorContext): Promi
   };
 }
 
-/** What was counted by a clock that has been set back since must not stand in the way until it is that time again. */
+/** Counts by a clock that has been set back since must not refuse requests until it is that time again. */
 function past(state: RateState, now: number): RateState {
   return { ...state, times: state.times.map(([at, count]) => [Math.min(at, now), count]) };
 }

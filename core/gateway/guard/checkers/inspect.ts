@@ -37,7 +37,7 @@ function asciiJson(value: unknown): string {
   );
 }
 
-/** What an inspection works with. */
+/** The parts of an inspection. */
 export interface Inspection {
   readonly signal: AbortSignal;
   readonly log: Log;

@@ -99,7 +99,7 @@ function contentOf(body: string): string {
   const [choice] = jsonObjects(parsedObject(body)?.["choices"]);
   const { content } = jsonObject(choice?.["message"]);
   if (typeof content === "string") return content;
-  throw unavailable("The judge's answer is no chat completion");
+  throw unavailable("The judge's answer is not a chat completion");
 }
 
 /** The categories that the judge names, of those that were asked for. */
@@ -117,11 +117,11 @@ function namedIn(answer: string): readonly unknown[] | null {
   const { categories } = parsedObject(answer.slice(start, end + 1)) ?? {};
   if (!Array.isArray(categories)) return null;
   const names = categories.map(nameIn);
-  // What the judge calls by another name it has found all the same: that is not "safe".
+  // A category under an unknown name is a finding all the same: the answer must not count as "safe".
   return names.includes(null) ? null : names;
 }
 
-/** `S1`, also as `s1` or `S1: violent crimes`; null for what is none of {@link hazards}. */
+/** Reads `S1`, also as `s1` or `S1: violent crimes`; null for names outside of {@link hazards}. */
 function nameIn(category: unknown): string | null {
   const name =
     typeof category === "string" ? /^\s*([A-Za-z]\d{1,2})\b/.exec(category)?.[1] : undefined;

@@ -12,7 +12,7 @@ import { secretPattern } from "../detect/secrets.ts";
 import type { Checker, CheckPhase } from "../detect/checker.ts";
 import { llmJudge } from "./judge.ts";
 
-/** What an operator may give to the checks. */
+/** An operator's options for the checks. */
 export interface SafetyOptions {
   /** DLP profiles beside the built-in ones; one of the same name replaces it. @default {} */
   readonly checkers?: Readonly<Record<string, Checker>> | undefined;
@@ -36,7 +36,7 @@ export interface CheckPolicy {
   readonly profile: string;
   /** Null: the operator has not provided it. */
   readonly checker: Checker | null;
-  /** What becomes of a text with a finding of this type. */
+  /** Decides on a text with a finding of this type. */
   readonly actionOf: (type: string) => SafetyAction | null;
   /** Whether it may hold a text back: then a checker that fails does so as well. */
   readonly blocks: boolean;
@@ -98,7 +98,7 @@ function longForm(dlp: Dlp): readonly DlpPolicy[] {
   return [{ id: "dlp", enabled: true, action, check: ["REQUEST", "RESPONSE"], profiles: names }];
 }
 
-/** The profiles of a setting that nobody has provided. */
+/** Lists the profiles of a setting that are not configured. */
 export function unknownProfiles(dlp: Dlp | null | undefined, options: SafetyOptions): string[] {
   if (dlp == null) return [];
   const known = profileNames(options);

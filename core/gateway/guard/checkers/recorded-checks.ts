@@ -17,7 +17,7 @@ import { decodedValue } from "../../wire/own-tokens.ts";
 import { joinReports } from "./inspect.ts";
 import type { Safety } from "./safety.ts";
 
-/** What {@link recordedChecks} works with. */
+/** Dependencies of {@link recordedChecks}. */
 export interface CheckParts extends Reading {
   readonly bodies: BodyBudget;
   readonly recorder: Pick<Recorder, "start">;
@@ -57,7 +57,7 @@ export function recordedChecks(safety: Safety, parts: CheckParts): Checks {
   };
 }
 
-/** What a provider reads beside the body, but for credentials and what only says how to send it. */
+/** Lists the texts that a provider reads beside the body, except credentials and headers about the transfer. */
 function textsBeside({ slug, rest, query, headers }: Step, decoding: ContentDecoding): string[] {
   const own = Object.hasOwn(providers, slug) ? providers[slug]?.queryCredentials : undefined;
   const texts = [decodedValue(rest)];

@@ -26,7 +26,10 @@ export interface CheckedPrompt {
   /** As they describe the body; {@link CheckedPrompt.beside} has what is checked of them. */
   readonly headers: readonly HeaderPair[];
   readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
-  /** What else the provider reads: path, query and headers, a text each. Called where DLP asks. @default nothing */
+  /**
+   * Returns the other texts that the provider reads: path, query and headers, one each. Called where DLP asks. @default
+   * nothing
+   */
   readonly beside?: () => readonly string[];
 }
 
@@ -54,7 +57,7 @@ export interface Safety {
   reply(answer: InboundResponse, signal: AbortSignal, held?: BodyHold): Promise<CheckedReply>;
 }
 
-/** The checks that a gateway's settings ask for, or null when there are none; with a `system` none takes for ever. */
+/** Makes the checks that a gateway's settings ask for, or null without any; with a `system` each has a deadline. */
 export function safetyOf(
   settings: SafetySettings,
   options: SafetyOptions,
@@ -111,7 +114,7 @@ async function checkPrompt(
 ): Promise<DlpReport | null> {
   if (policies.length === 0) return null;
   const checks = { ...inspection, headers, beside, phase: "prompt", policies } as const;
-  // What the bytes are says more than their declared type.
+  // A buffered body is checked by its bytes, whatever type it declares.
   if (!(body instanceof ReadableStream)) return check({ ...checks, body });
   if (isText(headerValue(headers, "content-type") ?? "")) {
     if (canBlock(policies)) throw tooLargeToCheck();
@@ -199,7 +202,10 @@ function tooLargeToCheck(): ApiError {
 /** Milliseconds that one check may take: a judge of a long text is asked several times. */
 const CHECK_MS = 60_000;
 
-/** The same checker, that rejects with `scanner_unavailable` when it takes too long: nobody waits for ever for a judge. */
+/**
+ * Wraps a checker so that it rejects with `scanner_unavailable` when it takes too long: a request must not wait for ever
+ * for a judge.
+ */
 export function boundedChecker(checker: Checker, system: System): Checker {
   return {
     check(text, phase, signal, pause) {

@@ -2,7 +2,7 @@ import type { Pattern } from "./pattern.ts";
 
 /** Digits; which of them belong together is found out one by one: one expression for all would outgrow its stack. */
 const group = /\d+/g;
-/** What may stand between two groups; a full stop between groups of four only, or it begins a fraction. */
+/** Separators between two groups; a full stop between groups of four only, or it begins a fraction. */
 const separator = /^(?:[ -]{1,3}|[ -]?\n{1,4}[ -]?)$/;
 
 /** How card numbers are written: in one piece, by fours (of which some may stand together), or as American Express and Diners do. */
@@ -68,7 +68,7 @@ function isWord(text: string, start: number, end: number): boolean {
   return isLetter(text.charCodeAt(start - 1)) || isLetter(text.charCodeAt(end));
 }
 
-/** Of ASCII: other scripts write numbers without a blank. */
+/** Whether a character is an ASCII letter: other scripts write numbers without a blank. */
 function isLetter(code: number): boolean {
   const lower = code | 32;
   return lower >= 97 && lower <= 122;

@@ -1,12 +1,12 @@
 import type { SlicePause } from "../text/slices.ts";
 
-/** What is to become of a text: pass, pass with a note, or be held back. */
+/** The decision on a text: pass, pass with a note, or block. */
 export type CheckAction = "allow" | "flag" | "block";
 
 /** Whether a text is on its way to a model or comes from one. */
 export type CheckPhase = "prompt" | "response";
 
-/** What a checker found. Never the text itself: findings travel in headers and logs. */
+/** One kind of finding of a checker. Never the text itself: findings travel in headers and logs. */
 export interface Finding {
   /** Names the kind, e.g. `credit_card` or `S1`. */
   readonly type: string;
@@ -14,7 +14,7 @@ export interface Finding {
   readonly count: number;
 }
 
-/** What a checker says about a text. */
+/** A checker's verdict on a text. */
 export interface CheckResult {
   readonly action: CheckAction;
   readonly findings: readonly Finding[];

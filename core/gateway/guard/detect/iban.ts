@@ -14,7 +14,7 @@ const lengths: Readonly<Record<string, number>> = Object.fromEntries(
     .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),
 );
 
-/** Where one may begin; how far it goes says its country. */
+/** The possible start of an IBAN; its country decides the length. */
 const start = /(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?=[\n .A-Za-z0-9-])/g;
 
 /** The longest IBAN with {@link GAP} characters behind every fourth one. */

@@ -7,7 +7,7 @@ export interface Pattern {
   readonly type: string;
   /** How often it occurs in a text of plain form. */
   count(text: string): number;
-  /** How a line begins that is no continuation of the one before. @default any can be one */
+  /** Matches the start of a line that cannot continue the one before. @default any line can */
   readonly begins?: RegExp;
 }
 
@@ -52,7 +52,7 @@ function* countIn(text: string, patterns: readonly Pattern[], window: number): S
     if (end >= text.length) return counts;
     const isBetweenWords = /\s/.test(text.charAt(end - 1));
     at = isBetweenWords ? cutAfter(text, end - SHARED, SHARED) : end - REACH;
-    // What lies in both windows was found twice.
+    // Matches that lie in both windows were counted twice.
     yield* add(at, end, -1);
   }
 }

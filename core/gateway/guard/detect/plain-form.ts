@@ -7,8 +7,8 @@ const dashes = /[\u2010-\u2015\u2212\uFE58\uFE63\uFF0D]/g;
 /** Line ends of any system. */
 const breaks = /\r\n?|[\v\f\u0085\u2028\u2029]/g;
 /**
- * What nobody sees: zero-width and other format characters, variation selectors, tags, control characters, and marks that
- * are drawn over the character before (a composed `é` is one character after NFKC).
+ * Invisible characters: zero-width and other format characters, variation selectors, tags, control characters, and marks
+ * that are drawn over the character before (a composed `é` is one character after NFKC).
  */
 const invisible = /(?!\n)[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\p{Mn}\p{Me}]/gu;
 

@@ -51,7 +51,7 @@ const spoken: ReadonlySet<string> = new Set([
   "text",
 ]);
 
-/** What tells the pieces of several texts in one stream apart. */
+/** Members that distinguish the pieces of several texts in one stream. */
 const discriminators: readonly string[] = ["index", "output_index", "content_index", "item_id"];
 
 /** Members without a word in them: seals of thoughts, and padding. */
@@ -80,14 +80,14 @@ interface Place {
   number?: number;
 }
 
-/** Where a message that names no place of its own begins. */
+/** The place of a message that names none of its own. */
 const root: Place = { within: null, name: "", number: 0 };
 
 /** Collects the texts of JSON documents by their place; pieces of one place are joined, as the deltas of a stream are. */
 export interface TextCollector {
   /** Takes the texts of a message. */
   collect(message: JsonValue): Slices<void>;
-  /** Takes a text that is no JSON. */
+  /** Takes a text other than JSON. */
   add(text: string): void;
   /**
    * All texts, each on lines of its own. First what people and models say, in its order. A model reads messages and
@@ -96,7 +96,7 @@ export interface TextCollector {
   text(): Slices<string>;
 }
 
-/** What is to be collected. */
+/** Options of a {@link TextCollector}. */
 export interface TextCollectorOptions {
   readonly scope: Scope;
   /** Members that are passed over. */
@@ -110,11 +110,11 @@ export interface TextCollectorOptions {
 interface Reading {
   readonly place: Place;
   readonly skipped: ReadonlySet<string>;
-  /** Whether it is what somebody says, and so are the elements of it as an array. */
+  /** Whether it is part of what a person or model says, and so are the elements of it as an array. */
   readonly isSpoken: boolean;
 }
 
-/** What is still to be walked through: the members or elements of one value. */
+/** The rest of a value that is being walked: its remaining members or elements. */
 interface Walk extends Reading {
   readonly names: readonly string[] | null;
   readonly values: readonly JsonValue[];
@@ -190,7 +190,7 @@ function element(value: JsonValue, index: number, { place, skipped, isSpoken }: 
 
 /** How a member of an object is read. */
 function member(name: string, index: number, { place, skipped, repeats }: Walk): Reading {
-  // Of two members of one name neither goes on where the other ends.
+  // Of two members with the same name, one must not continue the text of the other.
   const at = within(place, repeats?.has(index) === true ? `${name} ${index}` : name);
   return {
     place: at,
@@ -230,7 +230,10 @@ function within(place: Place, name: string): Place {
   return { within: place, name };
 }
 
-/** Of a message in a known format, what belongs to the conversation. Of an unknown one all: better too much than nothing. */
+/**
+ * Returns the conversation's part of a message in a known format. Of an unknown one everything: better too much than
+ * nothing.
+ */
 function spokenPart(message: JsonValue, scope: Scope): JsonValue {
   if (scope === "all" || !isObject(message) || !("names" in message)) return message;
   const known = [...message.names.keys()].filter((at) => spoken.has(message.names[at] ?? ""));

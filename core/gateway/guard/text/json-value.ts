@@ -24,7 +24,7 @@ export interface JsonDocument {
   readonly duplicate: string | null;
 }
 
-/** Levels of nesting that are taken apart; deeper JSON is no chat. */
+/** Levels of nesting that are taken apart; no chat nests deeper. */
 const DEPTH = 200;
 /** Digits from which a number can identify something. */
 const LONG = 13;
@@ -40,7 +40,7 @@ interface OpenContainer {
   repeats?: Set<number>;
 }
 
-/** What may come next; the first of an array or object may be missing. */
+/** The tokens that may come next; the first one of an array or object may be missing. */
 type Wanted = "value" | "first value" | "name" | "first name" | "colon" | "next";
 
 /** A document that is read token by token. */
@@ -55,11 +55,11 @@ interface Reader {
   duplicate: string | null;
 }
 
-/** What a step has found. A string or number that is too long for one step is read in several. */
+/** The result of a step. A string or number that is too long for one step is read in several. */
 type Token = "more" | "end" | "wrong" | "deep" | "long string" | "long number";
 
 /**
- * Reads a JSON document (RFC 8259) in time in proportion to it; null for what is none. Control characters within strings
+ * Reads a JSON document (RFC 8259) in time in proportion to it; null for invalid JSON. Control characters within strings
  * pass, and so do `NaN` and `Infinity`: some providers' parsers take them.
  */
 export function* jsonDocument(
@@ -223,7 +223,7 @@ function* longNumber(reader: Reader): Slices<LongNumber> {
   }
 }
 
-/** The string that begins at the reader; undefined for one that one step should not read, or that is none. */
+/** Reads the string at the reader; undefined when it is too long for one step, or malformed. */
 function shortString(reader: Reader): string | undefined {
   const { text } = reader;
   const start = reader.at + 1;

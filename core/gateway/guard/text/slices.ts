@@ -7,7 +7,7 @@ export type SlicePause = () => Promise<void>;
 /** Work between two stops, in characters that are read. */
 export const SLICE: number = 64 * 1024;
 
-/** What a value, a line or an event costs beside its characters, in the same measure. */
+/** The weight of a value, a line or an event beside its characters, in the same measure. */
 export const STEP = 16;
 
 /** Counts work, so that a slice ends by what was done and not by how much text that was. One is shared by all who work on a body. */
@@ -28,7 +28,7 @@ export function isDue(counted: WorkMeter, work: number): boolean {
   return true;
 }
 
-/** Does work with a pause at each of its stops; what has none is done at once. */
+/** Does work with a pause at each of its stops; without a `pause` it is done at once. */
 export async function inSlices<T>(work: Slices<T>, pause: SlicePause | undefined): Promise<T> {
   for (;;) {
     const { done, value } = work.next();

@@ -8,7 +8,7 @@ import {
 import { jsonDocument, type JsonDocument } from "./json-value.ts";
 import { isDue, type WorkMeter, workMeter, type Slices, STEP } from "./slices.ts";
 
-/** What was read of a body. */
+/** The text read from a body. */
 export interface BodyText {
   /** Null: it has none, as sound and images. */
   readonly text: string | null;
@@ -22,8 +22,8 @@ export interface BodyText {
 const looksLikeStream = /^\uFEFF?\s{0,4096}(?:data|event|id|retry)?:/;
 
 /**
- * The text of a body in any provider's format: a JSON document, a stream of server-sent events or plain text. The
- * deltas of a stream are joined, so that nothing hides on the border of two. `spoken` leaves out what is no part of the
+ * Reads the text of a body in any provider's format: a JSON document, a stream of server-sent events or plain text. The
+ * deltas of a stream are joined, so that nothing hides on the border of two. `spoken` leaves out everything outside of the
  * conversation, such as tool definitions.
  */
 export function* readJsonText(

@@ -16,7 +16,7 @@ export interface OwnTokens {
   isOurs(value: string, presented: string | null, asked?: ReadonlySet<string>): boolean;
 }
 
-/** What {@link ownTokenGuard} works with. */
+/** Dependencies of {@link ownTokenGuard}. */
 export interface OwnTokenParts {
   readonly access: OwnTokens;
   /** Finds a request's own token where it must not stand; null for one too short to search for. */

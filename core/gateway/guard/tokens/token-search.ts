@@ -3,7 +3,7 @@ export interface TokenSearch {
   /** Whether bytes hold the token, as it is or in the ways that JSON and forms write it. */
   isIn(bytes: Uint8Array): boolean;
   isInText(text: string): boolean;
-  /** Where at the end of the bytes the token may begin that the next bytes complete; their length when nowhere. */
+  /** Returns where at the end of the bytes the token may begin that the next bytes complete; their length when nowhere. */
   openEnd(bytes: Uint8Array): number;
 }
 
@@ -20,7 +20,7 @@ const COMPARED_ESCAPED = 96;
  */
 export function tokenSearch(token: string): TokenSearch | null {
   if (token.length < SHORTEST) return null;
-  // What API tokens and JWTs are made of is written in one way only.
+  // The characters of API tokens and JWTs have only one written form.
   if (/^[\w.~-]*$/.test(token)) return formSearch(token, COMPARED);
   const forms = writtenForms(token).map((form) =>
     formSearch(form, form === token ? COMPARED : COMPARED_ESCAPED),
@@ -54,7 +54,10 @@ function writtenForms(token: string): string[] {
   return [...new Set(forms)];
 }
 
-/** What writers of JSON escape beyond need by default: .NET's, Gson, and Go's and Rails'. None escapes letters or digits. */
+/**
+ * Characters that writers of JSON escape beyond need by default: .NET's, Gson, and Go's and Rails'. None escapes letters or
+ * digits.
+ */
 const htmlEscapes: readonly (readonly [signs: RegExp, code: (sign: string) => string])[] = [
   [/["&'+<>`]/g, (sign) => unicodeEscape(sign).replace(/[\da-f]{2}$/, (hex) => hex.toUpperCase())],
   [/[&'<=>]/g, unicodeEscape],
