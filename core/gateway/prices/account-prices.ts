@@ -12,7 +12,7 @@ export const PRICES = "prices";
 const BOOKS = 200;
 const KEPT_MS = 600_000;
 
-/** What the version begins with while a price is about to be written: a crash may leave it so. */
+/** The prefix of the version while a price is about to be written: a crash may leave it so. */
 const CHANGING = "~";
 
 /** The version of prices of which `change` is about to be written: their book is read for every request. */

@@ -2,7 +2,7 @@ import { decodedValue } from "../wire/own-tokens.ts";
 
 /** The names of one model at one provider, the most specific first. */
 export interface ModelSpellings {
-  /** Whose price list the model is on; null = nobody's that is known. */
+  /** The family whose price list the model is on; null = unknown. */
   readonly family: string | null;
   /** By which a price may be found: every one of them is sold at the same price as the next. */
   readonly priced: readonly string[];
@@ -54,11 +54,9 @@ const PLAIN_DATE = new RegExp(`[@-]${YEAR}${MONTH}${DAY}$`);
 const LATEST = /-latest$/;
 
 /**
- * What may stand behind a model's name without changing its price, as each author writes it: snapshots by their date,
- * aliases of the newest one, previews. Where another date is another model at another price, no date is left out.
- * Each is anchored and bounded, so none can run long.
- *
- * OpenAI: https://platform.openai.com/docs/models (snapshots). Anthropic:
+ * Suffixes behind a model's name that do not change its price, as each author writes them: snapshots by their date, aliases
+ * of the newest one, previews. Where another date is another model at another price, no date is left out. Each is anchored
+ * and bounded, so that matching is fast. OpenAI: https://platform.openai.com/docs/models (snapshots). Anthropic:
  * https://docs.anthropic.com/en/docs/about-claude/models/overview (names on Bedrock and Vertex AI included). Google:
  * https://ai.google.dev/gemini-api/docs/models (version name patterns). xAI: https://docs.x.ai/docs/models.
  */
@@ -131,14 +129,14 @@ function normalized(model: string, provider: string): string {
   const decoded = model.includes("%") ? decodedValue(model) : model;
   const name = plainName(decoded);
   if (!name.startsWith("arn:")) return name;
-  // Of Amazon's resources these two name the model; a profile of one's own, or a custom model, could be any.
+  // Only these two kinds of Amazon's resources name the model; a profile of one's own, or a custom model, could be any.
   const arn = /^arn:aws[\w-]*:bedrock:[\w-]*:\d*:(?:foundation-model|inference-profile)\/([^/]+)$/;
   return provider === "aws-bedrock" ? (arn.exec(name)?.[1] ?? name) : name;
 }
 
 interface Placed {
   readonly family: string | null;
-  /** What stands before the author's own name of the model. */
+  /** The text before the author's own name of the model. */
   readonly prefix: string;
   readonly bare: string;
 }

@@ -3,7 +3,7 @@ import type { Price } from "./price.ts";
 import { type PriceRowSetting, priceOfRow, startOf } from "./price-rows.ts";
 import { type PriceList, priceLists } from "./prices.ts";
 
-/** Who says a price; an earlier one outranks a later one. */
+/** The source of a price; an earlier one outranks a later one. */
 export type PriceOrigin = "api" | "file" | "built-in";
 
 /** One price, and on whose word. */
@@ -17,9 +17,9 @@ export interface PriceEntry {
   readonly origin: PriceOrigin;
   /** A public address for built-in prices, else what the operator noted. */
   readonly source: string | null;
-  /** Of a built-in one: the day on which its source was looked up. */
+  /** For a built-in price: the day on which its source was looked up. */
   readonly checked: string | null;
-  /** Of one that the management API stores. */
+  /** For a price that the management API stores: its id. */
   readonly id?: string;
 }
 
@@ -37,7 +37,7 @@ export interface OwnPrices {
   readonly file?: readonly PriceRowSetting[];
 }
 
-/** What stands for every model of a provider that has no price of its own. */
+/** The wildcard for the models of a provider that have no price of their own. */
 const ANY = "*";
 /** Models whose rows are remembered: callers name them, so their number is bounded. */
 const REMEMBERED = 1000;
@@ -98,7 +98,7 @@ function keyOf(provider: string, model: string): string {
   return `${provider.toLowerCase()}\n${plainName(model)}`;
 }
 
-/** What could be the price, the best first; dates are looked at when it is asked for. */
+/** Lists the possible prices, the best first; dates are compared when a price is asked for. */
 function candidatesOf(
   model: string,
   provider: string,

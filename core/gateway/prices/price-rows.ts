@@ -45,7 +45,7 @@ export interface PriceRowSetting {
   readonly cacheWriteHour?: number;
   /** @default output */
   readonly reasoning?: number;
-  /** Where the price is written down, for people. */
+  /** The address at which the price is published, for people. */
   readonly source?: string;
 }
 
@@ -75,7 +75,7 @@ export const priceRows: v.GenericSchema<unknown, PriceRowSetting[]> = v.pipe(
   }, "Expected each provider, model and date once"),
 );
 
-/** What tells one price from all others. */
+/** Returns the identity of a price row. */
 export function rowKey({ provider: by, model, from }: PriceRowSetting): string {
   return `${by.toLowerCase()}\n${model.toLowerCase()}\n${startOf({ from }) ?? ""}`;
 }

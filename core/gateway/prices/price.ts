@@ -1,6 +1,6 @@
 import type { TokenKind } from "../chat/usage.ts";
 
-/** What tokens that are no text cost, in USD per million; absent = not known. */
+/** Prices of tokens other than text, in USD per million; absent = not known. */
 export interface KindPrice {
   readonly input?: number;
   /** Input from the provider's cache. @default input */
@@ -8,7 +8,7 @@ export interface KindPrice {
   readonly output?: number;
 }
 
-/** What a model costs, in USD per million tokens. */
+/** The price of a model, in USD per million tokens. */
 export interface Price {
   readonly input: number;
   readonly output: number;
@@ -20,7 +20,7 @@ export interface Price {
   readonly cacheWriteHour?: number;
   /** Output spent on reasoning. @default output */
   readonly reasoning?: number;
-  /** Prices of tokens that are no text. @default sound: not known; images and films: as text for input, else not known */
+  /** Prices of tokens other than text. @default sound: not known; images and films: as text for input, else not known */
   readonly kinds?: Readonly<Partial<Record<TokenKind, KindPrice>>>;
   /** Prices of a request whose input is longer than `tokens`. @default the same */
   readonly long?: Tariff & { readonly tokens: number };
@@ -29,7 +29,7 @@ export interface Price {
 /** The prices of requests of one range of lengths. */
 export type Tariff = Omit<Price, "long">;
 
-/** What a request with so many input tokens is charged by. */
+/** Returns the tariff for a request with so many input tokens. */
 export function tariffFor(tokensIn: number, list: Price): Tariff {
   const { long } = list;
   return long !== undefined && tokensIn > long.tokens ? long : list;

@@ -1,6 +1,6 @@
 import { type Price, type PriceTable, rows, tiered } from "./price.ts";
 
-/** What a cache write for an hour costs, in multiples of the input: 1.25 times is the five minutes' price. */
+/** The price of a cache write for an hour, in multiples of the input; five minutes cost 1.25 times the input. */
 const HOUR = 2;
 
 function withHour(given: Price): Price {

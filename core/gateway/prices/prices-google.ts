@@ -22,7 +22,7 @@ export const googlePrices: PriceTable = {
     "gemini-2.0-flash-lite": [0.075, 0.3],
     "gemini-embedding": [0.15, 0],
   }),
-  // What is no text is dearer, by how much was not looked up.
+  // Input other than text is dearer; its price was not looked up.
   "gemini-embedding-2": { input: 0.2, output: 0, kinds: { image: {}, video: {} } },
   ...withAudioAtInputPrice(
     tiered(200_000, {
@@ -42,7 +42,7 @@ export const googlePrices: PriceTable = {
   ),
 };
 
-/** What some of them cost from 2027 on. */
+/** Prices that change from 2027 on. */
 export const googlePricesOf2027: PriceTable = withAudioAtInputPrice(
   rows({
     "gemini-3.8-flash": [1.5, 7.5, 0.15],

@@ -38,7 +38,7 @@ export const mistralPrices: PriceTable = rows({
   "codestral-embed": [0.15, 0],
 });
 
-/** What Groq serves. */
+/** Prices of the models that Groq serves. */
 export const groqPrices: PriceTable = rows({
   "llama-3.3-70b-versatile": [0.59, 0.79],
   "llama-3.1-8b-instant": [0.05, 0.08],
@@ -50,7 +50,7 @@ export const groqPrices: PriceTable = rows({
   "moonshotai/kimi-k2-instruct": [1, 3],
 });
 
-/** What Cerebras serves. */
+/** Prices of the models that Cerebras serves. */
 export const cerebrasPrices: PriceTable = rows({
   "gpt-oss-120b": [0.35, 0.75],
   "qwen-3.8-27b": [0.99, 1.49],

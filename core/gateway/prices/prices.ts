@@ -19,7 +19,7 @@ export interface PriceList {
   /** Families, not path segments: several providers sell the same model (see `model-names.ts`). */
   readonly family: string;
   readonly table: PriceTable;
-  /** Where the list is published; the notes beside each table say how it was read. */
+  /** The address of the published list; the notes beside each table say how it was read. */
   readonly source: string;
   /** The day on which it was last looked up. */
   readonly checked: string;
@@ -28,10 +28,10 @@ export interface PriceList {
 }
 
 /**
- * Published list prices (standard tier) by the family of models, then by the model's name. They are from providers'
- * price pages and changelogs where these could be read, else from open price tables that quote them. Some rows rest on
- * one source, and a few of older models were not looked up again. Where sources contradict each other there is no row,
- * nor is there for what a table cannot say: DeepSeek charges by the hour of the day.
+ * Published list prices (standard tier) by the family of models, then by the model's name. They are from providers' price
+ * pages and changelogs where these could be read, else from open price tables that quote them. Some rows rest on one
+ * source, and a few of older models were not looked up again. Models whose sources contradict each other have no row, nor
+ * have prices that a table cannot express: DeepSeek charges by the hour of the day.
  */
 export const priceLists: readonly PriceList[] = [
   {
