@@ -7,7 +7,7 @@ export function providerProblem(slug: string, { baseUrl }: ProviderOptions): str
   const name = slug.slice(0, 80);
   if (slug.startsWith("custom-")) {
     if (!isCustomSegment(slug))
-      return `"${name}" is no provider's name: expected "custom-" and 1 to 64 letters, digits, "-", "_" or "."`;
+      return `"${name}" is not a provider's name: expected "custom-" and 1 to 64 letters, digits, "-", "_" or "."`;
     return baseUrl === undefined ? `"${name}" needs a baseUrl: it has no address of its own` : null;
   }
   if (slug === ECHO) return null;

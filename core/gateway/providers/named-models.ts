@@ -15,8 +15,8 @@ const anybodys: ModelPlace = {};
 const openRouters: ModelPlace = { only: "openrouter" };
 
 /**
- * Where the formats of providers name a model. Elsewhere a `model` is the caller's own word: in the input of a tool, in
- * the example of a schema, in metadata.
+ * Places where the formats of providers name a model. Elsewhere a `model` is the caller's own word: in the input of a tool,
+ * in the example of a schema, in metadata.
  */
 const places: readonly (readonly [string, ModelPlace])[] = [
   // OpenAI, Anthropic and those that speak their formats; ElevenLabs and Cartesia call it an id.

@@ -23,7 +23,7 @@ import type { LentAccount, Outbound } from "../call/outbound.ts";
 import type { ContentDecoding } from "../wire/content-decoder.ts";
 import { echoTransport } from "./echo.ts";
 
-/** What requests are made of. */
+/** Dependencies of preparing a request. */
 export interface OutboundParts extends UsageQuestion {
   readonly platform: Pick<Platform, "transport" | "egress" | "system">;
   readonly targets: ConfiguredTargets;
@@ -79,7 +79,8 @@ function addressed(
 }
 
 /**
- * Whether a credential of the operator's would serve somebody who must not choose in its account. Callers with another token than a virtual key are the operator's own programs.
+ * Whether the operator's credential would serve a caller who must not choose freely in its account. Callers with another
+ * token than a virtual key are the operator's own programs.
  */
 function isLent({ target, bringsKey }: Addressed, { caller }: Call): boolean {
   const { slug, custom } = target;
@@ -127,7 +128,7 @@ function inQuery(query: string, { queryCredentials }: Provider): boolean {
   return queryCredentials.some((name) => !isBlank(parameters.get(name) ?? ""));
 }
 
-/** Whether a credential is none: clients that insist on a key are given an empty one. */
+/** Whether a credential is empty: clients that insist on a key are given a blank one. */
 function isBlank(credential: string): boolean {
   return /^(?:bearer)?\s*$/i.test(credential);
 }
@@ -158,11 +159,11 @@ function asIs(
   { transport, egress, system }: OutboundParts["platform"],
 ): Outbound {
   const headers = withProviderHeaders(own, target, call);
-  // Of a stream only the client knows the length; of bytes the transport does.
+  // A streamed body keeps the client's Content-Length; the transport knows the length of bytes.
   const length =
     step.body instanceof ReadableStream ? headerValue(step.headers, "content-length") : null;
   if (length !== null && /^\d{1,15}$/.test(length)) headers.push(["content-length", length]);
-  // What a caller can steer reaches public addresses only.
+  // A request that a caller can steer reaches public addresses only.
   const reach = target.custom === undefined ? transport : egress;
   return {
     target,

@@ -26,9 +26,9 @@ export function stepModel(step: ModelRequest, json: string | null): string {
 }
 
 /**
- * The model that a request to a provider (`slug`) names: in its JSON body, else in its path; the other way round where
- * the provider's row says so (`modelInPath`). Null for a body that is no JSON.
- * Most bodies need no parsing for it, and parsing a long conversation costs more than all the rest of its log row.
+ * Returns the model that a request to a provider (`slug`) names: in its JSON body, else in its path; the other way round
+ * where the provider's row says so (`modelInPath`). Null for a body other than JSON. Most bodies need no parsing for it,
+ * and parsing a long conversation costs more than all the rest of its log row.
  */
 export function requestModel(body: string | null, given: string, slug: string): string {
   const path = withSingleSlashes(given);
@@ -59,12 +59,15 @@ export function queryModels(query: string): string[] {
   return query === "" ? [] : modelsIn(new URLSearchParams(query));
 }
 
-/** The model that a form names (uploads of sounds and pictures), its first: empty when the body is no form, or names none. */
+/**
+ * Returns the first model that a form names (uploads of sounds and pictures); empty for other bodies, or a form without
+ * one.
+ */
 export function formModel(body: Uint8Array, contentType: string): string {
   return formModels(body, contentType)?.[0] ?? "";
 }
 
-/** Every model that a form names; none when the body is no form, null for one that cannot be read. */
+/** Lists the models that a form names; empty for other bodies, null for a form that cannot be read. */
 export function formModels(body: Uint8Array, contentType: string): string[] | null {
   const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
   // curl calls any body a form of this type, and many servers read JSON whatever its type.
@@ -135,7 +138,7 @@ function countMembers(body: string, wanted: string): number {
   return count;
 }
 
-/** What follows a name: its colon. A longer run of blanks stands in no request that is meant well. */
+/** The colon behind a name. No well-meant request has a longer run of blanks. */
 const NAMES = /^\s*(?::|\s{64}$)/;
 
 function stringEnd(body: string, from: number): number {
@@ -151,7 +154,7 @@ function nameAt(quoted: string): unknown {
   return quoted.length > 64 ? null : parsedJson(quoted);
 }
 
-/** What kind of work a provider path asks for, as clients filter by `model_type`. */
+/** Returns the kind of work that a provider path asks for, as clients filter by `model_type`. */
 export function modelType(path: string): string | null {
   for (const [pattern, type] of modelTypes) if (pattern.test(path)) return type;
   return null;

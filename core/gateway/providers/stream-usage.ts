@@ -13,7 +13,7 @@ import { providers } from "./known/table.ts";
 import { bodyText, plainBytes } from "../wire/readable-body.ts";
 import { withoutUnaskedUsage } from "./openai/unasked-usage.ts";
 
-/** Where OpenAI's format has streams that tell their usage only when they are asked. */
+/** The path of OpenAI's format whose streams report their usage only when asked. */
 const CHAT_PATH = /(?:^|\/)completions\/*$/i;
 
 /** The first version of Azure's API that takes the question, and refuses requests with it no longer. */
@@ -21,13 +21,13 @@ const AZURE_SINCE = "2024-09-01";
 
 const ENCODING: ReadonlySet<string> = new Set(["accept-encoding", "content-encoding"]);
 
-/** What decides whether a request is asked for its usage. */
+/** Dependencies of deciding whether a request is asked for its usage. */
 export interface UsageQuestion {
   readonly targets: ConfiguredTargets;
   readonly recorder: Pick<Recorder, "wantsUsage">;
 }
 
-/** What takes out of an answer what its client did not ask for. */
+/** Dependencies of removing the usage report for which the client did not ask. */
 export interface UnaskedParts {
   readonly decoding: ContentDecoding;
   readonly transport: Pick<Transport, "change">;
@@ -111,7 +111,7 @@ const CLOSE = 0x7d;
 
 const QUESTION = utf8(',"stream_options":{"include_usage":true}');
 
-/** Whether a step asks for a stream whose usage nobody will tell, so that its cost cannot be known. */
+/** Whether a step asks for a stream without a usage report, so that its cost cannot be known. */
 export function hidesUsage(step: Step, call: Call, targets: ConfiguredTargets): boolean {
   const tells = tellsUsage(step, targets);
   if (tells === "told") return false;
@@ -152,7 +152,7 @@ function withoutUnasked(
     const [first, last] = [change.push(body), change.end()];
     return last.length === 0 ? first : new Uint8Array([...first, ...last]);
   }
-  // What comes straight from the network is kept by nobody: a log row copies what it keeps.
+  // Chunks straight from the network have no other user: a log row copies its part.
   const isChanged = transport.change?.(body, withoutUnaskedUsage(true)) === true;
   return isChanged ? body : changedStream(body, change);
 }

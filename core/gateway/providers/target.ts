@@ -10,9 +10,9 @@ import type { HeaderPair } from "../../ports.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import type { RawTail } from "../wire/raw-path.ts";
 
-/** What an operator may set for a provider. */
+/** An operator's settings for a provider. */
 export interface ProviderOptions {
-  /** What the provider's own SDK calls its base URL, e.g. `https://api.openai.com/v1`. */
+  /** The base URL as the provider's own SDK takes it, e.g. `https://api.openai.com/v1`. */
   readonly baseUrl?: string | undefined;
   /** Sent in the provider's native header when a request carries no credential of its own. */
   readonly apiKey?: string | undefined;
@@ -29,20 +29,20 @@ export interface ProviderTarget {
   readonly provider: Provider;
   /** Absolute URL of the request, query included. */
   readonly url: string;
-  /** What of the URL stands behind the provider's base URL. */
+  /** The rest of the URL behind the provider's base URL. */
   readonly path: string;
   readonly apiKey?: string | undefined;
   /** Set for a provider of the management API: its editor is a caller, so only public addresses are reached. */
   readonly custom?: CustomTarget | undefined;
 }
 
-/** What tells `resolveTarget` about the configured providers. */
+/** The configured providers, as `resolveTarget` needs them. */
 export interface ConfiguredTargets {
   readonly providers: Readonly<Record<string, ProviderOptions>>;
   readonly demo: boolean;
 }
 
-/** The same settings, with another base URL for a provider that none is configured for. */
+/** Returns the settings with another base URL for a provider that has no configured one. */
 export function movedTo(
   options: ConfiguredTargets,
   slug: string,
@@ -100,7 +100,7 @@ export function providerPath(
   }
 }
 
-/** What URL parsers leave out, or end a path at. */
+/** Characters that URL parsers leave out, or at which they end a path. */
 const CHANGED = /[\p{Cc}#]|^ | $/u;
 
 /** Refuses a path that could leave the configured base, or be another one to its provider than to the checks of a gateway. */
@@ -166,7 +166,10 @@ function placed(place: Place, rest: string): { url: string; tail: string } | nul
   return place.unless?.test(tail) === true ? null : { url, tail };
 }
 
-/** What may fill a placeholder: a dot in a host name would lead to another host; in a path it stands in names of models. */
+/**
+ * Matches the values for a placeholder: a dot in a host name would lead to another host; in a path it stands in names of
+ * models.
+ */
 function placeable(base: string, name: string): RegExp {
   const [, , host = ""] = base.split("/", 3);
   return host.includes(name) ? /^[\w-]{1,64}$/ : /^[\w.-]{1,64}$/;
@@ -197,7 +200,7 @@ function withoutRepeated(url: string, path: string, { baseUrl }: Provider): stri
   return `/${rest}/`.startsWith(`${end}/`) ? rest.slice(end.length) : rest;
 }
 
-/** What every custom provider's path segment begins with. */
+/** The prefix of every custom provider's path segment. */
 export const CUSTOM_PREFIX = "custom-";
 
 /**

@@ -7,7 +7,7 @@ import { chatFormats, type ChatFormat, modelOfChat, readChatBody } from "../chat
 import { segmentOf } from "./author-segment.ts";
 import { priceLists } from "../prices/prices.ts";
 
-/** What a model begins with that names a dynamic route. */
+/** The prefix of a model that names a dynamic route. */
 const DYNAMIC = "dynamic/";
 
 /** The model that leaves the choice to the automatic router, as the hosted service calls it. */
@@ -65,7 +65,7 @@ function notHere(slug: string, format: ChatFormat): ApiError {
 
 type Place = Pick<Step, "rest" | "format">;
 
-/** Where a provider takes a format, itself or after a translation; null when it takes no chats. */
+/** Returns where a provider takes a format, itself or after a translation; null when it takes no chats. */
 function placeOf(slug: string, format: ChatFormat): Place | null {
   const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
   const isCustom = slug.startsWith("custom-");

@@ -5,14 +5,14 @@ import { openAiUsage, tokens } from "./openai/openai-usage.ts";
 import { providers } from "./known/table.ts";
 import type { UsageReader } from "../chat/usage-reader.ts";
 
-/** What Cohere's first API and its embeddings say in `meta`. */
+/** Reads `meta` of Cohere's first API and its embeddings. */
 const cohereUsage: UsageReader = (usage, message) => {
   const meta = asObject(message["meta"]) ?? asObject(asObject(message["response"])?.["meta"]);
   const found = asObject(meta?.["tokens"]) ?? asObject(meta?.["billed_units"]);
   return found === null ? null : tokens(usage, found);
 };
 
-/** What Replicate says in `metrics`. */
+/** Reads Replicate's `metrics`. */
 const replicateUsage: UsageReader = (usage, message) => {
   const found = asObject(message["metrics"]);
   if (found === null) return null;

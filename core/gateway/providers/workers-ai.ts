@@ -23,9 +23,9 @@ import type {
 import { withTextResults } from "../chat/text-results.ts";
 
 /**
- * OpenAI chat completions over Workers AI's own `run/{model}`: `{response, tool_calls, usage}`, in the API's
- * envelope or bare. Some of its models answer in OpenAI's shape there; that is read as well. Stop sequences are
- * no parameter of most models, so the answer is cut here.
+ * OpenAI chat completions over Workers AI's own `run/{model}`: `{response, tool_calls, usage}`, in the API's envelope or
+ * bare. Some of its models answer in OpenAI's shape there; that is read as well. Most models take no stop sequences, so the
+ * answer is cut here.
  */
 export const workersAiTranslator: ChatTranslator = {
   wantsInlineImages: true,
@@ -72,7 +72,7 @@ function input(chat: Chat): Json {
   };
 }
 
-/** There is no choice of tools but `any`: a named one is the only one that is offered. */
+/** Lists the tools to offer. The only choice that forces a tool is `any`: for a named tool, only that one is offered. */
 function tools(chat: Chat): Json {
   const { tool_choice: choice = "auto" } = chat;
   if (chat.tools == null || chat.tools.length === 0 || choice === "none") return {};

@@ -18,8 +18,8 @@ const METRICS = "amazon-bedrock-invocationMetrics";
 const decoder = new TextDecoder();
 
 /**
- * Reads frame by frame, each byte once (Smithy's specification "Amazon Event Stream": lengths of the frame and of its headers,
- * headers, payload, all checked by their length alone). What is no such stream is not read on.
+ * Reads frame by frame, each byte once (Smithy's specification "Amazon Event Stream": lengths of the frame and of its
+ * headers, headers, payload, all checked by their length alone). Other streams are not read further.
  */
 export function awsEventUsage(): AwsEventUsage {
   let usage = noUsage;
@@ -79,7 +79,7 @@ function usageOf(payload: Uint8Array, usage: TokenUsage): TokenUsage {
   }
 }
 
-/** Of models that say nothing themselves, Bedrock counts the tokens. */
+/** Adds the tokens that Bedrock counts, for models that report none themselves. */
 function withMetrics(usage: TokenUsage, given: unknown): TokenUsage {
   if (given === undefined || usage.tokensIn !== null) return usage;
   const { inputTokenCount: inputTokens, outputTokenCount: outputTokens } = jsonObject(given);

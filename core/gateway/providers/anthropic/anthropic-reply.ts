@@ -72,12 +72,12 @@ function usageOf(usage: Json): ChatUsage {
   });
 }
 
-/** The content block that is being told. */
+/** The content block that is being streamed. */
 interface OpenBlock {
   readonly block: Json;
   thinking: string;
   signature: string;
-  /** Whether a piece of a call's arguments has been told. */
+  /** Whether a piece of a call's arguments has been sent. */
   hasArguments: boolean;
 }
 

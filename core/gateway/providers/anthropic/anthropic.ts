@@ -20,7 +20,7 @@ import type { ChatTranslator } from "../../chat/reply.ts";
 
 /** Anthropic requires a limit; this one fits every current model. */
 const DEFAULT_MAX_TOKENS = 4096;
-/** The fewest tokens that a model may be told to think (Anthropic, extended thinking). */
+/** The smallest budget of thinking tokens that a model takes (Anthropic, extended thinking). */
 const LEAST_BUDGET = 1024;
 const VERSION = "2023-06-01";
 
@@ -64,7 +64,7 @@ function formatOf({ response_format: format }: Chat): Json {
   return { format: { type: "json_schema", schema } };
 }
 
-/** Models that are told how many tokens to think; later ones are told how hard. */
+/** Models that take a budget of thinking tokens; later ones take an effort. */
 const budgeted = /claude-(?:3|(?:opus|sonnet|haiku)-4(?:[-.][0-5])?(?:[-@](?:\d{8}|latest)|$))/;
 const budgets: ReadonlyMap<string, number> = new Map([
   ["minimal", LEAST_BUDGET],

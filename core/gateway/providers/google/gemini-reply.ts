@@ -3,7 +3,7 @@ import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../../.
 import { modalityTokens } from "./google-usage.ts";
 import type { ChatDelta, ChatReply, ChatToolCall, StreamReader } from "../../chat/reply.ts";
 
-/** Reasons that are no refusal; all others but those below are (Gemini API, `FinishReason`). */
+/** Reasons other than a refusal; all others but those below are refusals (Gemini API, `FinishReason`). */
 const finishReasons: Readonly<Record<string, string>> = {
   STOP: "stop",
   MAX_TOKENS: "length",

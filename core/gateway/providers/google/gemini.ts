@@ -61,7 +61,7 @@ function generationConfig(chat: Chat): Json {
   };
 }
 
-/** Models of the second generation are told how many tokens to think (as Google's own OpenAI endpoint does it). */
+/** Thinking budgets of the second generation's models (as Google's own OpenAI endpoint sets them). */
 const budgets: Readonly<Record<string, number>> = {
   none: 0,
   minimal: 1024,
@@ -84,7 +84,7 @@ function thinkingOf(chat: Chat): Json {
   if (budget != null) return { thinkingBudget: budget, ...shown };
   if (effort == null) return shown;
   if (!/gemini-2/.test(chat.model)) {
-    // Later ones always think, and are told how hard.
+    // Later models always think, and take an effort.
     return { thinkingLevel: levels.get(effort) ?? effort, ...shown };
   }
   const tokens = Object.hasOwn(budgets, effort) ? budgets[effort] : undefined;
@@ -127,7 +127,7 @@ function contents({ messages, model }: Chat): { role: string; parts: Json[] }[] 
   return out;
 }
 
-/** What Google documents for calls that another model made, or whose signature the client did not keep. */
+/** The signature that Google documents for calls that another model made, or whose signature the client did not keep. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
 
 function partsOf(
@@ -185,7 +185,7 @@ function partOf(one: ChatPart): Json {
 }
 
 function inlined(url: string, what: string): Json {
-  // What lies at Google is read there.
+  // Files stored at Google are read there.
   if (/^(?:gs:\/\/|https:\/\/generativelanguage\.googleapis\.com\/)/.test(url))
     return { fileData: { fileUri: url } };
   const inline = dataUrl(url);

@@ -12,7 +12,7 @@ import {
 import { asObject, type Json } from "../../../http/json.ts";
 import type { UsageReader } from "../../chat/usage-reader.ts";
 
-/** What Gemini says in `usageMetadata`, of Google's own endpoints and the Live API. */
+/** Reads Gemini's `usageMetadata`, of Google's own endpoints and the Live API. */
 export const googleUsage: UsageReader = (usage, message) => {
   const found = asObject(message["usageMetadata"]);
   return found === null ? null : gemini(usage, found);
@@ -26,7 +26,7 @@ function gemini(usage: TokenUsage, found: Json): TokenUsage {
   const out = candidates === null && thoughts === null ? null : (candidates ?? 0) + (thoughts ?? 0);
   const prompt = tokenCount(found["promptTokenCount"]);
   return {
-    // What Google's own tools brought in is input as well, and counted beside it.
+    // Input from Google's own tools is counted beside the prompt.
     tokensIn:
       prompt === null
         ? usage.tokensIn

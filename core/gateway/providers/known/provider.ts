@@ -1,18 +1,18 @@
-/** Where paths of a provider that begin in a certain way lead. */
+/** A base URL for paths of a provider that begin in a certain way. */
 export interface Place {
   /** Leading segments of the path that the base URL takes up. */
   readonly path: string;
   /** Base URL without a slash at its end; `{…}` are segments of `path`. */
   readonly baseUrl: string;
-  /** What stands behind those segments where the path means something else. @default nothing */
+  /** Matches the rest of the path when the path means something else. @default nothing */
   readonly unless?: RegExp;
 }
 
-/** What a provider's realtime WebSocket differs in from its HTTP paths. */
+/** The differences of a provider's realtime WebSocket from its HTTP paths. */
 export interface Realtime {
   /** Path when the client names none; `{name}` is taken out of the query. @default none: the client has to name one */
   readonly path?: string;
-  /** Where it lives when that is not the provider's base URL, for paths that `except` does not match. */
+  /** The base URL where it differs from the provider's own, for paths that `except` does not match. */
   readonly base?: { readonly url: string; readonly except: RegExp };
   /** Query parameters by the names that the provider knows. @default {} */
   readonly parameters?: Readonly<Record<string, string>>;
@@ -46,7 +46,7 @@ export interface Provider {
   readonly realtime?: Realtime;
   /** Whether `v1` is put before a path that names no version. @default never */
   readonly versioned?: true;
-  /** Where the provider takes chat requests in OpenAI's format, translated ones included. @default nowhere */
+  /** The path for chat requests in OpenAI's format, translated ones included. @default the provider takes none */
   readonly openaiChat?: string;
   /** Formats beside OpenAI's chat that the provider takes itself, below `v1`. @default none */
   readonly serves?: readonly ("responses" | "messages")[];
@@ -61,9 +61,9 @@ export interface Provider {
    * @default not known: they are not asked
    */
   readonly streamUsage?: "told" | "asked";
-  /** Where its paths name the model, which it then answers with, whatever a body names. @default the body's counts */
+  /** Matches the model in its paths, which the provider then uses, whatever a body names. @default the body's counts */
   readonly modelInPath?: RegExp;
-  /** In whose words its answers tell their usage. @default any: it serves models of several families */
+  /** The formats in which its answers report their usage. @default any: it serves models of several families */
   readonly usage?: readonly ("openai" | "google" | "cohere" | "replicate")[];
   /** The provider's own chat format, into which the path `chat/completions` is translated. @default OpenAI's */
   readonly chat?: "anthropic" | "gemini" | "workers-ai";

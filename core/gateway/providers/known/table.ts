@@ -3,7 +3,7 @@ import type { Provider, Realtime } from "./provider.ts";
 const bearer = ["authorization"] as const;
 const CHAT = "chat/completions";
 
-/** Vertex AI serves each region from its own host; "global" has none, and "us" and "eu" are no regions. */
+/** Returns the host of a path at Vertex AI. Each region has its own; "global" has none, and "us" and "eu" span several. */
 function vertexHost(rest: string): string {
   const place = /(?:^|\/)locations\/([a-z]+-[a-z]+\d+|us|eu)\//.exec(rest)?.[1];
   if (place === undefined) return "https://aiplatform.googleapis.com";
@@ -185,7 +185,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     credentials: bearer,
     scheme: "Key",
     queryCredentials: ["fal_jwt_token"],
-    // What its own clients send to a `proxyUrl`: they use a host for each of queue, storage and direct calls.
+    // The header that fal's own clients send to a `proxyUrl`: they use a host for each of queue, storage and direct calls.
     addressIn: {
       header: "x-fal-target-url",
       hosts: /^(?:[a-z\d-]{1,63}\.){0,3}fal\.(?:run|ai)$/,

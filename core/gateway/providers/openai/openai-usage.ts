@@ -11,7 +11,7 @@ import { asObject, type Json } from "../../../http/json.ts";
 import type { UsageReader } from "../../chat/usage-reader.ts";
 
 /**
- * What `usage` says in the words of OpenAI, Anthropic and Amazon, at the places where events and envelopes have it:
+ * Reads `usage` in the formats of OpenAI, Anthropic and Amazon, at the places where events and envelopes have it:
  * Anthropic's message_start, OpenAI's response.completed, Workers AI, Groq, Cohere's message-end.
  */
 export const openAiUsage: UsageReader = (usage, message) => {
@@ -80,7 +80,7 @@ function namesKinds(details: Json | null): boolean {
   return Boolean(audio) || Boolean(image) || Boolean(video);
 }
 
-/** Of OpenAI's chats, responses, and realtime sessions and transcriptions. */
+/** Finds the details of input in OpenAI's chats, responses, and realtime sessions and transcriptions. */
 function inputDetails(found: Json): Json | null {
   return (
     asObject(found["prompt_tokens_details"]) ??

@@ -22,9 +22,9 @@ import type {
 } from "../../chat/reply.ts";
 import { withTextResults } from "../../chat/text-results.ts";
 
-/** What sets one provider of OpenAI's chat format apart from OpenAI. */
+/** The differences of a provider of OpenAI's chat format from OpenAI. */
 export interface OpenAiDialect {
-  /** Where it takes chats. */
+  /** The path for chats. */
   readonly path: string;
   /** The member that limits the answer. */
   readonly limit: "max_tokens" | "max_completion_tokens";

@@ -21,12 +21,11 @@ const NOTHING = new Uint8Array(0);
 const decoder = new TextDecoder();
 
 /**
- * Turns the stream of a provider that was asked for usage (`stream_options.include_usage`) into the one that it would
- * have sent unasked: OpenAI adds one event without choices that reports, and `"usage":null` to all others
+ * Turns the stream of a provider that was asked for usage (`stream_options.include_usage`) into the one that it would have
+ * sent unasked: OpenAI adds one event without choices that reports, and `"usage":null` to all others
  * (https://platform.openai.com/docs/api-reference/chat/create#chat-create-stream_options). All other bytes stay, but an
  * event that came in pieces leaves in one.
- *
- * @param isOwn Whether chunks are nobody else's, so that they may be changed in place: a new one costs a microsecond
+ * @param isOwn Whether the chunks have no other user, so that they may be changed in place: a new one costs a microsecond
  */
 export function withoutUnaskedUsage(isOwn: boolean = false): StreamChange {
   let room = NOTHING;
@@ -85,7 +84,7 @@ function isBlankLineEnd(bytes: Uint8Array, at: number): boolean {
   return last === CR && before === CR && at + 1 < bytes.length && bytes[at + 1] !== LF;
 }
 
-/** Where the last event ends, behind its blank line; -1 = nowhere behind `from`. */
+/** Returns the end of the last event, behind its blank line; -1 = no blank line behind `from`. */
 function lastBlankLine(bytes: Uint8Array, from: number): number {
   for (let at = bytes.length - 1; at > from; at--) if (isBlankLineEnd(bytes, at)) return at + 1;
   return -1;
@@ -132,7 +131,7 @@ function shortened(bytes: Uint8Array): Uint8Array | null {
 const SHIFTS: Uint8Array = new Uint8Array(256).fill(NAME.length);
 for (let at = NAME.length - 1; at > 0; at--) SHIFTS[NAME[at] ?? 0] = at;
 
-/** Where `"usage"` stands last before `before`; -1 = nowhere. */
+/** Returns the last place of `"usage"` before `before`; -1 = not found. */
 function lastName(bytes: Uint8Array, before: number): number {
   for (let at = before - NAME.length; at >= 0;) {
     const byte = bytes[at] ?? 0;
@@ -152,7 +151,10 @@ interface Cut {
   readonly end: number;
 }
 
-/** What has to go because of a `"usage"` at `at`: the member that is null, or the event that reports; null = nothing. */
+/**
+ * Returns the part to cut because of a `"usage"` at `at`: the member that is null, or the event that reports; null =
+ * nothing.
+ */
 function cutAt(bytes: Uint8Array, at: number, line: Cut): Cut | null {
   const colon = skipSpace(bytes, at + NAME.length);
   if (bytes[colon] !== COLON) return null;

@@ -55,7 +55,8 @@ function closedReference(
 }
 
 /**
- * Why a message of a WebSocket may not pass, in few words; null for one that may. What is no JSON is sound.
+ * Returns why a message of a WebSocket may not pass, in few words; null for one that may. Messages other than JSON are
+ * sound.
  */
 export function refusedMessage(text: string, { step, path, grant }: ReachRequest): string | null {
   const references = storedReferences(text, plainPath(path));
@@ -109,8 +110,8 @@ const BINARY = /^(?:audio|image|video)\/|^application\/octet-stream\b/i;
 const FORM_REFERENCES: ReadonlySet<string> = new Set(["mistral"]);
 
 /**
- * What a request refers to that is kept at the provider; null where that cannot be read. An upload need not be: it may be
- * too long.
+ * Lists the objects stored at the provider to which a request refers; null where that cannot be read. An upload need not be
+ * readable: it may be too long.
  */
 function referencesOf(step: Step, path: string, isUpload: boolean): StoredReference[] | null {
   const { query, body } = step;

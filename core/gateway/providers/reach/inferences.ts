@@ -9,7 +9,7 @@ interface Inferences {
   readonly sockets?: readonly string[];
 }
 
-/** What every provider is asked in the words of OpenAI and Anthropic, a custom or unknown one included. */
+/** Requests in the formats of OpenAI and Anthropic, allowed at every provider, a custom or unknown one included. */
 const common: readonly string[] = [
   "(chat/|)completions",
   "responses(/compact|/input_tokens|)",
@@ -26,8 +26,8 @@ const GEMINI =
   ":(generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents|predict)";
 
 /**
- * What is asked of a provider beside {@link common}, by its path segment. A provider of the table that is not here takes
- * those only. Each list is of the provider's public reference of its API.
+ * Further requests for each provider beside {@link common}, by its path segment. Other providers take only the common ones.
+ * Each list is from the provider's public reference of its API.
  */
 const lists: Readonly<Record<string, Inferences>> = {
   // https://platform.openai.com/docs/api-reference
@@ -118,7 +118,7 @@ const lists: Readonly<Record<string, Inferences>> = {
   },
   // https://developers.deepgram.com/reference
   deepgram: { posts: ["listen", "speak", "read"], sockets: ["listen", "speak", "agent/converse"] },
-  // https://elevenlabs.io/docs/api-reference: agents are kept there, so a conversation with one is none of these.
+  // https://elevenlabs.io/docs/api-reference: agents are stored there, so conversations with them are left out.
   elevenlabs: {
     posts: [
       "text-to-speech/{voice}(/stream|)(/with-timestamps|)",
@@ -144,7 +144,7 @@ const lists: Readonly<Record<string, Inferences>> = {
   "workers-ai": { posts: ["(run/|)@(cf|hf)/{model+}"], sockets: ["(run/|)@(cf|hf)/{model+}"] },
 };
 
-/** Where the providers are that have several hosts: requests to another one ask for something that is kept. */
+/** The host of each provider that has several: requests to another one ask for stored objects. */
 const hosts: Readonly<Record<string, string>> = { fal: "https://fal.run" };
 
 interface Compiled {

@@ -9,7 +9,7 @@ export interface StoredReference {
 
 /** A place where a format names something that is kept at the provider. */
 interface ReferencePlace {
-  /** Where the provider's API has it, and a key's `paths` can open it. */
+  /** The collection in the provider's API; a key's `paths` can open it. */
   readonly collection: string;
   /** Values that name nothing that is kept. @default each does */
   readonly unless?: RegExp;
@@ -29,8 +29,8 @@ const googleFile = of("files", {
     /^https?:\/\/(?![^/?#]*(?:googleapis\.com|storage\.cloud\.google\.com)\.?(?::\d*)?(?:[/?#]|$))/i,
 });
 /**
- * What an item of each type says itself; without it OpenAI looks the item up by its id. Of another type than these nothing
- * is known (https://platform.openai.com/docs/api-reference/responses/create#responses-create-input).
+ * The member that holds the content of an item of each type; without it OpenAI looks the item up by its id. Other types are
+ * unknown (https://platform.openai.com/docs/api-reference/responses/create#responses-create-input).
  */
 const saidBy: Readonly<Record<string, string>> = {
   message: "content",
@@ -65,7 +65,7 @@ const item = of("responses", {
   },
 });
 
-/** Where a message, or a part of it, can name a file, below any of these. */
+/** Roots below which a message, or a part of it, can name a file. */
 const MESSAGES = ["messages", "input", "system", "item", "response.input"];
 /** The roots of requests: bodies, and messages of WebSockets. */
 const ROOTS = ["", "session.", "response."];
@@ -117,7 +117,7 @@ const places: readonly (readonly [string, ReferencePlace])[] = [
   ...["voice.id", "session.audio.output.voice.id", "response.audio.output.voice.id"].map(
     (at) => [at, of("voices", { unless: /^(?!voice_)/ })] as const,
   ),
-  // The call of somebody, which a WebSocket can join.
+  // A running call, which a WebSocket can join.
   ["call_id", of("calls")],
   // Anthropic: https://docs.claude.com/en/api/beta/messages/create
   ["container", of("containers")],
@@ -196,7 +196,7 @@ const MENTIONED = new RegExp(
   `"(?:${[...names].join("|")})"\\s*:|api\\.replicate\\.com|@preset|\\\\u(?:00[4-7]|017f|212a)|\\0`,
   "iu",
 );
-/** Where OpenAI's responses are made. */
+/** The path at which OpenAI's responses are made. */
 const ITEM_PATH = /(?:^|\/)responses(?:\/|$)/;
 /** The same of items that are looked up by their ids. */
 const ITEMS = /"id"\s*:/i;
@@ -204,7 +204,7 @@ const ITEMS = /"id"\s*:/i;
 /** Amazon's prompts that are kept are named as models: `arn:aws:bedrock:…:prompt/ID`. */
 const PROMPT_PATH = /:prompt(?:%2f|\/)([^/:]+)/i;
 
-/** What a path itself refers to. */
+/** Lists the stored objects that a path itself names. */
 export function storedInPath(path: string): StoredReference[] {
   const prompt = path.includes("prompt")
     ? PROMPT_PATH.exec(path.replaceAll(/%3a/gi, ":"))?.[1]
@@ -213,7 +213,8 @@ export function storedInPath(path: string): StoredReference[] {
 }
 
 /**
- * What a text in JSON for a path refers to that is kept at the provider; null for one that parsers may read differently.
+ * Lists the objects stored at the provider to which a JSON text for a path refers; null for one that parsers may read
+ * differently.
  */
 export function storedReferences(text: string, path: string): StoredReference[] | null {
   const mayHoldItems = ITEM_PATH.test(path) && ITEMS.test(text);
@@ -241,7 +242,7 @@ const fields: ReadonlyMap<string, ReferencePlace> = new Map(
   places.flatMap(([place, about]) => (place.includes(".") ? [] : [[place, about]])),
 );
 
-/** What the fields of a form, or the parameters of a query, refer to that is kept at the provider. */
+/** Lists the objects stored at the provider to which the fields of a form, or the parameters of a query, refer. */
 export function storedFields(pairs: Iterable<readonly [string, string]>): StoredReference[] {
   const found: StoredReference[] = [];
   for (const [name, id] of pairs) {

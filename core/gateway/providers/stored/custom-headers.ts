@@ -2,7 +2,7 @@ import { parsedObject } from "../../../http/json.ts";
 import type { HeaderPair } from "../../../ports.ts";
 import { HEADER_NAME } from "../../account/settings/header-schema.ts";
 
-/** Headers of a JSON text; null when it is no object of headers that may be set. */
+/** Parses the headers of a JSON text; null for anything but an object of headers that may be set. */
 export function readHeaders(json: string): HeaderPair[] | null {
   const value = parsedObject(json);
   if (value === null) return null;
