@@ -12,11 +12,11 @@ const KINDS = 16;
 
 /** Accepts universal WebSockets. */
 export interface UniversalSockets {
-  /** Throws `upgrade_required` for a request that is no upgrade, and what `admit` throws. */
+  /** Throws `upgrade_required` for a request other than an upgrade, and the errors of `admit`. */
   connect(request: Request, name: GatewayName): Promise<Response>;
 }
 
-/** What {@link universalSockets} works with. */
+/** Dependencies of {@link universalSockets}. */
 export interface ConnectParts extends SocketParts {
   readonly platform: Pick<Platform, "actors">;
   readonly admission: GatewayAdmission;

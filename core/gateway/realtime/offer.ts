@@ -11,7 +11,7 @@ export interface Offer {
   readonly headers: readonly HeaderPair[];
   /** The subprotocols that are meant for the provider. */
   readonly protocols: readonly string[];
-  /** What the client is answered, given what the provider selected. */
+  /** Returns the protocol for the client's answer, given the one that the provider selected. */
   select(byProvider: string): string | null;
 }
 

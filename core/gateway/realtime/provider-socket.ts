@@ -36,7 +36,7 @@ const SOCKET: AdmitOptions = {
 /** Milliseconds that a provider may take to accept, unless the request says otherwise. */
 const HANDSHAKE_MS = 30_000;
 
-/** What {@link providerSocket} works with. */
+/** Dependencies of {@link providerSocket}. */
 export interface ProviderSocketParts {
   readonly system: System;
   readonly log: Log;
@@ -122,7 +122,7 @@ async function opened(
   }
   const foreign = await foreignProtocols(offer.protocols, call, parts);
   const protocols = foreign.filter((one) => account?.chooses(one) !== true);
-  // Of a connection whose messages name its model, the address is no matter to the provider.
+  // When messages name the model, the provider ignores the one in the address.
   const model = namesModelLater(step) ? "" : modelOf(step);
   if (!namesModelLater(step)) parts.limits.checkModel(step, call, model);
   const again = (current: Call): Promise<Call> => callerAgain(current, parts);
@@ -199,7 +199,7 @@ function connect(dialled: Dialled, admitted: Admitted): Response {
   }
 }
 
-/** A provider's error passes as it is; an answer that should have been a switch of protocols is none. */
+/** Answers a refused upgrade. A provider's error passes as it is; any other answer is a failure of the provider. */
 function refuse(
   reply: InboundResponse,
   call: Call,
@@ -225,7 +225,7 @@ function run(
   { step, call, record, session, parts }: Admitted,
 ): void {
   const { system } = parts;
-  // Of a conversation only what was asked for is kept: it may be hours of speech.
+  // A conversation is kept only on request: it may be hours of speech.
   const keep = call.controls.collectLogPayload === true ? record.keep : 0;
   const counted = tally({ model: modelOf(step), summary: record.keep > 0, keep });
   const gate = sessionGate({ client, provider, session, ...parts });

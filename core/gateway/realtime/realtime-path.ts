@@ -6,7 +6,7 @@ import { movedTo, type ConfiguredTargets } from "../providers/target.ts";
 /** Names of providers that only realtime connections have. */
 const aliases: Readonly<Record<string, string>> = { google: "google-ai-studio" };
 
-/** Where a realtime connection leads, in the terms of an ordinary request. */
+/** The target of a realtime connection, in the terms of an ordinary request. */
 export interface RealtimePath {
   readonly slug: string;
   readonly rest: string;

@@ -7,7 +7,7 @@ export type Side = "client" | "provider";
 
 /** How a connection through the gateway ended. */
 export interface RelayEnd extends DuplexEnd {
-  /** Who ended it. */
+  /** The side that ended it. */
   readonly by: Side;
 }
 
@@ -37,7 +37,7 @@ export async function relay({
   const oneWay = async (by: Side, from: Duplex, to: Duplex): Promise<RelayEnd> => {
     const passed = pass(from, to, (message) => onMessage(by, message));
     const end = await from.closed;
-    // Nobody waits for the answers to a client that vanished.
+    // A client that vanished does not wait for answers.
     const patience = by === "client" && !isHandshake(end) ? 0 : DRAIN_MS;
     const late = system.sleep(patience, over.signal).catch(() => undefined);
     await Promise.race([passed, to.closed, late]);

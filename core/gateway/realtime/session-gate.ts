@@ -6,7 +6,7 @@ import { TIMER_OVER } from "../../time/timer-over.ts";
 import type { RelayOptions } from "./relay.ts";
 import type { SpendingSession } from "./spending-session.ts";
 
-/** What a {@link sessionGate} works with. */
+/** Dependencies of a {@link sessionGate}. */
 export interface SessionGateParts {
   readonly client: Duplex;
   readonly provider: Duplex;

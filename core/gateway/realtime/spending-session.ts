@@ -16,7 +16,7 @@ import {
   sessionModel,
 } from "./session-messages.ts";
 
-/** What a {@link spendingSession} works with. */
+/** Dependencies of a {@link spendingSession}. */
 export interface SessionParts {
   readonly system: System;
   readonly limits: Pick<CallLimits, "checkModel" | "leave">;
@@ -36,7 +36,7 @@ export interface SpendingSession {
   end(): void;
 }
 
-/** Where a connection names its model in its first message, and not in its address. */
+/** Matches addresses whose connections name their model in their first message. */
 const BY_SETUP = /BidiGenerateContent/i;
 
 /** Events of an answer under way, by OpenAI's types and Google's members. */
@@ -169,7 +169,7 @@ async function onReport(message: Json, state: SessionState): Promise<void> {
   await ensureLeave(state);
 }
 
-/** What a report says beyond an earlier one of the same turn. */
+/** Returns the usage beyond that of an earlier report on the same turn. */
 function since(before: TokenUsage | null, now: TokenUsage): TokenUsage {
   if (before === null) return now;
   const more = (a: number | null, b: number | null): number => Math.max(0, (a ?? 0) - (b ?? 0));

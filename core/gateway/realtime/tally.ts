@@ -9,14 +9,14 @@ import { messageObject, messageText, sessionModel } from "./session-messages.ts"
 /** Counts what passes on a connection, for its one log row. */
 export interface ConnectionTally {
   add(from: Side, message: string | Uint8Array): void;
-  /** What the row says of both directions. */
+  /** Returns the row's account of both directions. */
   finish(end: RelayEnd): {
     readonly seen: Observation;
     readonly about: Pick<LogRow, "model" | "modelType" | "requestType" | "request">;
   };
 }
 
-/** What a {@link tally} keeps. */
+/** Options of a {@link tally}. */
 export interface TallyOptions {
   /** The model that the address names, or empty. */
   readonly model: string;

@@ -16,7 +16,7 @@ import { BODY_LIMIT, forwardSteps, type StepsParts, toSteps } from "../entry/uni
 import { socketToken } from "./socket-token.ts";
 import { universalError, eventIdOf, readCreate, universalFrames } from "./universal-frames.ts";
 
-/** What universal WebSockets work with. */
+/** Dependencies of universal WebSockets. */
 export interface SocketParts extends StepsParts {
   readonly log: Log;
   readonly access: Pick<GatewayAccess, "callerOf">;
@@ -35,11 +35,11 @@ type Message = string | Uint8Array;
 
 /** The requests of one connection. */
 interface Requests {
-  /** What is done for it; each entry ends with its request. */
+  /** Requests that are running; each entry ends with its request. */
   readonly underWay: Set<AbortController>;
-  /** What waits, in the order of arrival. */
+  /** Messages that wait, in the order of arrival. */
   readonly queue: Message[];
-  /** Of all that waits. */
+  /** Length of all waiting messages. */
   length: number;
 }
 
@@ -83,7 +83,7 @@ function socketActor(
     const from = { name, token, caller: (connection.attachment ?? null) as GatewayCaller | null };
     const work = answer(message, connection, from, abort, parts).finally(() => {
       own.underWay.delete(abort);
-      // Aborted when the connection closed: what waited is for nobody.
+      // Aborted when the connection closed: the waiting messages are dropped.
       if (abort.signal.aborted) own.queue.length = 0;
       const next = own.queue.shift();
       if (next !== undefined) {
@@ -138,14 +138,14 @@ async function attachedCaller(
   try {
     const caller = await access.callerOf(token, name, false);
     if (caller === null || token === null) return null;
-    // What it is good for is read again for each message.
+    // The caller's rights are read again for each message.
     return { kind: caller.kind, id: caller.id, tokenHash: await sha256Hex(token) };
   } catch {
     return null;
   }
 }
 
-/** Where the messages of a connection come from. */
+/** The origin of the messages of a connection. */
 interface Origin {
   readonly name: GatewayName;
   readonly token: string | null;
@@ -191,7 +191,7 @@ async function answer(
     for await (const frame of universalFrames(forwarded, parts.decoding)) {
       await room(connection, frame.length, abort.signal, parts);
       if (connection.send(frame)) continue;
-      // Closed: nobody listens any more.
+      // The connection has closed.
       abort.abort();
       return;
     }
@@ -203,7 +203,7 @@ async function answer(
   }
 }
 
-/** What may wait on a connection, in characters and in frames: well below what the platform closes it for. */
+/** The most that may wait on a connection, in characters and in frames: well below the platform's limits for closing it. */
 const WAITING = 512 * 1024;
 const WAITING_FRAMES = 128;
 const FRAME_COST = 256;
