@@ -5,8 +5,8 @@ const CR = 13;
 /** Finds where the events of a stream end. */
 export interface EventEnds {
   /**
-   * The offsets, from the beginning of the stream, behind the events that end in this chunk; null when this is no
-   * stream whose events can be counted.
+   * Returns the offsets, from the beginning of the stream, behind the events that end in this chunk; null for a stream
+   * whose events cannot be counted.
    */
   push(chunk: Uint8Array): readonly number[] | null;
 }
@@ -49,7 +49,7 @@ const FIRST_LINE = 64 * 1024;
 
 /** A stream of which the beginning is known. */
 export interface Peeked {
-  /** All of it, as if nobody had looked. */
+  /** The whole stream, the part already inspected included. */
   readonly stream: ReadableStream<Uint8Array>;
   /** Whether its first line ends in LF alone. */
   readonly isLf: boolean;

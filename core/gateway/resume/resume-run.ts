@@ -5,7 +5,7 @@ import { callerScope } from "../call/sharing-scope.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { toHeadersInit } from "../wire/header-hygiene.ts";
 
-/** What takes a run up again. */
+/** A request for the rest of a run. */
 export interface ResumeRequest {
   readonly name: GatewayName;
   readonly caller: GatewayCaller;
@@ -15,7 +15,7 @@ export interface ResumeRequest {
   readonly signal: AbortSignal;
 }
 
-/** The rest of a run. Throws `not_found` where there is none, `invalid_request` for a `from` that is no number of events. */
+/** Returns the rest of a run. Throws `not_found` for an unknown one, `invalid_request` for an invalid `from`. */
 export function resumeRun(
   { name, caller, runId, from, signal }: ResumeRequest,
   resume: ResumableRuns | undefined,

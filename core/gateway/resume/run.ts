@@ -7,7 +7,7 @@ import {
 } from "../wire/late-readers.ts";
 import { eventEnds } from "./event-ends.ts";
 
-/** What the place of an event's end costs. */
+/** The weight of an event's recorded end. */
 const END_BYTES = 8;
 
 /** A stream that goes on without its reader, and can be taken up again. */
@@ -15,29 +15,29 @@ export interface ResumableRun {
   /** All of it, for the first reader. */
   readonly body: ReadableStream<Uint8Array>;
   /**
-   * What came behind event number `from`, and what still comes, for the one reader of the run: an earlier one is
-   * broken off. Null when there is nothing to read any more. `onLeave` is called once.
+   * Returns the events from number `from` on, those still to come included, for the one reader of the run: an earlier
+   * reader is broken off. Null when nothing is left to read. `onLeave` is called once.
    */
   read(from: number, onLeave: () => void): ReadableStream<Uint8Array> | null;
   /** Number of whole events that came. */
   readonly events: number;
-  /** Lets the buffer go: nobody can come back. Ends the source unless somebody reads. */
+  /** Drops the buffer, so that no client can resume the run. Ends the source unless a client reads. */
   forget(): void;
-  /** Since when nobody reads, in Unix ms; null while somebody does. */
+  /** When the last reader left, in Unix ms; null while one reads. */
   readonly leftAt: number | null;
   /** Resolves when the source has ended. */
   readonly over: Promise<void>;
 }
 
-/** What a run is made of. */
+/** Options of a run. */
 export interface RunOptions {
   readonly source: ReadableStream<Uint8Array>;
   readonly now: () => number;
-  /** Told how much heavier, in bytes, the run became. */
+  /** Called with the change of the run's weight, in bytes. */
   readonly onWeight: (change: number) => void;
-  /** Nobody reads any more. */
+  /** Called when the reader has left. */
   readonly onLeft: () => void;
-  /** Nobody can come back any more; called at most once. */
+  /** Called when the run can no longer be resumed; at most once. */
   readonly onForget: () => void;
   /** Ends what brings the source. */
   readonly end: (reason: unknown) => void;
@@ -55,8 +55,8 @@ interface State {
 }
 
 /**
- * Keeps what a stream brings. While somebody reads, the source gives a chunk only when all before were taken, so
- * that a slow client slows it; while nobody does, it is read as it comes.
+ * Keeps the events of a stream. While a client reads, the source gives a chunk only when all before were taken, so that a
+ * slow client slows it; without a reader it is read as it comes.
  */
 export function startRun(options: RunOptions): ResumableRun {
   const scan = eventEnds();
@@ -115,7 +115,7 @@ export function startRun(options: RunOptions): ResumableRun {
 /** Ends the source, if it still brings anything. */
 function stop({ late, stopped }: State): void {
   if (late.end !== null) return;
-  const reason = new TransportError("aborted", "Nobody reads this stream or can come back to it");
+  const reason = new TransportError("aborted", "No client reads this stream or can resume it");
   late.finish(reason);
   stopped.resolve(reason);
 }
@@ -129,7 +129,7 @@ function forget(state: State): void {
   if (state.late.readers.size === 0) stop(state);
 }
 
-/** Drops what nobody can ask for any more. */
+/** Drops chunks that can no longer be asked for. */
 function trim({ isKept, late, options }: State): void {
   if (isKept) return;
   const gone = late.drop();

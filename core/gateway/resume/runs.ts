@@ -43,7 +43,7 @@ export interface ResumableRuns {
   resume(request: Resumption): InboundResponse;
 }
 
-/** Who asks for the rest of which run. */
+/** A request for the rest of a run. */
 export interface Resumption {
   readonly name: GatewayName;
   /** The scope of the caller who asks. */
@@ -61,7 +61,7 @@ interface Entry {
   readonly contentType: string;
 }
 
-/** What a run costs beside its bytes. */
+/** The weight of a run beside its bytes. */
 const RUN_OVERHEAD = 1024;
 /** Milliseconds between looks at a run whose client left, at most. */
 const LOOK_MS = 10_000;
@@ -69,7 +69,7 @@ const LOOK_MS = 10_000;
 /** Keeps streams for the clients that lost them (docs/gateway/streams.md). */
 export function resumableRuns(options: ResumeOptions, system: System): ResumableRuns {
   const shelf = makeShelf(options, system);
-  // What nobody reads would hold up a shutdown.
+  // Runs without a reader would hold up a shutdown.
   system.closing?.addEventListener("abort", () => sweep(shelf), { once: true });
   return {
     hold: (source, held) => hold(shelf, source, held),
@@ -109,7 +109,7 @@ function weigh(shelf: Shelf, change: number): void {
   }
 }
 
-/** Lets a run go that nobody came back to in time. */
+/** Drops a run to which no client came back in time. */
 function review({ system, seconds }: Shelf, run: ResumableRun): void {
   const { leftAt } = run;
   if (leftAt === null) return;
@@ -121,7 +121,7 @@ function sweep(shelf: Shelf): void {
   for (const { run } of shelf.entries.values()) review(shelf, run);
 }
 
-/** While the provider sends, also what nobody asks for must end in time. */
+/** While the provider sends, a run without a reader must also end in time. */
 async function watchOver(shelf: Shelf, run: ResumableRun): Promise<void> {
   const ended = new AbortController();
   void run.over.then(() => ended.abort());
@@ -195,7 +195,7 @@ function untilGone(
 
 function gone({ seconds }: Shelf): ApiError {
   return new ApiError("not_found", {
-    message: `There is no such run here: a stream can be resumed for ${seconds} s, in the process that began it, by the caller who began it`,
+    message: `This run is unknown: a stream can be resumed for ${seconds} s, in the process that began it, by the caller who began it`,
   });
 }
 

@@ -120,12 +120,12 @@ describe("a run", () => {
     const { hold, resume } = shelf();
     const { runId } = hold(fedStream());
     expect(runId).toMatch(/^[0-9a-f]{32}$/);
-    expect(() => resume(`${runId}0`, 0)).toThrow("no such run");
+    expect(() => resume(`${runId}0`, 0)).toThrow("This run is unknown");
     for (const other of [
       { ...name, account: "other" },
       { ...name, gateway: "other" },
     ]) {
-      expect(() => resume(runId, 0, never, other)).toThrow("no such run");
+      expect(() => resume(runId, 0, never, other)).toThrow("This run is unknown");
     }
     expect(() => resume(runId, 1)).toThrow("0 events");
     expect(() => resume(runId, 0)).not.toThrow();
@@ -160,7 +160,7 @@ describe("a run", () => {
     await clock.advance(329_999);
     expect(await rest(resume(runId, 0))).toBe("data: 1\n\n");
     await clock.advance(330_000);
-    expect(() => resume(runId, 0)).toThrow("no such run");
+    expect(() => resume(runId, 0)).toThrow("This run is unknown");
   });
 
   it("gives way, the oldest first, when the bytes run out", async () => {
@@ -178,15 +178,15 @@ describe("a run", () => {
     await reads(youngest.reader, 16);
     await settled();
     expect(first.call.aborted).toBe(true);
-    expect(() => resume(first.runId, 0)).toThrow("no such run");
+    expect(() => resume(first.runId, 0)).toThrow("This run is unknown");
     expect([second.call.aborted, youngest.call.aborted]).toEqual([false, false]);
     // Alone too heavy: it cannot be taken up again, but whoever reads it is served to the end.
     const following = rest(youngest.reader);
     for (let i = 0; i < 60; i++) third.send(event);
     third.close();
     expect(await following).toBe(event.repeat(60));
-    expect(() => resume(youngest.runId, 0)).toThrow("no such run");
-    expect(() => resume(second.runId, 0)).toThrow("no such run");
+    expect(() => resume(youngest.runId, 0)).toThrow("This run is unknown");
+    expect(() => resume(second.runId, 0)).toThrow("This run is unknown");
   });
 
   it("weighs what it has to know of each event, however short", async () => {
@@ -200,7 +200,7 @@ describe("a run", () => {
     const long = hold(other);
     other.send("a\n\n".repeat(500));
     await long.reader.read();
-    expect(() => resume(long.runId, 500)).toThrow("no such run");
+    expect(() => resume(long.runId, 500)).toThrow("This run is unknown");
   });
 
   it("ends at once with its client when it was let go before", async () => {
@@ -223,7 +223,7 @@ describe("a run", () => {
       source.send("data: 1\n\n", odd, "data: 3\n\n");
       source.close();
       expect(await rest(reader)).toBe(`data: 1\n\n${odd}data: 3\n\n`);
-      expect(() => resume(runId, 1)).toThrow("no such run");
+      expect(() => resume(runId, 1)).toThrow("This run is unknown");
     }
   });
 
@@ -239,7 +239,7 @@ describe("a run", () => {
     const again = resume(runId, 1);
     expect(await reads(again, 2)).toBe("data: 2\n\ndata: ha");
     await expect(again.read()).rejects.toMatchObject({ reason: "broken" });
-    expect(() => resume(runId, 2)).toThrow("no such run");
+    expect(() => resume(runId, 2)).toThrow("This run is unknown");
   });
 
   it("holds up no shutdown when nobody reads it", async () => {
