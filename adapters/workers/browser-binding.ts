@@ -1,4 +1,5 @@
 import { ApiError } from "../../core/http/api-error.ts";
+import { boundedMessage } from "../../core/rendering/cdp/long-answer.ts";
 import { wholeMessage } from "../../core/rendering/cdp/long-text.ts";
 import { startFailure } from "../../core/rendering/page/start-failure.ts";
 import type { Browser, ProxyLogin, System, Wire } from "../../core/ports.ts";
@@ -115,7 +116,10 @@ function wire(socket: WebSocket, end: () => void): Wire {
     },
     onMessage(listener) {
       socket.addEventListener("message", ({ data }) => {
-        listener(typeof data === "string" ? data : new TextDecoder().decode(data));
+        const message = boundedMessage(
+          typeof data === "string" ? data : new TextDecoder().decode(data),
+        );
+        if (message !== null) listener(message);
       });
     },
     onClose(listener) {

@@ -9,7 +9,7 @@ import { type OwnedWork, workFor } from "../work/owned-work.ts";
 import type { TraceContext } from "../trace/trace-context.ts";
 import { linksAction, pictureAction, printAction, scrapeAction } from "./actions/actions.ts";
 import type { DocumentBody, PdfBody, RenderBody } from "./input/body.ts";
-import { answerPdf, answerPicture, inEnvelope } from "./actions/answers.ts";
+import { answerInEnvelope, answerPdf, answerPicture } from "./actions/answers.ts";
 import { type OnMissingGlyphs, warnOfMissingGlyphs } from "./actions/missing-glyphs.ts";
 import { documentAction, markdownAction, snapshotAction, treeAction } from "./actions/documents.ts";
 import { type ContentExtractor, extractorFor } from "./input/extractor.ts";
@@ -87,6 +87,9 @@ export function renderOperations(
   const only = (asked: "main" | undefined): ContentExtractor | null =>
     extractorFor(asked, options.extract);
   const onMissing = warnOfMissingGlyphs(options.platform.log);
+  const { system } = options.platform;
+  const inEnvelope = <T>(rendered: Rendered<T>, _body: unknown, signal: AbortSignal) =>
+    answerInEnvelope(rendered, system, signal);
   const asMarkdown = (body: DocumentBody, background: Background): Action<string> =>
     markdownAction(frontmatter, background, { extract: only(body.extract), body, engine });
   const partsOf = ({ extract, includeTags = [], excludeTags = [] }: DocumentBody) => {
@@ -118,7 +121,7 @@ export function renderOperations(
     screenshot: operation(
       screenshotSchema,
       (body) => pictureAction(body.screenshotOptions ?? {}, onMissing, body),
-      (rendered, body, signal) => answerPicture(rendered, body, options.platform.system, signal),
+      (rendered, body, signal) => answerPicture(rendered, body, system, signal),
       { takesUpload: true },
     ),
     links: operation(linksSchema, linksAction, inEnvelope, { withoutBrowser: staticLinks }),

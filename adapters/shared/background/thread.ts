@@ -4,6 +4,7 @@ import { runToEnd } from "../../../core/work/background.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 import { buffersOf, type TaskMessage, type TaskOutcome } from "./messages.ts";
 import type { LongTask, Plain, Steps } from "../../../core/ports.ts";
+import { accessibilityTree } from "../../../core/rendering/actions/accessibility-tree.ts";
 import { convertPage } from "../../../core/rendering/crawl/convert-page.ts";
 import { readRobots } from "../../../core/rendering/crawl/rules/robots.ts";
 import { readSitemap } from "../../../core/rendering/crawl/sitemap.ts";
@@ -26,6 +27,7 @@ type Named = Pick<LongTask<never, Plain, Steps<Plain>>, "name" | "load">;
 /** The tasks of a thread, by name. */
 const tasks: ReadonlyMap<string, Named> = new Map(
   [
+    accessibilityTree,
     checkJson,
     convertPage,
     documentHead,

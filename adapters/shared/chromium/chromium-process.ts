@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { ApiError } from "../../../core/http/api-error.ts";
+import { insteadOfLong, MESSAGE_LIMIT } from "../../../core/rendering/cdp/long-answer.ts";
 import { chromiumFlags, type FlagOptions } from "./chromium-flags.ts";
 import type { ReadyChromium } from "./chromium-find.ts";
 import { killGroup, makeProfile, markProfile, removeProfile } from "./chromium-reaper.ts";
@@ -131,19 +132,37 @@ function exitReason(code: number | null, complaint: string): string {
   return code === null ? "The browser is gone" : `The browser exited with code ${code}`;
 }
 
-/** Splits the pipe's bytes at their zero bytes; a message may come in many chunks. */
-function splitMessages(output: Readable, deliver: (message: string) => void): void {
-  let parts: Buffer[] = [];
+/** Characters of a message by which one that is too long is known. */
+const HEAD = 256;
+
+/**
+ * Splits the pipe's bytes at their zero bytes; a message may come in many chunks, each of which is decoded as it comes. Of one
+ * that is too long only the head is kept.
+ */
+export function splitMessages(output: Readable, deliver: (message: string) => void): void {
+  let decoder = new TextDecoder();
+  let parts: string[] = [];
+  let size = 0;
+  const take = (bytes: Buffer, isLast: boolean): void => {
+    if (isLast && size === 0) return deliver(bytes.toString("utf8"));
+    size += bytes.length;
+    if (size <= MESSAGE_LIMIT) parts.push(decoder.decode(bytes, { stream: !isLast }));
+    else if (parts.length > 0) parts = [parts.join("").slice(0, HEAD)];
+    if (!isLast) return;
+    const text = parts.join("");
+    const message = size <= MESSAGE_LIMIT ? text : insteadOfLong(text, size);
+    if (size > MESSAGE_LIMIT) decoder = new TextDecoder();
+    parts = [];
+    size = 0;
+    if (message !== null) deliver(message);
+  };
   output.on("data", (chunk: Buffer) => {
     let from = 0;
     for (let end = chunk.indexOf(0); end >= 0; end = chunk.indexOf(0, from)) {
-      parts.push(chunk.subarray(from, end));
-      const message = parts.length === 1 ? parts[0] : Buffer.concat(parts);
-      parts = [];
+      take(chunk.subarray(from, end), true);
       from = end + 1;
-      deliver(message?.toString("utf8") ?? "");
     }
-    if (from < chunk.length) parts.push(chunk.subarray(from));
+    if (from < chunk.length) take(chunk.subarray(from), false);
   });
 }
 

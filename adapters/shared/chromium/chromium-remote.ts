@@ -1,4 +1,5 @@
 import type { Wire } from "../../../core/ports.ts";
+import { boundedMessage } from "../../../core/rendering/cdp/long-answer.ts";
 import { wholeMessage } from "../../../core/rendering/cdp/long-text.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 
@@ -20,7 +21,9 @@ export async function connectRemote(endpoint: string, signal?: AbortSignal): Pro
     for (const listener of closes) listener(reason);
   };
   socket.addEventListener("message", (event) => {
-    if (typeof event.data === "string") for (const listener of messages) listener(event.data);
+    if (typeof event.data !== "string") return;
+    const message = boundedMessage(event.data);
+    if (message !== null) for (const listener of messages) listener(message);
   });
   socket.addEventListener("close", () => end("The connection to the remote browser ended"));
   await opened(socket, signal);

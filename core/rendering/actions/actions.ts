@@ -7,7 +7,11 @@ import type {
   ScreenshotOptions,
   ScreenshotBody,
 } from "../input/body.ts";
+import { JsonText } from "../../http/json/json-pieces.ts";
+import { type CdpData, CdpError } from "../cdp/cdp.ts";
 import { evaluate } from "../page/evaluate.ts";
+import { evaluateText, tooLarge, type WantedText } from "../page/evaluate-text.ts";
+import { MESSAGE_LIMIT } from "../cdp/long-answer.ts";
 import {
   findMissingGlyphs,
   locateElement,
@@ -41,17 +45,44 @@ export function printAction(
     // Puppeteer's users rely on the wait for fonts. With scripts off its promise would never be settled.
     if (!drawable) await lookForGlyphs(page, page.hasScripts, onMissing, signal);
     if (options.omitBackground === true) await transparent(page);
-    const answer = await page.call("Page.printToPDF", parameters).catch((error: unknown) => {
-      const text = error instanceof Error ? error.message : "";
-      if (!/page range|content area|paper|margin/iu.test(text)) throw error;
-      throw new ApiError("invalid_request", {
-        message: `pdfOptions: ${text.slice(0, 200)}`,
-        cause: error,
-      });
-    });
+    const answer = await capture(page, "Page.printToPDF", pdf, parameters).catch(
+      (error: unknown) => {
+        const text = error instanceof Error ? error.message : "";
+        if (!/page range|content area|paper|margin/iu.test(text)) throw error;
+        throw new ApiError("invalid_request", {
+          message: `pdfOptions: ${text.slice(0, 200)}`,
+          cause: error,
+        });
+      },
+    );
     page.files.noteLate();
     return bytesOf(String(answer["data"]), page.system, signal);
   };
+}
+
+const pdf = {
+  action: "pdf",
+  what: "The PDF",
+  hint: "print parts with pdfOptions.pageRanges, or smaller pictures",
+};
+const picture = {
+  action: "screenshot",
+  what: "The picture",
+  hint: 'take parts with screenshotOptions.clip, or screenshotOptions.type "jpeg"',
+};
+
+/** Has a page drawn. @throws ApiError `page_too_large` when that has more bytes than a message may have in base64 */
+async function capture(
+  page: Page,
+  method: string,
+  wanted: WantedText,
+  parameters: CdpData,
+): Promise<CdpData> {
+  const bytesIn = (base64: number): number => Math.floor((base64 / 4) * 3);
+  return page.call(method, parameters).catch((error: unknown) => {
+    if (!(error instanceof CdpError) || error.size === undefined) throw error;
+    throw tooLarge(wanted, `${bytesIn(error.size)} bytes`, bytesIn(MESSAGE_LIMIT));
+  });
 }
 
 async function lookForGlyphs(
@@ -65,14 +96,19 @@ async function lookForGlyphs(
 
 /** The document as HTML after scripts have run, or the parts that selectors leave. */
 export function contentAction({ includeTags = [], excludeTags = [] }: Parts = {}): Action<string> {
-  return async (page, _facts, signal) =>
-    String(await evaluate(page, readDocument, [includeTags, excludeTags], signal));
+  return (page, _facts, signal) =>
+    evaluateText(page, readDocument, [includeTags, excludeTags], htmlOf("content"), signal);
 }
 
 /** What a reader sees of the document, or of those parts, as HTML for the converter. */
 export function visibleAction({ includeTags = [], excludeTags = [] }: Parts = {}): Action<string> {
-  return async (page, _facts, signal) =>
-    String(await evaluate(page, readVisible, [includeTags, excludeTags], signal));
+  return (page, _facts, signal) =>
+    evaluateText(page, readVisible, [includeTags, excludeTags], htmlOf("markdown"), signal);
+}
+
+function htmlOf(action: string): WantedText {
+  const hint = "take parts of it with includeTags or excludeTags";
+  return { action, what: "The HTML of the page", hint };
 }
 
 type Parts = Pick<DocumentBody, "includeTags" | "excludeTags">;
@@ -102,7 +138,7 @@ export function pictureAction(
     if (!drawable || scrollPage === true) await lookForGlyphs(page, false, onMissing, signal);
     if (options.omitBackground === true) await transparent(page);
     const clip = await clipOf(page, options, selector, signal);
-    const answer = await page.call("Page.captureScreenshot", {
+    const answer = await capture(page, "Page.captureScreenshot", picture, {
       format,
       ...(options.quality === undefined ? {} : { quality: options.quality }),
       ...(clip === undefined ? {} : { clip }),
@@ -170,21 +206,31 @@ async function wantedClip(
   return { x: 0, y: 0, width, height, scale: 1 };
 }
 
+/** Links of an answer, and elements. */
+const LINKS = 100_000;
+const ELEMENTS = 50_000;
+
 /** The addresses of the page's links. */
-export function linksAction(body: LinksBody): Action<unknown> {
-  return (page, _facts, signal) =>
-    evaluate(
-      page,
-      readLinks,
-      [body.visibleLinksOnly === true, body.excludeExternalLinks === true],
-      signal,
-    );
+export function linksAction(body: LinksBody): Action<JsonText> {
+  const hint = "leave some out with visibleLinksOnly or excludeExternalLinks, or scrape parts";
+  const wanted = { action: "links", what: "The page", hint, most: LINKS, things: "links" };
+  const args = [body.visibleLinksOnly === true, body.excludeExternalLinks === true];
+  return async (page, _facts, signal) =>
+    new JsonText(await evaluateText(page, readLinks, args, wanted, signal));
 }
 
 /** Text, markup, attributes and place of the matches of some selectors. */
-export function scrapeAction(body: ScrapeBody): Action<unknown> {
+export function scrapeAction(body: ScrapeBody): Action<JsonText> {
   const selectors = body.elements.map(({ selector }) => selector);
-  return (page, _facts, signal) => evaluate(page, scrapeElements, [selectors], signal);
+  const wanted = {
+    action: "scrape",
+    what: "What the selectors find",
+    hint: "name fewer elements, or such as do not stand in each other",
+    most: ELEMENTS,
+    things: "elements",
+  };
+  return async (page, _facts, signal) =>
+    new JsonText(await evaluateText(page, scrapeElements, [selectors], wanted, signal));
 }
 
 /** The pause at each place, in ms: lazy pictures begin to load. */

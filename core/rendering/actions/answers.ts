@@ -1,4 +1,8 @@
-import { envelope } from "../../http/envelope.ts";
+import { utf8 } from "../../crypto/encoding.ts";
+import { noteAnswer } from "../../http/answer-note.ts";
+import { envelopeBody } from "../../http/envelope.ts";
+import { cutText, jsonPieces } from "../../http/json/json-pieces.ts";
+import { joinInParts } from "../../http/stream.ts";
 import { bytesOf, type Picture } from "./actions.ts";
 import type { System } from "../../ports.ts";
 import type { ScreenshotBody } from "../input/body.ts";
@@ -6,9 +10,40 @@ import type { FailedFile } from "../page/page-files.ts";
 import { PDF } from "../pdf/pdf-reader.ts";
 import type { PageMeta, Rendered } from "../page/render.ts";
 
-/** A result in an envelope, with what is known of its page. */
-export function inEnvelope<T>({ result, meta }: Rendered<T>): Response {
-  return envelope(result, { meta: { ...meta } });
+/** A result in an envelope, with what is known of its page; a long one is written in parts, so that others go on in between. */
+export async function answerInEnvelope<T>(
+  { result, meta }: Rendered<T>,
+  system: System,
+  signal: AbortSignal,
+): Promise<Response> {
+  const body = await inParts(
+    jsonPieces(envelopeBody(result, { meta: { ...meta } })),
+    system,
+    signal,
+  );
+  const headers = { "content-type": "application/json; charset=utf-8" };
+  return noteAnswer(new Response(body, { headers }), { body });
+}
+
+/** Characters that are written before others go on: some milliseconds of work. */
+const WRITTEN = 1024 * 1024;
+
+/** The text of all pieces; a long one in UTF-8. */
+async function inParts(
+  pieces: Iterable<string>,
+  system: System,
+  signal: AbortSignal,
+): Promise<string | Uint8Array<ArrayBuffer>> {
+  const parts: Uint8Array[] = [];
+  let text = "";
+  for (const piece of pieces) {
+    text += piece;
+    if (text.length < WRITTEN) continue;
+    parts.push(utf8(text));
+    text = "";
+    await system.sleep(0, signal);
+  }
+  return parts.length === 0 ? text : joinInParts([...parts, utf8(text)], { system });
 }
 
 /** The bytes of a PDF. */
@@ -25,7 +60,8 @@ export async function answerPicture(
 ): Promise<Response> {
   if (body.screenshotOptions?.encoding !== "base64")
     return binary(await bytesOf(result.base64, system, signal), result.type, meta);
-  return new Response(result.base64, {
+  const text = await inParts(cutText(result.base64), system, signal);
+  return new Response(text, {
     headers: { "content-type": "text/plain; charset=utf-8", ...failedFiles(meta) },
   });
 }

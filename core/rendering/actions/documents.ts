@@ -61,8 +61,8 @@ export function markdownAction(
 }
 
 /** The accessibility tree, in the place where clients look for it. */
-export function treeAction(body: AccessibilityBody): Action<unknown> {
-  const tree = accessibilityAction(body);
+export function treeAction(body: AccessibilityBody, background: Background): Action<unknown> {
+  const tree = accessibilityAction(body, background);
   return async (...loaded) => ({ accessibilityTree: await tree(...loaded) });
 }
 
@@ -88,7 +88,7 @@ export function snapshotAction(
     if (formats.has("content")) parts["content"] = await whole(page, facts, signal);
     if (formats.has("markdown")) parts["markdown"] = await toMarkdown(page, facts, signal);
     if (formats.has("accessibilityTree"))
-      parts["accessibilityTree"] = await accessibilityAction({})(page, facts, signal);
+      parts["accessibilityTree"] = await accessibilityAction({}, background)(page, facts, signal);
     if (formats.has("screenshot"))
       parts["screenshot"] = (await picture(page, facts, signal)).base64;
     return parts;

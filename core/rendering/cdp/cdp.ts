@@ -1,5 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { System, Wire } from "../../ports.ts";
+import { type Incoming, readMessage, sizeOfLong } from "./long-answer.ts";
 import { callMessage } from "./long-text.ts";
 
 /** The parameters or the result of a DevTools call. */
@@ -35,9 +36,12 @@ export interface Cdp {
 export class CdpError extends Error {
   override readonly name = "CdpError";
   readonly method: string;
-  constructor(method: string, message: string) {
+  /** Bytes of the answer, where that was too long to be taken. */
+  readonly size: number | undefined;
+  constructor(method: string, message: string, size?: number) {
     super(message);
     this.method = method;
+    this.size = size;
   }
 }
 
@@ -55,14 +59,8 @@ interface Pending {
   readonly due: number;
 }
 
-interface Incoming {
-  readonly id?: number;
-  readonly method?: string;
-  readonly params?: CdpData;
-  readonly result?: CdpData;
-  readonly error?: { readonly message?: string };
-  readonly sessionId?: string;
-}
+/** Methods whose callers parse a long answer themselves: it comes to them as `{ text }`. */
+const longTexts: ReadonlySet<string> = new Set(["Accessibility.getFullAXTree"]);
 
 /** Speaks DevTools over a wire. Every call ends: by its answer, its deadline, an abort, or the end of the wire. */
 export function openCdp(wire: Wire, options: CdpOptions): Cdp {
@@ -81,7 +79,8 @@ export function openCdp(wire: Wire, options: CdpOptions): Cdp {
     ),
   );
   wire.onMessage((text) => {
-    const message = JSON.parse(text) as Incoming;
+    const takesText = (id: number): boolean => longTexts.has(pending.get(id)?.method ?? "");
+    const message = readMessage(text, takesText);
     if (message.id !== undefined) return settle(pending, message.id, message);
     if (message.method === undefined || failure.aborted) return;
     const event = {
@@ -172,5 +171,8 @@ function settle(pending: Map<number, Pending>, id: number, message: Incoming): v
   if (call === undefined) return;
   pending.delete(id);
   if (message.error === undefined) call.resolve(message.result ?? {});
-  else call.reject(new CdpError(call.method, message.error.message ?? "unknown error"));
+  else {
+    const text = message.error.message ?? "unknown error";
+    call.reject(new CdpError(call.method, text, sizeOfLong(message.error)));
+  }
 }

@@ -3,6 +3,37 @@
  * rewrites functions cannot break them.
  */
 
+/** A part of a text that cuts no pair of surrogates. */
+const cutText = `(text, at, part) => {
+  const end = at + part;
+  const isInPair = end < text.length && /^[\\ud800-\\udbff]$/.test(text[end - 1]);
+  return text.slice(at, isInPair ? end - 1 : end);
+}`;
+
+/**
+ * Keeps the text that a function makes, for {@link restOfText}, and returns the beginning of it. What the answer may have is the last
+ * argument of the function, which returns an object with the \`length\`, or the number of things, where that is too little.
+ */
+export const beginText = (source: string): string => `function (limit, part, most, ...args) {
+  const made = (${source})(...args, { limit, most });
+  if (typeof made === "number") return { length: 0, first: "", mark: 0, count: made };
+  const { length } = made;
+  if (length > limit) return { length, first: "", mark: 0 };
+  const first = made.length > part ? (${cutText})(made, 0, part) : made;
+  const mark = (globalThis.causeyText?.mark ?? 0) + 1;
+  globalThis.causeyText = first.length < made.length ? { mark, text: made } : undefined;
+  return { length, first, mark };
+}`;
+
+/** A further part of the text that was begun; null when that is gone. */
+export const restOfText: string = `function (mark, at, part) {
+  const kept = globalThis.causeyText;
+  if (kept?.mark !== mark) return null;
+  const next = (${cutText})(kept.text, at, part);
+  if (at + next.length === kept.text.length) globalThis.causeyText = undefined;
+  return next;
+}`;
+
 /** The document as HTML, with its doctype; of its body the parts that selectors leave, taken from a copy that runs nothing. */
 export const readDocument: string = `function (include, exclude) {
   const doctype = document.doctype === null ? "" : new XMLSerializer().serializeToString(document.doctype);
@@ -26,7 +57,7 @@ export const readDocument: string = `function (include, exclude) {
  * What a reader sees of the document, as HTML for the converter: without elements that style sheets hide, with shadow trees
  * in the place of what they show, and with frames of the same origin. Frames of other sites stay as they are written.
  */
-export const readVisible: string = `function (include, exclude) {
+export const readVisible: string = `function (include, exclude, { limit }) {
   const left = new Set(["script", "style", "noscript", "object", "audio", "video", "canvas", "svg", "template", "link"]);
   const empty = new Set(["area", "base", "br", "col", "embed", "hr", "img", "input", "meta", "source", "track", "wbr"]);
   const kept = new Set(("href src srcset data-src data-original data-lazy-src data-srcset alt title class start value type " +
@@ -64,6 +95,11 @@ export const readVisible: string = `function (include, exclude) {
   const excluded = matches(exclude);
   const included = matches(include);
   const out = [];
+  let length = 0;
+  const write = (text) => {
+    length += text.length;
+    out.push(text);
+  };
   const stack = root === null ? [] : [{ node: root, shown: true, kept: include.length === 0 }];
   const push = (nodes, shown, kept) => {
     for (let i = nodes.length - 1; i >= 0; i--) stack.push({ node: nodes[i], shown, kept });
@@ -77,24 +113,24 @@ export const readVisible: string = `function (include, exclude) {
     if (style !== null && style.display === "none") return;
     const shown = style === null || faded || style.visibility === "visible";
     if (empty.has(name)) {
-      if (shown && kept) out.push("<" + name + attributes(element) + ">");
+      if (shown && kept) write("<" + name + attributes(element) + ">");
       return;
     }
     const inner = name === "iframe" || name === "frame" ? documentIn(element) : null;
     const tag = inner === null ? name : "div";
     if (kept) {
-      out.push("<" + tag + (inner === null ? attributes(element) : "") + ">");
+      write("<" + tag + (inner === null ? attributes(element) : "") + ">");
       stack.push("</" + tag + ">");
     }
     push(inner === null ? childrenOf(element, name) : inner.childNodes, shown, kept);
   };
-  while (stack.length > 0) {
+  while (stack.length > 0 && length <= limit) {
     const next = stack.pop();
-    if (typeof next === "string") out.push(next);
+    if (typeof next === "string") write(next);
     else if (next.node.nodeType === 1) enter(next.node, next.kept);
-    else if (next.node.nodeType === 3 && next.shown && next.kept) out.push(escape(next.node.data));
+    else if (next.node.nodeType === 3 && next.shown && next.kept) write(escape(next.node.data));
   }
-  return out.join("");
+  return length > limit ? { length } : out.join("");
 }`;
 
 /**
@@ -108,7 +144,7 @@ export const readFacts: string = `function () {
     [[root.firstChild, "HEAD"], [root.lastChild, "BODY"]].every(([part, name]) => bare(part, name) && !part.hasChildNodes()));
   const text = document.body?.textContent.slice(0, 100000) ?? "";
   const drawable = document.fonts.status === "loaded" && !/[^\\0-\\u024f](?<=\\p{L}|\\p{Emoji_Presentation})/u.test(text);
-  return { title: document.title, base: document.baseURI, url: document.URL, empty, drawable };
+  return { title: document.title.slice(0, 10000), base: document.baseURI, url: document.URL, empty, drawable };
 }`;
 
 /** Counts elements and texts, up to \`most\`. */
@@ -222,10 +258,13 @@ export const findMissingGlyphs: string = `function (waits) {
   return waits ? document.fonts.ready.then(lookSafely) : lookSafely();
 }`;
 
-/** The addresses of all links, optionally of visible or same-site ones only. */
-export const readLinks: string = `function (visibleOnly, sameHostOnly) {
+/** JSON of the addresses of all links, optionally of visible or same-site ones only; the number of all when they are too many. */
+export const readLinks: string = `function (visibleOnly, sameHostOnly, { limit, most }) {
+  const all = document.querySelectorAll("a[href]");
+  if (all.length > most) return all.length;
   const links = [];
-  for (const link of document.querySelectorAll("a[href]")) {
+  let length = 0;
+  for (const link of all) {
     const href = typeof link.href === "string" ? link.href : link.href.baseVal;
     if (!/^https?:/i.test(href)) continue;
     if (sameHostOnly && new URL(href, document.baseURI).hostname !== location.hostname) continue;
@@ -233,18 +272,25 @@ export const readLinks: string = `function (visibleOnly, sameHostOnly) {
       const box = link.getBoundingClientRect();
       if (box.width === 0 || box.height === 0 || getComputedStyle(link).visibility === "hidden") continue;
     }
+    length += href.length;
+    if (length > limit) return { length };
     links.push(href);
   }
-  return links;
+  return JSON.stringify(links);
 }`;
 
-/** What \`/scrape\` returns about the matches of some selectors. */
-export const scrapeElements: string = `function (selectors) {
-  return selectors.map((selector) => ({
-    selector,
-    results: [...document.querySelectorAll(selector)].map((element) => {
+/** JSON of what \`/scrape\` returns about the matches of some selectors; their number when they are too many. */
+export const scrapeElements: string = `function (selectors, { limit, most }) {
+  const found = selectors.map((selector) => ({ selector, elements: document.querySelectorAll(selector) }));
+  const count = found.reduce((sum, { elements }) => sum + elements.length, 0);
+  if (count > most) return count;
+  let length = 0;
+  const parts = [];
+  for (const { selector, elements } of found) {
+    const results = [];
+    for (const element of elements) {
       const box = element.getBoundingClientRect();
-      return {
+      const one = JSON.stringify({
         text: element.innerText ?? element.textContent ?? "",
         html: element.innerHTML,
         attributes: [...element.attributes].map(({ name, value }) => ({ name, value })),
@@ -252,9 +298,14 @@ export const scrapeElements: string = `function (selectors) {
         width: box.width,
         top: box.top + scrollY,
         left: box.left + scrollX,
-      };
-    }),
-  }));
+      });
+      length += one.length;
+      if (length > limit) return { length };
+      results.push(one);
+    }
+    parts.push('{"selector":' + JSON.stringify(selector) + ',"results":[' + results.join() + "]}");
+  }
+  return "[" + parts.join() + "]";
 }`;
 
 /** The place of a selector's first match in the document; null when there is none. */

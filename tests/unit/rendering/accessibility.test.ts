@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
+import { stepwise } from "../../../core/work/background.ts";
 import { accessibilityAction } from "../../../core/rendering/actions/accessibility.ts";
+import { fakeClock } from "../../fakes/rendering-system.ts";
 import type { Page } from "../../../core/rendering/page/page.ts";
 
 /** Elements and texts of the page, and how often others had a turn while its tree was made. */
@@ -10,7 +12,9 @@ const pageOf = (nodes: readonly object[]): Page =>
   ({
     world: { context: 1 },
     system: {
-      sleep: () => {
+      ...fakeClock().system,
+      sleep: (ms: number, signal?: AbortSignal) => {
+        if (ms > 0) return fakeClock().system.sleep(ms, signal);
         seen.turns += 1;
         return Promise.resolve();
       },
@@ -24,8 +28,11 @@ const pageOf = (nodes: readonly object[]): Page =>
   }) as unknown as Page;
 
 const facts = { title: "", url: null, base: null, drawable: true };
-const treeOf = (nodes: readonly object[], interestingOnly = true): Promise<unknown> =>
-  accessibilityAction({ interestingOnly })(pageOf(nodes), facts, new AbortController().signal);
+const treeOf = async (nodes: readonly object[], interestingOnly = true): Promise<unknown> => {
+  const page = pageOf(nodes);
+  const action = accessibilityAction({ interestingOnly }, stepwise(page.system));
+  return JSON.parse((await action(page, facts, new AbortController().signal)).text);
+};
 
 const node = (nodeId: string, role: string, name: string, more: object = {}): object => ({
   nodeId,

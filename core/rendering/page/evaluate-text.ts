@@ -1,0 +1,89 @@
+import { ApiError } from "../../http/api-error.ts";
+import { evaluate } from "./evaluate.ts";
+import { beginText, restOfText } from "./page-scripts.ts";
+import type { Page } from "./page.ts";
+
+/** Characters of a text that is read from a page: of its HTML, its links or what selectors find. */
+export const PAGE_TEXT_LIMIT: number = 16 * 1024 * 1024;
+
+/** Characters that come at a time: a millisecond of work. */
+const PART = 256 * 1024;
+
+/** How often a text is begun again whose page went to another document meanwhile. */
+const ATTEMPTS = 5;
+
+/** A text that is wanted of a page. */
+export interface WantedText {
+  /** The action whose result it is. */
+  readonly action: string;
+  /** What has the characters, such as "The page". */
+  readonly what: string;
+  /** What to do where there is too much. */
+  readonly hint: string;
+}
+
+/** What {@link beginText} returns. */
+interface Begun {
+  readonly length: number;
+  readonly first: string;
+  /** Things that were found, where they are too many. */
+  readonly count?: number;
+  readonly mark: number;
+}
+
+/**
+ * Runs a function of the page that makes a text, and reads that in parts, so that others go on in between. What is too long stays
+ * in the page. A function may return a number instead: of things that it has found, when they are more than `most`.
+ *
+ * @throws ApiError `page_too_large`
+ */
+export async function evaluateText(
+  page: Page,
+  source: string,
+  args: readonly unknown[],
+  wanted: WantedText & { readonly most?: number; readonly things?: string },
+  signal: AbortSignal,
+): Promise<string> {
+  const { most = 0, things = "" } = wanted;
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const begun = (await evaluate(
+      page,
+      beginText(source),
+      [PAGE_TEXT_LIMIT, PART, most, ...args],
+      signal,
+    )) as Begun;
+    if (begun.count !== undefined) throw tooLarge(wanted, `${begun.count} ${things}`, most);
+    if (begun.length > PAGE_TEXT_LIMIT)
+      throw tooLarge(wanted, `${begun.length} characters`, PAGE_TEXT_LIMIT);
+    const text = await readRest(page, begun, signal);
+    if (text !== null) return text;
+  }
+  throw new ApiError("context_destroyed");
+}
+
+/** The failure of an action that found too much. */
+export function tooLarge(
+  { action, what, hint }: WantedText,
+  found: string,
+  most: number | string,
+): ApiError {
+  return new ApiError("page_too_large", {
+    message: `${action}: ${what} has ${found}, and an answer may have ${most}: ${hint}`,
+  });
+}
+
+/** The whole text; null when its document is gone. */
+async function readRest(
+  page: Page,
+  { first, length, mark }: Begun,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const parts = [first];
+  for (let at = first.length; at < length;) {
+    const part = await evaluate(page, restOfText, [mark, at, PART], signal);
+    if (typeof part !== "string" || part === "") return null;
+    parts.push(part);
+    at += part.length;
+  }
+  return parts.length === 1 ? first : parts.join("");
+}
