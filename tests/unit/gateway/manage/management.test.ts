@@ -64,6 +64,21 @@ describe("gateways", () => {
     expect([status, body.result]).toEqual([200, []]);
   });
 
+  it.each([
+    ["page=1&per_page=5", 2],
+    ["page=1&per_page=2", 2],
+    ["page=1&per_page=1", 1],
+    ["page=2&per_page=1", 1],
+    ["page=3&per_page=1", 0],
+    ["search=pe", 1],
+    ["search=nothing", 0],
+  ])("count all gateways that fit, for %s", async (query, shown) => {
+    const { body } = await gate.manage(`/gateways?${query}`);
+    const total = query.startsWith("search") ? shown : 2;
+    expect(body.result).toHaveLength(shown);
+    expect(body.result_info).toMatchObject({ count: shown, total_count: total });
+  });
+
   it("keep every change of several at once, and stay deleted", async () => {
     await create("busy");
     const put = (more: object) =>
