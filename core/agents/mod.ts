@@ -16,10 +16,11 @@ import { envelope } from "../http/envelope.ts";
 import { tellsUnknownFields } from "../http/fields/unknown-fields.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { sseResponse } from "../http/sse.ts";
-import type { Platform } from "../ports.ts";
+import type { ActorKind, Platform } from "../ports.ts";
 import { traceparentOf, type Tracer } from "../trace/trace-context.ts";
 import { refuse, type Access } from "./access/access.ts";
 import { needsEdit, startAdmission } from "./access/admission.ts";
+import { type Door, startReviewer } from "./access/reviewer.ts";
 import { allowOrigins, checkOrigins } from "./access/cors.ts";
 import { webhookAgent, type AgentClass } from "./kind/define-agent.ts";
 import { eventStream } from "./feed/read-feed.ts";
@@ -128,7 +129,7 @@ export function getAgentByName<Calls extends object>(
 export function agents(options: AgentsOptions): Hono {
   const { platform, accountId = "local", origins } = options;
   const auth = options.auth ?? storedTokens(platform);
-  const classes = defineClasses(options);
+  const classes = defineClasses(options, auth);
   const admission = startAdmission({ platform, accountId, auth, classes, origins });
   const app = new Hono();
   if (origins !== undefined) {
@@ -179,17 +180,20 @@ export function agents(options: AgentsOptions): Hono {
 }
 
 /** Registers the classes; two with one kebab form would share their instances, so that is an error. */
-function defineClasses({
-  accountId = "local",
-  agents: own = [],
-  gateway,
-  platform,
-  render,
-  retention,
-  search,
-  sendsWebhooks = false,
-  tracer,
-}: AgentsOptions): Map<string, AgentClass> {
+function defineClasses(
+  {
+    accountId = "local",
+    agents: own = [],
+    gateway,
+    platform,
+    render,
+    retention,
+    search,
+    sendsWebhooks = false,
+    tracer,
+  }: AgentsOptions,
+  auth: Auth,
+): Map<string, AgentClass> {
   const classes = new Map<string, AgentClass>();
   for (const one of own) {
     if (classes.has(one.name))
@@ -206,13 +210,44 @@ function defineClasses({
     render,
     tracer,
   };
-  // Without services there is one kind, so that an app may serve the same class twice.
+  const door: Door = { auth, account: accountId };
   const hasServices = Object.values(services).some((one) => one !== undefined);
-  for (const { definition, kind } of classes.values())
-    platform.actors.define(hasServices ? agentKind(definition, services) : kind);
+  const reviewer = startReviewer({ platform, doors: [door] });
+  for (const { definition } of classes.values())
+    platform.actors.define(
+      hasServices
+        ? agentKind(definition, { ...services, reviewer })
+        : kindWithDoor(definition, door, platform),
+    );
   platform.actors.define(eventCountsKind);
   platform.actors.define(webhookIndexKind);
   return classes;
+}
+
+/** The kinds of classes without services, of each platform: its log is the same in every copy of it. */
+const plainKinds = new WeakMap<
+  Platform["log"],
+  Map<AgentClass["definition"], { readonly kind: ActorKind; readonly doors: Door[] }>
+>();
+
+/** One kind of a class without services, so that an app may serve the same class twice. */
+function kindWithDoor(
+  definition: AgentClass["definition"],
+  door: Door,
+  platform: Platform,
+): ActorKind {
+  const kinds: NonNullable<ReturnType<typeof plainKinds.get>> =
+    plainKinds.get(platform.log) ?? new Map();
+  plainKinds.set(platform.log, kinds);
+  const known = kinds.get(definition);
+  if (known !== undefined) {
+    known.doors.push(door);
+    return known.kind;
+  }
+  const doors = [door];
+  const kind = agentKind(definition, { reviewer: startReviewer({ platform, doors }) });
+  kinds.set(definition, { kind, doors });
+  return kind;
 }
 
 /** Whether "Agents Edit" makes a difference to the class; most connections are spared the extra call. */

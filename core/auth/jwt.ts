@@ -88,6 +88,17 @@ export function jwtAuth(options: JwtOptions, platform: JwksDeps): Authenticate {
   return Object.assign(authenticate, { byToken, isIn });
 }
 
+/** When a JWT expires by its own word (Unix ms), for one that was verified before; null for anything else. */
+export function jwtExpiry(token: string): number | null {
+  if (!FORM.test(token)) return null;
+  try {
+    const { exp } = decodeJwt(token);
+    return exp === undefined ? null : exp * 1000;
+  } catch {
+    return null;
+  }
+}
+
 /** Whether a JWT says that it is of this issuer for this audience, expired and forged ones included. */
 function isMeantFor(jwt: string, { issuer, audience }: JwtOptions): boolean {
   try {

@@ -10,6 +10,8 @@ export interface Sockets {
   /** Sends one text frame to every connection except those whose ids are given. */
   broadcast(text: string, except?: readonly string[]): void;
   connections(tag?: string): readonly Connection[];
+  /** Connections stay open while their process is not in memory: timers would prevent that, alarms do not. @default false */
+  readonly hibernates?: boolean;
 }
 
 /** Options of accepting a connection. */

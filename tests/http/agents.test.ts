@@ -86,6 +86,43 @@ describe("GET /agents/{class}/{name} as a WebSocket", () => {
   });
 });
 
+describe("the token of a connection", () => {
+  const api = `${baseUrl}/client/v4/accounts/local/tokens`;
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+
+  async function newToken(): Promise<{ readonly id: string; readonly value: string }> {
+    const groups = await fetch(`${baseUrl}/client/v4/user/tokens/permission_groups`, { headers });
+    const { result } = (await groups.json()) as { result: { id: string; name: string }[] };
+    const id = result.find(({ name }) => name === "Agents Read")?.id;
+    const resources = { "com.cloudflare.api.account.local": "*" };
+    const policies = [{ effect: "allow", permission_groups: [{ id }], resources }];
+    const body = JSON.stringify({ name: "visitor", policies });
+    const made = await fetch(api, { method: "POST", headers, body });
+    return ((await made.json()) as { result: { id: string; value: string } }).result;
+  }
+
+  it("closes it once it is deleted, and no other", { timeout: 40_000 }, async () => {
+    const made = await newToken();
+    const address = `${baseUrl.replace(/^http/, "ws")}/agents/webhook-agent/reviewed`;
+    const [deleted, kept] = [made.value, token].map(
+      (one) => new WebSocket(`${address}?token=${one}`),
+    );
+    await Promise.all(
+      [deleted!, kept!].map((ws) => new Promise((resolve) => ws.addEventListener("open", resolve))),
+    );
+    const closed = new Promise<CloseEvent>((resolve) => {
+      deleted!.addEventListener("close", resolve);
+    });
+    const gone = await fetch(`${api}/${made.id}`, { method: "DELETE", headers });
+    expect(gone.status).toBe(200);
+    const { code, reason } = await closed;
+    expect(code).toBe(1008);
+    expect(reason).toContain("may not read this agent any longer");
+    expect(kept!.readyState).toBe(WebSocket.OPEN);
+    kept!.close();
+  });
+});
+
 describe("GET /agents/{class}/{name}/events", () => {
   const url = `${baseUrl}/agents/webhook-agent/stream/events`;
   const headers = { authorization: `Bearer ${token}` };

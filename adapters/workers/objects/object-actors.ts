@@ -78,7 +78,10 @@ function actorRef(namespace: ObjectNamespace, name: string, writes: ObjectWrites
 }
 
 function isForeignRequest(error: unknown): boolean {
-  return error instanceof Error && error.message.includes("on behalf of a different request");
+  return (
+    error instanceof Error &&
+    /on behalf of a different (?:request|Durable Object)/.test(error.message)
+  );
 }
 
 /**

@@ -49,6 +49,7 @@ export function objectSockets(
     connectionOf,
     maxMessage: (socket) => readAttachment(socket).maxMessage ?? MAX_MESSAGE,
     connections: open,
+    hibernates: true,
     accept(request, options = {}) {
       const { 0: client, 1: server } = new WebSocketPair();
       const id = options.id ?? system.id();

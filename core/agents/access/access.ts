@@ -1,5 +1,7 @@
 import type { Auth } from "../../auth/authorize.ts";
 import { requirePermission } from "../../auth/authorize.ts";
+import { bearerToken } from "../../auth/bearer.ts";
+import { allows, type Principal } from "../../auth/principal.ts";
 import type { WebSockets } from "../../net/duplex.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { copyOf } from "../../net/client-address.ts";
@@ -32,6 +34,19 @@ export function checkOrigin(request: Request, allowed: readonly string[] | undef
   const origin = request.headers.get("origin");
   if (allowed === undefined || origin === null || allowed.includes(origin)) return;
   throw new ApiError("forbidden", { message: "Pages of this origin may not connect" });
+}
+
+/** The token of a request that {@link accessOf} takes; null when it shows none, or a ticket in place of it. */
+export function shownToken(request: Request): string | null {
+  const header = request.headers.get("authorization");
+  if (header === null && new URL(request.url).searchParams.has("ticket")) return null;
+  return bearerToken(withToken(request).headers.get("authorization"));
+}
+
+/** What a principal may do with the agents of an account; null without "Agents Read". */
+export function accessOfPrincipal(principal: Principal, account: string): Access | null {
+  if (!allows(principal, "Agents Read", account)) return null;
+  return { edit: allows(principal, "Agents Edit", account) };
 }
 
 function withToken(request: Request): Request {

@@ -1,3 +1,4 @@
+import type { Connection } from "../../ports.ts";
 import type { Retention } from "../../entity/event.ts";
 import type { Tracer } from "../../trace/trace-context.ts";
 
@@ -18,6 +19,8 @@ export interface AgentServices {
   readonly render?: AgentRender | undefined;
   /** Receives a span for each run of an event or a task. @default no tracing */
   readonly tracer?: Tracer | undefined;
+  /** Asks again for the tokens of connections. @default they are not asked for again */
+  readonly reviewer?: Reviewer | undefined;
 }
 
 /** Options of one request that an agent makes. */
@@ -140,3 +143,22 @@ export type AgentRender = {
     call?: AgentCall,
   ) => Promise<AgentRenderings[Name]>;
 };
+
+/** What is kept of a connection's token, also while its instance is not in memory. */
+export type Holder = {
+  /** SHA-256, hexadecimal. */
+  readonly hash: string;
+  /** When it is over (Unix ms), as far as it says so itself. */
+  readonly until: number | null;
+};
+
+/** Asks again for the tokens of connections; a connection whose token may no longer is closed with 1008. */
+export interface Reviewer {
+  /** What is to be kept of the token of an upgrade; null when there is none to ask for, as with a ticket. */
+  holderOf(request: Request): Promise<Holder | null>;
+  /** Asks every ten seconds until {@link Reviewer.unwatch}, for platforms that keep the process of a connection. */
+  watch(connection: Connection, request: Request): void;
+  unwatch(connection: Connection): void;
+  /** Asks once. */
+  review(connection: Connection): Promise<void>;
+}

@@ -19,6 +19,7 @@ import { followRetention, nextExpiry, prune } from "../events/retention.ts";
 import { agentSchema } from "../define/schema.ts";
 import { nextSchedule, startSchedules } from "../schedule/schedules.ts";
 import { grantOf } from "../protocol/grant.ts";
+import { startReviews, type Reviews } from "../session/reviews.ts";
 import { startHolds } from "../turns/holds.ts";
 import type { AgentServices } from "../define/services.ts";
 import { startSession, type AgentSession } from "../session/session.ts";
@@ -63,6 +64,7 @@ interface Parts extends AgentParts {
   readonly live: Live;
   readonly jobs: Jobs;
   readonly session: AgentSession;
+  readonly reviews: Reviews;
   readonly run: RunHandler;
   readonly exclusive: Slots;
   /** Has the instance follow the retention that is configured now. */
@@ -83,9 +85,14 @@ async function startAgent(
   if ((await reports.nextDue()) !== null) await clock.clear([], context.steady());
   const holds = startHolds(context, (at) => clock.write([], at));
   const state = await startState(context, definition, agent);
+  const reviews = startReviews(context, services.reviewer, (at) => clock.write([], at));
   const live = await startLive(context, agent, (connection) => grantOf(connection).follows);
   const life = { isOver: false, hasOldEvents: false };
-  soonest = () => (life.hasOldEvents ? context.steady() : holds.nextBeat());
+  soonest = () => {
+    if (life.hasOldEvents) return context.steady();
+    const dues = [holds.nextBeat(), reviews.nextDue()].filter((at) => at !== null);
+    return dues.length === 0 ? null : Math.min(...dues);
+  };
   const listEvents = eventLister(context, agent);
   const events = eventReader(listEvents);
   const base = {
@@ -99,6 +106,7 @@ async function startAgent(
     holds,
     life,
     reports,
+    reviews,
     state,
   };
   const queue = startQueue(base);
@@ -185,18 +193,22 @@ function actorOf(parts: Parts, begin: () => Promise<void>): Actor {
       }
       return answer(parts, request);
     },
-    onAlarm: () =>
-      parts.clock.onAlarm(async () => {
-        await parts.schedules.followClock();
-        await parts.schedules.fireDue();
-        await jobs.runDue();
-        await parts.reports.flush();
-        await follow(context, agent, parts.services);
-        parts.life.hasOldEvents = await prune(context, agent);
-      }),
+    onAlarm: () => parts.clock.onAlarm(() => runDue(parts)),
     onMessage: (connection, message) => session.onMessage(connection, message),
     onClose: (connection, code, reason) => session.onClose(connection, code, reason),
   };
+}
+
+/** Does whatever is due when the alarm goes off. */
+async function runDue(parts: Parts): Promise<void> {
+  const { agent, context, jobs, life, reports, reviews, schedules, services } = parts;
+  await schedules.followClock();
+  await reviews.runDue();
+  await schedules.fireDue();
+  await jobs.runDue();
+  await reports.flush();
+  await follow(context, agent, services);
+  life.hasOldEvents = await prune(context, agent);
 }
 
 /** Has an instance follow a changed retention: an idle one has no alarm by which it would shrink. */

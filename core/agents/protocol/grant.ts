@@ -1,5 +1,6 @@
 import type { Connection, Plain } from "../../ports.ts";
 import type { AgentConnection } from "../define/agent.ts";
+import type { Holder } from "../define/services.ts";
 
 /** Data that stays with a connection through evictions: the runtime's own flags, and the handler's state. */
 export type ConnectionGrant = {
@@ -11,19 +12,22 @@ export type ConnectionGrant = {
   readonly follows: boolean;
   /** Gets no frame of the protocol that it did not ask for. */
   readonly silent: boolean;
+  /** The token that opened it; null where it is not asked for again. */
+  readonly holder: Holder | null;
   /** The data that handlers keep with the connection. */
   readonly own: Plain;
 };
 
 /** The grant of a connection; without one it may do nothing but read. */
 export function grantOf(connection: Connection): ConnectionGrant {
-  const { edit, readonly, follows, silent, own } = (connection.attachment ??
+  const { edit, readonly, follows, silent, holder, own } = (connection.attachment ??
     {}) as Partial<ConnectionGrant>;
   return {
     edit: edit === true,
     readonly: readonly !== false,
     follows: follows === true,
     silent: silent === true,
+    holder: holder ?? null,
     own,
   };
 }

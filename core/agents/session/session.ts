@@ -15,6 +15,7 @@ import {
 import { forHandlers, grantOf, type ConnectionGrant } from "../protocol/grant.ts";
 import { callOperation } from "./call-operation.ts";
 import { startLines, type Slots } from "../turns/slots.ts";
+import type { Reviews } from "./reviews.ts";
 import type { StateHolder } from "../state/state.ts";
 
 /** The WebSocket side of an instance. */
@@ -27,6 +28,7 @@ export interface AgentSession {
 
 export interface AgentSessionDeps {
   readonly context: ActorContext;
+  readonly reviews: Reviews;
   readonly definition: AnyAgent;
   readonly className: string;
   readonly agent: string;
@@ -40,21 +42,14 @@ export interface AgentSessionDeps {
 
 /** The WebSocket side of an instance. */
 export function startSession(deps: AgentSessionDeps): AgentSession {
-  const { context, definition, state, live } = deps;
+  const { context, definition, reviews, state, live } = deps;
   const lines = startLines();
 
   async function connect(request: Request, edit: boolean): Promise<Response> {
     const query = new URL(request.url).searchParams;
     const since = positionOf(query.get("since"));
     const id = connectionId(query.get("_pk")) ?? context.system.id();
-    const isBarred = definition.shouldConnectionBeReadonly?.(request) === true;
-    const grant: ConnectionGrant = {
-      edit,
-      readonly: !(edit && definition.clientState === true) || isBarred,
-      follows: since !== null,
-      silent: definition.shouldSendProtocolMessages?.(request) === false,
-      own: undefined,
-    };
+    const grant = await newGrant(deps, request, edit);
     // A frame that still waits is for the others: this connection gets the state in its greeting.
     state.flush();
     const tags = definition.connectionTags?.(request) ?? [];
@@ -62,6 +57,7 @@ export function startSession(deps: AgentSessionDeps): AgentSession {
     const connection = context.sockets.connections().find((one) => one.id === id);
     if (connection === undefined) return response;
     if (!grant.silent) greet(deps, connection);
+    reviews.begin(connection, request);
     const line = lines.of(id);
     const opened = open(deps, connection, request, since).finally(() => {
       line.opened = undefined;
@@ -89,6 +85,7 @@ export function startSession(deps: AgentSessionDeps): AgentSession {
       } else await onFrame(deps, connection, frame);
     },
     async onClose(connection, code, reason) {
+      reviews.end(connection);
       live.unsubscribe(connection);
       const line = lines.of(connection.id);
       await line.messages(() =>
@@ -99,6 +96,24 @@ export function startSession(deps: AgentSessionDeps): AgentSession {
       const isReplaced = context.sockets.connections().some(({ id }) => id === connection.id);
       if (!isReplaced) lines.drop(connection.id);
     },
+  };
+}
+
+/** What a new connection may do. */
+async function newGrant(
+  { definition, reviews }: AgentSessionDeps,
+  request: Request,
+  edit: boolean,
+): Promise<ConnectionGrant> {
+  const holder = await reviews.holderOf(request);
+  const isBarred = definition.shouldConnectionBeReadonly?.(request) === true;
+  return {
+    edit,
+    readonly: !(edit && definition.clientState === true) || isBarred,
+    follows: positionOf(new URL(request.url).searchParams.get("since")) !== null,
+    silent: definition.shouldSendProtocolMessages?.(request) === false,
+    holder,
+    own: undefined,
   };
 }
 

@@ -1,4 +1,4 @@
-import { REVIEW_MS } from "../../auth/while-permitted.ts";
+import { closeReason, untilRefused } from "../../auth/while-permitted.ts";
 import type { Duplex } from "../../net/duplex.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { Log, System } from "../../ports.ts";
@@ -27,12 +27,12 @@ export function sessionGate(parts: SessionGateParts): SessionGate {
   const { client, provider, session, log } = parts;
   const over = new AbortController();
   const refuse = (error: unknown): false => {
-    const reason = refusalOf(error, log);
+    const reason = reasonOf(error, log);
     client.close(1008, reason);
     provider.close(1008, reason);
     return false;
   };
-  void reviewed(parts, over.signal).catch(refuse);
+  void untilRefused(() => session.review(), parts, over.signal).catch(refuse);
   return {
     mayPass(from, message) {
       try {
@@ -49,27 +49,10 @@ export function sessionGate(parts: SessionGateParts): SessionGate {
   };
 }
 
-/** Asks again and again whether the caller may still use the connection; throws what refuses it. */
-async function reviewed(
-  { session, system, log }: SessionGateParts,
-  signal: AbortSignal,
-): Promise<void> {
-  for (;;) {
-    await system.sleep(REVIEW_MS, signal).catch(() => undefined);
-    if (signal.aborted) return;
-    await session.review().catch((error: unknown) => {
-      if (error instanceof ApiError && error.status < 500) throw error;
-      log("error", "A connection's token could not be checked", { error: String(error) });
-    });
-  }
-}
-
-/** The reason of a close frame, which has room for 123 bytes (RFC 6455, section 5.5). */
-function refusalOf(error: unknown, log: Log): string {
+function reasonOf(error: unknown, log: Log): string {
   if (!(error instanceof ApiError)) {
     log("error", "A realtime message could not be checked", { error: String(error) });
     return "The limits of this connection could not be checked";
   }
-  // One byte a character.
-  return error.message.replaceAll(/[^ -~]/g, "?").slice(0, 123);
+  return closeReason(error);
 }

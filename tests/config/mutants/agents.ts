@@ -213,4 +213,32 @@ export const agentsMutants: readonly Mutant[] = [
     replace: "",
     tests: ["tests/unit/agents/rpc/calls"],
   },
+  {
+    name: "a connection ends with its token",
+    file: "core/agents/access/reviewer.ts",
+    find: "if (current === null) throw ended();",
+    replace: "if (current === null) return { edit: false };",
+    tests: ["tests/unit/agents/access/reviewer"],
+  },
+  {
+    name: "a connection may change what its token still may",
+    file: "core/agents/access/reviewer.ts",
+    find: "if (grant.edit && !access.edit)",
+    replace: "if (false)",
+    tests: ["tests/unit/agents/access/reviewer"],
+  },
+  {
+    name: "a connection ends when its token says so",
+    file: "core/agents/access/reviewer.ts",
+    find: "if (until !== null && until <= system.now()) throw ended();",
+    replace: "",
+    tests: ["tests/unit/agents/access/reviewer"],
+  },
+  {
+    name: "the alarm asks for the tokens of a hibernating instance at once",
+    file: "core/agents/session/reviews.ts",
+    find: "let due = steady();",
+    replace: "let due = steady() + REVIEW_MS;",
+    tests: ["tests/unit/agents/access/reviewer"],
+  },
 ];
