@@ -12,7 +12,7 @@ withBrowser(
       [
         "content",
         { html: script('document.body.dataset.text = "x".repeat(17000000)') },
-        /content: .* 170000\d\d characters, .* 16777216: /u,
+        /content: .* 17000\d{3} characters, .* 16777216: /u,
       ],
       [
         "scrape",

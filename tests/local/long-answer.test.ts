@@ -59,7 +59,8 @@ it("leaves a text or list that is too long in the page, and says how long it is"
     kind: "page_too_large",
     message: "links: The page has 16777217 characters, and an answer may have 16777216: take less",
   });
-  expect(here.lengths).toEqual([expect.any(Number)]);
+  expect(here.lengths.length).toBe(1);
+  expect(here.lengths[0]).toBeLessThan(100);
   await expect(textOf("function () { return 8; }")).rejects.toMatchObject({
     message: "links: The page has 8 links, and an answer may have 7: take less",
   });

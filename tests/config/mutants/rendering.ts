@@ -131,8 +131,8 @@ export const renderingMutants: readonly Mutant[] = [
   {
     name: "a message of a browser has a bounded size",
     file: "adapters/shared/chromium/chromium-process.ts",
-    find: "if (size <= MESSAGE_LIMIT) parts",
-    replace: "if (size > 0) parts",
+    find: "const message = size <= MESSAGE_LIMIT ? text",
+    replace: "const message = size > 0 ? text",
     tests: ["tests/local/long-answer"],
   },
   {
