@@ -44,7 +44,12 @@ describe("a full disk", () => {
     "is told of in one line, makes the server not ready, and passes by itself",
     LONG,
     async () => {
-      const server = await startTarget({ dataDir: folder, runBy: small(folder), env: noBrowser });
+      const server = await startTarget({
+        dataDir: folder,
+        demo: true,
+        runBy: small(folder),
+        env: noBrowser,
+      });
       servers.push(server);
       const inside = `/proc/${server.child.pid}/root${folder}`;
       const secret = readFileSync(join(inside, "demo-webhook-secret"), "utf8").trim();

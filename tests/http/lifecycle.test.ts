@@ -42,12 +42,17 @@ describe("starting", () => {
     const dataDir = join(folder, "first");
     const first = await startTarget({
       dataDir,
+      demo: true,
       args: ["--host", "127.0.0.1"],
       env: { ...noBrowser, CAUSEY_TOKEN: "" },
     });
     const firstLines = first.output().trim().split("\n");
     await first.stop();
-    const second = await startTarget({ dataDir, env: { ...noBrowser, CAUSEY_TOKEN: "" } });
+    const second = await startTarget({
+      dataDir,
+      demo: true,
+      env: { ...noBrowser, CAUSEY_TOKEN: "" },
+    });
     const secondOutput = second.output();
     await second.stop();
     expect(firstLines.length).toBeLessThanOrEqual(12);

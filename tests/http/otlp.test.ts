@@ -30,6 +30,7 @@ beforeAll(async () => {
   const config = join(folder, "causey.json");
   writeFileSync(config, JSON.stringify({ rendering: { allowHosts: [new URL(siteUrl).host] } }));
   target = await startTarget({
+    demo: true,
     args: ["--config", config],
     env: {
       ...noBrowser,

@@ -45,7 +45,7 @@ describe("README and the guide to start with", () => {
   beforeAll(async () => {
     const dataDir = join(folder, ".causey");
     await lendBrowser(dataDir);
-    target = await startTarget({ dataDir, env: { CAUSEY_TOKEN: "" } });
+    target = await startTarget({ dataDir, demo: true, env: { CAUSEY_TOKEN: "" } });
   });
   afterAll(async () => {
     await target.stop();
