@@ -2,10 +2,10 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject } from "vitest";
-import { LONG } from "../cases/eventually.ts";
-import { itUnless } from "../config/it-unless.ts";
-import { canMount, onSmallDisk } from "./small-disk.ts";
-import { commandLine, fileCommand, missing, runtimes } from "./runtimes.ts";
+import { LONG } from "../../cases/eventually.ts";
+import { itUnless } from "../../config/it-unless.ts";
+import { canMount, onSmallDisk } from "../small-disk.ts";
+import { commandLine, fileCommand, missing, runtimes } from "../runtimes.ts";
 
 describe.each(runtimes)("causey serve on %s, on a full disk", (runtime) => {
   const reason = canMount
