@@ -199,7 +199,9 @@ function become(file, parameters) {
   });
 }
 
-const [name, ...parameters] = process.argv.slice(2);
+const [name, ...given] = process.argv.slice(2);
+// npm takes the first "--" away by itself.
+const parameters = given[0] === "--" ? given.slice(1) : given;
 const task = tasks[name];
 if (task === undefined) {
   process.stderr.write(`No such task: "${name ?? ""}". Tasks: ${Object.keys(tasks).join(", ")}\n`);
