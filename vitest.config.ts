@@ -3,6 +3,7 @@ import {
   aliases,
   everyRuntimeTests,
   host,
+  leftOut,
   limits,
   localTests,
   portableTests,
@@ -21,7 +22,7 @@ export default defineConfig({
   test: {
     ...limits,
     include: [...portableTests, ...localTests],
-    exclude: [...configDefaults.exclude, ...everyRuntimeTests],
+    exclude: [...configDefaults.exclude, ...everyRuntimeTests, ...leftOut(host)],
     globalSetup: "tests/config/global-setup.ts",
     setupFiles: ["tests/config/fast-check.ts", "tests/config/record-sql.ts"],
     env: { CAUSEY_RUNTIME: host },

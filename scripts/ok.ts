@@ -4,6 +4,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
+import { logicFolders } from "../tests/config/one-engine.ts";
 import type { Report, SuiteCounts } from "../tests/config/report.ts";
 import { killAll, run } from "./step.ts";
 import { table } from "./table.ts";
@@ -22,6 +23,7 @@ interface Outcome {
   readonly step: Step;
   readonly ok: boolean;
   readonly report: Report | undefined;
+  readonly cpuSeconds: number;
 }
 
 const node = process.execPath;
@@ -97,13 +99,13 @@ async function execute(step: Step): Promise<Outcome> {
     CAUSEY_TEST_REPORT: reportFile,
     CAUSEY_TEST_WORKERS: String(WORKERS),
   };
-  const { ok, seconds, output } = await run(step.command, env);
+  const { ok, seconds, cpuSeconds, output } = await run(step.command, env, `${reportFile}.cpu`);
   const report = step.column === undefined ? undefined : readReport(reportFile);
   console.log(
-    `${ok ? "ok  " : "FAIL"} ${step.name.padEnd(28)} ${seconds.toFixed(1).padStart(6)} s`,
+    `${ok ? "ok  " : "FAIL"} ${step.name.padEnd(28)} ${seconds.toFixed(1).padStart(6)} s ${cpuSeconds.toFixed(1).padStart(6)} s of CPU`,
   );
   if (!ok) console.log(`\n----- ${step.name}: ${step.command.join(" ")}\n${output}\n-----\n`);
-  return { step, ok, report };
+  return { step, ok, report, cpuSeconds };
 }
 
 function readReport(file: string): Report | undefined {
@@ -192,6 +194,13 @@ function printTimes(outcomes: readonly Outcome[]): void {
     console.log(`  ${seconds([file]).padStart(4)} s  ${file.path} on ${file.column}`);
 }
 
+/** Says what runs on some runtimes only. */
+function printLeftOut(): void {
+  console.log("\nUnit tests on Node and Bun alone, for Deno and workerd have Node's engine:");
+  for (const one of logicFolders)
+    console.log(`  ${one.folder}: ${one.reason} (on all four: ${one.everywhere.join(", ")})`);
+}
+
 function show({ passed, failed, skipped }: SuiteCounts): string {
   return `${passed}/${failed}/${skipped}`;
 }
@@ -242,10 +251,11 @@ const total = summarize(outcomes);
 printTimes(outcomes);
 // An unexplained skip may hide anything.
 const unexplained = printSkips(outcomes);
+printLeftOut();
 total.failed += unexplained;
 const failedSteps = outcomes.filter(({ ok }) => !ok).map(({ step }) => step.name);
 console.log(
-  `\nCells are passed/failed/skipped. ${((performance.now() - started) / 1000).toFixed(0)} s.`,
+  `\nCells are passed/failed/skipped. ${((performance.now() - started) / 1000).toFixed(0)} s, ${outcomes.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0).toFixed(0)} s of CPU.`,
 );
 printFailures(outcomes);
 if (failedSteps.length > 0) console.log(`Failed: ${failedSteps.join("; ")}`);

@@ -1,4 +1,5 @@
 import { writeFileSync } from "node:fs";
+import { relative } from "node:path";
 import type { Reporter, TestCase, TestModule } from "vitest/node";
 
 /** How the tests of one suite (a folder of tests/) ended. */
@@ -52,7 +53,7 @@ function suiteOf(file: string): string {
 
 /** The path below tests/. */
 function pathOf(file: string): string {
-  return /\/tests\/(.+)$/u.exec(file.replaceAll("\\", "/"))?.[1] ?? file;
+  return /^tests\/(.+)$/u.exec(relative(process.cwd(), file).replaceAll("\\", "/"))?.[1] ?? file;
 }
 
 function countsOf(report: Report, suite: string): SuiteCounts {

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { Reporter } from "vitest/node";
+import { logicTests } from "./one-engine.ts";
 import { SummaryReporter } from "./report.ts";
 
 /** The repository's root; every vitest config sets it, because these files live two levels down. */
@@ -21,6 +22,11 @@ export const localTests: string[] = ["tests/local/**/*.test.ts"];
 /** Tests that start the same children on Node, Deno and Bun wherever they run themselves: once, on Node, is enough. */
 export const everyRuntimeTests: string[] =
   host === "node" ? [] : ["tests/local/every-runtime/**/*.test.ts"];
+
+/** What a runtime leaves out because another one with its engine runs it. */
+export function leftOut(runtime: RuntimeName): string[] {
+  return runtime === "deno" || runtime === "workers" ? logicTests : [];
+}
 
 /** Tests may import the package by its public names; they get the sources, so no build is needed. */
 export function aliases(runtime: RuntimeName): { find: RegExp; replacement: string }[] {

@@ -1,7 +1,7 @@
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 import { browserSocket } from "./browser-setup.ts";
-import { aliases, limits, portableTests, reporters, root } from "./shared.ts";
+import { aliases, leftOut, limits, portableTests, reporters, root } from "./shared.ts";
 
 export default defineConfig({
   root,
@@ -21,6 +21,7 @@ export default defineConfig({
   test: {
     ...limits,
     include: [...portableTests, "tests/workers/**/*.test.ts"],
+    exclude: [...configDefaults.exclude, ...leftOut("workers")],
     globalSetup: ["tests/config/global-setup.ts", "tests/config/browser-setup.ts"],
     setupFiles: "tests/config/fast-check.ts",
     env: { CAUSEY_RUNTIME: "workers" },

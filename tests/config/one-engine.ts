@@ -1,0 +1,109 @@
+/** Unit tests of one folder that run once for each engine. */
+export interface LogicFolder {
+  /** Below tests/unit. */
+  readonly folder: string;
+  /** Why neither Deno nor workerd can tell anything new. */
+  readonly reason: string;
+  /** Files that run on all four runtimes, by name: each meets what a runtime brings itself. */
+  readonly everywhere: readonly string[];
+}
+
+/**
+ * Logic above the ports of `core/ports.ts`. It runs on Node (V8) and on Bun (JavaScriptCore); Deno and workerd have
+ * Node's engine, and the contract, HTTP and client suites show their ports and the routes. All other unit tests run on
+ * all four, and so does a new folder until it is named here: what uses WebCrypto, compression, text decoders, Intl,
+ * WebSockets, streams of a runtime, or its SQLite's search and JSON.
+ */
+export const logicFolders: readonly LogicFolder[] = [
+  {
+    folder: "search",
+    reason: "ranking, plans, items and sources over SQL, fetch and models of the test",
+    everywhere: [
+      // SQLite's full-text search and JSON.
+      "broad-filter",
+      "filter",
+      "keyword",
+      // Compression, text decoders, segmenters, cancelled streams.
+      "code",
+      "files",
+      "hostile-files",
+      "kept-content",
+      "lexical",
+      "pages",
+      "tokens",
+      // Ends of a platform in the middle of work, and the bindings of one.
+      "binding",
+      "effects",
+      "interrupted-job",
+    ],
+  },
+  {
+    folder: "rendering",
+    reason: "options, Markdown and the life of pages over a browser of the test",
+    // The wire, decoders, compression, print streams, sealed text.
+    everywhere: [
+      "binding",
+      "cdp",
+      "long-text",
+      "pdf",
+      "static",
+      "upload",
+      "crawl/map-site",
+      "crawl/sealed-input",
+    ],
+  },
+  {
+    folder: "gateway/observe",
+    reason: "prices, spend, rows and metrics of bytes that the test feeds",
+    // Compression, decoders of streams, WebSockets, timers.
+    everywhere: ["encodings", "log-queue", "log-tail", "observer", "socket-trace", "stream-usage"],
+  },
+  {
+    folder: "gateway/keys",
+    reason: "limits and names of keys, counted by actors",
+    // WebCrypto and WebSockets.
+    everywhere: ["virtual-keys", "virtual-key-socket-reach"],
+  },
+  {
+    folder: "gateway/guard",
+    reason: "rules over texts and counters",
+    // Decoders, WebCrypto and held streams.
+    everywhere: ["body-text", "inspection", "own-tokens", "token-guard"],
+  },
+  { folder: "gateway/manage", reason: "rows and their rules", everywhere: ["management"] },
+  { folder: "gateway/choose", reason: "choices between models", everywhere: ["auto-router"] },
+  {
+    folder: "gateway/answer/semantic",
+    reason: "comparing questions by vectors of the test",
+    everywhere: ["question", "semantic-cache"],
+  },
+  {
+    folder: "agents/queue",
+    reason: "order and repetition of calls between actors",
+    everywhere: ["outbox"],
+  },
+  {
+    folder: "agents/mailbox",
+    reason: "deadlines and holds on a clock of the test",
+    everywhere: ["own-tables"],
+  },
+  // "resume" meets streams.
+  { folder: "agents/feed", reason: "rows of a feed and their age", everywhere: ["resume"] },
+  {
+    folder: "webhooks/inbound",
+    reason: "what is kept and repeated, by actors",
+    // Decoders, WebCrypto.
+    everywhere: ["entity-secrets", "exact-ids", "inbound", "payload"],
+  },
+  {
+    folder: "webhooks/outbound",
+    reason: "turns and times of deliveries over a transport of the test",
+    everywhere: ["endpoint-secrets", "outbound"],
+  },
+];
+
+/** Patterns of the files that run on Node and Bun alone, for `exclude`. */
+export const logicTests: string[] = logicFolders.map(
+  ({ folder, everywhere }) =>
+    `tests/unit/${folder}/**/!(${everywhere.map((name) => name.split("/").at(-1)).join("|")}).test.ts`,
+);

@@ -1,0 +1,15 @@
+import { existsSync, globSync } from "node:fs";
+import { expect, test } from "vitest";
+import { logicFolders, logicTests } from "../config/one-engine.ts";
+
+const everywhere = logicFolders.flatMap((one) =>
+  one.everywhere.map((name) => `tests/unit/${one.folder}/${name}.test.ts`),
+);
+
+test("what runs on all four runtimes in folders of logic is there, and is not left out", () => {
+  expect(everywhere.filter((path) => !existsSync(path))).toEqual([]);
+  const left = new Set(logicTests.flatMap((pattern) => globSync(pattern)));
+  expect(everywhere.filter((path) => left.has(path))).toEqual([]);
+  for (const { folder } of logicFolders)
+    expect(globSync(`tests/unit/${folder}/**/*.test.ts`).some((path) => left.has(path))).toBe(true);
+});
