@@ -6,6 +6,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { logicFolders } from "../tests/config/one-engine.ts";
 import type { Report, SuiteCounts } from "../tests/config/report.ts";
+import { blackBoxWords, changedFiles } from "./changed.ts";
 import { killAll, run } from "./step.ts";
 import { table } from "./table.ts";
 
@@ -239,10 +240,30 @@ process.on("SIGTERM", () => {
   process.exit(143);
 });
 
-const wanted = process.argv.slice(2);
-const chosen = steps.filter(
-  ({ name }) => wanted.length === 0 || wanted.some((w) => name.includes(w)),
-);
+/** Steps of a change that are not known to be needed before the change lands. */
+const landing = /^(?:build|package|publint|attw|jsr|deno lint|sql)$|^http .*(?:deno|bun|workers)/u;
+
+/** The steps that what differs from a commit can break, with the test files that it can break. */
+function stepsOfChange(since: string): Step[] {
+  const words = blackBoxWords(changedFiles(since));
+  console.log(
+    `What differs from ${since} can break: unit and contract files by imports; black-box files on Node: ${words?.join(", ") ?? "all"}. Left to npm test: other runtimes of these, and packaging.`,
+  );
+  return steps
+    .filter(({ name }) => !landing.test(name) && !(name.startsWith("http") && words?.length === 0))
+    .map((step) => {
+      if (step.column === undefined) return step;
+      const narrow = step.name.startsWith("http") ? (words ?? []) : ["--changed", since];
+      return { ...step, command: [...step.command, ...narrow, "--passWithNoTests"] };
+    });
+}
+
+const [first = "", ...rest] = process.argv.slice(2);
+const wanted = first === "" ? [] : [first, ...rest];
+const chosen =
+  first === "--changed"
+    ? stepsOfChange(rest[0] ?? "HEAD")
+    : steps.filter(({ name }) => wanted.length === 0 || wanted.some((w) => name.includes(w)));
 const started = performance.now();
 const outcomes = await executeAll(chosen);
 rmSync(folder, { recursive: true, force: true });

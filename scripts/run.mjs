@@ -45,6 +45,7 @@ const tasks = {
   "serve:bun": { needs: [".", "tools"], command: [bun, cli] },
   "serve:workers": { needs: ["."], command: [node, "scripts/serve-workers.mjs"] },
   ok: { needs: [...everything, releases, site], command: [node, "scripts/ok.ts"] },
+  "test:quick": { needs: ["."], command: [node, "scripts/quick.ts"] },
   "test:node": { needs: ["."], command: [node, vitest, "run"] },
   "test:deno": { needs: [".", "tools"], command: [deno, "run", "-A", vitest, "run"] },
   "test:bun": { needs: [".", "tools"], command: [bun, "--bun", vitest, "run"] },
