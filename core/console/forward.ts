@@ -1,4 +1,4 @@
-import { noteAnswer } from "../http/answer-note.ts";
+import { noteResponse } from "../http/response-note.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { ConsoleSession } from "./session.ts";
 
@@ -35,15 +35,15 @@ export async function forwardToApi(
   // `duplex` is not in TypeScript's RequestInit; Node asks for it when the body is a stream.
   const body = isRead ? {} : { body: request.body, duplex: "half" };
   const init = { method, headers, signal, ...body } as RequestInit;
-  const answer = await handle(new Request(target, init));
-  const answerHeaders = new Headers(answer.headers);
-  answerHeaders.delete("set-cookie");
-  answerHeaders.set("x-content-type-options", "nosniff");
+  const response = await handle(new Request(target, init));
+  const responseHeaders = new Headers(response.headers);
+  responseHeaders.delete("set-cookie");
+  responseHeaders.set("x-content-type-options", "nosniff");
   // Should a browser ever show an answer as a page of its own, nothing in it runs.
-  answerHeaders.set("content-security-policy", "sandbox; default-src 'none'");
-  answerHeaders.set("cache-control", "no-store");
-  const passed = new Response(answer.body, { status: answer.status, headers: answerHeaders });
-  return noteAnswer(passed, { isTold: true });
+  responseHeaders.set("content-security-policy", "sandbox; default-src 'none'");
+  responseHeaders.set("cache-control", "no-store");
+  const passed = new Response(response.body, { status: response.status, headers: responseHeaders });
+  return noteResponse(passed, { isLogged: true });
 }
 
 /** The gateway forwards `Authorization` to providers, and inbound webhooks are signed, not authorised. */

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { type Auth, logInByToken, principalOf } from "../auth/authorize.ts";
 import { bearerToken } from "../auth/bearer.ts";
 import type { Viewer } from "../auth/principal.ts";
-import { noteAnswer } from "../http/answer-note.ts";
+import { noteResponse } from "../http/response-note.ts";
 import { ApiError } from "../http/api-error.ts";
 import { readJson } from "../http/fields/body.ts";
 import { builtText } from "../http/built-text.ts";
@@ -52,7 +52,7 @@ export function consoleRoutes(options: ConsoleOptions): Hono {
   });
   for (const name of ["", "app.js", "app.css"])
     app.get(name === "" ? "/console" : `/console/${name}`, (c) =>
-      untold(serveAsset(name, c.req.raw, path)),
+      unlogged(serveAsset(name, c.req.raw, path)),
     );
   const session = sessionOf(options, store);
   sessionRoutes(app, options, { store, session, path });
@@ -61,11 +61,11 @@ export function consoleRoutes(options: ConsoleOptions): Hono {
     // The end of the session ends the stream; any other failure breaks it, and the page opens it again.
     const viewer = (): Promise<Viewer | null> =>
       session(c).then(({ viewer: found }) => found, strangerOrThrow);
-    return untold(sseResponse(feed(options.source, viewer, platform.system, c.req.raw.signal)));
+    return unlogged(sseResponse(feed(options.source, viewer, platform.system, c.req.raw.signal)));
   });
   app.get("/console/deprecated", async (c) => {
     const { viewer } = await session(c);
-    return untold(json(await options.source.deprecated(viewer)));
+    return unlogged(json(await options.source.deprecated(viewer)));
   });
   app.all("/console/api/*", async (c) => {
     const { session: found } = await session(c);
@@ -131,7 +131,7 @@ function sessionRoutes(
   // A missing session is a normal answer here: the page asks before it knows.
   app.get("/console/session", async (c) => {
     const found = await session(c).catch(strangerOrThrow);
-    return untold(json(found === null ? null : facts(found.session, options)));
+    return unlogged(json(found === null ? null : facts(found.session, options)));
   });
   app.post("/console/session", async (c) => {
     checkOwn(c);
@@ -166,8 +166,8 @@ function refusal(isLink: boolean): ApiError {
 }
 
 /** Keeps the page's polling out of the log and of the counts. */
-function untold(response: Response): Response {
-  return noteAnswer(response, { isTold: true });
+function unlogged(response: Response): Response {
+  return noteResponse(response, { isLogged: true });
 }
 
 function facts(

@@ -16,7 +16,7 @@ export function deprecationsMiddleware(options: DeprecationsOptions): Middleware
   return (c, next) => {
     const known = mountedAt(c, root);
     const hits = findHits(c.req.raw, known);
-    return hits === null ? next() : answer(c, next, hits, known);
+    return hits === null ? next() : handleHits(c, next, hits, known);
   };
 }
 
@@ -29,7 +29,7 @@ function mountedAt(c: Context, known: Deprecations): Deprecations {
   return path === "" ? known : { ...known, place: below(path, known.place) };
 }
 
-async function answer(
+async function handleHits(
   c: Context,
   next: Next,
   hits: Hits,

@@ -1,4 +1,4 @@
-import { carryNote } from "../http/answer-note.ts";
+import { carryNote } from "../http/response-note.ts";
 import type { ScheduledEntry } from "./phase.ts";
 import { fillPath } from "./pathname.ts";
 

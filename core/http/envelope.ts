@@ -1,4 +1,4 @@
-import { answerNote, noteAnswer, type RequestEffect } from "./answer-note.ts";
+import { responseNote, noteResponse, type RequestEffect } from "./response-note.ts";
 import type { ApiError } from "./api-error.ts";
 
 /** The three bodies in which an error travels: the API's envelope, the gateway's, and OpenAI's. */
@@ -37,14 +37,16 @@ function textResponse(
     status,
     headers: { "content-type": "application/json; charset=utf-8", ...headers },
   });
-  return noteAnswer(response, error === undefined ? { body } : { body, error });
+  return noteResponse(response, error === undefined ? { body } : { body, error });
 }
 
 /** The success envelope `{result, success, errors, messages}` of the API. */
 export function envelope(result: unknown, extras: EnvelopeExtras = {}): Response {
-  const answer = json(envelopeBody(result, extras), extras.status ?? 200, extras.headers);
+  const response = json(envelopeBody(result, extras), extras.status ?? 200, extras.headers);
   const { made } = extras;
-  return made === undefined ? answer : noteAnswer(answer, { ...answerNote(answer), made });
+  return made === undefined
+    ? response
+    : noteResponse(response, { ...responseNote(response), made });
 }
 
 /** The body of {@link envelope}. */

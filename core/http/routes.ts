@@ -1,6 +1,6 @@
 import type { Context, Hono } from "hono";
 import { routePath } from "hono/route";
-import { answerNote, noteAnswer } from "./answer-note.ts";
+import { responseNote, noteResponse } from "./response-note.ts";
 import { ApiError, storageFailure } from "./api-error.ts";
 import { errorResponse, type ErrorShape } from "./envelope.ts";
 import type { Log, System } from "../ports.ts";
@@ -72,7 +72,7 @@ export function onError(error: unknown, c: Context, shape: ErrorShape, deps: Rou
   });
   const failure = new ApiError("internal", { message: `Internal error, request id ${id}` });
   const response = errorResponse(failure, shape, { "x-request-id": id });
-  return noteAnswer(response, { ...answerNote(response), requestId: id });
+  return noteResponse(response, { ...responseNote(response), requestId: id });
 }
 
 /** A path for messages and logs: bounded, so that a huge URL cannot fill either. */

@@ -1,6 +1,6 @@
 import { TransportError } from "../net/transport-error.ts";
 import { utf8 } from "../crypto/encoding.ts";
-import { noteAnswer, passingBytes } from "./answer-note.ts";
+import { noteResponse, passingBytes } from "./response-note.ts";
 
 /** One server-sent event. */
 export interface ServerSentEvent {
@@ -62,7 +62,7 @@ export function sseResponse(
       ...headers,
     },
   });
-  return noteAnswer(response, { body: passing });
+  return noteResponse(response, { body: passing });
 }
 
 /** A server-sent event that was read. */

@@ -3,7 +3,7 @@ import type { Hono } from "hono";
 import { hasTokenShape } from "../auth/token-format.ts";
 import { quickSha256Hex } from "../crypto/digest.ts";
 import { utf8 } from "../crypto/encoding.ts";
-import { type AnswerNote, answerNote, type PassingBytes } from "../http/answer-note.ts";
+import { type ResponseNote, responseNote, type PassingBytes } from "../http/response-note.ts";
 import { noteTrace } from "../trace/trace-context.ts";
 import type { HeaderPair, Platform } from "../ports.ts";
 import type { OtlpSpanPlace } from "./otlp/otlp-records.ts";
@@ -42,7 +42,7 @@ export interface Observer {
 /**
  * The app's `fetch`, which calls `tell` for every request once its answer is complete. It reads nothing from an answer
  * of the gateway, because that would take the answer off its fast path: its maker leaves a note
- * (`core/http/answer-note.ts`).
+ * (`core/http/response-note.ts`).
  */
 export function observedFetch(app: Hono, observer: Observer): Fetch {
   const { platform, isSecret, begin, tell } = observer;
@@ -53,8 +53,8 @@ export function observedFetch(app: Hono, observer: Observer): Fetch {
   const seen = (request: Request, response: Response, began: Began): Response => {
     const path = app.getPath(request);
     const template = templateOf(request.method, path);
-    const note = answerNote(response);
-    if (note?.isTold === true) return response;
+    const note = responseNote(response);
+    if (note?.isLogged === true) return response;
     const reason = note?.error === undefined ? "" : shown(note.error.message, isSecret);
     const arrived = { request, response, template, note, reason, began };
     const row = rowOf(arrived, requestId(arrived, observer), path, observer);
@@ -106,7 +106,7 @@ interface Arrived {
   readonly request: Request;
   readonly response: Response;
   readonly template: RouteTemplate;
-  readonly note: AnswerNote | undefined;
+  readonly note: ResponseNote | undefined;
   readonly reason: string;
   readonly began: Began;
 }
@@ -119,7 +119,7 @@ interface Streaming {
   readonly began: number;
 }
 
-function isPassing(body: AnswerNote["body"]): body is PassingBytes {
+function isPassing(body: ResponseNote["body"]): body is PassingBytes {
   return body !== null && typeof body === "object" && "onEnd" in body;
 }
 

@@ -191,7 +191,7 @@ function actorOf(parts: Parts, begin: () => Promise<void>): Actor {
         const key = request.headers.get("sec-websocket-key") ?? "";
         return session.connect(request, admitted.delete(key));
       }
-      return answer(parts, request);
+      return serve(parts, request);
     },
     onAlarm: () => parts.clock.onAlarm(() => runDue(parts)),
     onMessage: (connection, message) => session.onMessage(connection, message),
@@ -230,7 +230,7 @@ async function follow(
   return retention !== undefined && (await followRetention(context, agent, retention));
 }
 
-async function answer(parts: Parts, request: Request): Promise<Response> {
+async function serve(parts: Parts, request: Request): Promise<Response> {
   const { className, definition, run, services } = parts;
   const respond = definition.onRequest?.bind(definition);
   if (respond === undefined) {

@@ -1,4 +1,4 @@
-import { markPassing, passingBytes } from "../../http/answer-note.ts";
+import { markPassing, passingBytes } from "../../http/response-note.ts";
 import type { InboundResponse, StreamEnd, StreamWatch, System, Transport } from "../../ports.ts";
 import { watchedStream } from "../wire/watched-stream.ts";
 import type { ShareAnswer, StepRun } from "./answers.ts";

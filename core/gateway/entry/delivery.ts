@@ -1,5 +1,5 @@
 import { whenReady } from "../../work/now-or-later.ts";
-import { noteAnswer, passingOf } from "../../http/answer-note.ts";
+import { noteResponse, passingOf } from "../../http/response-note.ts";
 import type { InboundResponse, System } from "../../ports.ts";
 import { sharingScope } from "../call/sharing-scope.ts";
 import type { Forwarded } from "../call/forwarded.ts";
@@ -45,7 +45,7 @@ export function delivery(parts: DeliveryParts): DeliverAnswer {
 
 /** Tells the access log what reading it from the answer would cost. */
 function noted(response: Response, { reply: { body }, logId }: Forwarded): Response {
-  return noteAnswer(response, {
+  return noteResponse(response, {
     body: body instanceof ReadableStream ? passingOf(body) : body,
     requestId: logId,
   });

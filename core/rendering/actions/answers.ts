@@ -1,5 +1,5 @@
 import { utf8 } from "../../crypto/encoding.ts";
-import { noteAnswer } from "../../http/answer-note.ts";
+import { noteResponse } from "../../http/response-note.ts";
 import { envelopeBody } from "../../http/envelope.ts";
 import { cutText, jsonPieces } from "../../http/json/json-pieces.ts";
 import { joinInParts } from "../../http/stream.ts";
@@ -22,7 +22,7 @@ export async function answerInEnvelope<T>(
     signal,
   );
   const headers = { "content-type": "application/json; charset=utf-8" };
-  return noteAnswer(new Response(body, { headers }), { body });
+  return noteResponse(new Response(body, { headers }), { body });
 }
 
 /** Characters that are written before others go on: some milliseconds of work. */

@@ -237,7 +237,7 @@ async function post(
   system: Platform["system"],
 ): Promise<number> {
   const ask = async (signal: AbortSignal): Promise<number> => {
-    const answer = await transport.send({
+    const response = await transport.send({
       method: "POST",
       url,
       headers: [
@@ -247,8 +247,9 @@ async function post(
       body,
       signal,
     });
-    if (answer.body instanceof ReadableStream) await answer.body.cancel().catch(() => undefined);
-    return answer.status;
+    if (response.body instanceof ReadableStream)
+      await response.body.cancel().catch(() => undefined);
+    return response.status;
   };
   return withinMs(timeout, undefined, ask, system);
 }

@@ -1,4 +1,4 @@
-import type { RequestEffect } from "../../http/answer-note.ts";
+import type { RequestEffect } from "../../http/response-note.ts";
 
 /** One answered request, as the access log shows it. It contains neither secrets nor bodies. */
 export type RequestRow = {

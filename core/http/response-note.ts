@@ -14,13 +14,13 @@ export interface PassingBytes {
  * Facts about an answer for the access log. The maker of the answer knows them; reading them from the answer would take
  * it off its fast path.
  */
-export interface AnswerNote {
+export interface ResponseNote {
   /** Null = empty, undefined = not known. */
   readonly body?: string | Uint8Array | PassingBytes | null | undefined;
   /** Why the request was not served. */
   readonly error?: ApiError;
   /** Whether the request that this answer passes on is in the log already. */
-  readonly isTold?: boolean;
+  readonly isLogged?: boolean;
   /** The id under which the answer itself, or a line of the log, knows the request. */
   readonly requestId?: string | undefined;
   /** The effect of the request, if it stored something. */
@@ -40,25 +40,25 @@ export type RequestEffect =
   | { readonly kind: "message"; readonly id: string };
 
 /** Written as a property: a `WeakMap` of all pending answers costs the collector much more. */
-const noteKey = Symbol("causey.answer-note");
+const noteKey = Symbol("causey.response-note");
 const passingKey = Symbol("causey.passing-bytes");
 
 /** Attaches a note, and returns the answer. */
-export function noteAnswer(response: Response, note: AnswerNote): Response {
+export function noteResponse(response: Response, note: ResponseNote): Response {
   Reflect.set(response, noteKey, note);
   return response;
 }
 
 /** The note of an answer, if its maker left one. */
-export function answerNote(response: Response): AnswerNote | undefined {
-  // `as`: only noteAnswer() writes this property.
-  return Reflect.get(response, noteKey) as AnswerNote | undefined;
+export function responseNote(response: Response): ResponseNote | undefined {
+  // `as`: only noteResponse() writes this property.
+  return Reflect.get(response, noteKey) as ResponseNote | undefined;
 }
 
 /** Takes the note of an answer over to one that stands in its place. */
 export function carryNote(from: Response, to: Response): Response {
-  const note = answerNote(from);
-  return note === undefined ? to : noteAnswer(to, note);
+  const note = responseNote(from);
+  return note === undefined ? to : noteResponse(to, note);
 }
 
 /** Counts the bytes of a stream. */
