@@ -61,16 +61,16 @@ export interface Deliveries {
 const VIEW =
   "id, message_id, endpoint_id, entity, status, attempt AS attempts, due, last_status, last_error, created_at, finished_at";
 
-/** The messages and deliveries of an account. Calls `tell` with the endpoints that get new ones. */
+/** The messages and deliveries of an account. Calls `notify` with the endpoints that get new ones. */
 export function deliveries(
   context: ActorContext,
   clock: Clock,
   keep: DeliveryRetention,
-  tell: (endpoints: readonly string[]) => void,
+  notify: (endpoints: readonly string[]) => void,
 ): Deliveries {
   const { sql, system, name: actor } = context;
 
-  async function again(rows: readonly SqlRow[]): Promise<string[]> {
+  async function requeue(rows: readonly SqlRow[]): Promise<string[]> {
     const [now, due] = [system.now(), context.steady()];
     const ids = rows.map(() => shortId(context, "dl"));
     const statements = rows.flatMap((row, index) =>
@@ -80,7 +80,7 @@ export function deliveries(
       const added = count(actor, { replayed: rows.length, deliveries: rows.length });
       await clock.write([...statements, ...added], due);
     }
-    tell(rows.map((row) => String(row["endpoint_id"])));
+    notify(rows.map((row) => String(row["endpoint_id"])));
     return ids;
   }
 
@@ -90,13 +90,13 @@ export function deliveries(
       const statements = [...message.statements, ...pruneOld(actor, system.now(), keep)];
       const [inserted] = await clock.write(statements, context.steady());
       if (inserted?.changes !== 1) return sentBefore(context, input.idempotency_key ?? "");
-      tell(message.endpoints);
+      notify(message.endpoints);
       return { id: message.id, duplicate: false, deliveries: message.endpoints.length };
     },
     list: (query) => list(context, query),
     get: (id) => get(context, id),
     async replay(id) {
-      const [fresh] = await again(await sql.all(`${REPLAYABLE} AND d.id = ?`, [actor, id]));
+      const [fresh] = await requeue(await sql.all(`${REPLAYABLE} AND d.id = ?`, [actor, id]));
       if (fresh !== undefined) return { id: fresh };
       throw new ApiError("not_found", {
         message: "No such webhook delivery, or its endpoint is gone",
@@ -110,7 +110,7 @@ export function deliveries(
         LIST_LIMIT + 1,
       ]);
       const taken = rows.slice(0, LIST_LIMIT);
-      return { replayed: (await again(taken)).length, more: rows.length > taken.length };
+      return { replayed: (await requeue(taken)).length, more: rows.length > taken.length };
     },
   };
 }

@@ -4,7 +4,12 @@ import type { ActorContext, Log, SqlRow, Statement, System } from "../../ports.t
 import type { Turns } from "./turns.ts";
 import { count } from "./counters.ts";
 import { endpointAfter } from "./endpoint-health.ts";
-import { dueOf, startLanes, type Lane, type Lanes } from "./lanes.ts";
+import {
+  dueOf,
+  startEndpointQueues,
+  type EndpointQueue,
+  type EndpointQueues,
+} from "./endpoint-queues.ts";
 import { judge, judgeInOrder, type AttemptResult, type Verdict } from "./retry-policy.ts";
 import { type EndpointSender, requestEndpoint } from "./request-endpoint.ts";
 import { TIMER_OVER } from "../../time/timer-over.ts";
@@ -23,8 +28,8 @@ const RUN_MS = 60_000;
 
 /** Sends what is due, each endpoint from a queue of its own. */
 export interface Dispatcher {
-  /** There is more to send to these endpoints, or to any (null). */
-  tell(endpoints: readonly string[] | null): void;
+  /** Announces more to send to these endpoints, or to any (null). */
+  notify(endpoints: readonly string[] | null): void;
   /** Sends all that is due, and what becomes due meanwhile. */
   run(): Promise<void>;
 }
@@ -32,26 +37,26 @@ export interface Dispatcher {
 /** The one dispatcher of an account. */
 export function startDispatcher(sender: Sender): Dispatcher {
   const { system } = sender.context;
-  const lanes = startLanes(sender.context);
+  const queues = startEndpointQueues(sender.context);
   let running: Promise<void> = Promise.resolve();
   let wake = (): void => undefined;
-  const tell = (endpoints: readonly string[] | null): void => {
-    lanes.tell(endpoints);
+  const notify = (endpoints: readonly string[] | null): void => {
+    queues.markChanged(endpoints);
     wake();
   };
 
-  function start(lane: Lane, row: SqlRow): void {
-    lanes.began(lane);
+  function start(queue: EndpointQueue, row: SqlRow): void {
+    queues.began(queue);
     // If the result cannot be stored, the lease runs out: the delivery is sent again a minute later.
-    const work = sendOne(sender, lanes, row)
+    const work = sendOne(sender, queues, row)
       .catch((error: unknown) => {
         sender.log("error", "A webhook delivery failed", { error: String(error) });
         return false;
       })
       .then((isSuccess) => {
-        lanes.ended(lane, isSuccess);
+        queues.ended(queue, isSuccess);
         // A failure that disabled the endpoint sends a notice to other endpoints.
-        tell(isSuccess ? [lane.endpoint] : null);
+        notify(isSuccess ? [queue.endpoint] : null);
       });
     system.waitUntil(work);
   }
@@ -60,25 +65,25 @@ export function startDispatcher(sender: Sender): Dispatcher {
     const end = sender.context.steady() + RUN_MS;
     for (;;) {
       const news = new Promise<void>((resolve) => (wake = resolve));
-      await lanes.refresh();
+      await queues.refresh();
       const now = sender.context.steady();
       const isOver = now > end || system.closing?.aborted === true;
-      const plan = isOver ? new Map<Lane, number>() : lanes.plan(now);
+      const plan = isOver ? new Map<EndpointQueue, number>() : queues.plan(now);
       if (plan.size > 0) {
-        for (const [lane, row] of await claim(sender, plan, now)) start(lane, row);
-        lanes.tell([...plan.keys()].map(({ endpoint }) => endpoint));
+        for (const [queue, row] of await claim(sender, plan, now)) start(queue, row);
+        queues.markChanged([...plan.keys()].map(({ endpoint }) => endpoint));
         continue;
       }
       // Deliveries still in flight at the end go on beside the next alarm.
-      if (lanes.underWay() === 0 || now > end) return;
-      await newsOrTime(system, news, lanes.wakeAt(now) ?? end, now);
+      if (queues.inFlight() === 0 || now > end) return;
+      await newsOrTime(system, news, queues.wakeAt(now) ?? end, now);
     }
   }
 
   return {
-    tell,
+    notify,
     run() {
-      tell(null);
+      notify(null);
       const next = running.then(runOnce);
       running = next.catch(() => undefined);
       return next;
@@ -101,14 +106,14 @@ async function newsOrTime(
 /** Takes due deliveries: the attempt is counted and leased before anything is sent. */
 async function claim(
   { context, clock }: Sender,
-  plan: ReadonlyMap<Lane, number>,
+  plan: ReadonlyMap<EndpointQueue, number>,
   now: number,
-): Promise<[Lane, SqlRow][]> {
+): Promise<[EndpointQueue, SqlRow][]> {
   const { name } = context;
   const found = await Promise.all(
-    [...plan].map(async ([lane, wanted]) => {
-      const rows = await dueOf(context, lane.endpoint, now, wanted);
-      return rows.map((row): [Lane, SqlRow] => [lane, row]);
+    [...plan].map(async ([queue, wanted]) => {
+      const rows = await dueOf(context, queue.endpoint, now, wanted);
+      return rows.map((row): [EndpointQueue, SqlRow] => [queue, row]);
     }),
   );
   const taken = found.flat();
@@ -117,12 +122,12 @@ async function claim(
     params: [now + LEASE_MS, name, row["id"] ?? ""],
   }));
   if (statements.length > 0) await clock.write(statements, now + LEASE_MS);
-  for (const [lane] of taken) if (lane.rate !== null) lane.tokens -= 1;
+  for (const [queue] of taken) if (queue.rate !== null) queue.tokens -= 1;
   return taken;
 }
 
 /** One attempt; whether it was a success. */
-async function sendOne(sender: Sender, lanes: Lanes, row: SqlRow): Promise<boolean> {
+async function sendOne(sender: Sender, queues: EndpointQueues, row: SqlRow): Promise<boolean> {
   const { context } = sender;
   const { system } = context;
   const number = Number(row["attempt"]) + 1;
@@ -139,9 +144,9 @@ async function sendOne(sender: Sender, lanes: Lanes, row: SqlRow): Promise<boole
     payload: String(found["payload"]),
   };
   const started = system.now();
-  lanes.hold(message.payload.length);
+  queues.hold(message.payload.length);
   const result = await requestEndpoint(sender, found, { message, number }).finally(() => {
-    lanes.hold(-message.payload.length);
+    queues.hold(-message.payload.length);
   });
   const [byte = 128] = system.random(1);
   const made = { number, started, result, jitter: byte / 256 };

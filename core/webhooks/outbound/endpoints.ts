@@ -4,7 +4,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { ActorContext, SqlRow, Statement, Transport } from "../../ports.ts";
 import type { Turns } from "./turns.ts";
 import { isEd25519, publicKeyOf } from "../signing/ed25519.ts";
-import { CONCURRENCY_DEFAULT } from "./lanes.ts";
+import { CONCURRENCY_DEFAULT } from "./endpoint-queues.ts";
 import type { EndpointInput, EndpointPatch, RotateInput } from "./outbound-schema.ts";
 import type { EndpointSecrets } from "./endpoint-secrets.ts";
 
@@ -54,7 +54,7 @@ export function endpoints(
   clock: Clock,
   inTurn: Turns,
   egress: Transport,
-  tell: (endpoints: readonly string[]) => void,
+  notify: (endpoints: readonly string[]) => void,
 ): Endpoints {
   const { sql, system, name: actor } = context;
 
@@ -79,7 +79,7 @@ export function endpoints(
         if (patch.url !== undefined) checkTarget(egress, patch.url);
         // Deliveries that waited for a disabled endpoint may be due the moment it is enabled.
         await clock.write([updateEndpoint(actor, await find(id), patch)], context.steady());
-        tell([id]);
+        notify([id]);
         return view(id);
       }),
     async remove(id) {

@@ -9,7 +9,7 @@ import { endpoints } from "./endpoints.ts";
 import type { DeliveryRetention } from "./messages.ts";
 import { outboundSchema } from "./outbound-schema.ts";
 import { endpointSecrets } from "./endpoint-secrets.ts";
-import { nextDue } from "./lanes.ts";
+import { nextDue } from "./endpoint-queues.ts";
 import { startDispatcher } from "./dispatcher.ts";
 
 /** The dependencies of the outbound side beside its actor's context. */
@@ -67,11 +67,11 @@ async function startOutbound(context: ActorContext, deps: OutboundDeps): Promise
   const inTurn = turns();
   const { egress, log, tracer } = deps;
   const dispatcher = startDispatcher({ context, clock, egress, inTurn, log, secrets, tracer });
-  const tell = (ids: readonly string[]): void => {
-    dispatcher.tell(ids);
+  const notify = (ids: readonly string[]): void => {
+    dispatcher.notify(ids);
   };
-  const own = endpoints(context, secrets, clock, inTurn, egress, tell);
-  const queue = deliveries(context, clock, deps.retention, tell);
+  const own = endpoints(context, secrets, clock, inTurn, egress, notify);
+  const queue = deliveries(context, clock, deps.retention, notify);
   const methods: OutboundMethods = {
     createEndpoint: (input) => own.create(input),
     listEndpoints: () => own.list(),

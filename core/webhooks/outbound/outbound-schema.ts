@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { CONCURRENCY_DEFAULT } from "./lanes.ts";
+import { CONCURRENCY_DEFAULT } from "./endpoint-queues.ts";
 
 /** The tables of the outbound side, keyed by account. */
 export const outboundSchema: readonly string[] = [

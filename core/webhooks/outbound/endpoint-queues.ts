@@ -17,9 +17,9 @@ const PLAN_LIMIT = 128;
 const NAMED_LIMIT = 90;
 
 /** The queue of one endpoint: its requests in flight, and the time of the next one. */
-export interface Lane {
+export interface EndpointQueue {
   readonly endpoint: string;
-  underWay: number;
+  inFlight: number;
   /** Requests that may be in flight at the moment: grows with successes, shrinks with failures. */
   window: number;
   concurrency: number;
@@ -34,20 +34,20 @@ export interface Lane {
 }
 
 /** The queues of an account's endpoints. */
-export interface Lanes {
+export interface EndpointQueues {
   /** Marks endpoints whose deliveries or settings changed; `null` marks all. */
-  tell(endpoints: readonly string[] | null): void;
-  /** Reads the endpoints that {@link tell} marked. */
+  markChanged(endpoints: readonly string[] | null): void;
+  /** Reads the endpoints that {@link markChanged} marked. */
   refresh(): Promise<void>;
   /** Numbers of deliveries to send now, by endpoint, fairly: one of each in turn. */
-  plan(now: number): Map<Lane, number>;
-  /** The time at which there is work without a call of {@link tell}; null = never. */
+  plan(now: number): Map<EndpointQueue, number>;
+  /** The time at which there is work without a call of {@link markChanged}; null = never. */
   wakeAt(now: number): number | null;
-  began(lane: Lane): void;
-  ended(lane: Lane, isSuccess: boolean): void;
+  began(queue: EndpointQueue): void;
+  ended(queue: EndpointQueue, isSuccess: boolean): void;
   /** A payload of so many characters was loaded, or (negative) let go. */
   hold(characters: number): void;
-  underWay(): number;
+  inFlight(): number;
 }
 
 /** A delivery to an endpoint that is left alone waits for the endpoint. */
@@ -89,83 +89,83 @@ export function dueOf(
 }
 
 /** The queues of an account's endpoints, not yet read. */
-export function startLanes(context: ActorContext): Lanes {
-  const lanes = new Map<string, Lane>();
-  let told: Set<string> | null = null;
-  let underWay = 0;
+export function startEndpointQueues(context: ActorContext): EndpointQueues {
+  const queues = new Map<string, EndpointQueue>();
+  let changed: Set<string> | null = null;
+  let inFlight = 0;
   let payloads = 0;
   let first = 0;
 
   /** Requests beyond the guaranteed ones come out of one pool. */
-  function hasRoom(lane: Lane, planned: number, plannedInAll: number): boolean {
-    const mine = lane.underWay + planned;
-    const most = lane.failures >= TRIP_FAILURES ? 1 : Math.min(lane.window, lane.concurrency);
-    if (mine >= most || !hasToken(lane, planned)) return false;
+  function hasRoom(queue: EndpointQueue, planned: number, plannedInAll: number): boolean {
+    const mine = queue.inFlight + planned;
+    const most = queue.failures >= TRIP_FAILURES ? 1 : Math.min(queue.window, queue.concurrency);
+    if (mine >= most || !hasToken(queue, planned)) return false;
     if (payloads > PAYLOAD_LIMIT) return mine < 1;
-    return mine < GUARANTEED || underWay + plannedInAll < POOL;
+    return mine < GUARANTEED || inFlight + plannedInAll < POOL;
   }
 
   async function refresh(): Promise<void> {
-    const named = told;
-    told = new Set();
+    const named = changed;
+    changed = new Set();
     if (named?.size === 0) return;
     const all = named === null || named.size > NAMED_LIMIT;
     try {
       const rows = await readEndpoints(context, all ? null : [...named]);
-      for (const row of rows) update(lanes, row, context.steady());
+      for (const row of rows) update(queues, row, context.steady());
       const seen = new Set(rows.map((row) => String(row["id"])));
-      empty(lanes, (id) => (all || named.has(id)) && !seen.has(id));
+      empty(queues, (id) => (all || named.has(id)) && !seen.has(id));
     } catch (error) {
-      told = null;
+      changed = null;
       throw error;
     }
   }
 
   return {
-    tell(endpoints) {
-      if (endpoints === null) told = null;
-      else for (const one of endpoints) told?.add(one);
+    markChanged(endpoints) {
+      if (endpoints === null) changed = null;
+      else for (const one of endpoints) changed?.add(one);
     },
     refresh,
     plan(now) {
-      const ready = [...lanes.values()].filter(({ due }) => due !== null && due <= now);
-      for (const lane of ready) refill(lane, now);
+      const ready = [...queues.values()].filter(({ due }) => due !== null && due <= now);
+      for (const queue of ready) refill(queue, now);
       // Another one comes first each time.
       first = ready.length === 0 ? 0 : (first + 1) % ready.length;
       return fairPlan([...ready.slice(first), ...ready.slice(0, first)], hasRoom);
     },
-    wakeAt: (now) => wakeAt(lanes.values(), now),
+    wakeAt: (now) => wakeAt(queues.values(), now),
     hold(characters) {
       payloads += characters;
     },
-    began(lane) {
-      lane.underWay++;
-      underWay++;
+    began(queue) {
+      queue.inFlight++;
+      inFlight++;
     },
-    ended(lane, isSuccess) {
-      lane.underWay--;
-      underWay--;
-      lane.window = isSuccess
-        ? Math.min(lane.window + 1, lane.concurrency)
-        : Math.max(1, Math.floor(lane.window / 2));
+    ended(queue, isSuccess) {
+      queue.inFlight--;
+      inFlight--;
+      queue.window = isSuccess
+        ? Math.min(queue.window + 1, queue.concurrency)
+        : Math.max(1, Math.floor(queue.window / 2));
     },
-    underWay: () => underWay,
+    inFlight: () => inFlight,
   };
 }
 
 /** One delivery of each in turn, as long as there is room. */
 function fairPlan(
-  lanes: readonly Lane[],
-  hasRoom: (lane: Lane, planned: number, plannedInAll: number) => boolean,
-): Map<Lane, number> {
-  const plan = new Map<Lane, number>();
+  queues: readonly EndpointQueue[],
+  hasRoom: (queue: EndpointQueue, planned: number, plannedInAll: number) => boolean,
+): Map<EndpointQueue, number> {
+  const plan = new Map<EndpointQueue, number>();
   let total = 0;
   for (let before = -1; before < total && total < PLAN_LIMIT;) {
     before = total;
-    for (const lane of lanes) {
-      const planned = plan.get(lane) ?? 0;
-      if (total >= PLAN_LIMIT || !hasRoom(lane, planned, total)) continue;
-      plan.set(lane, planned + 1);
+    for (const queue of queues) {
+      const planned = plan.get(queue) ?? 0;
+      if (total >= PLAN_LIMIT || !hasRoom(queue, planned, total)) continue;
+      plan.set(queue, planned + 1);
       total++;
     }
   }
@@ -173,23 +173,23 @@ function fairPlan(
 }
 
 /** When the next delivery is due, or the next request of an endpoint with a rate may leave. */
-function wakeAt(lanes: Iterable<Lane>, now: number): number | null {
+function wakeAt(queues: Iterable<EndpointQueue>, now: number): number | null {
   const times: number[] = [];
-  for (const lane of lanes) {
-    if (lane.due === null) continue;
-    const isFree = lane.underWay < Math.min(lane.window, lane.concurrency);
-    if (lane.due > now) times.push(lane.due);
-    else if (isFree && !hasToken(lane, 0)) times.push(now + tokenIn(lane));
+  for (const queue of queues) {
+    if (queue.due === null) continue;
+    const isFree = queue.inFlight < Math.min(queue.window, queue.concurrency);
+    if (queue.due > now) times.push(queue.due);
+    else if (isFree && !hasToken(queue, 0)) times.push(now + tokenIn(queue));
   }
   return times.length === 0 ? null : Math.min(...times);
 }
 
 /** Deleted and disabled endpoints have nothing to send. */
-function empty(lanes: Map<string, Lane>, isGone: (endpoint: string) => boolean): void {
-  for (const [endpoint, lane] of lanes) {
+function empty(queues: Map<string, EndpointQueue>, isGone: (endpoint: string) => boolean): void {
+  for (const [endpoint, queue] of queues) {
     if (!isGone(endpoint)) continue;
-    lane.due = null;
-    if (lane.underWay === 0) lanes.delete(endpoint);
+    queue.due = null;
+    if (queue.inFlight === 0) queues.delete(endpoint);
   }
 }
 
@@ -206,20 +206,20 @@ function readEndpoints(
   );
 }
 
-function update(lanes: Map<string, Lane>, row: SqlRow, now: number): void {
+function update(queues: Map<string, EndpointQueue>, row: SqlRow, now: number): void {
   const endpoint = String(row["id"]);
   const concurrency = Number(row["concurrency"] ?? CONCURRENCY_DEFAULT);
   const rate = row["rate"] == null ? null : Number(row["rate"]);
-  let lane = lanes.get(endpoint);
-  if (lane === undefined) {
+  let queue = queues.get(endpoint);
+  if (queue === undefined) {
     const tokens = burstOf(rate);
-    const fresh = { endpoint, underWay: 0, window: WINDOW_AT_START, refilled: now, failures: 0 };
-    lanes.set(endpoint, (lane = { ...fresh, concurrency, rate, tokens, due: null }));
+    const fresh = { endpoint, inFlight: 0, window: WINDOW_AT_START, refilled: now, failures: 0 };
+    queues.set(endpoint, (queue = { ...fresh, concurrency, rate, tokens, due: null }));
   }
-  lane.concurrency = concurrency;
-  lane.rate = rate;
-  lane.failures = Number(row["failures"]);
-  lane.due = row["due"] == null ? null : Number(row["due"]);
+  queue.concurrency = concurrency;
+  queue.rate = rate;
+  queue.failures = Number(row["failures"]);
+  queue.due = row["due"] == null ? null : Number(row["due"]);
 }
 
 /** Requests that may leave at once after a pause: those of a second, one at least. */
@@ -227,19 +227,19 @@ function burstOf(rate: number | null): number {
   return rate === null ? 0 : Math.max(1, rate);
 }
 
-function refill(lane: Lane, now: number): void {
-  if (lane.rate === null) return;
+function refill(queue: EndpointQueue, now: number): void {
+  if (queue.rate === null) return;
   // A clock that was set back gives nothing and takes nothing.
-  const since = Math.max(0, now - lane.refilled);
-  lane.tokens = Math.min(burstOf(lane.rate), lane.tokens + (since * lane.rate) / 1000);
-  lane.refilled = now;
+  const since = Math.max(0, now - queue.refilled);
+  queue.tokens = Math.min(burstOf(queue.rate), queue.tokens + (since * queue.rate) / 1000);
+  queue.refilled = now;
 }
 
-function hasToken(lane: Lane, planned: number): boolean {
-  return lane.rate === null || lane.tokens >= planned + 1;
+function hasToken(queue: EndpointQueue, planned: number): boolean {
+  return queue.rate === null || queue.tokens >= planned + 1;
 }
 
 /** Ms until the next request may leave. */
-function tokenIn(lane: Lane): number {
-  return lane.rate === null ? 0 : Math.max(1, Math.ceil(((1 - lane.tokens) * 1000) / lane.rate));
+function tokenIn(queue: EndpointQueue): number {
+  return queue.rate === null ? 0 : Math.max(1, Math.ceil(((1 - queue.tokens) * 1000) / queue.rate));
 }
