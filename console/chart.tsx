@@ -72,21 +72,21 @@ export function Chart({ title, summary, unit, times, lines }: ChartProps) {
       return new uPlot(options, data, parent);
     };
     let plot = draw();
-    const again = (): void => {
+    const redraw = (): void => {
       plot.destroy();
       plot = draw();
     };
     const size = new ResizeObserver(() => {
-      if (Math.abs(plot.width - parent.clientWidth) > 1) again();
+      if (Math.abs(plot.width - parent.clientWidth) > 1) redraw();
     });
     size.observe(parent);
     const scheme = matchMedia("(prefers-color-scheme: dark)");
-    scheme.addEventListener("change", again);
-    const theme = new MutationObserver(again);
+    scheme.addEventListener("change", redraw);
+    const theme = new MutationObserver(redraw);
     theme.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
     return () => {
       size.disconnect();
-      scheme.removeEventListener("change", again);
+      scheme.removeEventListener("change", redraw);
       theme.disconnect();
       plot.destroy();
     };

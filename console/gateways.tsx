@@ -74,7 +74,7 @@ export function GatewaysPage({ facts, live }: PageProps) {
           root={root}
           facts={facts}
           live={live}
-          onChange={gateways.again}
+          onChange={gateways.reload}
         />
       )}
       <section class="card" aria-labelledby="create-gateway">
@@ -84,7 +84,7 @@ export function GatewaysPage({ facts, live }: PageProps) {
           facts={facts}
           onMade={(id) => {
             setChosen(id);
-            gateways.again();
+            gateways.reload();
           }}
         />
       </section>
@@ -308,11 +308,11 @@ function VirtualKeys({ facts, live }: PageProps) {
     const { key } = await change<{ key: string }>("POST", root, { name });
     setShown(key);
     setName("");
-    keys.again();
+    keys.reload();
   };
   const renew = async (id: string): Promise<void> => {
     setShown((await change<{ key: string }>("POST", `${root}/${id}/rotate`, {})).key);
-    keys.again();
+    keys.reload();
   };
   return (
     <section class="stack" aria-labelledby="keys-title">
@@ -344,7 +344,7 @@ function VirtualKeys({ facts, live }: PageProps) {
                 confirm="Callers with it are refused at once."
                 onRun={async () => {
                   await change("DELETE", `${root}/${one.id}`);
-                  keys.again();
+                  keys.reload();
                 }}
               />
             </span>,

@@ -44,7 +44,7 @@ export function Jobs({ path, source, readOnly, changed, onEnd }: JobsProps) {
   useEffect(() => {
     if (running === undefined) return undefined;
     // Only while a job runs.
-    const timer = setInterval(jobs.again, 1500);
+    const timer = setInterval(jobs.reload, 1500);
     return () => {
       clearInterval(timer);
       onEnd();
@@ -86,7 +86,7 @@ export function Jobs({ path, source, readOnly, changed, onEnd }: JobsProps) {
           disabled={readOnly || running !== undefined}
           onRun={async () => {
             await change("POST", `${path}/jobs`, {});
-            jobs.again();
+            jobs.reload();
           }}
         />
         {running !== undefined && (
@@ -95,7 +95,7 @@ export function Jobs({ path, source, readOnly, changed, onEnd }: JobsProps) {
             disabled={readOnly}
             onRun={async () => {
               await change("PATCH", `${path}/jobs/${running.id}`, { action: "cancel" });
-              jobs.again();
+              jobs.reload();
             }}
           />
         )}

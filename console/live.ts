@@ -87,10 +87,10 @@ export function useLive(onLoggedOut: () => void): Live {
     const follow = async (): Promise<void> => {
       let isFirst = true;
       for await (const { event, data } of eventsOf(await openFeed(over.signal))) {
-        const told: unknown = JSON.parse(data);
+        const message: unknown = JSON.parse(data);
         const isStart = isFirst && event === "requests";
         if (isStart) isFirst = false;
-        setLive((before) => added(before, event, told, isStart));
+        setLive((before) => added(before, event, message, isStart));
       }
     };
     const keep = async (): Promise<void> => {
@@ -111,9 +111,9 @@ export function useLive(onLoggedOut: () => void): Live {
   return live;
 }
 
-function added(before: Live, event: string, told: unknown, isStart: boolean): Live {
-  if (event === "overview") return { ...before, isConnected: true, overview: told as Overview };
-  const rows = ((told as RequestRow[] | null) ?? []).toReversed();
+function added(before: Live, event: string, message: unknown, isStart: boolean): Live {
+  if (event === "overview") return { ...before, isConnected: true, overview: message as Overview };
+  const rows = ((message as RequestRow[] | null) ?? []).toReversed();
   return {
     ...before,
     isConnected: true,

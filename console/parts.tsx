@@ -7,7 +7,7 @@ import type { Live } from "./live.ts";
 export interface Loaded<T> {
   readonly value: T | null;
   readonly error: string | null;
-  readonly again: () => void;
+  readonly reload: () => void;
 }
 
 /** Loads when the page opens, and again whenever one of `deps` changes; the former value stays until then. */
@@ -31,7 +31,7 @@ export function useLoaded<T>(load: () => Promise<T>, deps: readonly unknown[]): 
       isOver = true;
     };
   }, [...deps, turn]);
-  return { ...state, again: () => setTurn((before) => before + 1) };
+  return { ...state, reload: () => setTurn((before) => before + 1) };
 }
 
 /** Changes when somebody has changed something of a part: what the lists of its page depend on. */

@@ -40,7 +40,7 @@ export function Routes({ path, readOnly, changed }: RoutesProps) {
   }, [changed]);
   const done = (): void => {
     setOpen(null);
-    routes.again();
+    routes.reload();
   };
   return (
     <section class="stack" aria-labelledby="routes-title">

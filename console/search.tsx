@@ -67,7 +67,7 @@ export function SearchPage({ facts, live }: PageProps) {
     await change("POST", root, { id });
     setChosen(id);
     setId("");
-    instances.again();
+    instances.reload();
   };
   return (
     <>
@@ -102,7 +102,7 @@ export function SearchPage({ facts, live }: PageProps) {
           instance={open}
           facts={facts}
           live={live}
-          onGone={instances.again}
+          onGone={instances.reload}
         />
       )}
       <section class="card" aria-labelledby="create-instance">
@@ -139,7 +139,7 @@ function Details({ path, instance, facts, live, onGone }: DetailsProps) {
   useEffect(() => {
     if (waiting === 0) return undefined;
     // Only the figures, and only while something is being indexed.
-    const timer = setInterval(stats.again, 1500);
+    const timer = setInterval(stats.reload, 1500);
     return () => clearInterval(timer);
   }, [waiting === 0]);
   // The list is read again when an item has changed its state.
@@ -196,8 +196,8 @@ function Details({ path, instance, facts, live, onGone }: DetailsProps) {
                 confirm={`Delete ${one.key}?`}
                 onRun={async () => {
                   await change("DELETE", `${path}/items/${one.id}`);
-                  items.again();
-                  stats.again();
+                  items.reload();
+                  stats.reload();
                 }}
               />
             </span>,

@@ -104,7 +104,7 @@ function Tokens({ facts, live }: { readonly facts: Facts; readonly live: Live })
     setShown(made.value);
     setName("");
     setChosen([]);
-    tokens.again();
+    tokens.reload();
   };
   return (
     <section class="stack" aria-labelledby="tokens-title">
@@ -131,7 +131,7 @@ function Tokens({ facts, live }: { readonly facts: Facts; readonly live: Live })
               disabled={facts.readOnly}
               onRun={async () => {
                 await change("DELETE", `${root}/${one.id}`);
-                tokens.again();
+                tokens.reload();
               }}
             />,
           ],

@@ -12,11 +12,11 @@ export function Upload({
   readonly disabled: boolean;
   readonly onDone: () => void;
 }) {
-  const [told, setTold] = useState<readonly string[]>([]);
+  const [progress, setProgress] = useState<readonly string[]>([]);
   const [isOver, setOver] = useState(false);
   const send = async (files: readonly File[]): Promise<void> => {
     for (const [at, file] of files.entries()) {
-      setTold((before) => [
+      setProgress((before) => [
         ...before.slice(-4),
         `${file.name}: uploading (${at + 1} of ${files.length}) …`,
       ]);
@@ -26,7 +26,7 @@ export function Upload({
         () => "uploaded",
         messageOf,
       );
-      setTold((before) => [...before.slice(0, -1), `${file.name}: ${outcome}`]);
+      setProgress((before) => [...before.slice(0, -1), `${file.name}: ${outcome}`]);
       onDone();
     }
   };
@@ -54,7 +54,7 @@ export function Upload({
         />
       </label>
       <div class="small" role="status">
-        {told.map((line) => (
+        {progress.map((line) => (
           <p key={line}>{line}</p>
         ))}
       </div>

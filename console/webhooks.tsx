@@ -274,8 +274,10 @@ function useEvents(path: string): readonly StoredEvent[] {
     const follow = async (): Promise<void> => {
       for await (const { event, data } of eventsOf(await ask(path, { signal: over.signal }))) {
         if (event !== "message") continue;
-        const told = JSON.parse(data) as StoredEvent;
-        setEvents((before) => [told, ...before.filter(({ id }) => id !== told.id)].slice(0, 50));
+        const stored = JSON.parse(data) as StoredEvent;
+        setEvents((before) =>
+          [stored, ...before.filter(({ id }) => id !== stored.id)].slice(0, 50),
+        );
       }
     };
     // An agent without a stream still shows what is stored.
@@ -312,7 +314,7 @@ function Failed({ root, facts, live }: ViewProps) {
       "POST",
       `${root}/dead-letters/${encodeURIComponent(id)}/replay?${query.toString()}`,
     );
-    dead.again();
+    dead.reload();
   };
   return (
     <>
@@ -392,7 +394,7 @@ function Outbound({ root, facts, live }: ViewProps) {
     const { secret } = await change<{ secret: string }>("POST", `${root}/endpoints`, { url });
     setShown(secret);
     setUrl("");
-    endpoints.again();
+    endpoints.reload();
   };
   const addressOf = (id: string): string =>
     endpoints.value?.find((one) => one.id === id)?.url ?? id;
@@ -417,7 +419,7 @@ function Outbound({ root, facts, live }: ViewProps) {
                 disabled={facts.readOnly}
                 onRun={async () => {
                   await change("PATCH", `${root}/endpoints/${one.id}`, { enabled: !one.enabled });
-                  endpoints.again();
+                  endpoints.reload();
                 }}
               />
               <Action
@@ -426,7 +428,7 @@ function Outbound({ root, facts, live }: ViewProps) {
                 disabled={facts.readOnly}
                 onRun={async () => {
                   await change("DELETE", `${root}/endpoints/${one.id}`);
-                  endpoints.again();
+                  endpoints.reload();
                 }}
               />
             </span>,
