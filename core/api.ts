@@ -58,7 +58,7 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
   const webhookOptions = { sources: {}, ...options.webhooks, ...shared, mountPath, tracer };
   const deprecationOptions = { ...options.deprecations, ...shared, mountPath };
 
-  const api = together([
+  const api = mergedRoutes([
     auth(shared),
     parts.management,
     pages.routes,
@@ -109,7 +109,7 @@ function renderedForSearch(
 }
 
 /** The routes of several parts, one app. */
-function together(parts: readonly Hono[]): Hono {
+function mergedRoutes(parts: readonly Hono[]): Hono {
   const api = new Hono();
   for (const part of parts) api.route("/", part);
   return api;

@@ -16,7 +16,7 @@ import {
   nonEmpty,
   pauseMs,
   positiveInteger,
-  roomy,
+  mebibyteOrMore,
   strings,
   url,
 } from "./fields.ts";
@@ -147,7 +147,7 @@ const search = v.strictObject({
   embedder: v.exactOptional(embedder),
   chatModel: v.exactOptional(chatModel),
   reranker: v.exactOptional(timedModel),
-  vectorMemoryBytes: v.exactOptional(roomy),
+  vectorMemoryBytes: v.exactOptional(mebibyteOrMore),
 } satisfies Members<SearchConfig>);
 
 /** The origins of pages that may use agents. */
@@ -257,7 +257,7 @@ export const configSchema: v.GenericSchema<unknown, Config> = v.strictObject({
   dataDir: v.exactOptional(nonEmpty),
   processes: v.exactOptional(processes),
   synchronous: v.exactOptional(v.picklist(["FULL", "NORMAL"])),
-  bodyBytes: v.exactOptional(roomy),
+  bodyBytes: v.exactOptional(mebibyteOrMore),
   graceMs: v.exactOptional(pauseMs),
   demo: v.exactOptional(v.boolean()),
   log: v.exactOptional(v.picklist(["json", "pretty", "off"])),

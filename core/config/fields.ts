@@ -35,8 +35,8 @@ export const milliseconds: v.GenericSchema<number> = whole(1, LONGEST_TIMER_MS);
 export const pauseMs: v.GenericSchema<number> = whole(0, LONGEST_TIMER_MS);
 /** A number of days for which rows are kept. */
 export const days: v.GenericSchema<number> = whole(1, LONGEST_DAYS);
-/** A number of bytes that has room for an answer. */
-export const roomy: v.GenericSchema<number> = whole(1024 * 1024, LARGEST_COUNT);
+/** A number of bytes of at least one MiB, so that an answer fits. */
+export const mebibyteOrMore: v.GenericSchema<number> = whole(1024 * 1024, LARGEST_COUNT);
 /** An empty host would be every network, an empty folder the current one. */
 export const nonEmpty: v.GenericSchema<string> = v.pipe(
   v.string(),

@@ -12,7 +12,7 @@ import {
   type Members,
   nonEmpty,
   positive,
-  roomy,
+  mebibyteOrMore,
   secretText,
   strings,
   url,
@@ -95,7 +95,7 @@ export const gatewayConfig: v.GenericSchema<unknown, GatewayConfig> = v.strictOb
   sseKeepAliveSeconds: v.exactOptional(positive),
   firstByteSeconds: v.exactOptional(positive),
   silenceSeconds: v.exactOptional(positive),
-  cacheBytes: v.exactOptional(roomy),
+  cacheBytes: v.exactOptional(mebibyteOrMore),
   storedCacheBytes: v.exactOptional(
     v.pipe(
       v.number(),

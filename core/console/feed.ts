@@ -52,15 +52,15 @@ export async function* feed(
   signal: AbortSignal,
 ): AsyncGenerator<ServerSentEvent> {
   let position = -1;
-  let told = Number.NEGATIVE_INFINITY;
+  let overviewAt = Number.NEGATIVE_INFINITY;
   const isOver = (): boolean => signal.aborted || system.closing?.aborted === true;
   while (!isOver()) {
     const page = await source.follow(position, position < 0 ? 0 : WAIT_MS);
     const viewer = await findViewer();
     if (viewer === null) return;
     const now = system.now();
-    if (now - told >= OVERVIEW_MS) {
-      told = now;
+    if (now - overviewAt >= OVERVIEW_MS) {
+      overviewAt = now;
       yield { event: "overview", data: JSON.stringify(await overview(source, viewer, now)) };
     }
     const rows = page.seenBy(viewer);

@@ -77,12 +77,12 @@ export function consoleRoutes(options: ConsoleOptions): Hono {
 }
 
 /** A session, and the viewer that its token stands for now. */
-interface Seated {
+interface ViewerSession {
   readonly session: ConsoleSession;
   readonly viewer: Viewer;
 }
 
-type FindSession = (c: Context) => Promise<Seated>;
+type FindSession = (c: Context) => Promise<ViewerSession>;
 
 function strangerOrThrow(error: unknown): null {
   if (error instanceof ApiError && error.kind === "unauthorized") return null;

@@ -7,11 +7,11 @@ import type { HonoRequest } from "hono";
 export function wholeRequest(request: HonoRequest): Promise<Request> | Request {
   const { bodyCache, raw } = request;
   for (const _ in bodyCache)
-    return raw.method === "GET" || raw.method === "HEAD" ? raw : anew(request);
+    return raw.method === "GET" || raw.method === "HEAD" ? raw : rebuilt(request);
   return raw;
 }
 
-async function anew(request: HonoRequest): Promise<Request> {
+async function rebuilt(request: HonoRequest): Promise<Request> {
   const { url, method, signal, headers } = request.raw;
   if (request.bodyCache.formData === undefined) {
     return new Request(url, { method, headers, body: await request.arrayBuffer(), signal });

@@ -23,7 +23,7 @@ import { answerGet } from "./inbound/handshake.ts";
 import { receive } from "./inbound/receive.ts";
 import { managementRoutes } from "./management.ts";
 import { outboundKind } from "./outbound/outbound-kind.ts";
-import { meetings, nameSpaces } from "./inbound/name-space.ts";
+import { sharedClasses, nameSpaces } from "./inbound/name-space.ts";
 import {
   prepareDeliveryRetention,
   prepareRetention,
@@ -198,7 +198,7 @@ function tellSources(
     const message = "A webhook source takes its entity from an unsigned header";
     log("warn", message, { source: name, header: entity.name });
   }
-  for (const [agent, spaces] of meetings(configured)) {
+  for (const [agent, spaces] of sharedClasses(configured)) {
     const message = "Webhook sources meet in an agent class: each has entities of its own";
     log("info", message, { agent, sources: spaces.join(", ") });
   }

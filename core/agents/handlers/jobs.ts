@@ -177,8 +177,8 @@ async function runJob(deps: JobDeps, job: Job): Promise<boolean> {
     const isMoved = job.eventSeq !== null && definition.ordering === "none";
     const sql = `UPDATE agents_jobs SET due = ?, error = ?, failed_at = ?, trace = COALESCE(trace, ?), position = ${isMoved ? "?" : "position"} ${where}`;
     const failedAt = eventTime(deps.context.system.now());
-    const begun = span.traceparent;
-    const params = [due, text, failedAt, begun, ...(isMoved ? [due] : []), agent, job.id];
+    const { traceparent } = span;
+    const params = [due, text, failedAt, traceparent, ...(isMoved ? [due] : []), agent, job.id];
     const held = job.task === SEND_JOB ? [holdSends(agent, job.id, due)] : [];
     await reports.write(clock, [job.id], [{ sql, params }, ...held]);
     return false;

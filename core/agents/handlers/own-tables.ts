@@ -26,8 +26,8 @@ export function ownTables(steps: readonly string[]): readonly string[] {
     const [, gained] = GAIN.exec(statement) ?? [];
     const [, lost] = LOSE.exec(statement) ?? [];
     if (created !== undefined) {
-      const again = tables.has(keyOf(created));
-      if (!again) set(created, /\bactor\b/i.test(statement.slice(statement.indexOf(created))));
+      const isKnown = tables.has(keyOf(created));
+      if (!isKnown) set(created, /\bactor\b/i.test(statement.slice(statement.indexOf(created))));
     } else if (dropped !== undefined) tables.delete(keyOf(dropped));
     else if (old !== undefined && renamed !== undefined) {
       set(renamed, tables.get(keyOf(old))?.isOwn === true);

@@ -118,45 +118,45 @@ async function startAgent(
   const jobs = startJobs(deps);
   const session = startSession(deps);
   const shrink = shrinker(base);
-  const begin = async (): Promise<void> => {
+  const start = async (): Promise<void> => {
     await shrink();
     await schedules.ensureDefined();
     await run("onStart", (api) => definition.onStart?.(api));
   };
-  await begin();
-  return actorOf({ ...deps, jobs, session, shrink }, begin);
+  await start();
+  return actorOf({ ...deps, jobs, session, shrink }, start);
 }
 
-/** Has the next use of a destroyed instance begin as its first did. */
-function rebirth({ life }: Parts, begin: () => Promise<void>): () => Promise<void> | undefined {
-  let born: Promise<void> | undefined;
+/** Restarts a destroyed instance at its next use. */
+function restarter({ life }: Parts, start: () => Promise<void>): () => Promise<void> | undefined {
+  let restarting: Promise<void> | undefined;
   return () => {
-    if (!life.isOver) return born;
+    if (!life.isOver) return restarting;
     life.isOver = false;
-    born = begin().catch((error: unknown) => {
+    restarting = start().catch((error: unknown) => {
       life.isOver = true;
       throw error;
     });
-    born.then(
-      () => (born = undefined),
-      () => (born = undefined),
+    restarting.then(
+      () => (restarting = undefined),
+      () => (restarting = undefined),
     );
-    return born;
+    return restarting;
   };
 }
 
-function actorOf(parts: Parts, begin: () => Promise<void>): Actor {
+function actorOf(parts: Parts, start: () => Promise<void>): Actor {
   const { context, agent, events, jobs, listEvents, live, queue, session } = parts;
   const { system } = context;
   const admitted = new Map<string, number>();
-  const ready = rebirth(parts, begin);
+  const ready = restarter(parts, start);
   const replays = startInstanceReplays(parts);
   const take = startIntake(parts);
   return {
     methods: {
       ingest(event: IncomingEvent) {
-        const begun = ready();
-        return begun === undefined ? take(event) : begun.then(() => take(event));
+        const restart = ready();
+        return restart === undefined ? take(event) : restart.then(() => take(event));
       },
       async call(call: CodeCall) {
         await ready();

@@ -101,12 +101,12 @@ export function startSchedules(deps: ScheduleDeps): Schedules {
     async followClock() {
       const before = known;
       known = offset();
-      if (Math.abs(known - before) > JUMP_MS) await setAnew(deps);
+      if (Math.abs(known - before) > JUMP_MS) await recomputeTimes(deps);
     },
     async ensureDefined() {
       await ensureDefined(deps);
       // The process that ran before may have had another clock.
-      await setAnew(deps);
+      await recomputeTimes(deps);
     },
   };
 }
@@ -171,7 +171,7 @@ async function put(
  * Times of day that a clock set back has moved away come back. A time that has just been run is not run again: one is
  * skipped that comes before half of the usual time between two has passed.
  */
-async function setAnew({ agent, clock, context }: ScheduleDeps): Promise<void> {
+async function recomputeTimes({ agent, clock, context }: ScheduleDeps): Promise<void> {
   const { sql, steady, system } = context;
   const now = system.now();
   const rows = await sql.all(

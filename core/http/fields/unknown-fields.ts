@@ -120,16 +120,16 @@ export function hasEveryField(output: unknown, input: unknown): boolean {
 }
 
 /** Keeps what {@link checkFields} found, for {@link tellUnknownFields}. */
-export function noteUnknownFields(c: Context, told: readonly string[]): void {
-  if (told.length === 0) return;
+export function noteUnknownFields(c: Context, messages: readonly string[]): void {
+  if (messages.length === 0) return;
   const before: unknown = c.get(NOTED);
-  c.set(NOTED, [...(Array.isArray(before) ? before : []), ...told]);
+  c.set(NOTED, [...(Array.isArray(before) ? before : []), ...messages]);
 }
 
 /** Adds the notes of a request to the `messages` of its answer, where that has them. */
 export function tellUnknownFields(c: Context): Promise<void> | undefined {
-  const told: unknown = c.get(NOTED);
-  return Array.isArray(told) ? tell(c, told) : undefined;
+  const messages: unknown = c.get(NOTED);
+  return Array.isArray(messages) ? tell(c, messages) : undefined;
 }
 
 /** Does {@link tellUnknownFields} for a route without `authorize`, which does it too. */
@@ -138,7 +138,7 @@ export const tellsUnknownFields: MiddlewareHandler = async (c, next) => {
   await tellUnknownFields(c);
 };
 
-async function tell(c: Context, told: readonly unknown[]): Promise<void> {
+async function tell(c: Context, messages: readonly unknown[]): Promise<void> {
   const { status, headers } = c.res;
   if (!(headers.get("content-type") ?? "").startsWith("application/json")) return;
   const text = await c.res.text();
@@ -146,15 +146,15 @@ async function tell(c: Context, told: readonly unknown[]): Promise<void> {
   const others = new Headers(headers);
   others.delete("content-length");
   c.res = undefined;
-  c.res = new Response(withNotes(body, told) ?? text, { status, headers: others });
+  c.res = new Response(withNotes(body, messages) ?? text, { status, headers: others });
 }
 
 const NOTED = "causey.unknown-fields";
 
-function withNotes(body: unknown, told: readonly unknown[]): string | null {
+function withNotes(body: unknown, messages: readonly unknown[]): string | null {
   if (typeof body !== "object" || body === null || !("messages" in body)) return null;
   if (!Array.isArray(body.messages)) return null;
-  const added = told.map((message) => ({
+  const added = messages.map((message) => ({
     code: NOTE_CODE,
     message: `${String(message)} (ignored)`,
   }));

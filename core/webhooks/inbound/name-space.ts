@@ -92,7 +92,7 @@ function namesOf(sources: Spaces["sources"]): string[] {
 }
 
 /** Sources that feed one agent class without sharing their entities, by class; logged at the start. */
-export function meetings(
+export function sharedClasses(
   configured: Readonly<Record<string, SourceOptions>>,
 ): ReadonlyMap<string, readonly string[]> {
   const classes = new Map<string, Map<string, string[]>>();

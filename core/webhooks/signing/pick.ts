@@ -41,7 +41,7 @@ export function idReader(sources: readonly IdSource[] = []): IdReader {
   const rules = sources.map(idRule);
   return (headers, payload) => {
     for (const { readers, digested } of rules) {
-      const text = joined(readers, headers, payload);
+      const text = joinedId(readers, headers, payload);
       if (text !== null) return { text, digested };
     }
     return null;
@@ -55,7 +55,11 @@ function idRule(source: IdSource): { readers: readonly TextReader[]; digested: b
 }
 
 /** All parts of an id; null when one is missing. */
-function joined(readers: readonly TextReader[], headers: Headers, payload: Payload): string | null {
+function joinedId(
+  readers: readonly TextReader[],
+  headers: Headers,
+  payload: Payload,
+): string | null {
   let text = "";
   for (const [index, read] of readers.entries()) {
     const part = read(headers, payload);

@@ -2,7 +2,7 @@ import { ApiError } from "../../../http/api-error.ts";
 import type { SqlValue, Statement } from "../../../ports.ts";
 import type { LogFilter, LogQuery } from "./log-filters.ts";
 import type { LogRow } from "../../call/ended-attempt.ts";
-import { contains, joined } from "../../../sql/sql-text.ts";
+import { contains, joinConditions } from "../../../sql/sql-text.ts";
 
 /** The tables of a gateway's log: rows to filter by, and bodies apart from them so that a scan stays small. */
 export const logSchema: readonly string[] = [
@@ -126,7 +126,7 @@ export interface Where {
   readonly params: SqlValue[];
 }
 
-/** The condition of a log query; filters are joined by AND. */
+/** The condition of a log query; filters are joinConditions by AND. */
 export function whereLogs(actor: string, query: LogQuery): Where {
   const parts = ["actor = ?"];
   const params: SqlValue[] = [actor];
@@ -143,7 +143,7 @@ export function whereLogs(actor: string, query: LogQuery): Where {
   if (params.length > PARAMETERS) {
     throw new ApiError("invalid_request", { message: "The filters have too many values" });
   }
-  return { sql: joined(parts, "AND"), params };
+  return { sql: joinConditions(parts, "AND"), params };
 }
 
 /** ORDER BY of a log query; the id breaks ties, so that pages neither repeat nor miss rows. */
@@ -164,7 +164,7 @@ function condition(filter: LogFilter): Where {
     parts.push(one.sql);
     params.push(...one.params);
   }
-  return { sql: `(${joined(parts, filter.operator === "neq" ? "AND" : "OR")})`, params };
+  return { sql: `(${joinConditions(parts, filter.operator === "neq" ? "AND" : "OR")})`, params };
 }
 
 /** Filter keys that are no column. */
