@@ -8,9 +8,9 @@ import type { ScopeInput } from "./sort-links.ts";
 export type LoadedPage = {
   readonly bytes: Uint8Array;
   readonly contentType: string;
-  /** What is kept as HTML, in UTF-8. @default the document */
+  /** The part stored as HTML, in UTF-8. @default the document */
   readonly kept?: Uint8Array | undefined;
-  /** What Markdown is made of, as HTML in UTF-8. @default what is kept */
+  /** The source of the Markdown, as HTML in UTF-8. @default `kept` */
   readonly seen?: Uint8Array | undefined;
   /** Its address. */
   readonly url: string;
@@ -23,7 +23,7 @@ export type LoadedPage = {
   readonly scope: ScopeInput | null;
 };
 
-/** What was made of a page. */
+/** The results of converting a page. */
 export type ConvertedPage = {
   readonly title: string;
   /** JSON texts. */

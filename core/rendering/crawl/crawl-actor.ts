@@ -24,10 +24,10 @@ export interface CrawlMethods {
     robots: Robots | null,
     asked: { readonly owner: string; readonly trace: string | null },
   ): Promise<void>;
-  /** Null when there is no such crawl. */
+  /** Reads some pages; null for an unknown crawl. */
   read(query: CrawlPageQuery): Promise<CrawlRead | null>;
   contentPart(seq: number, format: CrawlFormat, part: number): Promise<Uint8Array | null>;
-  /** Its status afterwards; null when there is no such crawl. */
+  /** Cancels the crawl. Returns its status afterwards; null for an unknown one. */
   cancel(): Promise<string | null>;
   /** Has it deleted soon. */
   expire(): Promise<void>;

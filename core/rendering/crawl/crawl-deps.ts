@@ -11,7 +11,7 @@ import type { RenderingOptions } from "../job/options.ts";
 import type { RenderDeps } from "../page/render.ts";
 import type { CrawlSecrets } from "./rows/sealed-input.ts";
 
-/** What crawls work with. */
+/** Dependencies of crawls. */
 export interface CrawlDeps {
   readonly platform: Platform;
   readonly documents: Transport;
@@ -33,9 +33,9 @@ export interface CrawlDeps {
   readonly maps: FairSlots;
   readonly limits: CrawlLimits;
   readonly secrets: CrawlSecrets;
-  /** Whether the account's webhooks are told of the end of a crawl. */
+  /** Whether the end of a crawl is sent to the account's webhooks. */
   readonly sendsWebhooks: boolean;
-  /** Takes a span of each page. @default nobody traces */
+  /** Takes a span of each page. @default no tracing */
   readonly tracer: Tracer | undefined;
 }
 
@@ -45,7 +45,7 @@ export interface CrawlWork extends CrawlDeps {
   readonly json: JsonWork;
 }
 
-/** What a crawl of an owner works with: places and threads are shared fairly between owners. */
+/** Returns the dependencies for one owner's crawls: slots and threads are shared fairly between owners. */
 export function crawlWork(deps: CrawlDeps, owner: string): CrawlWork {
   const work = workFor(owner, deps.platform.background);
   const { background } = work;
@@ -57,7 +57,7 @@ export function crawlWork(deps: CrawlDeps, owner: string): CrawlWork {
   };
 }
 
-/** What crawls may take. */
+/** Limits on crawls. */
 export interface CrawlLimits {
   readonly running: number;
   readonly kept: number;

@@ -3,7 +3,7 @@ import { followRedirects, readBody } from "../static/fetch-document.ts";
 import type { CrawlDeps } from "./crawl-deps.ts";
 import { CRAWLER } from "./rules/robots.ts";
 
-/** What crawls call themselves. */
+/** The user agent of crawls. */
 export const CRAWLER_AGENT: string = `${CRAWLER}/1.0`;
 
 /** Redirects on the way to a file (RFC 9309, section 2.3.1.2). */

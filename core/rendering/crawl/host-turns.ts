@@ -4,8 +4,8 @@ import type { Actor, ActorContext, ActorKind, Actors } from "../../ports.ts";
 /** Spaces the requests of all crawls to one host. */
 export interface HostTurns {
   /**
-   * Takes the next turn: 0 when it is now, and the one after it is `delayMs` later; else the ms until there is one, and
-   * none is taken.
+   * Takes the next turn. 0 when it is now, and the one after it is `delayMs` later; else the ms until the next turn,
+   * without taking it.
    */
   take(delayMs: number): number;
 }

@@ -6,8 +6,8 @@ import type { CrawlRecord } from "./rows/crawl-records.ts";
 const SLICE = 500;
 
 /**
- * The `llms.txt` (llmstxt.org) of a site that was crawled: its title, its address, and a link to each page that could be
- * read. In pieces; ends when there is no such crawl any more.
+ * Yields the `llms.txt` (llmstxt.org) of a site that was crawled: its title, its address, and a link to each page that
+ * could be read. Ends early when the crawl was deleted meanwhile.
  */
 export async function* llmsText(
   read: (...query: Parameters<CrawlMethods["read"]>) => ReturnType<CrawlMethods["read"]>,

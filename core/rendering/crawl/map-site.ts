@@ -77,7 +77,7 @@ function add({ links, most }: SiteMap, pages: readonly FoundPage[]): void {
 
 interface ReadStart {
   readonly links: readonly FoundPage[];
-  /** Where it redirected to. */
+  /** The address to which it redirected. */
   readonly final: URL;
   readonly failure: ApiError | null;
 }

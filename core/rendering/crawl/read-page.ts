@@ -19,7 +19,7 @@ import type { CrawlBody, CrawlFormat } from "./rows/crawl-schema.ts";
 import { CRAWLER_AGENT } from "./fetch-file.ts";
 import type { ScopeInput } from "./sort-links.ts";
 
-/** What takes the place of a document, see {@link convertPage}. */
+/** Replacements for a document, see {@link convertPage}. */
 interface Parts {
   readonly kept?: Uint8Array | undefined;
   readonly seen?: Uint8Array | undefined;
@@ -33,7 +33,7 @@ interface Document extends Parts {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly browserMs: number;
-  /** What it was before it was HTML. */
+  /** The file from which the HTML was made. */
   readonly source?: SourceDocument;
 }
 
@@ -41,20 +41,20 @@ interface Document extends Parts {
 export interface PageVisit {
   readonly url: URL;
   readonly isStart: boolean;
-  /** Whether there is no attempt after this one: a site that is too busy has failed then. */
+  /** Whether this is the last attempt: a site that is too busy has failed then. */
   readonly isLast: boolean;
   readonly body: CrawlBody;
-  /** Names the span of the visit to the page's origin; null where nobody traces. */
+  /** The `traceparent` of the visit for the page's origin; null without tracing. */
   readonly traceparent: string | null;
   /** Is asked about each address that the page redirects to; what it throws ends the load. */
   readonly follow: (url: URL) => Promise<void>;
-  /** Where links go; null when they do not matter. */
+  /** Decides which links are followed; null when links do not matter. */
   readonly scopeAt: (final: URL) => ScopeInput | null;
 }
 
 /** Characters of a page that a model gets. */
 const MODEL_TEXT = 200_000;
-/** What a browser's document is. */
+/** The content type of a browser's document. */
 const UTF8_HTML = "text/html;charset=utf-8";
 /** Milliseconds of a page, its waits for a turn and for a model included. */
 const PAGE_MS = 600_000;
@@ -83,7 +83,7 @@ export async function readPage(
   });
 }
 
-/** What six digits of seconds can say. */
+/** The longest wait that six digits of seconds can express. */
 const LONGEST_WAIT_MS = 999_999_000;
 
 function retryAfter(header: string | undefined, now: number): number | null {
@@ -152,7 +152,7 @@ function jobOf(
       : { "if-modified-since": new Date(modifiedSince * 1000).toUTCString() };
   const page: PageFields = {
     ...open,
-    // What proves who asks goes to the origin for which it was given, and nowhere else.
+    // Credentials go to the origin for which they were given, and nowhere else.
     ...(isHome ? { authenticate, cookies } : {}),
     setExtraHTTPHeaders: { ...(isHome ? setExtraHTTPHeaders : {}), ...since },
     url: url.href,
@@ -257,7 +257,10 @@ function convertParts(
   return platform.background.run(convertPage, page, signal);
 }
 
-/** What of a document is kept, and what Markdown is made of: its main content where the crawl asks for that. */
+/**
+ * Returns the part of a document that is stored, and the one that Markdown is made of: its main content where the crawl
+ * asks for that.
+ */
 async function mainParts(
   { extract, platform }: CrawlWork,
   { extract: asked }: CrawlBody,

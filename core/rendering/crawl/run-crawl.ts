@@ -24,14 +24,14 @@ const RUN_PAGES = 100;
 const PAUSE_MS = 5000;
 /** Longest time of a crawl, in ms. */
 const WHOLE_MS = 7 * 86_400_000;
-/** Milliseconds after which the account is told again. */
+/** Milliseconds after which a failed notice to the account is sent again. */
 const TELL_MS = 30_000;
 /** Pages whose rows are deleted at a time. */
 const DELETED = 50;
 
 /**
- * What runs a crawl, in its alarm: reads its pages, tells its account of its end, and deletes it in the end. A process that
- * dies leaves the alarm due, and the next one goes on at once.
+ * Makes the runner of a crawl, for its alarm: it reads the pages, reports the end to the account, and finally deletes the
+ * crawl. A process that dies leaves the alarm due, and the next one goes on at once.
  */
 export function crawlRunner(state: CrawlState, deps: CrawlDeps): () => Promise<void> {
   const { context } = state;
@@ -76,7 +76,7 @@ export function crawlRunner(state: CrawlState, deps: CrawlDeps): () => Promise<v
     for (let begun = 0; state.facts?.status === "running";) {
       const news = state.news();
       const now = context.steady();
-      // What is under way past the end goes on beside the next alarm.
+      // Pages still running at the end go on beside the next alarm.
       if (now > end || begun >= RUN_PAGES || system.closing?.aborted === true) return;
       const early = earlyEnd(state.facts, deps);
       if (early !== null) return await state.inTurn(() => endCrawl(state, early));
@@ -141,7 +141,7 @@ async function finish(state: CrawlState): Promise<void> {
   await endCrawl(state, isFailure ? "errored" : "completed");
 }
 
-/** What is to do for a crawl that has ended: its account is told once, and its rows go when their time is over. */
+/** Finishes a crawl that has ended: its account is notified once, and its rows are deleted when their time is over. */
 async function settle(state: CrawlState, deps: CrawlDeps): Promise<void> {
   const { context, facts } = state;
   if (facts === null || facts.status === "running" || facts.due > context.steady()) return;
@@ -150,7 +150,7 @@ async function settle(state: CrawlState, deps: CrawlDeps): Promise<void> {
     () => true,
     (error: unknown) => {
       if (context.system.closing?.aborted !== true)
-        deps.platform.log("warn", "Nobody was told of the end of a crawl", {
+        deps.platform.log("warn", "The end of a crawl could not be reported", {
           error: String(error),
         });
       return false;

@@ -5,10 +5,10 @@ import { within } from "../input/timers.ts";
 import { fetchFile } from "./fetch-file.ts";
 import { readRobots, type Robots, ROBOTS_LIMIT } from "./rules/robots.ts";
 
-/** Of a site without a robots.txt. */
+/** The rules of a site without a robots.txt. */
 export const noRobots: Robots = { rules: [], delay: null, sitemaps: [], signals: {} };
 
-/** Of a site whose robots.txt cannot be read: nothing is allowed (RFC 9309, section 2.3.1.4). */
+/** The rules of a site whose robots.txt cannot be read: nothing is allowed (RFC 9309, section 2.3.1.4). */
 const closedRobots: Robots = { ...noRobots, rules: [{ allow: false, pattern: "/" }] };
 
 /** Milliseconds for a robots.txt. */

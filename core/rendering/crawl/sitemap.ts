@@ -11,7 +11,7 @@ export type SitemapInput = {
   readonly since: number | null;
 };
 
-/** What a crawl finds in a sitemap. */
+/** The pages and sitemaps that a crawl finds in a sitemap. */
 export type ReadSitemap = {
   readonly pages: readonly FoundPage[];
   readonly sitemaps: readonly string[];

@@ -2,7 +2,7 @@ import { parseAllowHosts } from "../../net/allow-hosts.ts";
 import type { FoundPage } from "./rows/crawl-pages.ts";
 import { compileScope, pageAddress, type ScopeOptions } from "./rules/scope.ts";
 
-/** Where a crawl goes, for a thread. */
+/** The scope of a crawl, as a thread takes it. */
 export type ScopeInput = {
   readonly options: ScopeOptions;
   readonly homes: readonly string[];

@@ -81,7 +81,7 @@ function visitSpan(
   }));
 }
 
-/** What the span of a visit says in the end. */
+/** Returns the outcome of a visit for its span. */
 function outcomeOf(outcome: PageOutcome | Later): WorkOutcome {
   if ("later" in outcome) return { error: "later" };
   const { browserMs = 0, meta, status } = outcome;
@@ -101,7 +101,10 @@ function delayOf(robots: Robots | null, { limits }: CrawlWork): number {
 
 const failed = (error: string): PageOutcome => ({ status: "errored", error });
 
-/** What becomes of a page, failures included. Rejects only with what is no fault of the page or its site. */
+/**
+ * Reads a page and returns its outcome, failures included. Rejects only for faults that lie outside of the page and its
+ * site.
+ */
 async function readOrFail(
   state: CrawlState,
   deps: CrawlWork,

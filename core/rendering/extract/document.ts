@@ -1,7 +1,7 @@
 import { DOMParser } from "linkedom/worker";
 import { ApiError } from "../../http/api-error.ts";
 
-/** What is read of an element: not every runtime has the types of a DOM. */
+/** The members of an element that are read: not every runtime has the types of a DOM. */
 export interface DomPart {
   readonly localName: string;
   readonly textContent: string | null;
@@ -22,7 +22,7 @@ export interface ParsedDocument {
   querySelectorAll(selector: string): Iterable<DomPart>;
 }
 
-/** Where parts are looked for. */
+/** The document or element in which parts are looked for. */
 export type Whole = Pick<DomPart, "querySelectorAll">;
 
 /** Elements of a document, and how deep they may nest: the work grows with their product. */

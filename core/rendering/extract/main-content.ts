@@ -1,11 +1,11 @@
 import { Readability } from "@mozilla/readability";
 import { parseDocument, type DomPart, refuseLarge, type Whole } from "./document.ts";
 
-/** What is never part of the content, as its author says. */
+/** Elements that are never part of the content, as their author marks them. */
 const FURNITURE =
   "nav,footer,dialog,aside,[role=navigation],[role=contentinfo],[role=complementary]";
 
-/** What an author marks as the content; the first that there is exactly one of counts. */
+/** Elements that an author marks as the content; the first selector that matches exactly once counts. */
 const marked = ["[itemprop~=articleBody]", "article"];
 
 /** Characters that a marked part needs to be taken for the content. */
@@ -15,7 +15,7 @@ const ENOUGH = 250;
 const MOSTLY_LINKS = 0.4;
 const ONLY_LINKS = 0.8;
 
-/** What the head says about the document. */
+/** Elements of the head that describe the document. */
 const FACTS = "title,base,meta[name=description],meta[property^='og:']";
 
 /**

@@ -16,11 +16,11 @@ export type RenderModel = ChatModel & { readonly model?: string };
 export interface JsonModels {
   /** The operator's. */
   readonly model: RenderModel | undefined;
-  /** Any other that a caller names; undefined where there is no gateway to ask it through. */
+  /** Makes a model that a caller names; undefined without a gateway to ask it through. */
   readonly modelOf: ((choice: ModelChoice) => RenderModel) | undefined;
 }
 
-/** What questions to models share. */
+/** Dependencies that questions to models share. */
 export interface JsonDeps extends JsonModels {
   readonly system: System;
   /** Milliseconds of one request to a model. */
@@ -29,10 +29,10 @@ export interface JsonDeps extends JsonModels {
   readonly slots: FairSlots;
 }
 
-/** What {@link askJson} works with. */
+/** Dependencies of {@link askJson}. */
 export type JsonWork = JsonDeps & OwnedWork;
 
-/** What a model found in a page. */
+/** The data that a model found in a page. */
 export interface FoundJson {
   readonly value: unknown;
   /** Whether the model got the beginning of the page only. */
@@ -78,7 +78,7 @@ export async function askJson(
   return { value, isCut: page.length > PAGE_LIMIT };
 }
 
-/** @throws ApiError when there is no model, or its caller may not ask it, or the schema is none */
+/** @throws ApiError without a model, for a model that the caller may not ask, or for an invalid schema */
 export async function checkJsonRequest(
   deps: JsonWork,
   options: JsonOptions,
@@ -137,7 +137,7 @@ async function firstOf<T>(
   throw failure ?? new ApiError("json_model_failed");
 }
 
-/** One model's answer, or its second after it was told what is wrong with the first. */
+/** Asks one model, and once more when its first answer is invalid, naming the fault. */
 async function attempt(
   deps: JsonWork,
   model: RenderModel,

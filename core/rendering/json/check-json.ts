@@ -12,7 +12,7 @@ export type JsonCheck = {
   readonly schema: string | null;
 };
 
-/** What an answer holds, or what is wrong with it. */
+/** A checked answer: its value, or the fault in it. */
 export type CheckedJson = {
   /** The value as JSON; null when something is wrong. */
   readonly json: string | null;
@@ -75,7 +75,7 @@ function schemaProblem(error: unknown): ApiError {
   });
 }
 
-/** The JSON of an answer, also one in a code block or among words; undefined when there is none. */
+/** Finds the JSON of an answer, also in a code block or among words; undefined without any. */
 function jsonIn(text: string): Plain | undefined {
   const fenced = /```(?:json)?\s*\n([\s\S]*?)```/u.exec(text)?.[1];
   const first = text.search(/[[{]/u);
@@ -113,7 +113,7 @@ class TooMuchWork extends Error {}
 /** Counts reads. */
 interface ReadMeter {
   left: number;
-  /** What reading a keyword that measures a text costs: the validator walks through the text each time. */
+  /** The cost of reading a keyword that measures a text: the validator walks through the text each time. */
   readonly textCost: number;
 }
 

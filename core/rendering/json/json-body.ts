@@ -10,7 +10,7 @@ export interface ModelChoice {
   readonly authorization?: string | undefined;
 }
 
-/** What a model is to find in a page. */
+/** The data that a model is to find in a page. */
 export interface JsonOptions {
   readonly prompt?: string | undefined;
   readonly response_format?: ResponseFormat | undefined;

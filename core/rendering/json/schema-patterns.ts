@@ -22,10 +22,9 @@ const PATTERNS = 100;
 type Matched = (pattern: string) => readonly string[];
 
 /**
- * The schema with each pattern replaced by the strings of the document that it matches. The patterns are a stranger's:
- * here they run in linear time (RE2), and the validator's own engine, which may take forever, only compares.
- *
- * @throws ApiError `invalid_request` for a pattern that is none, or needs lookaround or backreferences
+ * Replaces each pattern of the schema by the strings of the document that it matches. The patterns come from the caller:
+ * here they run in linear time (RE2), and the validator's own engine, which may take for ever, only compares.
+ * @throws ApiError `invalid_request` for an invalid pattern, or one that needs lookaround or backreferences
  */
 export function withoutPatterns(
   schema: Keywords,

@@ -59,7 +59,7 @@ export interface Context {
   lastList: { readonly list: List; readonly written: number } | null;
 }
 
-/** What an element does to the text when it opens and when it closes. */
+/** The effect of an element on the text when it opens and when it closes. */
 export interface Element {
   readonly open?: (context: Context, attributes: Attributes) => void;
   readonly close?: (context: Context) => void;

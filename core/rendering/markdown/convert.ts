@@ -7,7 +7,7 @@ import { absolute } from "./urls.ts";
 
 /** Options of {@link convertHtml}. */
 export interface MarkdownOptions {
-  /** What relative addresses start from, unless the document has a `base`; null leaves them as they are. */
+  /** The base of relative addresses, unless the document has a `base`; null leaves them as they are. */
   readonly base: string | null;
   /** Whether YAML frontmatter with title, description and image comes first. */
   readonly frontmatter: boolean;
@@ -110,7 +110,7 @@ function setBase(context: Context, attributes: Attributes): void {
   if (/^https?:/iu.test(base)) context.base = base;
 }
 
-/** What a page says about itself. */
+/** A page's description of itself. */
 interface PageFacts {
   readonly title: string;
   readonly description: string;
@@ -120,7 +120,7 @@ interface PageFacts {
 /** Characters of one value. */
 const VALUE_LIMIT = 2000;
 
-/** YAML frontmatter of the facts that are there; empty when there are none. */
+/** Writes the known facts as YAML frontmatter; empty without any. */
 function frontmatterOf(facts: PageFacts): string {
   const lines = Object.entries(facts)
     .filter(([, value]) => value !== "")

@@ -181,9 +181,9 @@ const wrapper: Element = {
   },
 };
 
-/** What a frame shows is not in the document; one that has a name is worth a link. */
+/** Writes a frame as a link if it has a name: its content is not in the document. */
 function frame(context: Context, attributes: Attributes): void {
-  // What stands between its tags is for browsers without frames.
+  // The content between its tags is for browsers without frames.
   context.skipped = 1;
   const title = (attributes["title"] ?? "").replaceAll(/\s+/gu, " ").trim();
   const src = absolute((attributes["src"] ?? "").trim(), context.base);
@@ -225,7 +225,7 @@ function endMath(context: Context): void {
   else inline.atom(`${fence}${tex}${fence}`);
 }
 
-/** What each element does; those that are not here are nothing but their text. */
+/** The effects of elements; all others contribute only their text. */
 export const elements: ReadonlyMap<string, Element> = new Map<string, Element>([
   ...blocks.split(" ").map((name): [string, Element] => [name, block]),
   ...["div", "figure"].map((name): [string, Element] => [name, wrapper]),

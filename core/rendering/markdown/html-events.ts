@@ -3,7 +3,7 @@ import { Tokenizer } from "htmlparser2";
 /** Attributes by lower-case name; the first of a repeated name counts. */
 export type Attributes = Readonly<Record<string, string>>;
 
-/** What a document consists of, in order. Opens and closes are balanced; void elements have no close. */
+/** Handlers for the parts of a document, in order. Opens and closes are balanced; void elements have no close. */
 export interface HtmlHandler {
   open(name: string, attributes: Attributes): void;
   close(name: string): void;
@@ -19,7 +19,10 @@ const DEPTH_LIMIT = 500;
 /** Characters that are read between two yields: a few milliseconds of work. */
 const STEP = 16_384;
 
-/** What begins CDATA in SVG and MathML, and elsewhere a comment that the next ">" ends (HTML, "cdata-in-html-content"). */
+/**
+ * The start of CDATA in SVG and MathML; elsewhere it begins a comment that the next ">" ends (HTML,
+ * "cdata-in-html-content").
+ */
 const CDATA = "<![CDATA[";
 /** The same for the tokenizer, which knows CDATA only: a declaration, which the next ">" ends. It is as long. */
 const NO_CDATA = "<!(CDATA[";
@@ -54,7 +57,7 @@ const rows = [cells, closing("tr", "table")];
 const sections = [...rows, closing("thead tbody tfoot", "table")];
 const terms = closing("dt dd", "dl table");
 
-/** What an opening tag closes, in this order. */
+/** The open elements that an opening tag closes, in this order. */
 const impliedCloses: ReadonlyMap<string, readonly Closing[]> = new Map([
   ["li", [closing("li", "ul ol menu table")]],
   ["dt", [terms]],
@@ -198,7 +201,7 @@ function tokenCallbacks(
     },
     onclosetag: (start, end) => elements.close(html.slice(start, end).toLowerCase()),
     ontext(start, end) {
-      // A tag that the document ends in is no text (HTML, "eof-in-tag").
+      // A tag cut off by the document's end does not count as text (HTML, "eof-in-tag").
       if (end === html.length && html[start - 1] === "<" && /[a-z]/iu.test(html[start] ?? ""))
         return;
       handler.text(html.slice(start, end));

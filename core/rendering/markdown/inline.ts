@@ -5,9 +5,9 @@ export type MarkKind = "strong" | "em" | "del" | "link" | "sup" | "sub";
 
 interface Mark {
   readonly kind: MarkKind;
-  /** What a link ends with, e.g. `](https://example.com)`. */
+  /** The end of a link, e.g. `](https://example.com)`. */
   readonly end: string;
-  /** Where its opening delimiter is in the parts; -1 while nothing has been written inside. */
+  /** The index of its opening delimiter in the parts; -1 while nothing has been written inside. */
   opened: number;
 }
 
@@ -33,7 +33,7 @@ export interface Inline {
   readonly empty: boolean;
 }
 
-/** What each kind begins and ends with, unless its surroundings ask for another. */
+/** The delimiters of each kind, unless its surroundings need others. */
 const delimiters: Readonly<Record<MarkKind, readonly [begin: string, end: string]>> = {
   strong: ["**", "**"],
   em: ["_", "_"],
@@ -47,7 +47,7 @@ const delimiters: Readonly<Record<MarkKind, readonly [begin: string, end: string
 /** The parts that are delimiters. Text never ends in one of their characters unless that is escaped. */
 const emphases: ReadonlySet<string> = new Set(["**", "*", "_", "~~"]);
 
-/** Where a line ends inside a block; no text can contain it, because white space is collapsed. */
+/** The end of a line inside a block; no text can contain it, because white space is collapsed. */
 const BREAK = "\n";
 
 /**

@@ -5,7 +5,7 @@ const withoutText: ReadonlySet<string> = new Set(
   "annotation-xml audio canvas noembed noframes noscript object script style svg video".split(" "),
 );
 
-/** Whether an element is left out with everything in it: it has no text, or nobody sees it. */
+/** Whether an element is left out with everything in it: it has no text, or is invisible. */
 export function isLeftOut(name: string, attributes: Attributes): boolean {
   if (withoutText.has(name)) return true;
   // A shadow tree that the document declares is part of what is seen.

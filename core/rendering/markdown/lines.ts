@@ -32,7 +32,7 @@ export function lineWriter(): LineWriter {
   const out: string[] = [];
   const containers: Container[] = [];
   let prefix = "";
-  /** What the next line starts with instead of the prefix: a marker that is still to be written. */
+  /** The start of the next line in place of the prefix: a marker that is still to be written. */
   let lead: string | null = null;
   let wanted: 0 | 1 | 2 = 0;
   /** The prefix of the blank line in between: of the innermost container that both neighbours are in. */

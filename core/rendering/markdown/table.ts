@@ -8,7 +8,7 @@ export interface Table {
   lines(): string[];
 }
 
-/** What is known of a cell beside its text. */
+/** The properties of a cell beside its text. */
 export interface CellKind {
   readonly header: boolean;
   /** How many columns and rows it takes. */
@@ -17,7 +17,7 @@ export interface CellKind {
   readonly align: Alignment | null;
 }
 
-/** Where a column's text stands. */
+/** The alignment of a column's text. */
 export type Alignment = "left" | "center" | "right";
 
 /** The rule below the header, as GitHub's Markdown has it. */

@@ -1,6 +1,6 @@
 import type { Attributes } from "./html-events.ts";
 
-/** Makes an address absolute and safe inside `(…)`; null for one that is no use in text, such as inline data. */
+/** Makes an address absolute and safe inside `(…)`; null for one that is useless in text, such as inline data. */
 export function linkAddress(href: string, base: string | null): string | null {
   const trimmed = href.trim();
   if (/^(?:javascript|vbscript|data|blob|about):/iu.test(trimmed.replaceAll(/[\t\n\r]/gu, "")))
@@ -28,7 +28,7 @@ export function imageAddress(attributes: Attributes, base: string | null): strin
   return null;
 }
 
-/** What is written like an address; scripts keep other things in such attributes too. */
+/** Returns an attribute's value if it looks like an address; scripts keep other things in such attributes too. */
 function lazy(address: string | undefined): string | undefined {
   const text = address?.trim() ?? "";
   return text.length <= 8192 && /^[^\s{}<>"]*[./][^\s{}<>"]*$/u.test(text) ? text : undefined;

@@ -6,7 +6,7 @@ const rawText = new Set("iframe noembed noframes plaintext script style xmp".spl
 
 /** How a tree becomes HTML: how many characters there may be, and which elements are left out. */
 export interface HtmlBudget {
-  /** What is left; it is taken from. */
+  /** The remaining characters, counted down while HTML is written. */
   characters: number;
   readonly without?: Uint8Array | undefined;
 }

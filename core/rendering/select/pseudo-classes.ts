@@ -71,7 +71,7 @@ function formulaOf(text: string): [step: number, offset: number] | null {
   return [by, Number(`${sign}${offset}`)];
 }
 
-/** Where siblings are counted from, and whether those of another name count. */
+/** The end from which siblings are counted, and whether only those of the same name count. */
 type From = "first" | "last" | "first of type" | "last of type";
 
 /** Whether an element's place is `step * n + offset` for a whole `n` from 0 on. */

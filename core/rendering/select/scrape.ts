@@ -18,7 +18,7 @@ type StaticMatch = {
 /** Characters of HTML and of text that are answered: elements stand in each other, and each has its own. */
 const CHARACTERS = 16 * 1024 * 1024;
 
-/** What selectors find in a document. @throws ApiError `page_too_large` */
+/** Finds the elements that selectors match in a document. @throws ApiError `page_too_large` */
 export function* scrape(
   html: string,
   selectors: readonly string[],

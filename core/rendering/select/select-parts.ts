@@ -34,7 +34,7 @@ export const selectParts: LongTask<PartsRequest, Uint8Array<ArrayBuffer>> = {
       );
       let head = "";
       const parts: string[] = [];
-      // What stands in a part that is taken, or in one that is left out, has been seen to with it.
+      // Elements inside a part that was taken or left out are done with it.
       const isDone = new Uint8Array(tree.length);
       for (const [index, { name, parent }] of tree.entries()) {
         if (isDone[parent] === 1 || without[index] === 1) isDone[index] = 1;

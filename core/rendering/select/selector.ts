@@ -18,8 +18,7 @@ export type Chosen = Uint8Array;
 
 /**
  * Reads a list of CSS selectors.
- *
- * @throws ApiError `invalid_request` naming the field, for what is none and for what only a browser can tell
+ * @throws ApiError `invalid_request` naming the field, for invalid selectors and those that only a browser can evaluate
  */
 export function parseSelector(field: string, text: string): ParsedSelector {
   const parsed = read(text);
@@ -48,7 +47,7 @@ function isWhole(tokens: readonly Selector[]): boolean {
   return last !== undefined && !isTraversal(last);
 }
 
-/** The first part of a selector that nothing here can tell; null when there is none. */
+/** Returns the first part of a selector that cannot be evaluated here; null when all can. */
 function firstUnknown(list: ParsedSelector, inHas = false): string | null {
   for (const tokens of list) {
     if (!inHas && tokens[0] !== undefined && isTraversal(tokens[0])) return tokens[0].type;

@@ -8,7 +8,7 @@ export interface TreeElement {
   /** The index of its parent, and of the element before it below that; -1 for none. */
   readonly parent: number;
   readonly previous: number;
-  /** What stands in it: text, and indices of elements. */
+  /** Its content: text, and indices of elements. */
   readonly children: (string | number)[];
 }
 
@@ -98,7 +98,7 @@ function growTree(): GrowingTree {
       const children = tree[stack.at(-1) ?? 0]?.children ?? [];
       const before = children.at(-1);
       if (typeof before === "string") children[children.length - 1] = before + text;
-      // Those may begin with a line break that is no part of them.
+      // A leading line break does not belong to the content of these elements.
       else if (before === undefined && startsWithBreak.has(innermost()))
         children.push(text.replace(/^\n/u, ""));
       else children.push(text);
@@ -106,7 +106,7 @@ function growTree(): GrowingTree {
   };
 }
 
-/** Where a document's head and body begin, whether or not their tags are there. */
+/** Places a document's elements in its head or body, whether or not their tags are there. */
 interface DocumentParts {
   /** Sees to the part that an element stands in; true when it is a part itself. */
   open(name: string, attributes: Attributes): boolean;

@@ -27,7 +27,10 @@ export type PageUpload = {
 
 type PlacedFile = { readonly type: string; readonly from: number; readonly to: number };
 
-/** What runtimes make of a part's type differs; a page needs the right one for its style sheets and modules. */
+/**
+ * Types by file name: runtimes read a part's own type differently, and a page needs the right one for its style sheets and
+ * modules.
+ */
 const types: Readonly<Record<string, string>> = {
   avif: "image/avif",
   css: "text/css",
@@ -118,7 +121,10 @@ function typeOf({ name, type: said }: File): string {
   return known ?? (said === "" ? "application/octet-stream" : said);
 }
 
-/** The upload that a request is; null when its body is JSON. @throws ApiError `invalid_request` where none is taken */
+/**
+ * Reads the upload of a request; null when its body is JSON. @throws ApiError `invalid_request` where uploads are not
+ * accepted
+ */
 export async function uploadOf(
   request: Request,
   bytes: Uint8Array<ArrayBuffer>,

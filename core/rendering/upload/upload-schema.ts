@@ -27,7 +27,7 @@ const file = v.pipe(
   ),
 );
 
-/** What an upload is checked by. */
+/** The schema of an upload. */
 export const uploadSchema: v.GenericSchema<unknown, UploadForm> = v.strictObject(
   {
     files: v.pipe(

@@ -7,7 +7,7 @@ import type { CrawlBody } from "../rows/crawl-schema.ts";
 /** A crawl that runs now. */
 export interface BegunCrawl {
   readonly id: string;
-  /** What of the body has no effect. */
+  /** Notes on fields of the body that have no effect. */
   readonly notes: readonly string[];
 }
 

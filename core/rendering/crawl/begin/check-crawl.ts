@@ -12,9 +12,9 @@ import { fetchRobots } from "../site-rules.ts";
 /** A crawl that may begin. */
 export interface CheckedCrawl {
   readonly input: CrawlBody;
-  /** Of its start's origin; null when the site could not be asked. */
+  /** The rules of its start's origin; null when the site could not be asked. */
   readonly robots: Robots | null;
-  /** What of the body has no effect. */
+  /** Notes on fields of the body that have no effect. */
   readonly notes: readonly string[];
 }
 

@@ -160,8 +160,8 @@ function notFound(): ApiError {
 type ContentPart = (seq: number, format: CrawlFormat, part: number) => Promise<Uint8Array | null>;
 
 /**
- * The answer, written as it is read: contents are stored as JSON texts, so that none of them has to be in memory as a
- * whole, and none is parsed or written.
+ * Streams the answer as it is read: contents are stored as JSON texts, so that none of them has to be held in memory as a
+ * whole, parsed or serialised.
  */
 function crawlResponse(id: string, read: CrawlRead, contentPart: ContentPart): Response {
   return streamed(piecesOf(id, read, contentPart), "application/json; charset=utf-8");
@@ -189,7 +189,7 @@ async function* piecesOf(
     browserSecondsUsed: browserMs / 1000,
     ...(cursor === null ? {} : { cursor }),
   };
-  // What the envelope has beside its result comes after it.
+  // The other members of the envelope follow its result.
   const { result: _result, ...rest } = envelopeBody(null);
   yield utf8(`{"result":${JSON.stringify(result).slice(0, -1)},"records":[`);
   for (const [index, record] of records.entries()) {

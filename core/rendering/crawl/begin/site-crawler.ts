@@ -37,7 +37,7 @@ export function siteCrawler(deps: CrawlDeps): SiteCrawler {
       const found = await crawl.read({ cursor: seq, limit, status: null });
       if (found === null) return null;
       const { total, finished, status, records, cursor } = found;
-      // Of a crawl that has failed, the start says why; it is the first page.
+      // A failed crawl has its reason on its first page, the start.
       const start = status === "errored" ? await startOf(crawl) : undefined;
       return {
         crawl: { ...ended(status, start), total, finished },

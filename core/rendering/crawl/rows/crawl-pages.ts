@@ -32,11 +32,11 @@ export type PageMetadata = {
   readonly status: number;
   readonly url: string;
   readonly title?: string;
-  /** What it was, where that was no page. */
+  /** The file that was read, for anything but a page. */
   readonly document?: SourceDocument;
 };
 
-/** What became of a page. */
+/** The outcome of a page. */
 export interface PageOutcome {
   readonly status: "completed" | "errored" | "disallowed" | "skipped";
   /** Absent when it was never fetched. */

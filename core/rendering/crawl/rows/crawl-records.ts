@@ -37,7 +37,7 @@ export type CrawlRead = {
   readonly finished: number;
   readonly skipped: number;
   readonly records: readonly CrawlRecord[];
-  /** Where the next pages begin; null after the last. */
+  /** The position of the next pages; null after the last. */
   readonly cursor: number | null;
 };
 
@@ -53,14 +53,14 @@ export type CrawlPageQuery = {
 const ANSWER = 10 * 1024 * 1024;
 const RECORDS = 1000;
 
-/** Reads some pages; null when there is no such crawl. */
+/** Reads some pages; null for an unknown crawl. */
 export async function readCrawl(
   { context, facts }: CrawlState,
   { cursor, limit, status }: CrawlPageQuery,
 ): Promise<CrawlRead | null> {
   if (facts === null) return null;
   const isOver = facts.status !== "running";
-  // What still waits when a crawl ends was cancelled: the rows need not be touched for it.
+  // Pages still waiting at the end of a crawl count as cancelled: their rows need not be touched for it.
   const stored = status === "cancelled" ? "queued" : status;
   const isEmpty = (status === "cancelled" && !isOver) || (status === "queued" && isOver);
   const most = Math.min(limit, RECORDS);

@@ -4,7 +4,7 @@ import { jsonFields, type JsonOptions } from "../../json/json-body.ts";
 import { address, common, extractField } from "../../job/schema.ts";
 import type { ScopeOptions } from "../rules/scope.ts";
 
-/** What a crawl gives of each page. */
+/** A format in which a crawl stores pages. */
 export type CrawlFormat = "html" | "markdown" | "json";
 
 /** The body of `POST …/crawl`. */
@@ -56,7 +56,7 @@ const some = <T extends string>(values: readonly T[]): v.GenericSchema<T[]> =>
 
 const { html: _html, userAgent: _userAgent, url: _url, ...page } = common;
 
-/** Where pages are found. */
+/** The sources in which pages are found. */
 export const sourceField: v.GenericSchema<unknown, CrawlBody["source"]> = v.optional(
   v.picklist(["all", "sitemaps", "links"]),
 );

@@ -14,9 +14,9 @@ export type CrawlStatus =
   | "cancelled_due_to_timeout"
   | "cancelled_due_to_limits";
 
-/** What is known of a crawl as a whole; a copy of its row. */
+/** The facts of a crawl as a whole; a copy of its row. */
 export interface CrawlFacts {
-  /** Of an ended crawl, and of one whose request cannot be opened, its `url` only. */
+  /** The request; only its `url` once the crawl has ended, or when the request cannot be opened. */
   readonly input: CrawlBody;
   /** {@link input} as the row has it: sealed, because it may hold credentials. */
   readonly stored: string;
@@ -32,7 +32,7 @@ export interface CrawlFacts {
   readonly finished: number;
   readonly completed: number;
   readonly skipped: number;
-  /** Of its contents. */
+  /** The bytes of its contents. */
   readonly bytes: number;
   readonly browserMs: number;
   /** Unix ms. */
@@ -40,7 +40,7 @@ export interface CrawlFacts {
   readonly ended: number | null;
   /** Whether its account knows of its end. */
   readonly told: boolean;
-  /** The `traceparent` of what asked for it; null where nobody traces. */
+  /** The `traceparent` of the request behind it; null without tracing. */
   readonly trace: string | null;
   /** When there is something to do for an ended crawl, of `steady()`. */
   readonly due: number;
@@ -66,7 +66,7 @@ export interface CrawlState {
   readonly robots: Map<string, Robots>;
   /** Aborted when the crawl ends before its pages do. */
   readonly stop: AbortController;
-  /** What reads facts and writes them back takes turns. */
+  /** Runs work that reads facts and writes them back, one at a time. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
   /** Wakes the runner. */
   ring(): void;
@@ -114,7 +114,7 @@ export async function openCrawl(context: ActorContext, secrets: CrawlSecrets): P
   });
 }
 
-/** When there is something to do (of `steady()`); null when there is no crawl. */
+/** Returns when work is due (of `steady()`); null for a deleted crawl. */
 function nextDue({
   facts,
   hosts,
@@ -218,8 +218,8 @@ export async function tellList(state: CrawlState, facts: CrawlFacts): Promise<vo
 }
 
 /**
- * Ends a crawl that runs: what it stores of its request is wiped, because it may hold credentials. The list knows first, so
- * that who has seen the end may begin another crawl in its place; it is told again after.
+ * Ends a running crawl: its stored request is wiped, because it may hold credentials. The list is updated first, so that a
+ * client that has seen the end may begin another crawl in its place; it is updated again afterwards.
  */
 export async function endCrawl(
   state: CrawlState,

@@ -17,7 +17,7 @@ export const crawlTables: readonly string[] = [
     PRIMARY KEY (actor, seq, format, part))`,
   `CREATE TABLE rendering_crawl_sites (
     actor TEXT NOT NULL, origin TEXT NOT NULL, robots TEXT NOT NULL, PRIMARY KEY (actor, origin))`,
-  // What seals the request of a crawl that runs, where the operator has no master secret.
+  // The key that seals the request of a running crawl, where the operator has no master secret.
   "CREATE TABLE rendering_crawl_keys (actor TEXT PRIMARY KEY, master TEXT NOT NULL)",
   // The `traceparent` of what asked for it.
   "ALTER TABLE rendering_crawls ADD COLUMN trace TEXT",

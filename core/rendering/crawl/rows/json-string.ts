@@ -38,7 +38,7 @@ function wholeLength(text: string): number {
   if (last < 0 || text.length - last >= ESCAPE) return text.length;
   let run = last;
   while (text[run - 1] === "\\") run--;
-  // Of an even number of backslashes each second one is a character.
+  // In an even run of backslashes, each second one is an escaped character.
   if ((last - run) % 2 === 1) return text.length;
   const isWhole = last + 1 < text.length && text[last + 1] !== "u";
   return isWhole ? text.length : last;

@@ -3,7 +3,7 @@ import { seal, sealingKey, unseal } from "../../../crypto/seal.ts";
 import type { ActorContext, Statement } from "../../../ports.ts";
 import type { CrawlBody } from "./crawl-schema.ts";
 
-/** What seals the requests of crawls. */
+/** The secrets that seal the requests of crawls. */
 export interface CrawlSecrets {
   /** Null: each crawl gets a key of its own beside its row. */
   readonly master: string | null;
@@ -40,7 +40,7 @@ export async function sealInput(
   };
 }
 
-/** What is left of a request when its crawl has ended. */
+/** Returns the stored remainder of a request after its crawl has ended. */
 export function endedInput(url: string): string {
   return JSON.stringify({ url } satisfies StoredInput);
 }

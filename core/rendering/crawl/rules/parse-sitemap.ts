@@ -7,10 +7,10 @@ export type SitemapPage = {
   readonly modified: number | null;
 };
 
-/** What a sitemap names. */
+/** The content of a sitemap. */
 export type Sitemap = {
   readonly pages: readonly SitemapPage[];
-  /** Of an index. */
+  /** The sitemaps that an index lists. */
   readonly sitemaps: readonly string[];
 };
 
@@ -21,7 +21,7 @@ const SITEMAPS = 1000;
 /** Characters that are read between two yields. */
 const STEP = 16_384;
 
-/** What a sitemap names, at most `most` pages. */
+/** Parses a sitemap, at most `most` pages of it. */
 export function* parseSitemap(text: string, most: number): Generator<void, Sitemap> {
   const pages: SitemapPage[] = [];
   const sitemaps: string[] = [];

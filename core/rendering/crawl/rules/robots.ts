@@ -4,7 +4,7 @@ import { type GlobPart, matchGlob, WILDCARDS } from "../../../net/glob.ts";
 /** The name by which robots.txt files speak to these crawls. */
 export const CRAWLER = "CauseyCrawler";
 
-/** What a robots.txt says to one crawler. */
+/** The rules of a robots.txt for one crawler. */
 export type Robots = {
   /** In their order. */
   readonly rules: readonly RobotsRule[];
@@ -12,7 +12,7 @@ export type Robots = {
   readonly delay: number | null;
   /** Addresses of sitemaps, as they stand there. */
   readonly sitemaps: readonly string[];
-  /** What may be done with the contents (`Content-Signal`): names and values in lower case. */
+  /** The permitted uses of the contents (`Content-Signal`): names and values in lower case. */
   readonly signals: Readonly<Record<string, string>>;
 };
 
@@ -49,8 +49,8 @@ interface Group {
 }
 
 /**
- * Reads a robots.txt (RFC 9309) for one crawler: the groups that name it, together, else those of `*`. Never throws; what
- * is no line of the format is passed over.
+ * Reads a robots.txt (RFC 9309) for one crawler: the groups that name it, together, else those of `*`. Never throws;
+ * unknown lines are ignored.
  */
 export function* parseRobots(text: string, crawler: string = CRAWLER): Generator<void, Robots> {
   const named: Group = { rules: [], delay: null, signals: {} };
@@ -126,7 +126,8 @@ function matches({ allow, pattern }: RobotsRule, path: string): boolean {
   const isWhole = pattern.endsWith("$");
   const texts = (isWhole ? pattern.slice(0, -1) : pattern).split(/\*+/u);
   const isCut = texts.length > WILDCARDS;
-  // Nobody means so many. Its beginning is taken: it forbids more than was meant, and allows nothing.
+  // No author needs so many. The pattern is cut: as a rule that forbids, it then matches more than was meant; as one that
+  // allows, it is ignored.
   if (isCut && allow) return false;
   const parts: GlobPart[] = texts
     .slice(0, WILDCARDS)

@@ -54,7 +54,7 @@ function isSameSite({ host, hostname }: URL, home: string, subdomains: boolean):
   return hostname === site || hostname.endsWith(`.${site}`);
 }
 
-/** The address of a link in the form in which a crawl knows it; null for one that is no page's. */
+/** Returns the address of a link in the form in which a crawl knows it; null for a link to anything but a page. */
 export function pageAddress(link: string): URL | null {
   const url = URL.parse(link);
   if (url === null || !/^https?:$/u.test(url.protocol)) return null;
