@@ -20,10 +20,11 @@ import { GATEWAY_TOKEN_LIMIT } from "../call/gateway-token.ts";
 /** Decides who may use a gateway, and knows our tokens so that none of them travels to a provider. */
 export interface GatewayAccess {
   /**
-   * Who opens the gateway with a token; null when it does not open it. A virtual key that does not is an error of its own,
-   * and one that does counts a request, unless `counts` is false. With the request that presented it, a token is known
-   * from there if it is good, and refused by {@link LoginGuard.check} if it may be a guess; a wrong virtual key counts as
-   * a failed login, and the other tokens once they are {@link GatewayAccess.refused}.
+   * Returns the caller who opens the gateway with a token; null when the token does not open it. A virtual key that does
+   * not open it throws an error of its own; one that does counts a request, unless `counts` is false. `client` is the
+   * request that presented the token: a good token becomes known for its address, and {@link LoginGuard.check} refuses
+   * tokens from an address that may be guessing. A wrong virtual key counts as a failed login, and other tokens once they
+   * are {@link GatewayAccess.refused}.
    */
   callerOf(
     token: string | null,
@@ -56,7 +57,7 @@ export interface AgainOptions {
   readonly counts: boolean;
 }
 
-/** What {@link gatewayAccess} needs. */
+/** Options of {@link gatewayAccess}. */
 export interface AccessOptions extends DeclaredGateways {
   readonly auth: Auth;
   readonly system: System;
@@ -209,7 +210,7 @@ const VERDICTS = 1000;
 function hostTokens(auth: Authenticate, system: System): HostTokens {
   const verdicts = recentMap<boolean>(VERDICTS, VERDICT_MS, system);
   const knows = async (text: string): Promise<boolean> => {
-    // What no header may hold is nobody's token, and a request could not be made of it.
+    // A header could not hold any other text, so it cannot be a token, and a request could not be made of it.
     if (!/^[!-~]+$/.test(text) || text.length > GATEWAY_TOKEN_LIMIT) return false;
     const key = await sha256Hex(text);
     const known = verdicts.get(key);

@@ -26,7 +26,7 @@ import type { GatewayName } from "../account/settings/gateway-name.ts";
 import type { EntryRoute } from "../observe/trace/request-spans.ts";
 import { traceParent } from "../call/trace-parent.ts";
 
-/** Where a request comes in, and how the token may be presented there. */
+/** The entry of a request, and the ways in which it may present the token. */
 export interface AdmitOptions {
   readonly entry: EntryRoute;
   /** On `compat` the documented client sends the gateway token in `Authorization` (docs/compatibility.md). */
@@ -35,7 +35,7 @@ export interface AdmitOptions {
   readonly takesBareToken?: boolean;
   /** The raw query, where the provider may take its key in one: a virtual key stands there, too. @default empty */
   readonly query?: string;
-  /** Who calls, where that is known already, null = a stranger. @default as the token says */
+  /** The caller where it is known already, null = an anonymous one. @default the token's */
   readonly caller?: GatewayCaller | null;
   /** The token by which a connection's caller is asked for again, null = it is not known. @default it was just asked for */
   readonly connected?: { readonly token: string | null };
@@ -45,7 +45,7 @@ export interface AdmitOptions {
   readonly inProcess?: boolean;
 }
 
-/** What decides who comes in. */
+/** Dependencies of the admission. */
 export interface AdmissionParts {
   readonly access: Pick<GatewayAccess, "callerOf" | "again" | "recognises" | "refused">;
   readonly store: Pick<GatewayStore, "enter" | "open" | "settings">;
@@ -71,8 +71,8 @@ export interface GatewayAdmission {
     options: AdmitOptions,
   ): Promise<Call>;
   /**
-   * Lets a connection in or throws as `admit` does; its messages are counted, not the connection. Each of them asks
-   * anew: a gateway can be closed while a stranger is connected.
+   * Admits a connection or throws as `admit` does; its messages are counted, not the connection. Each message is checked
+   * again: a gateway can be closed while an anonymous client is connected.
    */
   connect(name: GatewayName, token: string | null, client: Request): Promise<void>;
 }
@@ -143,7 +143,7 @@ function pricesOf(
   return version === undefined ? prices.base : prices.of(account, version);
 }
 
-/** What a request asks of the gateway. */
+/** Reads the options and the trace that a request's headers set. */
 function readAsked(headers: readonly HeaderPair[]): Pick<Call, "controls" | "trace"> {
   return { controls: parseControls(headers), trace: traceParent(headers) };
 }
@@ -164,7 +164,7 @@ async function checkConnection(
   { access, metrics, store }: AdmissionParts,
 ): Promise<void> {
   if ((await access.callerOf(token, name, false, client)) !== null) return;
-  // What its messages may do would tell whether the token is right.
+  // At an open gateway the rights of its messages would reveal whether the token is right.
   if (isOpen) return access.refused(client);
   if (isName(name) && (await store.settings(name)) !== null) metrics?.refuse(name, "unauthorized");
   throw errorOf({ token, place: HEADER, client }, { access });
@@ -315,7 +315,7 @@ function entered(
   refusal: TokenRefusal | null,
   parts: AdmissionParts,
 ): GatewaySettings | null {
-  // An unauthorised caller is not told which gateways there are.
+  // An unauthorised caller must not learn which gateways exist.
   const isUnknown = settings === null && name.gateway !== DEFAULT_GATEWAY;
   if (isUnknown && refusal === null) throw unknownGateway(name.gateway);
   const isStranger = settings?.authentication === false && refusal?.isFinal !== true;
@@ -343,7 +343,7 @@ function isName({ account, gateway }: GatewayName): boolean {
 
 function unknownGateway(gateway: string): ApiError {
   return new ApiError("gateway_unknown", {
-    message: `Please configure AI Gateway: there is no gateway "${gateway.slice(0, 64)}" in this account`,
+    message: `Please configure AI Gateway: this account has no gateway "${gateway.slice(0, 64)}"`,
   });
 }
 

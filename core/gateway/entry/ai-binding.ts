@@ -18,7 +18,7 @@ export interface AiRunOptions {
   readonly extraHeaders?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What `ai-gateway-provider` takes as its `binding`, and as the `binding` of its `resume`. */
+/** The object that `ai-gateway-provider` takes as its `binding`, and as the `binding` of its `resume`. */
 export interface AiBinding {
   /**
    * Runs one step or several, tried in turn, of a universal request in this process; resolves to the provider's raw
@@ -41,7 +41,7 @@ const IN_PROCESS: AdmitOptions = {
   entry: { method: null, route: "AiBinding.run" },
 };
 
-/** What {@link aiBinding} works with. */
+/** Dependencies of {@link aiBinding}. */
 export interface BindingParts extends StepsParts {
   readonly admission: Pick<GatewayAdmission, "admit">;
   readonly deliver: DeliverAnswer;

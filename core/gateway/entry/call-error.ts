@@ -10,7 +10,7 @@ export function callError(call: Call | undefined, error: unknown): unknown {
   tracedError(call, error);
   if (call === undefined || !(error instanceof ApiError)) return error;
   const { eventId, token } = call;
-  // What is refused because it holds the token is not repeated.
+  // An event id that was refused because it holds the token must not be repeated.
   if (token !== null && eventId.includes(token)) return error;
   const { options, kind, message } = error;
   const own = Object.fromEntries(ownHeaders("event-id", eventId));

@@ -11,7 +11,7 @@ import { type Peeked, peekFirstLine } from "../resume/event-ends.ts";
 import { streamOf } from "../wire/reply-body.ts";
 import { TIMER_OVER } from "../../time/timer-over.ts";
 
-/** What the options add to server-sent events on their way. */
+/** Options that add to server-sent events on their way. */
 export interface DeliveryParts {
   readonly system: System;
   /** Keeps streams for clients that lose them. @default none */

@@ -4,7 +4,7 @@ import { presentedToken, tokenOf } from "../call/gateway-token.ts";
 import { held, isInPath } from "../guard/tokens/guarded-step.ts";
 import { tokenSearch } from "../guard/tokens/token-search.ts";
 
-/** What stands in messages in place of a token. */
+/** The replacement for a token in messages. */
 const HIDDEN = "[token]";
 
 /**

@@ -47,7 +47,7 @@ export interface SocketRequest extends RawTail {
   readonly segment: string;
 }
 
-/** What {@link gatewayFront} works with. */
+/** Dependencies of {@link gatewayFront}. */
 export interface FrontParts extends StepsParts {
   readonly platform: Pick<Platform, "received">;
   readonly admission: Pick<GatewayAdmission, "admit">;
@@ -57,7 +57,7 @@ export interface FrontParts extends StepsParts {
   readonly answer: Forward;
   readonly deliver: DeliverAnswer;
   readonly targets: ConfiguredTargets;
-  /** What the bodies of all requests may take in memory. */
+  /** The memory for the bodies of all requests. */
   readonly bodies: BodyBudget;
   /** Whether something would read a step's body, or send it twice. */
   readonly needsBody: (step: Step, call: Call) => boolean;
@@ -70,9 +70,9 @@ export interface FrontParts extends StepsParts {
 }
 
 /**
- * Answers everything below `/v1/:account_id/:gateway_id`, as its first segment says: none is the universal
- * endpoint, over HTTP and WebSocket; `compat` the unified one; any other a provider, with any method and path.
- * What is thrown becomes the answer that `refuse` makes of it.
+ * Answers everything below `/v1/:account_id/:gateway_id` by its first segment: without one it is the universal endpoint,
+ * over HTTP and WebSocket; `compat` is the unified one; any other is a provider, with any method and path. `refuse` turns
+ * errors into answers.
  */
 export function gatewayFront(
   parts: FrontParts,
@@ -101,7 +101,7 @@ export function gatewayFront(
   };
 }
 
-/** The answer to what is no HTTP request to a provider; null for one that is. */
+/** Answers a request that is not HTTP to a provider; null for one that is. */
 function elsewhere(arrival: Arrival, c: Context, parts: FrontParts): Promise<Response> | null {
   const { raw, name, segment, tail } = arrival;
   if (segment === "") {

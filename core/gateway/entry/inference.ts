@@ -31,7 +31,7 @@ export const INFERENCE_ROOT = "/accounts/:account_id/ai";
 const GATEWAY_ID = named("gateway-id");
 const entry = { method: "POST", route: `${INFERENCE_ROOT}/*` };
 
-/** What REST inference takes a request through. */
+/** Dependencies of REST inference. */
 export interface InferenceParts {
   readonly platform: Pick<Platform, "system">;
   /** Finds out who calls. */
@@ -81,7 +81,7 @@ export function inferenceRoutes(app: Hono, deps: InferenceParts): void {
   app.post(`${INFERENCE_ROOT}/run/:model{.+}`, (c) => answer(c, "run", c.req.param("model") ?? ""));
 }
 
-/** Who calls, by the API token in `Authorization`; throws 401 and 403. */
+/** Returns the caller, by the API token in `Authorization`; throws 401 and 403. */
 async function callerOf(
   request: Request,
   name: GatewayName,

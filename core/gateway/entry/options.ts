@@ -48,7 +48,10 @@ export interface GatewayOptions extends SafetyOptions {
    * @default a key beside the data, which guards copies of single rows only
    */
   readonly masterKey?: string | undefined;
-  /** Former master keys: what they sealed still opens, and is sealed anew when it is used. @default [] */
+  /**
+   * Former master keys: secrets sealed by them still open, and are sealed with the present key when they are used. @default
+   * []
+   */
   readonly formerMasterKeys?: readonly string[] | undefined;
   /** Status of error 2005; the hosted service answers 400, which clients never retry. @default 502 */
   readonly compat2005?: 502 | 400 | undefined;
@@ -74,7 +77,10 @@ export interface GatewayOptions extends SafetyOptions {
   readonly silenceSeconds?: number | undefined;
   /** Prices of models, over those that are built in. @default [] */
   readonly prices?: readonly PriceRowSetting[] | undefined;
-  /** What a host or a proxy takes off the path before this app sees it: told addresses lead there again. @default "" */
+  /**
+   * The prefix that a host or a proxy removes from the path before this app sees it; addresses in answers get it back.
+   * @default ""
+   */
   readonly mountPath?: string | undefined;
   /** The origin that clients use, for addresses in answers. @default that of a request to this machine; else paths */
   readonly publicUrl?: string | undefined;
@@ -82,7 +88,7 @@ export interface GatewayOptions extends SafetyOptions {
   readonly metrics?: boolean | undefined;
   /** Has answers tell an access log around the app their size and their log row. @default false */
   readonly accessLog?: boolean | undefined;
-  /** Takes the spans of every gateway, without prompts and answers. @default nobody */
+  /** Takes the spans of every gateway, without prompts and answers. @default spans are not exported */
   readonly spans?: SpanExporter | undefined;
 }
 
@@ -115,7 +121,7 @@ export function unreadable(log: Log): (encoding: string) => void {
   };
 }
 
-/** The prices of the options; throws `invalid_options` for one that is none. */
+/** Returns the prices of the options; throws `invalid_options` for an invalid one. */
 export function ownPrices({ prices = [] }: GatewayOptions): readonly PriceRowSetting[] {
   const { success, issues } = v.safeParse(priceRows, prices);
   if (success) return prices;
@@ -181,7 +187,7 @@ function misfitOf(declaration: DeclaredGateway, safety: SafetyOptions): string |
   if (!success) return `settings.${v.getDotPath(issues[0]) ?? ""}: ${issues[0].message}`;
   const [profile] = unknownProfiles(settings.dlp, safety);
   if (profile !== undefined)
-    return `settings.dlp: there is no profile "${profile.slice(0, 64)}", only ${profileNames(safety).join(", ")}`;
+    return `settings.dlp: unknown profile "${profile.slice(0, 64)}": use one of ${profileNames(safety).join(", ")}`;
   for (const named of spendProviders(settings.spend_limits))
     if (!mayExist(named.segment)) return `settings.${noSuchProvider(named)}`;
   for (const slug of Object.keys(keys)) {

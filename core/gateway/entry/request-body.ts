@@ -28,7 +28,7 @@ const OTHER_LIMIT = 1024 * 1024;
  */
 const READ_AT_ONCE = 256 * 1024;
 
-/** What a body may take, and what may be done with one for which there is no room. */
+/** The memory for a body, and whether a body beyond it may stream through. */
 export interface BodyRoom {
   readonly system: System;
   /** Called at most once, for a body that counts. */
@@ -38,8 +38,8 @@ export interface BodyRoom {
 }
 
 /**
- * A request's body: bytes when it is small, else a stream that the provider pulls at its own pace. Throws
- * `bodies_full` when there is no room for what has to be held.
+ * Reads a request's body: bytes when it is small, else a stream that the provider pulls at its own pace. Throws
+ * `bodies_full` when a body that must be held does not fit.
  */
 export function requestBody(
   request: Request,
@@ -76,7 +76,7 @@ function counted(bytes: Uint8Array, isJson: boolean, room: BodyRoom): Uint8Array
   return bytes;
 }
 
-/** What the needs of a request depend on beside itself. */
+/** Dependencies of deciding whether a request's body must be held. */
 export interface BodyNeeds {
   readonly targets: ConfiguredTargets;
   readonly hasChecks: (settings: GatewaySettings) => boolean;

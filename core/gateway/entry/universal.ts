@@ -22,7 +22,7 @@ const stepSchema = v.looseObject({
   endpoint: v.pipe(v.string(), v.maxLength(4096)),
   headers: v.nullish(v.record(v.string(), v.union([v.string(), v.number(), v.boolean()]))),
   query: v.nullish(v.unknown()),
-  /** What steps had before they had headers. */
+  /** The credential of steps from before they had headers. */
   authorization: v.nullish(v.string()),
   config: v.nullish(
     v.looseObject({
@@ -117,7 +117,7 @@ function fromConfig(config: Readonly<Record<string, unknown>>): Controls {
   return parseControls(pairs);
 }
 
-/** What {@link forwardSteps} works with. */
+/** Dependencies of {@link forwardSteps}. */
 export interface StepsParts extends FallbackParts {
   readonly answer: Forward;
 }
