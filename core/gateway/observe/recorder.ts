@@ -25,14 +25,14 @@ import { withoutCredentials } from "./log/log-row.ts";
 import { limitsSpend } from "../metering/spend/spend.ts";
 import { observer, type Reading } from "../metering/usage/observer.ts";
 
-/** What a {@link recorder} works with. */
+/** Dependencies of a {@link recorder}. */
 export interface RecorderParts extends Reading {
   readonly system: System;
   /** Makes the ids of attempts. */
   readonly nextLogId: () => string;
   /** Bytes of each body that a log row keeps. */
   readonly logBodyLimit: number;
-  /** Told of all attempts that are followed. */
+  /** Observers of all followed attempts. */
   readonly observers: readonly AttemptObserver[];
   /** Whether attempts are followed that leave no row and no trace. */
   readonly followsAll: boolean;
@@ -102,7 +102,7 @@ function withModels(reading: Reading, named: NamedModels): Reading {
   return mayBeOfAnother(named) ? { ...reading, namesModels: true } : reading;
 }
 
-/** What has passed of an answer, without the credentials of its request. */
+/** Returns what has been seen of an answer, without the credentials of its request. */
 function watched(
   headers: readonly HeaderPair[],
   sent: Outbound,
@@ -139,7 +139,7 @@ function isSent({ cached, blocked, seen }: RecordedResult): boolean {
   return cached !== true && (blocked !== true || seen !== null);
 }
 
-/** What is known of a row beside its request and its answer. */
+/** The facts of a row beside its request and its answer. */
 type RowFacts = Pick<LogRow, "id" | "createdAt" | "duration" | "step" | "cost" | "customCost">;
 
 /** Fields are named one by one: a spread of each object would cost more than all the rest of this function. */
@@ -170,7 +170,7 @@ function isCharged(call: Call): boolean {
   return call.onEnded !== undefined || limitsSpend(call.settings.spend_limits);
 }
 
-/** What the cost of an answer depends on. */
+/** The input of an answer's cost. */
 interface Paid {
   readonly call: Call;
   readonly result: RecordedResult;
@@ -194,8 +194,8 @@ function isRefusal(status: number | null): boolean {
 }
 
 /**
- * What limits count: the cost of the row, but never less than the known price of what has passed, whatever cost the caller
- * names. Where neither is known, the known part counts. Null for nothing.
+ * Returns the amount that limits count: the cost of the row, but never less than the known price of what has passed,
+ * whatever cost the caller names. Where neither is known, the known part counts. Null for nothing.
  */
 function chargeOf(
   { call, result: { seen }, price }: Paid,
@@ -210,9 +210,9 @@ function chargeOf(
 }
 
 /**
- * The usage that limits count; null for none. A provider tells it at the end. Where it did not, because its client left
- * or because it never does, what has passed counts and the input at four bytes per token: reading an answer to its end
- * is no cheaper than leaving it.
+ * Returns the usage that limits count; null without any. A provider reports it at the end. Where it did not, because its
+ * client left or because it never does, the bytes that have passed count, and the input at four bytes per token: leaving an
+ * answer early is no cheaper than reading it to its end.
  */
 function countedUsage(
   result: RecordedResult,
@@ -225,7 +225,7 @@ function countedUsage(
   const isTold = complete && (usage.tokensOut !== null || type === "embeddings");
   if ((isTold && usage.tokensIn !== null) || (usage.tokensOut ?? -1) >= passed) return usage;
   const tokensIn = usage.tokensIn ?? Math.floor(request.size / BYTES_PER_TOKEN);
-  // Vectors are no tokens.
+  // Vectors in an answer are not tokens.
   const output = type === "embeddings" ? 0 : passed;
   return { ...usage, tokensIn, tokensOut: isTold ? usage.tokensOut : output };
 }
@@ -273,7 +273,7 @@ function describe(step: Step, call: Call, keep: number): Description {
   };
 }
 
-/** What kind of endpoint was asked, where it was no provider's own. */
+/** Returns the kind of endpoint that was asked; null for a provider's own. */
 function requestType({ unified }: Step): "compat" | null {
   return unified === true ? "compat" : null;
 }
@@ -289,7 +289,7 @@ function passedBody(step: Step, isKept: boolean): LoggedBody {
   return isKept ? passed : { ...passed, text: null, complete: false };
 }
 
-/** Bytes of a body that streams through unseen, where that was told. */
+/** Returns the declared size of a body that streams through unread; 0 without one. */
 function declaredSize({ headers }: Step): number {
   const size = Number(headerValue(headers, "content-length") ?? 0);
   return Number.isSafeInteger(size) && size > 0 ? size : 0;

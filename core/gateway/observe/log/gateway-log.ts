@@ -9,7 +9,7 @@ import { DEFAULT_LOG_ROWS, type GatewaySettings } from "../../account/settings/s
 /** A page of log rows with the count of all that fit. */
 export type LogPage = { rows: SqlRow[]; total: number };
 
-/** What a client may change on a stored row; `undefined` leaves a field as it is. */
+/** The fields of a stored row that a client may change; `undefined` leaves a field as it is. */
 export type LogPatch = {
   feedback?: number | null | undefined;
   score?: number | null | undefined;
@@ -42,7 +42,7 @@ export interface GatewayLogMethods {
 /** The log of one gateway. */
 export interface GatewayLog {
   readonly methods: GatewayLogMethods;
-  /** Somebody else deleted the rows. */
+  /** Drops what is in memory, after the rows were deleted elsewhere. */
   forget(): void;
 }
 
@@ -66,7 +66,7 @@ export async function gatewayLog(
       const excess = Math.min(over, kept.length + CATCH_UP);
       if (excess > 0) statements.push(...deleteOldest(actor, excess));
       if (statements.length === 0) return;
-      // A power cut may cost rows as a killed process does: nobody was promised them.
+      // A power cut may cost rows, as a killed process does: no client was promised that they are stored.
       const results = await sql.batch(statements, { lazy: true });
       last += kept.length;
       tail.stored();

@@ -1,8 +1,8 @@
 /** Counts the rows that a queue holds, so that a database that stands still is not given ever more of them. */
 export interface HeldRows {
-  /** Counts one more row; false = there is no room for it. */
+  /** Counts one more row; false = it does not fit. */
   enter(weight: number): boolean;
-  /** Rows that were counted are on their way to the database; the result is told which of them need no room any more. */
+  /** Notes that counted rows are on their way to the database. Call the result with the rows that have left it for good. */
   leave(rows: number, weight: number): (rows: number, weight: number) => void;
 }
 

@@ -10,7 +10,7 @@ export type LogFilter = {
   value: (string | number | boolean | null)[];
 };
 
-/** What a log listing asks for. */
+/** The query of a log listing. */
 export type LogQuery = {
   filters: LogFilter[];
   orderBy: string;

@@ -12,12 +12,12 @@ export interface LogQueue {
   readonly dropped: number;
 }
 
-/** What a queue needs. */
+/** Options of a queue. */
 export interface LogQueueOptions {
   readonly system: System;
   readonly log: Log;
   readonly store: (actor: string, rows: readonly LogRow[]) => Promise<void>;
-  /** Told how many rows of an actor were dropped. @default nobody is */
+  /** Called with the number of an actor's dropped rows. @default they are only counted */
   readonly onDrop?: (actor: string, rows: number) => void;
   /** Milliseconds that a row may wait. @default 50 */
   readonly interval?: number;

@@ -80,8 +80,8 @@ const DISTINCT = 12;
 const SHORTEST = 3;
 
 /**
- * What was seen of an answer, without the credentials that its request carried: providers repeat wrong keys in their
- * errors, and debugging endpoints all headers. The client gets the provider's bytes as they are.
+ * Returns the observed answer without the credentials that its request carried: providers repeat wrong keys in their
+ * errors, and debugging endpoints all headers. The client gets the provider's bytes unchanged.
  */
 export function withoutCredentials(
   seen: Observation,

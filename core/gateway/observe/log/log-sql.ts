@@ -155,7 +155,7 @@ export function orderLogs(query: LogQuery): string {
 }
 
 function condition(filter: LogFilter): Where {
-  // No value at all is no condition: the client writes an empty array that way.
+  // Without values the filter matches every row: the client writes an empty array for that.
   if (filter.value.length === 0) return { sql: "1 = 1", params: [] };
   const parts: string[] = [];
   const params: SqlValue[] = [];
@@ -167,7 +167,7 @@ function condition(filter: LogFilter): Where {
   return { sql: `(${joinConditions(parts, filter.operator === "neq" ? "AND" : "OR")})`, params };
 }
 
-/** Filter keys that are no column. */
+/** Filter keys without a column of their own. */
 const computed: Readonly<Record<string, string>> = {
   tokens: "(COALESCE(tokens_in, 0) + COALESCE(tokens_out, 0))",
   compatibilityMode: "(COALESCE(request_type, '') = 'compat')",

@@ -16,10 +16,10 @@ const FOLLOWERS = 200;
 /** Silent waits after which a comment is sent, so that proxies keep the connection: 15 s. */
 const WAITS_PER_HEARTBEAT = 3;
 
-/** What one look at the tail found. */
+/** The result of one look at the tail. */
 export type TailPage = {
   readonly rows: SqlRow[];
-  /** Where the next look goes on: a row's `seq`. */
+  /** The position from which the next look goes on: a row's `seq`. */
   readonly position: number;
   /** Whether rows after the position were deleted before anybody looked. */
   readonly missed: boolean;
@@ -29,11 +29,11 @@ export type TailPage = {
 export interface LogTail {
   /** Rows were committed. */
   stored(): void;
-  /** Rows after `position` (-1 = from now on) that fit; when there are none, waits up to `waitMs`. */
+  /** Returns matching rows after `position` (-1 = from now on); waits up to `waitMs` for the first one. */
   next(position: number, query: LogQuery, waitMs: number): Promise<TailPage>;
 }
 
-/** What a tail works with. */
+/** Dependencies of a tail. */
 export interface TailDeps {
   readonly actor: string;
   readonly sql: Sql;

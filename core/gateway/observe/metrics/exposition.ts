@@ -58,7 +58,7 @@ function requestFamilies(entries: readonly RequestEntry[]): Family[] {
     {
       name: "causey_gateway_tokens",
       type: "counter",
-      help: "Tokens as providers report them; those of cached answers are not used anew",
+      help: "Tokens as providers report them; cached answers add none",
       samples: byCached.flatMap(([labels, { tokensIn, tokensOut }]): Sample[] => [
         ["_total", { ...labels, type: "input" }, tokensIn],
         ["_total", { ...labels, type: "output" }, tokensOut],

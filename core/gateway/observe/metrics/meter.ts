@@ -10,7 +10,7 @@ export interface Meter {
   flush(account: string): Promise<void>;
 }
 
-/** What a meter needs. */
+/** Options of a meter. */
 export interface MeterOptions {
   readonly system: System;
   readonly log: Log;
@@ -40,7 +40,7 @@ export function meter(options: MeterOptions): Meter {
   const { system, log, interval = 1000 } = options;
   const ledgers = new Map<string, Ledger>();
   const send = sender(options);
-  // One count for all accounts: a ledger that is made anew must not repeat a number.
+  // One sequence for all accounts: a new ledger must not repeat a number of an earlier one.
   let sequence = 0;
   let plannedAt = Number.NEGATIVE_INFINITY;
   const ledgerOf = (account: string): Ledger => {
@@ -100,7 +100,7 @@ function sender({ store, system }: MeterOptions): (account: string, batch: Batch
   };
 }
 
-/** What one account's series grew by and is not known to be stored. */
+/** The growth of one account's series that is not known to be stored yet. */
 interface Ledger {
   /** The totals of a series since the last batch, to be added to at once: what is added later may be lost. */
   growth(key: string): Totals;
@@ -137,7 +137,8 @@ export function emptyLedger(
       return totals;
     },
     async flush() {
-      // Nobody waits for another's batch, which may have died with its request: both send it, and it counts once.
+      // A batch may have died with its request, so that callers do not wait for another's batch: both send it, and it
+      // counts once.
       if (sending !== null) await send(sending);
       if (sending === null && growing.size > 0) {
         sending = { sequence: nextSequence(), deltas: [...growing] };

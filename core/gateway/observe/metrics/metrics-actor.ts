@@ -11,13 +11,13 @@ export interface MetricsMethods {
   /** Adds a batch, once, however often it comes. */
   add(source: string, sequence: number, deltas: readonly Delta[]): Promise<void>;
   read(): Delta[];
-  /** Drops the series of a gateway that is no more. */
+  /** Drops the series of a deleted gateway. */
   forget(gateway: string): Promise<void>;
 }
 
 /**
- * The series of one account, named by the account: what every process and isolate counted, added up and kept. It is
- * the same figure whoever is asked, and outlives them all.
+ * The series of one account, named by the account: the sum of what every process and isolate counted. Each of them reads
+ * the same figure, and it outlives them all.
  */
 export const metricsActor: ActorKind = {
   name: "gateway-metrics",

@@ -21,7 +21,7 @@ export interface GatewayMetrics {
   drop(actor: string, rows: number): void;
   /** An account's series, with all that this process has counted before. */
   read(account: string): Promise<SeriesTable>;
-  /** Drops the series of a gateway that is no more, if that can be done. */
+  /** Drops the series of a deleted gateway; failures are ignored. */
   forget(name: GatewayName): Promise<void>;
 }
 

@@ -4,7 +4,7 @@ import { sumOf, type Totals } from "./totals.ts";
 /** Series by key. */
 export type SeriesTable = ReadonlyMap<string, Totals>;
 
-/** What a series grew by. */
+/** The growth of a series. */
 export type Delta = readonly [key: string, totals: Totals];
 
 /** Series of one account that have all their labels; as many again lack only the model. */

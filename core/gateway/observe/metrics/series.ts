@@ -33,13 +33,13 @@ interface DroppedSeries {
   readonly gateway: string;
 }
 
-/** What a key stands for. */
+/** A decoded key. */
 export type Series = RequestSeries | KeySeries | RefusedSeries | DroppedSeries;
 
 /** The label of a request that names no model. */
 export const NO_MODEL = "none";
 
-/** The label of what is beyond the bound, and of texts that are no label. */
+/** The label for series beyond the bound, and for texts that cannot be a label. */
 export const OTHER = "other";
 
 /** Parts keys. No label holds a tab: labels have no control characters. */

@@ -1,6 +1,6 @@
 import type { LogRow } from "../../call/ended-attempt.ts";
 
-/** What a series adds up. Plain, because it crosses to the account's actor. */
+/** The sums of a series. Plain data, because they cross to the account's actor. */
 export type Totals = {
   count: number;
   tokensIn: number;

@@ -4,7 +4,7 @@ import type { TraceParent } from "../../call/trace-parent.ts";
 
 /** The route by which a request arrived, in the words of OpenTelemetry's conventions for HTTP. */
 export interface EntryRoute {
-  /** Null where it is no HTTP request. */
+  /** The method of an HTTP request; null for other entries. */
   readonly method: string | null;
   readonly route: string;
 }
@@ -12,7 +12,7 @@ export interface EntryRoute {
 /** One attempt of a request: its log row, and what the trace needs beside it. */
 export interface TracedAttempt {
   readonly row: LogRow;
-  /** What the caller, or the step, says of the trace. */
+  /** The trace that the caller, or the step, names. */
   readonly parent: TraceParent | null;
   readonly spanId: string;
   /** How many times the same request was sent to the provider before. */
@@ -34,7 +34,7 @@ export interface TracedRequest {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string | null;
-  /** What the caller says of keeping it; null = nothing. */
+  /** Whether the caller wants the trace kept; null = it does not say. */
   readonly isSampled: boolean | null;
   /** Unix ms. */
   readonly from: number;
@@ -80,7 +80,9 @@ export function requestSpan(request: TracedRequest): Span {
   });
 }
 
-/** The span of one attempt; null when nobody was asked. A step that names another trace has its attempts there. */
+/**
+ * Makes the span of one attempt; null when no provider was asked. A step that names another trace has its attempts there.
+ */
 export function childSpan(
   { row, parent, spanId: ownId, resends, sent }: TracedAttempt,
   { traceId, spanId }: Pick<TracedRequest, "traceId" | "spanId">,
@@ -132,7 +134,7 @@ function verdictOn(
   if ("error" in outcome)
     return { error: outcome.error, isFailure: status === null || status >= 500 };
   if (outcome.status >= 500) return { error: String(status), isFailure: true };
-  // What a client did wrong is no failure of a server.
+  // A client's mistake is not a failure of the server.
   const isBroken = outcome.status < 400 && answered?.success === false;
   return { error: isBroken ? breach : null, isFailure: isBroken };
 }

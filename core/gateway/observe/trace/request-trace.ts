@@ -16,7 +16,7 @@ import type { RequestTrace } from "../../call/request-trace.ts";
 import type { AttemptObserver } from "../../call/ended-attempt.ts";
 import { writeTraceparent } from "../../../trace/trace-context.ts";
 
-/** What is known of a request when it begins. */
+/** The facts about a request that are known when it begins. */
 export interface TraceStart {
   readonly entry: EntryRoute;
   readonly parent: TraceParent | null;
@@ -26,7 +26,7 @@ export interface TraceStart {
   readonly signal: AbortSignal;
 }
 
-/** Where spans go; `isSampled` is what the caller says of keeping the trace, null = nothing. */
+/** The exporter of spans. `isSampled` says whether the caller wants the trace kept, null = it does not say. */
 export interface TraceOutlet {
   readonly emit: (span: Span, isSampled: boolean | null) => void;
   readonly keeps: (traceId: string, isSampled: boolean | null) => boolean;

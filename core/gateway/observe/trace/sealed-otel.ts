@@ -3,7 +3,7 @@ import type { Records } from "../../account/records/records.ts";
 import type { Vault } from "../../account/records/vault.ts";
 import type { OtelWrite, OtelEndpoint } from "../../account/settings/otel-settings.ts";
 
-/** What {@link OtelEndpoint.sealed} holds. */
+/** The content of {@link OtelEndpoint.sealed}. */
 interface OtelSecrets {
   readonly headers: Readonly<Record<string, string>>;
   readonly authorization: string | null;
@@ -70,7 +70,7 @@ export function otelView({ url, names, authorized }: OtelEndpoint): Record<strin
   };
 }
 
-/** A sealed value opens for its own address only, so nobody can have it sent elsewhere. */
+/** Binds a sealed value to its own address, so that it cannot be sent elsewhere. */
 function contextOf(url: string): string {
   return `otel/${url}`;
 }

@@ -14,7 +14,7 @@ export interface SpanQueue {
   readonly dropped: number;
 }
 
-/** What a queue needs. */
+/** Options of a queue. */
 export interface SpanQueueOptions {
   readonly system: System;
   readonly log: Log;

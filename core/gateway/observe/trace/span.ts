@@ -36,7 +36,7 @@ export interface SpanExporter {
   take(span: Span): void;
 }
 
-/** Where a span stands. */
+/** The ids of a span and its parent. */
 export interface SpanPlace {
   readonly traceId: string;
   readonly spanId: string;
@@ -46,7 +46,7 @@ export interface SpanPlace {
 /** Attributes before they are written: what is null or empty is left out, and the first of a name counts. */
 export type Facts = readonly (readonly [string, string | number | boolean | null])[];
 
-/** What stands in a span beside its place. */
+/** The content of a span beside its ids. */
 export type SpanFacts = Pick<Span, "name" | "kind" | "status"> & {
   /** Unix ms. */
   readonly from: number;
@@ -100,7 +100,7 @@ function failureOf({ statusCode }: LogRow): string {
   return statusCode < 400 ? "The answer did not arrive whole" : `Status ${statusCode}`;
 }
 
-/** What a model was asked and has answered (docs/compatibility.md). */
+/** Returns the attributes on a model's request and answer (docs/compatibility.md). */
 export function modelFacts(row: LogRow): Facts {
   return [
     ["gen_ai.request.model", row.model],

@@ -11,7 +11,7 @@ import { spanQueue } from "./span-queue.ts";
 
 /** Exports what a gateway does as traces. */
 export interface Tracing {
-  /** Whether somebody takes the spans of every gateway. */
+  /** Whether the spans of every gateway are exported. */
   readonly isEverywhere: boolean;
   /** Begins the trace of a request for the gateway's endpoints. */
   begin(name: GatewayName, endpoints: readonly OtelEndpoint[], start: TraceStart): RequestTrace;
