@@ -19,7 +19,7 @@ import { advanceRoute, type Graph, readGraph } from "./dynamic/graph.ts";
 import { factAt, type RouteFacts } from "./dynamic/condition.ts";
 import type { ModelElement, RateElement } from "./dynamic/element.ts";
 
-/** What {@link choosing} works with. */
+/** Dependencies of {@link choosing}. */
 export interface ChoiceParts extends AutoParts {
   readonly stored: Pick<StoredProviders, "route" | "counters">;
 }
@@ -60,7 +60,7 @@ async function forwardRoute(
   const found = await parts.stored.route(call.name, route);
   if (found === null) {
     throw new ApiError("chat_format", {
-      message: `There is no dynamic route "${route.slice(0, 64)}" in this gateway`,
+      message: `This gateway has no dynamic route "${route.slice(0, 64)}"`,
     });
   }
   const body = readChatBody(step.body);
@@ -169,7 +169,7 @@ async function count(rate: RateElement, run: RouteRun): Promise<string> {
   const partition = rate.key === "" ? "" : JSON.stringify(factAt(rate.key, run.facts) ?? null);
   const key = `route/${run.route}/${rate.id}/${partition.slice(0, 256)}`;
   const counters = run.parts.stored.counters(run.call.name);
-  // What a request costs is known afterwards: a budget lets requests through until it is used up.
+  // The cost of a request is known afterwards: a budget lets requests through until it is used up.
   const amount = limitType === "count" ? 1 : 0;
   const wait = await counters.take(key, amount, { limit, window, technique });
   if (wait === 0) {

@@ -12,7 +12,7 @@ import { providers } from "../providers/known/table.ts";
 import type { AutoRouter, Decision } from "./router/auto-router.ts";
 import type { PoolCandidate } from "./router/pool.ts";
 
-/** What {@link forwardAuto} works with. */
+/** Dependencies of {@link forwardAuto}. */
 export interface AutoParts extends FallbackParts {
   readonly forward: Forward;
   /** @default none: such requests are refused */
@@ -60,7 +60,7 @@ export async function forwardAuto(
       const forwarded = await parts.forward(target, index, isEnd && isLast, call);
       const { status } = forwarded.reply;
       if (!forwarded.failed) decision.served(candidate);
-      // What a provider says of the caller's key, it says to the caller alone.
+      // A provider's refusal of the caller's own key must not affect other callers.
       else if (status >= 500 || (!isOwnKey && UNABLE.has(status))) decision.failed(candidate);
       return withRouting(forwarded, candidate, rank, decision);
     } catch (error) {
@@ -95,7 +95,7 @@ function withRouting(
 function bodyFor({ slug, model }: PoolCandidate, body: Json, format: ChatFormat): Json {
   const named = { ...body, model: `${slug}/${model}` };
   const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
-  // Where the request is translated, so is its limit.
+  // For a translated request the translation sets the limit.
   if (format !== "chat/completions" || provider === undefined || provider.chat !== undefined) {
     return named;
   }

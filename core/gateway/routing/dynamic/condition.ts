@@ -1,6 +1,6 @@
 import { isObject } from "../../../http/json.ts";
 import { isExact } from "../../../http/json/json-source.ts";
-/** What a condition can look at: request metadata, the JSON body and the headers. */
+/** The data that a condition can test: request metadata, the JSON body and the headers. */
 export interface RouteFacts {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly body: Readonly<Record<string, unknown>>;
@@ -33,7 +33,7 @@ const DEPTH = 8;
 const TERMS = 100;
 const TOO_DEEP = `A condition is at most ${DEPTH} levels deep`;
 
-/** Why a value is no condition, in words for its author; null when it is one. */
+/** Explains to its author why a value is not a valid condition; null when it is one. */
 export function conditionProblem(condition: unknown): string | null {
   const count = { terms: 0 };
   const problem = problemIn(condition, 0, count);
@@ -126,7 +126,7 @@ function fits(actual: unknown, wanted: unknown): boolean {
   );
 }
 
-/** The fact that a dotted path names; undefined when there is none. */
+/** Returns the fact that a dotted path names; undefined for a missing one. */
 export function factAt(path: string, facts: RouteFacts): unknown {
   const [root = "", ...rest] = path.split(".");
   if (root !== "metadata" && root !== "body" && root !== "headers")

@@ -180,7 +180,7 @@ function toElement(raw: v.InferOutput<typeof element>): RouteElement {
   }
 }
 
-/** The number of a share's name such as `"10%"`; NaN when it is none. */
+/** Parses a share's name such as `"10%"`; NaN for anything else. */
 function percentOf(share: string): number {
   const digits = /^(\d{1,3}(?:\.\d{1,4})?)%$/.exec(share)?.[1];
   const number = digits === undefined ? Number.NaN : Number(digits);

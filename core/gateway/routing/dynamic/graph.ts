@@ -100,7 +100,7 @@ function misfit(id: string, problem: string): ApiError {
   });
 }
 
-/** Where a route stops: it wants something counted, a model called, or is over. */
+/** The element at which a route pauses: a count, a call of a model, or the end. */
 type Stop = RateElement | ModelElement | { readonly kind: "end" };
 
 /**

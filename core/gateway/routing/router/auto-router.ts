@@ -10,7 +10,7 @@ import { ableOf, allowedOf, type PoolCandidate, readPool } from "./pool.ts";
 import { type Ranked, ranked } from "./rank.ts";
 import { type Affinity, routerSessions, type Sessions, type Routable } from "./sessions.ts";
 
-/** Where a request goes. */
+/** The router's decision on a request. */
 export interface Decision {
   readonly id: string;
   readonly reason: string;
@@ -18,9 +18,9 @@ export interface Decision {
   readonly candidates: readonly PoolCandidate[];
   /** Whether the caller allows models of one provider only, so that a key of its own can be meant for it. */
   readonly isOneProvider: boolean;
-  /** Told that a candidate has answered well. */
+  /** Notes that a candidate has answered well. */
   readonly served: (candidate: PoolCandidate) => void;
-  /** Told that a candidate could not serve. */
+  /** Notes that a candidate could not serve. */
   readonly failed: (candidate: PoolCandidate) => void;
 }
 
@@ -81,7 +81,7 @@ async function route(request: Routable, router: Router): Promise<Decision> {
   const eligible = well.length > 0 ? well : able;
   const affinity = await router.sessions.of(request);
   const order = await orderOf({ ...request, needs, eligible, affinity }, router);
-  // What fails at the moment is better than nothing, unless the operator's hook left it out.
+  // A candidate that fails at the moment is better than nothing, unless the operator's hook left it out.
   const spare = order.isChosen === true ? [] : able.filter((one) => !eligible.includes(one));
   return {
     id: system.id(),
@@ -121,7 +121,7 @@ function pinnedFirst(byCost: readonly Ranked[], pinned: PoolCandidate): Ranked[]
 
 function routeRequest(open: OpenDecision, byCost: readonly Ranked[]): RouteRequest {
   const { call, controls, format, bytes, needs, affinity } = open;
-  // Read anew: what the hook does to its copy must not change what the provider gets.
+  // Parsed again: changes that the hook makes to its copy must not reach the provider.
   const body = readChatBody(bytes);
   return {
     ...call.name,

@@ -86,7 +86,7 @@ export function chooser(
     const outcome = await ask(request, client)
       .then((answer): Outcome => (answer === late ? "late" : { order: orderOf(answer, ranked) }))
       .catch((error: unknown): Outcome => ({ error: wordsOf(error) }));
-    // Nobody waits for a choice any more, and the hook is not to blame.
+    // The client has left, and the hook is not to blame.
     if (client.aborted) throw new ApiError("provider_failed", { message: "The client went away" });
     if (outcome === "late") return failed("fallback_router_timeout", `${timeoutMs} ms`);
     if ("error" in outcome) return failed("fallback_router_error", outcome.error);
@@ -125,7 +125,7 @@ function isChoice(answer: unknown): answer is RouteChoice {
   );
 }
 
-/** What was thrown, in words; anything can be thrown. */
+/** Describes a thrown value in words; anything can be thrown. */
 function wordsOf(error: unknown): string {
   try {
     return error instanceof Error ? `${error.name}: ${error.message}` : typeof error;

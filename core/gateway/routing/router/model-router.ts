@@ -10,7 +10,7 @@ export interface RouterCandidate {
   readonly price?: Price | undefined;
   /** Tokens of its window: input, and the output that a request asks for. @default no limit */
   readonly contextTokens?: number | undefined;
-  /** What it cannot do. @default nothing */
+  /** The abilities that the model lacks. @default nothing */
   readonly lacks?: readonly Ability[] | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface ModelRouter {
   /** Milliseconds for `choose`; its signal is then aborted. @default 2000 */
   readonly timeoutMs?: number | undefined;
   /**
-   * What follows when `choose` fails, takes too long, or names a model that is not eligible: the cheapest eligible model
+   * The fallback when `choose` fails, takes too long, or names a model that is not eligible: the cheapest eligible model
    * (as the hosted service does), or 503. @default "cheapest"
    */
   readonly onFailure?: "cheapest" | "refuse" | undefined;
@@ -51,7 +51,7 @@ export interface RouteRequest {
   readonly isStream: boolean;
   /** The models to choose from, cheapest first: allowed by the client, able, and not failing at the moment. */
   readonly candidates: readonly EligibleModel[];
-  /** What the request needs beyond text. */
+  /** The abilities that the request needs beyond text. */
   readonly needs: readonly Ability[];
   /** Tokens of its input, estimated. */
   readonly inputTokens: number;
@@ -59,7 +59,7 @@ export interface RouteRequest {
   readonly turnId: string | null;
   /** The model that served the session last, whose prompt cache may still be warm; null without one. */
   readonly sessionModel: string | null;
-  /** Of the header `cf-aig-metadata`. */
+  /** The values of the header `cf-aig-metadata`. */
   readonly metadata: Readonly<Record<string, string | number | boolean>>;
 }
 
@@ -73,7 +73,7 @@ export interface EligibleModel {
   readonly cost: number | null;
 }
 
-/** What {@link ModelRouter.choose} decides. */
+/** The decision of {@link ModelRouter.choose}. */
 export interface RouteChoice {
   /** Names of eligible models, the best first; the others are tried when it fails, and models not named are not. */
   readonly models: readonly string[];

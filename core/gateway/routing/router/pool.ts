@@ -22,7 +22,7 @@ export interface PoolCandidate {
   readonly lacks: readonly Ability[];
 }
 
-/** What is known of a model's price at a provider. */
+/** Looks up a model's price at a provider. */
 export type PriceLookup = (model: string, provider: string) => Price | null;
 
 const CANDIDATES = 64;
@@ -50,7 +50,8 @@ export function readPool(
 function readCandidate(given: RouterCandidate, priceOf: PriceLookup): PoolCandidate {
   const { model: name, contextTokens = Number.POSITIVE_INFINITY, lacks = [] } = given;
   // It stands in a header of the answer.
-  if (!/^[!-+\--~]{1,256}$/.test(name)) throw invalid(`"${name.slice(0, 64)}" is no model's name`);
+  if (!/^[!-+\--~]{1,256}$/.test(name))
+    throw invalid(`"${name.slice(0, 64)}" is not a model's name`);
   const { slug, model } = split(name);
   if (!chatFormats.some((format) => takesChats(slug, format))) {
     throw invalid(`"${name}": expected a model of a provider that takes chats`);
@@ -87,7 +88,7 @@ function invalid(problem: string): ApiError {
   return new ApiError("invalid_options", { message: `router: ${problem}` });
 }
 
-/** What a client allows: entries of the two headers. */
+/** The models and providers that a client allows: entries of the two headers. */
 export interface AllowedModels {
   readonly models: readonly string[] | undefined;
   readonly providers: readonly string[] | undefined;

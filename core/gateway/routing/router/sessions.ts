@@ -8,7 +8,7 @@ import type { Call } from "../../call/call.ts";
 import type { ChatFormat } from "../../chat/chat-body.ts";
 import type { Controls } from "../../call/controls.ts";
 
-/** What a request's session says about its model. */
+/** The session's ties to a model. */
 export interface Affinity {
   /** The model that served the session last; null without one. */
   readonly model: string | null;
@@ -16,7 +16,7 @@ export interface Affinity {
   readonly isSameTurn: boolean;
   /** Whether its provider may still have the prompt in its cache. */
   readonly isWarm: boolean;
-  /** Told which model has served. */
+  /** Stores which model has served. */
   readonly keep: (model: string) => void;
 }
 
@@ -63,7 +63,7 @@ export function routerSessions(
       if (session === undefined) return { ...none, keep };
       return {
         model: session.model,
-        // What holds no user's message goes on with the turn before.
+        // A request without a user's message continues the turn before.
         isSameTurn: turn === null || turn === session.turn,
         isWarm: system.monotonic() - session.at < WARM_MS,
         keep,
@@ -72,13 +72,13 @@ export function routerSessions(
   };
 }
 
-/** What is to be routed. */
+/** A request to route. */
 export interface Routable {
   readonly call: Call;
   /** The call's controls and the step's. */
   readonly controls: Controls;
   readonly format: ChatFormat;
   readonly bytes: Uint8Array;
-  /** What they say. */
+  /** The parsed {@link bytes}. */
   readonly body: Json;
 }
