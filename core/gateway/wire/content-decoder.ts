@@ -1,6 +1,6 @@
 import type { ContentDecoder, System } from "../../ports.ts";
 
-/** What the gateway can make of encoded answers on the running runtime. */
+/** The encodings that the gateway can read on the running runtime. */
 export interface ContentDecoding {
   /** Undoes what a `content-encoding` lists, in any case; null when this runtime cannot. */
   decoder(encoding: string): ContentDecoder | null;
@@ -17,7 +17,7 @@ const formats: Readonly<Record<string, string>> = {
   zstd: "zstd",
 };
 
-/** Encodings on top of each other that are undone; nobody needs two. */
+/** The most encodings on top of each other that are undone; more are never useful. */
 const LAYERS = 3;
 
 /** Finds out what this runtime can read. */
@@ -119,7 +119,7 @@ function stacked(
   if (first === null || inner.length === 0) return first;
   const rest = stacked(inner, one);
   if (rest === null) return null;
-  // A failure reaches the reader; here nobody asks for it.
+  // The reader gets the failure; this promise has no other user.
   first.readable.pipeTo(rest.writable).catch(() => undefined);
   return { readable: rest.readable, writable: first.writable };
 }

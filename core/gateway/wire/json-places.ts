@@ -3,7 +3,7 @@ import { boundedJson, isObject, type Json, memberCount } from "../../http/json.t
 /** A place in JSON, such as `messages.content.file_id`: lists are gone through, and `*` is any member. */
 export type JsonPlace<T> = readonly [place: string, about: T];
 
-/** Told of each value that stands at a place, and of the object that holds it. */
+/** Receives each value at a place, and the object that holds it. */
 export type OnFound<T> = (about: T, value: unknown, owner: Json) => void;
 
 interface PlaceNode<T> {
@@ -58,8 +58,8 @@ function plainMember(name: string): string {
 }
 
 /**
- * The value of a JSON text that everybody reads alike; undefined when it is none, has too much in it, or names a member
- * twice: of two, parsers differ in which they take.
+ * Parses a JSON text that all parsers read alike; undefined for invalid JSON, too many values, or a member named twice:
+ * parsers differ in which of the two they take.
  */
 export function unambiguousJson(text: string): unknown {
   const value = boundedJson(text);

@@ -18,7 +18,7 @@ export function endsInLastEvent(chunks: readonly Uint8Array[]): boolean {
   const decoder = new TextDecoder();
   let tail = "";
   for (let at = chunks.length - 1; at >= 0 && tail.length < LAST_EVENT_LIMIT; at--) {
-    // Of a character that the cut divides something is left; that event is not the last one.
+    // A character that the cut divides becomes a replacement character, which the last event does not contain.
     tail = decoder.decode(chunks[at]?.subarray(-LAST_EVENT_LIMIT)) + tail;
   }
   return isLastEvent(tail);

@@ -16,10 +16,10 @@ export interface LateReader {
   readonly onLeave: () => void;
 }
 
-/** Where a reader begins. */
+/** The place at which a reader begins. */
 export type ReadingPlace = Pick<LateReader, "next" | "skip">;
 
-/** What may be kept of a stream, and who it waits for. */
+/** Rules on how much of a stream is kept, and for whom it waits. */
 export interface LateRules {
   /** Whether chunks are copied: one can be the window of a far larger buffer, which would be kept with it. */
   readonly copies: boolean;
@@ -64,7 +64,7 @@ export interface NewReader {
   readonly body: ReadableStream<Uint8Array>;
 }
 
-/** What a chunk costs beside its bytes: a stream of many tiny ones must not outgrow its limit. */
+/** The weight of a chunk beside its bytes: a stream of many tiny ones must not outgrow its limit. */
 const CHUNK_OVERHEAD = 64;
 
 /** Bytes that a kept chunk costs. */

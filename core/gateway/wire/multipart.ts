@@ -17,8 +17,8 @@ const LF = 10;
 const DASH = 45;
 
 /**
- * The parts of a multipart body; null when it is none, is cut off, or has more or larger heads than any client sends.
- * Nothing is copied: the bodies are views of the bytes.
+ * Returns the parts of a multipart body; null for other bodies, for one that is cut off, or one with more or larger heads
+ * than any client sends. Nothing is copied: the bodies are views of the bytes.
  */
 export function partsOf(bytes: Uint8Array, contentType: string): Part[] | null {
   const boundary = boundaryOf(contentType);
@@ -44,7 +44,7 @@ function boundaryOf(contentType: string): Uint8Array | null {
 }
 
 interface Delimiter {
-  /** Where the line break before it begins. */
+  /** The start of the line break before it. */
   readonly start: number;
   readonly behind: number;
   readonly isLast: boolean;

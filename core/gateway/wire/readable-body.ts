@@ -5,7 +5,7 @@ import { headerValue } from "./header-hygiene.ts";
 
 /** The text of a body, kept with its request: several ask for it, and decoding costs more than their questions. */
 export interface BodyReading {
-  /** What was decoded; a body can be replaced on its way. */
+  /** The decoded bytes, to notice when the body was replaced. */
   bytes: Uint8Array | null;
   text: string;
 }
@@ -14,7 +14,7 @@ export interface BodyReading {
 export interface ReadableRequest {
   readonly headers: readonly HeaderPair[];
   readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
-  /** Of a body with a content encoding: its bytes without; null when they cannot be had. @default `body` has none */
+  /** The bytes of a body without its content encoding; null when they cannot be had. @default the body is not encoded */
   readonly plain?: Uint8Array | null;
   /** @default the text is decoded whenever it is asked for */
   readonly reading?: BodyReading;

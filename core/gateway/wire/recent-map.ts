@@ -1,6 +1,6 @@
 import type { System } from "../../ports.ts";
 
-/** What was used of late, by name. */
+/** A map of recently used entries. */
 export interface RecentMap<T> {
   get(key: string): T | undefined;
   set(key: string, value: T): void;

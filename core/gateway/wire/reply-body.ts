@@ -3,7 +3,7 @@ import { TransportError } from "../../net/transport-error.ts";
 import type { ContentDecoding } from "./content-decoder.ts";
 import { headerValue } from "./header-hygiene.ts";
 
-/** Lets go of the body of an answer that nobody will read, so that its connection is free. Never fails. */
+/** Cancels the body of an answer that will not be read, so that its connection is free. Never fails. */
 export function dropBody({ body }: Pick<InboundResponse, "body">, system: System): void {
   if (body instanceof ReadableStream) system.waitUntil(body.cancel().catch(() => undefined));
 }
@@ -30,8 +30,8 @@ export function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
 }
 
 /**
- * A body without its content encoding: some providers send one that nobody asked for. Throws `TransportError` for one
- * that this runtime cannot undo.
+ * Returns a body without its content encoding: some providers send one without being asked. Throws `TransportError` for an
+ * encoding that this runtime cannot undo.
  */
 export function plainBody(
   { headers, body }: Pick<InboundResponse, "headers" | "body">,

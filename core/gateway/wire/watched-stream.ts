@@ -1,8 +1,8 @@
 import type { StreamEnd, StreamWatch, System } from "../../ports.ts";
 
 /**
- * Milliseconds that a stream whose client left waits for its server to cancel it before it fails. Deno cancels a
- * moment after it has told that the client left, and prints the error of a body that failed before.
+ * Milliseconds that a stream whose client left waits for its server to cancel it before it fails. Deno cancels a moment
+ * after it reported that the client left, and prints the error of a body that failed before.
  */
 const GONE = 50;
 

@@ -14,7 +14,7 @@ export function isWebSocketUpgrade(request: Request): boolean {
 export function checkHandshake(headers: readonly HeaderPair[]): void {
   const key = headerValue(headers, "sec-websocket-key");
   const version = headerValue(headers, "sec-websocket-version");
-  // Within a process nobody shakes hands.
+  // A connection within the process has no handshake.
   if (key === null && version === null) return;
   if (version !== "13") {
     throw new ApiError("upgrade_required", {
