@@ -123,7 +123,7 @@ export function gatewayEngine(options: GatewayOptions): Engine {
   };
 }
 
-/** What all parts of an engine share. */
+/** The dependencies that all parts of an engine share. */
 type Shared = Pick<
   Engine,
   "platform" | "system" | "log" | "access" | "store" | "keys" | "metrics" | "targets" | "bodies"
@@ -135,7 +135,7 @@ type Shared = Pick<
     readonly accessLog: boolean;
   };
 
-/** What stands on the way of a step. */
+/** Everything that handles one step between admission and delivery. */
 interface WayOfSteps extends Pick<
   ProviderSocketParts,
   "webSockets" | "safetyOf" | "stripOwnTokens" | "prepare" | "limits" | "recorder" | "firstByteMs"
@@ -186,7 +186,7 @@ function wayOfSteps(options: GatewayOptions, shared: Shared, stored: StoredProvi
   };
 }
 
-/** Who is told of each attempt: the metrics and the log. */
+/** Lists the observers of each attempt: the metrics and the log. */
 function attemptObservers(
   { system, log }: Platform,
   store: GatewayStore,
@@ -204,7 +204,7 @@ function attemptObservers(
   return metrics === undefined ? [logged] : [({ name, row }) => metrics.count(name, row), logged];
 }
 
-/** Where answers are kept. */
+/** Makes the stores of cached answers. */
 function answerStores(options: GatewayOptions, store: GatewayStore): KeptAnswersParts {
   const { platform, semanticCache: semantic } = options;
   const { system, log } = platform;

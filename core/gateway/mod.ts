@@ -32,11 +32,11 @@ export type {
 
 /** The entries to one engine, see {@link gatewayParts}. */
 export interface GatewayParts {
-  /** What {@link gateway} returns. */
+  /** The app of {@link gateway}. */
   readonly gateway: Hono;
-  /** What {@link gatewayManagement} returns. */
+  /** The app of {@link gatewayManagement}. */
   readonly management: Hono;
-  /** What {@link createAiBinding} returns, for a gateway of the options' account. @default "default" */
+  /** Makes the binding of {@link createAiBinding}, for a gateway of the options' account. @default "default" */
   readonly aiBinding: (gateway?: string) => AiBinding;
   /** An account's metrics as a scraper reads them; null where they are off. */
   readonly metricsOf: (account: string, format: ExpositionFormat) => Promise<string | null>;
