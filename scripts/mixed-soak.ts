@@ -69,7 +69,7 @@ function count(into: Map<string, number>, name: string): void {
 }
 
 /** Does one thing again and again; `work` resolves to what is wrong, if anything is. */
-async function again(
+async function repeatedly(
   name: string,
   pauseMs: number,
   work: (turn: number) => Promise<string | null>,
@@ -88,7 +88,7 @@ async function answered(
 ): Promise<string | null> {
   const text = await response.text();
   if (BUSY.has(response.status)) {
-    count(counts, `told to come again (${response.status})`);
+    count(counts, `told to come repeatedly (${response.status})`);
     return null;
   }
   if (response.status >= 300) return `status ${response.status} ${text.slice(0, 120)}`;
@@ -145,7 +145,7 @@ async function webhooks(entity: string): Promise<void> {
   let seen = "";
   socket.addEventListener("message", ({ data }) => (seen = String(data)));
   await once(socket, "open").catch(() => count(problems, "socket: did not open"));
-  await again("webhook seen on a socket", 60, async (turn) => {
+  await repeatedly("webhook seen on a socket", 60, async (turn) => {
     const title = `event-${turn}`;
     const body = JSON.stringify({ entity, type: "soak", title });
     const signature = createHmac("sha256", webhookSecret).update(body).digest("hex");
@@ -217,14 +217,14 @@ const look = async (): Promise<string | null> => {
 };
 
 const work = [
-  ...Array.from({ length: PARALLEL }, () => again("stream", 20, stream)),
-  again("render", 200, render),
-  again("upload", 250, upload),
-  again("search", 40, search),
+  ...Array.from({ length: PARALLEL }, () => repeatedly("stream", 20, stream)),
+  repeatedly("render", 200, render),
+  repeatedly("upload", 250, upload),
+  repeatedly("search", 40, search),
   webhooks("soak-a"),
   webhooks("soak-b"),
   watchConsole(),
-  again("look", 5000, look),
+  repeatedly("look", 5000, look),
 ];
 const seconds = minutes * 60;
 for (let passed = 0; passed < seconds; passed += 30) {

@@ -10,7 +10,7 @@ import { helpText } from "../adapters/cli/run-command-line.ts";
 import { prepare } from "../adapters/cli/serve/prepare.ts";
 import { parseCommandLine } from "../adapters/cli/context/settings.ts";
 import { chromium } from "../adapters/shared/chromium/chromium.ts";
-import { holdAlone, openDataDir } from "../adapters/shared/data-dir.ts";
+import { lockExclusively, openDataDir } from "../adapters/shared/data-dir.ts";
 import { jsonLog } from "../adapters/shared/log/standard-log.ts";
 import { localSystem } from "../adapters/shared/system.ts";
 import { ApiError } from "../core/http/api-error.ts";
@@ -23,7 +23,7 @@ const entry = process.env["CAUSEY_WORKERS_ENTRY"] ?? `${root}adapters/workers/ma
 async function serve(prepared) {
   const { config, host, dataDir, token } = prepared;
   // Held until this process ends: two workerds would write the same databases.
-  await holdAlone(openDataDir(dataDir), jsonLog);
+  await lockExclusively(openDataDir(dataDir), jsonLog);
   const browser = chromium({
     executablePath: config.rendering?.chromiumPath,
     endpoint: config.rendering?.endpoint,

@@ -207,14 +207,14 @@ function listening(child: ChildProcess): Promise<number> {
 
 /** Reads what a process says as fast as it comes, which would wait else; a long line, or the last one, in parts. */
 function onLines(stream: Readable | null, read: (lines: string) => void): void {
-  let begun = "";
+  let rest = "";
   stream?.setEncoding("utf8").on("data", (chunk: string) => {
-    const text = begun + chunk;
+    const text = rest + chunk;
     const end = text.lastIndexOf("\n") + 1 || (text.length > LINE ? text.length : 0);
-    begun = text.slice(end);
+    rest = text.slice(end);
     if (end > 0) read(text.slice(0, end));
   });
-  stream?.once("end", () => read(begun));
+  stream?.once("end", () => read(rest));
 }
 
 /**

@@ -27,7 +27,7 @@ function byFetch(): Transport {
       const link = beginLink(request, deadlines);
       try {
         const response = await fetch(request.url, toInit(request, link));
-        link.begun();
+        link.answerBegan();
         const answer = await toInbound(response, request, link, deadlines);
         if (!(answer.body instanceof ReadableStream)) link.over();
         return answer;

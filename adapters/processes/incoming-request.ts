@@ -1,5 +1,5 @@
 import type { Actors, Log } from "../../core/ports.ts";
-import { settledCall } from "../shared/actors/crossing.ts";
+import { settledCall } from "../shared/actors/call-outcome.ts";
 import type { Upgrade } from "../shared/sockets/sockets.ts";
 import { bodySink, bodySource, type BodySink, type BodySource } from "./body.ts";
 import type { BodyMessage, RequestHead, SocketMessage, ToPeer, ToOwner } from "./messages.ts";

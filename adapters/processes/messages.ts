@@ -1,5 +1,5 @@
 import type { HeaderPair, Plain } from "../../core/ports.ts";
-import type { CallOutcome } from "../shared/actors/crossing.ts";
+import type { CallOutcome } from "../shared/actors/call-outcome.ts";
 
 /** The head of a request that goes to an actor of another process. */
 export interface RequestHead {

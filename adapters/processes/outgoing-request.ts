@@ -1,4 +1,4 @@
-import { valueOf, type CallOutcome } from "../shared/actors/crossing.ts";
+import { valueOf, type CallOutcome } from "../shared/actors/call-outcome.ts";
 import type { Upgrade } from "../shared/sockets/sockets.ts";
 import { bodySink, bodySource, type BodySink, type BodySource } from "./body.ts";
 import { ownerEnded, NotStarted, ownerDidNotAnswer } from "./owner-errors.ts";

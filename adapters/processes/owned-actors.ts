@@ -129,7 +129,7 @@ interface Listener {
 /** Listens for other processes. A failure, such as a full disk, may pass: it is retried. */
 function openListener(serve: (dataDir: string) => Promise<PeerServer>, log: Log): Listener {
   let opening: Promise<PeerServer | null> | undefined;
-  let again: ReturnType<typeof setTimeout> | undefined;
+  let retryTimer: ReturnType<typeof setTimeout> | undefined;
   let isLast = false;
   let isSaid = false;
   const attempt = async (dataDir: string): Promise<PeerServer | null> => {
@@ -140,10 +140,10 @@ function openListener(serve: (dataDir: string) => Promise<PeerServer>, log: Log)
       if (!isSaid) log("warn", "No other process can share the data directory", { error });
       isSaid = true;
       if (isLast) return null;
-      again = setTimeout(() => {
+      retryTimer = setTimeout(() => {
         opening = attempt(dataDir);
       }, AGAIN_MS);
-      again.unref();
+      retryTimer.unref();
       return null;
     }
   };
@@ -153,7 +153,7 @@ function openListener(serve: (dataDir: string) => Promise<PeerServer>, log: Log)
     },
     async last() {
       isLast = true;
-      clearTimeout(again);
+      clearTimeout(retryTimer);
       return (await opening) ?? null;
     },
   };

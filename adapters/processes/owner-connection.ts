@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import type { ActorRef, Log, Plain } from "../../core/ports.ts";
-import { valueOf, type CallOutcome } from "../shared/actors/crossing.ts";
+import { valueOf, type CallOutcome } from "../shared/actors/call-outcome.ts";
 import type { Upgrade } from "../shared/sockets/sockets.ts";
 import { readAddress } from "./address.ts";
 import {

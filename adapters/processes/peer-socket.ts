@@ -89,14 +89,14 @@ export function sizeOf(data: string | Uint8Array): number {
 /** Reports how many sent bytes have left: the lock owner closes the connection of a client that is too slow. */
 function flushes(
   socket: DuplexSocket,
-  told: (bytes: number) => void,
+  onSent: (bytes: number) => void,
 ): { sent(bytes: number): void } {
   let unsent = 0;
   let isWatched = false;
   const look = (): void => {
     // Unsent bytes are counted as on the wire: framed, and text as UTF-8.
     const left = Math.min(unsent, socket.buffered());
-    if (left < unsent) told(unsent - left);
+    if (left < unsent) onSent(unsent - left);
     unsent = left;
     isWatched = unsent > 0;
     if (isWatched) setTimeout(look, POLL_MS);

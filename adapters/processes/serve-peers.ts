@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { ApiError } from "../../core/http/api-error.ts";
 import type { Actors, Log } from "../../core/ports.ts";
-import { settledCall, type CallOutcome } from "../shared/actors/crossing.ts";
+import { settledCall, type CallOutcome } from "../shared/actors/call-outcome.ts";
 import { makeAddress } from "./address.ts";
 import { link, type Link } from "./link.ts";
 import type { ToPeer, ToOwner } from "./messages.ts";

@@ -81,7 +81,7 @@ export const PREDECESSOR_MS: number = 15_000;
 const TELL_MS = 2000;
 
 /** Holds a folder that is not to be shared; rejects when a predecessor does not give it up in time. */
-export async function holdAlone(folder: DataDir, log: Log): Promise<void> {
+export async function lockExclusively(folder: DataDir, log: Log): Promise<void> {
   const until = performance.now() + PREDECESSOR_MS;
   const waiting = tellWaiting(folder, log, () => "");
   try {

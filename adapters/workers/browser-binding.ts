@@ -33,8 +33,8 @@ export function boundBrowser(binding: FetchBinding, system: System): Browser {
   };
 
   async function connect(options: { readonly signal?: AbortSignal }): Promise<Wire> {
-    const { sessionId: session, ...told } = await acquire(binding, options.signal);
-    proxyLogin = told.proxyLogin ?? null;
+    const { sessionId: session, ...acquired } = await acquire(binding, options.signal);
+    proxyLogin = acquired.proxyLogin ?? null;
     try {
       const socket = await upgrade(binding, session, options.signal);
       return wire(socket, () => {

@@ -1,7 +1,7 @@
 import type { System } from "../../core/ports.ts";
 import { closeAllSockets } from "./objects/object-actors.ts";
 import type { WorkerEnv } from "./env/worker-env.ts";
-import { calm, consoleLog, workerSystem } from "./env/worker-system.ts";
+import { whenIdle, consoleLog, workerSystem } from "./env/worker-system.ts";
 
 /** Milliseconds that `POST /settle` takes at most. */
 const SETTLE_MS = 5000;
@@ -29,7 +29,7 @@ function settling(system: System): Response {
   const body = new ReadableStream<Uint8Array>({
     async start(controller) {
       controller.enqueue(new Uint8Array(1));
-      await calm(system, SETTLE_MS);
+      await whenIdle(system, SETTLE_MS);
       controller.close();
     },
   });

@@ -131,12 +131,12 @@ function wire(socket: WebSocket, events: SocketEvents, system: System): DuplexSo
   socket.addEventListener("close", ({ code, reason }) => {
     const isNone = code === 1005 || code === 1006;
     // workerd takes any number; elsewhere a frame with a code that cannot be in one breaks the protocol.
-    const told = isNone || isSendableCode(code) ? code : 1002;
+    const reported = isNone || isSendableCode(code) ? code : 1002;
     // It leaves the answer to a close frame to us.
     attempt(() => {
-      socket.close(isNone ? 1000 : told, told === code ? reason : "");
+      socket.close(isNone ? 1000 : reported, reported === code ? reason : "");
     });
-    events.close(told, told === code ? reason : "");
+    events.close(reported, reported === code ? reason : "");
   });
   socket.addEventListener("error", () => {
     events.close(1006, "");

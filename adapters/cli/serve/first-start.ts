@@ -13,10 +13,10 @@ export const FIRST_START = "CAUSEY_FIRST_START";
 
 /** Whether another process started this one for what only the first start does. */
 export function isForFirstStart(): boolean {
-  const told = process.env[FIRST_START];
+  const flag = process.env[FIRST_START];
   // Processes that this one starts do not inherit it: they are not children of the first process.
   delete process.env[FIRST_START];
-  return told !== undefined;
+  return flag !== undefined;
 }
 
 /** A process that does what only the first start does, and takes with it the memory that this needs. */

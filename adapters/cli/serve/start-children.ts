@@ -146,10 +146,10 @@ function run(state: State, onReady: () => void): Promise<Ended> {
       resolve({ pid: 0, how: String(error), why: undefined });
       return;
     }
-    let told = "";
+    let output = "";
     const ended = (how: string): void => {
       state.living.delete(child);
-      const said = told.trim();
+      const said = output.trim();
       const why = said === "" || said === READY ? undefined : said;
       resolve({ pid: child.pid ?? 0, how, why });
     };
@@ -160,9 +160,9 @@ function run(state: State, onReady: () => void): Promise<Ended> {
       ended(signal ?? `code ${code}`);
     });
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-      if (told.trim() === READY) return;
-      told = (told + text).slice(0, SAID);
-      if (told.trim() === READY) onReady();
+      if (output.trim() === READY) return;
+      output = (output + text).slice(0, SAID);
+      if (output.trim() === READY) onReady();
     });
   });
 }

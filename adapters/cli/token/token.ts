@@ -173,7 +173,7 @@ function checkGateways(ids: readonly string[], names: readonly Permission[]): re
   const other = names.find((name) => !name.startsWith("AI Gateway "));
   if (ids.length > 0 && other !== undefined)
     throw new TypeError(
-      `--gateway is for the permissions of AI Gateway, and "${other}" is none: make a token of its own for that`,
+      `--gateway is for the permissions of AI Gateway, and "${other}" is not one of them: make a separate token for it`,
     );
   const wrong = ids.find((id) => !/^(?!\.+$)[\w.-]{1,64}$/u.test(id));
   if (wrong !== undefined) throw new TypeError(`--gateway: there can be no gateway "${wrong}"`);

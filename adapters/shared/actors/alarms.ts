@@ -11,7 +11,7 @@ import {
   upsert,
   type AlarmRow,
 } from "../sqlite/alarm-rows.ts";
-import { alarmLanes } from "./alarm-lanes.ts";
+import { alarmSlots } from "./alarm-slots.ts";
 import type { SqliteDatabase } from "../sqlite/sqlite.ts";
 import type { SteadyClock } from "../steady-clock.ts";
 import { unref } from "../work/unref.ts";
@@ -61,7 +61,7 @@ const UNREADABLE_PAUSE_MS = 1000;
  */
 export function alarms(options: AlarmOptions): Alarms {
   const { clock, db, log, rescanMs = 60_000 } = options;
-  const lanes = alarmLanes(db);
+  const slots = alarmSlots(db);
   const health = readHealth(log);
   let timer: ReturnType<typeof setTimeout> | undefined;
   let wakeAt = Number.POSITIVE_INFINITY;
@@ -79,10 +79,10 @@ export function alarms(options: AlarmOptions): Alarms {
   function scan(): void {
     wakeAt = Number.POSITIVE_INFINITY;
     const now = clock.now();
-    if (now >= rescanAt) lanes.look(null, now);
+    if (now >= rescanAt) slots.look(null, now);
     if (now >= rescanAt) rescanAt = now + rescanMs;
     try {
-      const { rows, next } = lanes.take(options.kinds(), () => clock.now());
+      const { rows, next } = slots.take(options.kinds(), () => clock.now());
       for (const row of rows) void ring(row);
       health.read();
       wake(Math.min(next, rescanAt));
@@ -94,12 +94,12 @@ export function alarms(options: AlarmOptions): Alarms {
 
   async function ring(row: AlarmRow): Promise<void> {
     await ringOnce(options, row, () => isStopped);
-    lanes.free(row);
+    slots.free(row);
     look(row.kind, clock.now());
   }
 
   function look(kind: string, at: number): void {
-    lanes.look(kind, at);
+    slots.look(kind, at);
     wake(at);
   }
 

@@ -36,7 +36,7 @@ export interface DialOptions {
 }
 
 /** How `ws` is to connect. */
-type Way = Pick<ClientOptions, "createConnection"> & {
+type ConnectOptions = Pick<ClientOptions, "createConnection"> & {
   readonly lookup?: Lookup;
   /** Bun's only; its types do not know it. */
   readonly proxy?: string;
@@ -71,16 +71,16 @@ export function dialWebSocket(request: DialRequest, options: DialOptions): Promi
     }, timeoutMs);
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
-    const connect = (way: Way): void => {
+    const connect = (connectOptions: ConnectOptions): void => {
       if (isSettled) return;
-      socket = open(request, way);
+      socket = open(request, connectOptions);
       shake(socket, fail, (dialled) => {
         settle(() => {
           resolve(dialled);
         });
       });
     };
-    wayTo(request, options, given.signal).then(connect).catch(fail);
+    connectOptionsFor(request, options, given.signal).then(connect).catch(fail);
   });
 }
 
@@ -106,7 +106,11 @@ function shake(
   });
 }
 
-async function wayTo(request: DialRequest, options: DialOptions, given: AbortSignal): Promise<Way> {
+async function connectOptionsFor(
+  request: DialRequest,
+  options: DialOptions,
+  given: AbortSignal,
+): Promise<ConnectOptions> {
   const url = request.url.replace(/^http/, "ws");
   if (request.reach !== "configured") return pinned(url, options);
   const proxy = options.proxyFor(url);
@@ -120,7 +124,7 @@ async function wayTo(request: DialRequest, options: DialOptions, given: AbortSig
 }
 
 /** Connects to a host that a caller may steer to: to one of exactly those addresses that were checked. */
-async function pinned(url: string, { allow, pins, resolve }: DialOptions): Promise<Way> {
+async function pinned(url: string, { allow, pins, resolve }: DialOptions): Promise<ConnectOptions> {
   const verdict = checkUrl(url.replace(/^ws/, "http"), allow);
   if (!verdict.ok) throw new TransportError("refused", verdict.reason);
   if (!(await pins())) {
@@ -132,13 +136,16 @@ async function pinned(url: string, { allow, pins, resolve }: DialOptions): Promi
   return { lookup: pinnedLookup(addresses) };
 }
 
-function open({ url, headers, protocols = [] }: DialRequest, way: Way): WebSocket {
+function open(
+  { url, headers, protocols = [] }: DialRequest,
+  connectOptions: ConnectOptions,
+): WebSocket {
   return new WebSocket(url.replace(/^http/, "ws"), [...protocols], {
     headers: recordOf(headers),
     followRedirects: false,
     perMessageDeflate: false,
     maxPayload: MAX_DUPLEX_MESSAGE,
-    ...way,
+    ...connectOptions,
   });
 }
 

@@ -122,26 +122,26 @@ interface Upstream {
 /** Serves the requests of one connection, one after the other; a tunnel is the last of them. */
 async function serve(socket: Socket, guard: Guard): Promise<void> {
   const client = inboxOf(socket);
-  const way: Way = { upstream: null, isIdle: false };
-  socket.on("close", () => way.upstream?.inbox.socket.destroy());
+  const current: Tunnel = { upstream: null, isIdle: false };
+  socket.on("close", () => current.upstream?.inbox.socket.destroy());
   for (let head = await admit(client, guard); head !== null;) {
-    way.isIdle = false;
-    if (!(await answer(client, head, way, guard))) return;
-    way.isIdle = true;
+    current.isIdle = false;
+    if (!(await answer(client, head, current, guard))) return;
+    current.isIdle = true;
     head = await readHead(client, IDLE_MS);
     if (head === null) socket.destroy();
   }
 }
 
 /** The upstream to which a browser's connection currently leads. */
-interface Way {
+interface Tunnel {
   upstream: Upstream | null;
   /** Whether the connection has carried no request yet. */
   isIdle: boolean;
 }
 
 /** Answers one request; tells whether another one may follow. */
-async function answer(client: Inbox, head: Head, way: Way, guard: Guard): Promise<boolean> {
+async function answer(client: Inbox, head: Head, current: Tunnel, guard: Guard): Promise<boolean> {
   const { socket } = client;
   const stop = (status: number, reason: string): false => {
     refuse(socket, status, reason);
@@ -155,11 +155,11 @@ async function answer(client: Inbox, head: Head, way: Way, guard: Guard): Promis
     socket.write(noContent);
     return true;
   }
-  const reached = await reach(url, way.upstream, guard);
+  const reached = await reach(url, current.upstream, guard);
   if ("status" in reached) return stop(reached.status, reached.reason);
   const { inbox } = reached;
-  if (reached !== way.upstream) endTogether(socket, inbox.socket, way);
-  way.upstream = reached;
+  if (reached !== current.upstream) endTogether(socket, inbox.socket, current);
+  current.upstream = reached;
   if (socket.destroyed) inbox.socket.destroy();
   if (method === "CONNECT") {
     connectThrough(client, inbox);
@@ -167,7 +167,7 @@ async function answer(client: Inbox, head: Head, way: Way, guard: Guard): Promis
   }
   const leftover = await exchange(client, inbox, { head, url, idleMs: IDLE_MS });
   if (!leftover.upstream || !leftover.client) {
-    way.upstream = null;
+    current.upstream = null;
     inbox.socket.destroy();
   }
   if (!leftover.client && !socket.writableEnded) socket.destroy();
@@ -185,9 +185,9 @@ async function admit(client: Inbox, { isAllowed, timeoutMs }: Guard): Promise<He
   if (requestEnd(head)?.isReached !== true) refuse(client.socket, 407, asksForLogin);
   else {
     client.socket.write(refusalHead(407, asksForLogin, "keep-alive"));
-    const again = await readHead(client, timeoutMs);
-    if (again !== null && isAllowed(again)) return again;
-    if (again === null) client.socket.destroy();
+    const second = await readHead(client, timeoutMs);
+    if (second !== null && isAllowed(second)) return second;
+    if (second === null) client.socket.destroy();
     else refuse(client.socket, 407, asksForLogin);
   }
   return null;
@@ -224,9 +224,9 @@ async function reach(url: URL, before: Upstream | null, guard: Guard): Promise<U
 }
 
 /** The site's end of a connection that waits for a request is the browser's too; in an answer, the rest of it goes first. */
-function endTogether(client: Socket, upstream: Socket, way: Way): void {
+function endTogether(client: Socket, upstream: Socket, current: Tunnel): void {
   upstream.on("close", () => {
-    if (way.isIdle && way.upstream?.inbox.socket === upstream) client.end();
+    if (current.isIdle && current.upstream?.inbox.socket === upstream) client.end();
   });
 }
 

@@ -33,7 +33,7 @@ export function fetchTransport(options: FetchTransportOptions): Transport {
       try {
         request.signal?.throwIfAborted();
         const response = await options.send(toRequest(request, link, options));
-        link.begun();
+        link.answerBegan();
         return toInbound(response, request, options);
       } catch (error) {
         link.over();

@@ -132,7 +132,7 @@ async function* chunksOf(
 }
 
 /** The callbacks that deliver an answer to the caller. */
-interface Way {
+interface AnswerCallbacks {
   readonly resolve: (response: InboundResponse) => void;
   readonly reject: (error: TransportError) => void;
   readonly atEnd: AtTurnsEnd;
@@ -146,9 +146,9 @@ interface Exchange {
 }
 
 /** One request and its answer, as undici's callbacks. */
-function exchange(request: OutboundRequest, way: Way): Exchange {
+function exchange(request: OutboundRequest, callbacks: AnswerCallbacks): Exchange {
   const { signal, beginMs } = request;
-  const { reject, deadlines } = way;
+  const { reject, deadlines } = callbacks;
   let control: Dispatcher.DispatchController | undefined;
   let sink: Sink | undefined;
   let ended: TransportError | undefined;
@@ -181,7 +181,7 @@ function exchange(request: OutboundRequest, way: Way): Exchange {
       // 103 and its like are for browsers.
       if (status < 200) return;
       if (deadline !== undefined) deadlines.stop(deadline);
-      sink = sinkOf(request, { status, received, controller }, way);
+      sink = sinkOf(request, { status, received, controller }, callbacks);
     },
     onResponseData(_controller, chunk) {
       sink?.data(
@@ -232,22 +232,22 @@ interface Head {
 function sinkOf(
   { method, silence }: OutboundRequest,
   { status, received, controller }: Head,
-  way: Way,
+  callbacks: AnswerCallbacks,
 ): Sink {
   const headers = endToEnd(toPairs(received));
   if (method === "HEAD" || status === 204 || status === 304) {
-    way.resolve({ status, headers, body: null });
+    callbacks.resolve({ status, headers, body: null });
     return { data: () => undefined, end: () => undefined, fail: () => undefined };
   }
   const length = Number(received["content-length"] ?? Number.NaN);
   if (length <= WHOLE_BODY_BYTES) {
     const done = (body: Uint8Array): void => {
-      way.atEnd(() => way.resolve({ status, headers, body }));
+      callbacks.atEnd(() => callbacks.resolve({ status, headers, body }));
     };
-    return wholeBody(length, done, way.reject);
+    return wholeBody(length, done, callbacks.reject);
   }
   const body = upstreamBody(controller, () => silenceLimit(silence, headers).last());
-  way.resolve({ status, headers, body: body.stream });
+  callbacks.resolve({ status, headers, body: body.stream });
   return body;
 }
 

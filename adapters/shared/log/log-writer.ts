@@ -35,14 +35,14 @@ export function logWriter(open: OpenTarget, first: Log): LogWriter {
   let heldBytes = 0;
   let total = 0;
   /** Dropped lines that are not reported yet. */
-  let untold = 0;
+  let unreported = 0;
   let reason = "";
   let log = first;
 
   const drop = (bytes: Uint8Array): void => {
     const lines = bytes.reduce((count, byte) => (byte === 10 ? count + 1 : count), 0);
     total += lines;
-    untold += lines;
+    unreported += lines;
   };
   const attempt = attempts(
     () => open(flush),
@@ -59,9 +59,9 @@ export function logWriter(open: OpenTarget, first: Log): LogWriter {
       if (rest.length > 0) return void (held[0] = rest);
       held.shift();
     }
-    if (untold === 0) return;
-    const lines = untold;
-    untold = 0;
+    if (unreported === 0) return;
+    const lines = unreported;
+    unreported = 0;
     log("error", `${lines} log lines were dropped`, { lines, reason });
   };
   const plan = retry(() => {
@@ -73,11 +73,11 @@ export function logWriter(open: OpenTarget, first: Log): LogWriter {
     write(text) {
       if (text === "") return;
       const bytes = encoder.encode(text);
-      const isFirst = held.length === 0 && untold === 0;
+      const isFirst = held.length === 0 && unreported === 0;
       const rest = isFirst ? attempt(bytes) : bytes;
       if (rest.length === 0) return;
       // Lines stay in order: while some are missing, further ones would hide where.
-      if (isFirst || (untold === 0 && heldBytes + rest.length <= HELD_BYTES)) hold(rest);
+      if (isFirst || (unreported === 0 && heldBytes + rest.length <= HELD_BYTES)) hold(rest);
       else drop(rest);
       plan();
     },

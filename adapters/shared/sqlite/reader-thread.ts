@@ -33,7 +33,7 @@ function open(path: string): Connection {
   };
 }
 
-function begin(path: string): ReaderState {
+function openReader(path: string): ReaderState {
   try {
     const { answer, close } = open(path);
     parentPort?.on("message", (message: ReaderMessage) => {
@@ -50,4 +50,4 @@ function begin(path: string): ReaderState {
   }
 }
 
-parentPort?.postMessage(begin(String(workerData)));
+parentPort?.postMessage(openReader(String(workerData)));

@@ -11,7 +11,7 @@ import type { WriterAnswer, WriterMessage, WriterPart, WriterState } from "./wri
 const BUSY_MS = 5000;
 
 /** A batch that has begun. */
-interface Begun {
+interface OpenBatch {
   readonly texts: string[];
   readonly changes: number[];
   readonly rows: [statement: number, rows: SqlRow[]][];
@@ -19,45 +19,45 @@ interface Begun {
   error: SqlError | null;
 }
 
-function runPart(run: Statements, begun: Begun, { texts, statements: part }: WriterPart): void {
-  begun.texts.push(...texts);
+function runPart(run: Statements, batch: OpenBatch, { texts, statements: part }: WriterPart): void {
+  batch.texts.push(...texts);
   for (const [text, params] of part) {
-    const { rows, changes } = run.run(begun.texts[text] ?? "", params);
-    if (rows.length > 0) begun.rows.push([begun.changes.length, rows]);
-    begun.changes.push(changes);
+    const { rows, changes } = run.run(batch.texts[text] ?? "", params);
+    if (rows.length > 0) batch.rows.push([batch.changes.length, rows]);
+    batch.changes.push(changes);
   }
 }
 
 /** Runs parts of batches; the answer to a whole one, null before. */
 function batches(db: DatabaseSync): (part: WriterPart) => WriterAnswer | null {
   const run = statements(db);
-  let current: Begun | null = null;
-  const attempt = (begun: Begun, work: () => void): void => {
-    if (begun.error !== null) return;
+  let current: OpenBatch | null = null;
+  const attempt = (batch: OpenBatch, work: () => void): void => {
+    if (batch.error !== null) return;
     try {
       work();
     } catch (thrown) {
-      begun.error = toSqlError(thrown, "batch");
+      batch.error = toSqlError(thrown, "batch");
       if (db.isTransaction) db.exec("ROLLBACK");
     }
   };
   return (part) => {
     const isFirst = current === null;
-    const begun = (current ??= { texts: [], changes: [], rows: [], error: null });
-    attempt(begun, () => {
+    const batch = (current ??= { texts: [], changes: [], rows: [], error: null });
+    attempt(batch, () => {
       if (isFirst) db.exec("BEGIN IMMEDIATE");
-      runPart(run, begun, part);
+      runPart(run, batch, part);
       if (part.isLast) db.exec("COMMIT");
     });
     if (!part.isLast) return null;
     current = null;
-    const { error, changes, rows } = begun;
+    const { error, changes, rows } = batch;
     if (error !== null) return { reason: error.reason, message: error.message };
     return { changes: new Float64Array(changes), rows };
   };
 }
 
-function begin({ path, pragmas }: { path: string; pragmas: string }): WriterState {
+function openWriter({ path, pragmas }: { path: string; pragmas: string }): WriterState {
   try {
     const db = new DatabaseSync(path);
     db.exec(`PRAGMA busy_timeout = ${BUSY_MS}; ${pragmas}`);
@@ -79,4 +79,4 @@ function begin({ path, pragmas }: { path: string; pragmas: string }): WriterStat
 }
 
 // Its owner has given it.
-parentPort?.postMessage(begin(workerData as { path: string; pragmas: string }));
+parentPort?.postMessage(openWriter(workerData as { path: string; pragmas: string }));

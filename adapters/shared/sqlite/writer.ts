@@ -95,10 +95,10 @@ async function startThread(workerData: {
   );
   const tell = (message: WriterMessage): void => worker.postMessage(message);
   const late = setTimeout(() => void worker.terminate(), START_MS);
-  const begun = await answerOf(worker).finally(() => clearTimeout(late));
-  if (!("state" in begun) || begun.state !== "ready") {
+  const started = await answerOf(worker).finally(() => clearTimeout(late));
+  if (!("state" in started) || started.state !== "ready") {
     await worker.terminate();
-    throw new Error("error" in begun ? begun.error : "The thread did not begin");
+    throw new Error("error" in started ? started.error : "The thread did not begin");
   }
   worker.unref();
   return {

@@ -9,7 +9,7 @@ export interface BeginLink {
   /** The request's body; each chunk of a streamed one restarts the deadline. */
   readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
   /** The answer has begun: from here on only the request's own signal counts. */
-  begun(): void;
+  answerBegan(): void;
   /** Ends the request and its answer. */
   end(error: TransportError): void;
   /** Nothing is left to be ended. */
@@ -29,7 +29,7 @@ export function beginLink(
     beginMs === undefined
       ? undefined
       : deadlines.start(beginMs, () => control.abort(lateAnswer(beginMs)));
-  const begun = (): void => {
+  const answerBegan = (): void => {
     if (deadline !== undefined) deadlines.stop(deadline);
   };
   const passed = (): void => {
@@ -41,10 +41,10 @@ export function beginLink(
       body instanceof ReadableStream && deadline !== undefined
         ? passThrough(body, (read) => read.finally(passed))
         : body,
-    begun,
+    answerBegan,
     end: (error) => control.abort(error),
     over() {
-      begun();
+      answerBegan();
       signal?.removeEventListener("abort", onAbort);
     },
   };

@@ -46,7 +46,7 @@ const LOOKS = 3;
  * Resolves when nothing is under way in this isolate, or after `withinMs`. It looks now and then: promises of other
  * requests are not to be awaited.
  */
-export async function calm(system: System, withinMs: number): Promise<void> {
+export async function whenIdle(system: System, withinMs: number): Promise<void> {
   // More than once: what has ended may have left work behind that begins a moment later.
   for (let looks = 0, waited = 0; looks < LOOKS && waited < withinMs; waited += LOOK_MS) {
     await system.sleep(LOOK_MS);

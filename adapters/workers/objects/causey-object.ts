@@ -7,7 +7,7 @@ import {
   settledCall,
   withoutErrorHeader,
   type CallOutcome,
-} from "../../shared/actors/crossing.ts";
+} from "../../shared/actors/call-outcome.ts";
 import { hostActor, type HostedActor } from "./hosted-actor.ts";
 import { parseObjectName } from "./object-name.ts";
 import { objectActors } from "./object-actors.ts";

@@ -1,6 +1,6 @@
 import type { ActorRef, Actors, Plain, System } from "../../../core/ports.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
-import { responseOf, valueOf, type CallOutcome } from "../../shared/actors/crossing.ts";
+import { responseOf, valueOf, type CallOutcome } from "../../shared/actors/call-outcome.ts";
 import { hasNativeName, objectName, parseObjectName } from "./object-name.ts";
 import { defineKind, mayBeKind, socketHolders } from "./registry.ts";
 import type { ObjectNamespace } from "../env/worker-env.ts";

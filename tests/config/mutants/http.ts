@@ -145,7 +145,7 @@ export const httpMutants: readonly Mutant[] = [
   {
     name: "no line of the log hides that some are missing before it",
     file: "adapters/shared/log/log-writer.ts",
-    find: "if (isFirst || (untold === 0 && ",
+    find: "if (isFirst || (unreported === 0 && ",
     replace: "if (isFirst || (",
     tests: ["tests/local/log-writer"],
   },

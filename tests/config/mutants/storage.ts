@@ -4,9 +4,9 @@ import type { Mutant } from "./mutant.ts";
 export const storageMutants: readonly Mutant[] = [
   {
     name: "alarms of each kind have places of their own",
-    file: "adapters/shared/actors/alarm-lanes.ts",
-    find: "Math.max(GUARANTEED - own.size, POOL - ringing)",
-    replace: "MOST_OF_KIND - ringing",
+    file: "adapters/shared/actors/alarm-slots.ts",
+    find: "Math.max(GUARANTEED - own.size, POOL - running)",
+    replace: "MOST_OF_KIND - running",
     tests: ["tests/contract/actors"],
   },
   {

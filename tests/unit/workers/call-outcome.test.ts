@@ -5,7 +5,7 @@ import {
   responseOf,
   valueOf,
   withoutErrorHeader,
-} from "../../../adapters/shared/actors/crossing.ts";
+} from "../../../adapters/shared/actors/call-outcome.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 import type { Log } from "../../../core/ports.ts";
 import { SqlError } from "../../../core/sql/sql-error.ts";

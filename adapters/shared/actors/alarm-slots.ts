@@ -9,10 +9,10 @@ const POOL = 1024;
 const GUARANTEED = 32;
 
 /** The alarms of one kind. */
-interface Lane {
+interface KindSlots {
   readonly kind: string;
   /** The actors whose alarms run. */
-  readonly ringing: Set<string>;
+  readonly running: Set<string>;
   /** When the table is to be read for this kind: nothing of it is due before. */
   next: number;
 }
@@ -21,7 +21,7 @@ interface Lane {
  * The places of the alarms that run. Each kind (each class of agents is one, the sender of webhooks another) has places of its own, so
  * that slow handlers of one keep no other waiting. The queue of those that wait is the table.
  */
-export interface AlarmLanes {
+export interface AlarmSlots {
   /** Takes places for alarms of these kinds that are due, and tells when the table is to be read again. Throws when it cannot be read. */
   take(kinds: readonly string[], clock: () => number): { rows: AlarmRow[]; next: number };
   /** Gives the place of an alarm back. */
@@ -31,34 +31,34 @@ export interface AlarmLanes {
 }
 
 /** The places of a process. */
-export function alarmLanes(db: SqliteDatabase): AlarmLanes {
-  const lanes = new Map<string, Lane>();
-  let ringing = 0;
+export function alarmSlots(db: SqliteDatabase): AlarmSlots {
+  const slotsByKind = new Map<string, KindSlots>();
+  let running = 0;
   let turn = 0;
 
-  function laneOf(kind: string): Lane {
-    let lane = lanes.get(kind);
-    if (lane === undefined) lanes.set(kind, (lane = { kind, ringing: new Set(), next: 0 }));
-    return lane;
+  function slotsOf(kind: string): KindSlots {
+    let slots = slotsByKind.get(kind);
+    if (slots === undefined) slotsByKind.set(kind, (slots = { kind, running: new Set(), next: 0 }));
+    return slots;
   }
 
-  function roomOf({ ringing: own }: Lane): number {
-    return Math.min(MOST_OF_KIND - own.size, Math.max(GUARANTEED - own.size, POOL - ringing));
+  function roomOf({ running: own }: KindSlots): number {
+    return Math.min(MOST_OF_KIND - own.size, Math.max(GUARANTEED - own.size, POOL - running));
   }
 
-  function takeOf(lane: Lane, now: number): AlarmRow[] {
-    const room = roomOf(lane);
+  function takeOf(slots: KindSlots, now: number): AlarmRow[] {
+    const room = roomOf(slots);
     if (room <= 0) return [];
-    const limit = room + lane.ringing.size;
-    const rows = earliest(db, lane.kind, limit);
+    const limit = room + slots.running.size;
+    const rows = earliest(db, slots.kind, limit);
     const later = rows.findIndex((row) => row.at > now);
     const taken = (later === -1 ? rows : rows.slice(0, later)).filter(
-      (row) => !lane.ringing.has(row.actor),
+      (row) => !slots.running.has(row.actor),
     );
-    for (const row of taken) lane.ringing.add(row.actor);
-    ringing += taken.length;
+    for (const row of taken) slots.running.add(row.actor);
+    running += taken.length;
     // With as many as were asked for, there may be more: they are looked for when an alarm ends.
-    lane.next = rows[later]?.at ?? (rows.length < limit ? Number.POSITIVE_INFINITY : now);
+    slots.next = rows[later]?.at ?? (rows.length < limit ? Number.POSITIVE_INFINITY : now);
     return taken;
   }
 
@@ -69,19 +69,19 @@ export function alarmLanes(db: SqliteDatabase): AlarmLanes {
       // Another kind is the first to take from the pool each time.
       turn = (turn + 1) % Math.max(1, kinds.length);
       for (const kind of [...kinds.slice(turn), ...kinds.slice(0, turn)]) {
-        const lane = laneOf(kind);
+        const slots = slotsOf(kind);
         const now = clock();
-        if (lane.next <= now) rows.push(...takeOf(lane, now));
-        if (lane.next > now) next = Math.min(next, lane.next);
+        if (slots.next <= now) rows.push(...takeOf(slots, now));
+        if (slots.next > now) next = Math.min(next, slots.next);
       }
       return { rows, next };
     },
     free({ kind, actor }) {
-      if (laneOf(kind).ringing.delete(actor)) ringing -= 1;
+      if (slotsOf(kind).running.delete(actor)) running -= 1;
     },
     look(kind, at) {
-      for (const lane of kind === null ? lanes.values() : [laneOf(kind)])
-        lane.next = Math.min(lane.next, at);
+      for (const slots of kind === null ? slotsByKind.values() : [slotsOf(kind)])
+        slots.next = Math.min(slots.next, at);
     },
   };
 }
