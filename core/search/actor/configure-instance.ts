@@ -39,7 +39,7 @@ export async function initializeInstance(
     schedule.length > 0 ? state.context.steady() : null,
   );
   state.remember(facts);
-  state.bell.ring();
+  state.queueNews.notify();
 }
 
 /**
@@ -75,7 +75,7 @@ export async function changeInstance(
   const due = goesOn || schedule.length > 0 ? state.context.steady() : null;
   await state.clock.write([...statements, state.save(next)], due);
   state.remember(next);
-  state.bell.ring();
+  state.queueNews.notify();
   state.forgetCounts();
   if (settings.embedding_model !== old.embedding_model) state.vectors.reset();
 }
@@ -116,7 +116,7 @@ export async function destroyInstance(state: InstanceState): Promise<InstanceSet
     ],
     null,
   );
-  state.bell.ring();
+  state.queueNews.notify();
   state.remember(null);
   state.vectors.reset();
   state.forgetCounts();

@@ -105,17 +105,18 @@ export function modelAnswerer(
 function toDelta(data: string): AnswerDelta | null {
   const parsed = v.safeParse(streamChunk, parsedJson(data));
   if (!parsed.success) throw failed("a stream that is not chat completion chunks");
-  const { choices, usage: told } = parsed.output;
+  const { choices, usage: reportedUsage } = parsed.output;
   const choice = choices[0];
   const content = choice?.delta?.content ?? "";
   const finishReason = choice?.finish_reason ?? null;
   const calls = choice?.delta?.tool_calls;
-  if (content === "" && finishReason === null && calls == null && told == null) return null;
+  if (content === "" && finishReason === null && calls == null && reportedUsage == null)
+    return null;
   return {
     content,
     finishReason,
     ...(calls != null && { toolCalls: calls }),
-    ...(told != null && { usage: told }),
+    ...(reportedUsage != null && { usage: reportedUsage }),
   };
 }
 

@@ -83,7 +83,7 @@ export async function commitItem(
   ];
   const isDue = waits || needsTraining(next);
   await state.clock.write(statements, isDue ? state.context.steady() : null);
-  state.bell.ring();
+  state.queueNews.notify();
   state.remember(next);
   state.vectors.replace(itemId, tag, vectors);
   state.forgetCounts();

@@ -30,7 +30,7 @@ export async function failItem(
       }),
       dropWork(state.actor, itemId),
     ]);
-    state.bell.ring();
+    state.queueNews.notify();
   }
   return getItem(state, itemId);
 }
@@ -53,7 +53,7 @@ export async function removeItem(state: InstanceState, itemId: string): Promise<
     dropWork(state.actor, itemId),
     state.save(next),
   ]);
-  state.bell.ring();
+  state.queueNews.notify();
   state.remember(next);
   state.vectors.replace(itemId, vectorTag(facts), null);
   state.forgetCounts();

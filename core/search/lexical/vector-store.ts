@@ -189,11 +189,11 @@ export function streamedVectors(
         dimensions,
         rows.map(({ chunk }) => chunk),
       );
-      const again = rows.flatMap((one): NearRow[] => {
+      const rescored = rows.flatMap((one): NearRow[] => {
         const vector = vectors.get(one.chunk);
         return vector === undefined ? [] : [{ ...one, cosine: dot(query, vector, 0) }];
       });
-      return nearestRows(again, limit);
+      return nearestRows(rescored, limit);
     },
     vectors: (chunks) => storedVectors(context, tag, dimensions, chunks),
   };

@@ -189,7 +189,7 @@ async function syncItem(
       false,
     );
     await state.clock.write([statement], state.context.steady());
-    state.bell.ring();
+    state.queueNews.notify();
     return { message: `Item ${id}: ${String(error).slice(0, 200)}`, failed: true };
   }
 }

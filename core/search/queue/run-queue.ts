@@ -19,7 +19,7 @@ export function queueRunner(
   perform: (work: Work) => Promise<void>,
   log: Log,
 ): () => Promise<void> {
-  const { context, bell } = state;
+  const { context, queueNews } = state;
   const { system } = context;
   const underWay = new Set<string>();
 
@@ -33,7 +33,7 @@ export function queueRunner(
       })
       .then(() => {
         underWay.delete(work.token);
-        bell.ring();
+        queueNews.notify();
       });
     system.waitUntil(done);
   }
@@ -42,7 +42,7 @@ export function queueRunner(
     const end = context.steady() + RUN_MS;
     let lingers = false;
     for (;;) {
-      const news = bell.next();
+      const news = queueNews.next();
       const now = context.steady();
       // Work still running at the end goes on beside the next alarm.
       if (now > end || system.closing?.aborted === true || !state.exists()) return;

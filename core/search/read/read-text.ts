@@ -78,6 +78,6 @@ function checkText(text: string, key: string): void {
   const isFew = odd * 50 <= text.length || (odd < 3 && odd * 2 < text.length);
   if (isFew && !text.includes("\0")) return;
   throw new ApiError("unsupported_file", {
-    message: `unsupported_file_type: "${key.slice(0, 128)}" holds bytes that are no text`,
+    message: `unsupported_file_type: "${key.slice(0, 128)}" holds bytes that are not text`,
   });
 }

@@ -68,14 +68,14 @@ async function* jobEvents(
 ): AsyncGenerator<ServerSentEvent | string, void> {
   const signal = system.closing === undefined ? leaves : AbortSignal.any([leaves, system.closing]);
   const began = system.monotonic();
-  let [shown, told] = ["", began];
+  let [shown, sentAt] = ["", began];
   while (!signal.aborted && system.monotonic() - began < STREAM_MS) {
     const job = await read();
     const data = JSON.stringify(job);
     if (job.ended_at !== undefined) return yield { event: "end", data };
     const isNews = data !== shown;
-    if (isNews || system.monotonic() - told > ALIVE_MS) {
-      [shown, told] = [data, system.monotonic()];
+    if (isNews || system.monotonic() - sentAt > ALIVE_MS) {
+      [shown, sentAt] = [data, system.monotonic()];
       yield isNews ? { event: "progress", data } : ": still running\n\n";
     }
     await system.sleep(LOOK_MS, signal).catch(() => undefined);

@@ -99,7 +99,7 @@ export async function beginUpload(state: InstanceState, upload: Upload): Promise
     ],
     state.context.steady(),
   );
-  if (!isOwn) state.bell.ring();
+  if (!isOwn) state.queueNews.notify();
   const { warnings } = indexMetadata(upload.key, now, upload.metadata, settings.custom_metadata);
   return { itemId, revision, warnings, settings, isOwn };
 }
@@ -198,7 +198,7 @@ export async function beginSync(
     ],
     state.context.steady(),
   );
-  if (!isOwn) state.bell.ring();
+  if (!isOwn) state.queueNews.notify();
   const content = await readContent(state, itemId);
   return { itemId, revision, warnings: [], settings, isOwn, content };
 }

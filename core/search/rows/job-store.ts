@@ -111,7 +111,7 @@ export async function startJob(
     ],
     state.context.steady(),
   );
-  state.bell.ring();
+  state.queueNews.notify();
   return getJob(state, id);
 }
 

@@ -4,7 +4,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { ActorContext, QueryOptions, SqlRow, Statement } from "../../ports.ts";
 import type { InstanceSettings } from "./instance-settings.ts";
 import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
-import { type Bell, createBell } from "./bell.ts";
+import { type Notifier, createNotifier } from "./notifier.ts";
 import { earliestDue, endLeases } from "./work-rows.ts";
 import { type AllowedItems, createAllowedItems } from "../filter/allowed-items.ts";
 import { convertVectors } from "../vectors/convert-vectors.ts";
@@ -37,8 +37,8 @@ export interface InstanceState {
   forgetCounts(): void;
   /** Has the alarm go off for work that is written with it. */
   readonly clock: Clock;
-  /** Rings when work was put into the queue, or taken out. */
-  readonly bell: Bell;
+  /** Notifies when work was put into the queue, or taken out. */
+  readonly queueNews: Notifier;
   /**
    * Runs work that reads rows and writes them back, one at a time: the methods of an instance do not wait for its mailbox.
    */
@@ -83,7 +83,7 @@ export async function openState(
       termCounts.reset();
     },
     clock,
-    bell: createBell(),
+    queueNews: createNotifier(),
     inTurn: createTurns(),
     trainInTurn: createTurns(),
     facts() {

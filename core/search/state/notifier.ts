@@ -1,15 +1,15 @@
-/** Wakes whoever waits for news. */
-export interface Bell {
-  ring(): void;
-  /** Resolves at the next ring. */
+/** Wakes all that wait for the next change. */
+export interface Notifier {
+  notify(): void;
+  /** Resolves at the next `notify()`. */
   next(): Promise<void>;
 }
 
-/** Makes a bell. */
-export function createBell(): Bell {
+/** Makes a notifier without waiters. */
+export function createNotifier(): Notifier {
   let waiting: (() => void)[] = [];
   return {
-    ring() {
+    notify() {
       const woken = waiting;
       waiting = [];
       for (const wake of woken) wake();

@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Clock } from "../../entity/clock.ts";
 import type { ActorContext, SqlRow, SqlValue, Statement } from "../../ports.ts";
-import type { Bell } from "./bell.ts";
+import type { Notifier } from "./notifier.ts";
 
 /**
  * The next step of waiting work: index the text of an item, make the vectors of an item whose text is indexed, go on with a
@@ -89,7 +89,7 @@ export function dropWork(actor: string, id: string): Statement {
 
 /** Leaves work to the queue that its caller could not do. */
 export async function releaseWork(
-  state: QueueOwner & { readonly clock: Clock; readonly bell: Bell },
+  state: QueueOwner & { readonly clock: Clock; readonly queueNews: Notifier },
   id: string,
 ): Promise<void> {
   await state.clock.write(
@@ -101,7 +101,7 @@ export async function releaseWork(
     ],
     state.context.steady(),
   );
-  state.bell.ring();
+  state.queueNews.notify();
 }
 
 /** The statement that has work wait until `due` (of `steady()`). A job that waits has come so far: its attempts count from there. */
