@@ -76,7 +76,7 @@ async function start(context: ActorContext, deps: CrawlDeps): Promise<Actor> {
         await endCrawl(state, "cancelled_by_user");
         const due = context.steady();
         if (state.facts !== null)
-          await writeFacts(state, { ...state.facts, told: true, due }, [], due);
+          await writeFacts(state, { ...state.facts, isReported: true, due }, [], due);
         state.ring();
       }),
   };
@@ -122,7 +122,7 @@ async function create(
     browserMs: 0,
     created: system.now(),
     ended: null,
-    told: false,
+    isReported: false,
     trace,
     due: 0,
   } as const;

@@ -72,7 +72,7 @@ export async function mapSite(
 }
 
 function add({ links, most }: SiteMap, pages: readonly FoundPage[]): void {
-  for (const { url, within: isOurs } of pages) if (isOurs && links.size < most) links.add(url);
+  for (const { url, within: isWithin } of pages) if (isWithin && links.size < most) links.add(url);
 }
 
 interface ReadStart {

@@ -145,8 +145,8 @@ async function finish(state: CrawlState): Promise<void> {
 async function settle(state: CrawlState, deps: CrawlDeps): Promise<void> {
   const { context, facts } = state;
   if (facts === null || facts.status === "running" || facts.due > context.steady()) return;
-  if (facts.told) return await state.inTurn(() => deleteCrawl(state));
-  const told = await tell(state, deps, facts).then(
+  if (facts.isReported) return await state.inTurn(() => deleteCrawl(state));
+  const isReported = await tell(state, deps, facts).then(
     () => true,
     (error: unknown) => {
       if (context.system.closing?.aborted !== true)
@@ -156,9 +156,9 @@ async function settle(state: CrawlState, deps: CrawlDeps): Promise<void> {
       return false;
     },
   );
-  const due = context.steady() + (told ? deps.limits.keepMs : TELL_MS);
+  const due = context.steady() + (isReported ? deps.limits.keepMs : TELL_MS);
   await state.inTurn(async () => {
-    if (state.facts !== null) await writeFacts(state, { ...state.facts, told, due }, [], due);
+    if (state.facts !== null) await writeFacts(state, { ...state.facts, isReported, due }, [], due);
   });
 }
 

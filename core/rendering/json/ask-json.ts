@@ -155,10 +155,10 @@ async function attempt(
     schema,
     signal,
   );
-  const again = await check(deps, second, schema, signal);
-  if (again.json !== null) return JSON.parse(again.json);
+  const secondCheck = await check(deps, second, schema, signal);
+  if (secondCheck.json !== null) return JSON.parse(secondCheck.json);
   throw new ApiError("json_unfit", {
-    message: `The model's answer does not fit: ${again.problems[0] ?? ""}`,
+    message: `The model's answer does not fit: ${secondCheck.problems[0] ?? ""}`,
     body: { rawAiResponse: second },
   });
 }
@@ -194,7 +194,7 @@ function promptOf(
 }
 
 function repairOf({ problems }: CheckedJson): Message {
-  const content = `That does not fit:\n${problems.join("\n")}\nAnswer again, with the corrected JSON only.`;
+  const content = `That does not fit:\n${problems.join("\n")}\nAnswer secondCheck, with the corrected JSON only.`;
   return { role: "user", content };
 }
 

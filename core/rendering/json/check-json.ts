@@ -51,8 +51,10 @@ export const checkJson: LongTask<JsonCheck, CheckedJson> = {
           metered(lookup, meter),
         );
         if (result.valid) return { json: JSON.stringify(value), problems: [] };
-        const told = result.errors.toReversed().slice(0, PROBLEMS);
-        return wrong(told.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`));
+        const problems = result.errors.toReversed().slice(0, PROBLEMS);
+        return wrong(
+          problems.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`),
+        );
       } catch (error) {
         throw schemaProblem(error);
       }

@@ -39,7 +39,7 @@ export interface CrawlFacts {
   readonly created: number;
   readonly ended: number | null;
   /** Whether its account knows of its end. */
-  readonly told: boolean;
+  readonly isReported: boolean;
   /** The `traceparent` of the request behind it; null without tracing. */
   readonly trace: string | null;
   /** When there is something to do for an ended crawl, of `steady()`. */
@@ -161,7 +161,7 @@ const columns: readonly (readonly [name: string, valueOf: (facts: CrawlFacts) =>
   ["browser_ms", ({ browserMs }) => browserMs],
   ["created_ms", ({ created }) => created],
   ["ended_ms", ({ ended }) => ended],
-  ["told", ({ told }) => (told ? 1 : 0)],
+  ["told", ({ isReported }) => (isReported ? 1 : 0)],
   ["trace", ({ trace }) => trace],
   ["due", ({ due }) => Math.ceil(due)],
 ];
@@ -193,7 +193,7 @@ function toFacts(row: SqlRow): Omit<CrawlFacts, "input" | "isOpen" | "owner"> {
     browserMs: Number(row["browser_ms"]),
     created: Number(row["created_ms"]),
     ended: row["ended_ms"] === null ? null : Number(row["ended_ms"]),
-    told: Number(row["told"]) === 1,
+    isReported: Number(row["told"]) === 1,
     trace: row["trace"] == null ? null : String(row["trace"]),
     due: Number(row["due"]),
   };
@@ -231,7 +231,7 @@ export async function endCrawl(
   const due = context.steady();
   const { url } = facts.input;
   const wiped = { input: { url }, stored: endedInput(url), isOpen: false };
-  const last = { ...facts, ...wiped, status, ended, told: false, due };
+  const last = { ...facts, ...wiped, status, ended, isReported: false, due };
   await tellList(state, last).catch(() => undefined);
   await writeFacts(state, last, [forgetKey(context.name)], due);
   state.hosts.clear();

@@ -64,7 +64,7 @@ describe("the row of a crawl", () => {
     browserMs: 0,
     created: 1,
     ended: null,
-    told: false,
+    isReported: false,
     trace: null,
     due: 0,
   };
@@ -91,7 +91,7 @@ describe("the row of a crawl", () => {
       },
     ]);
     expect(state.facts).toBe(next);
-    await writeFacts(state, { ...next, told: true }, []);
+    await writeFacts(state, { ...next, isReported: true }, []);
     expect(written.splice(0)[0]?.params).toEqual([1, "a/1"]);
     await writeFacts(state, state.facts ?? facts, []);
     expect(written).toEqual([]);
