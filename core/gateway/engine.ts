@@ -104,22 +104,23 @@ export function gatewayEngine(options: GatewayOptions): Engine {
   } as const;
   const stored = withDeclaredProviders(storedProviders(records, vault, system), declared);
   const router = options.router && autoRouter(options.router, platform, shared.prices.base);
-  const way = wayOfSteps(options, shared, stored);
-  const { forward, hasChecks } = way;
-  const letIn = admission({
+  const pipeline = stepPipeline(options, shared, stored);
+  const { forward, hasChecks } = pipeline;
+  const gatewayAdmission = admission({
     ...shared,
     tracing: tracing(platform, records, vault, options.spans),
     resumes: shared.resume !== undefined,
   });
   return {
     ...shared,
-    admission: letIn,
+    admission: gatewayAdmission,
     forward,
     answer: choosing({ ...shared, forward, stored, router }),
     deliver: delivery(shared),
     needsBody: (step, call) => needsBody(step, call, { ...shared, hasChecks }),
     routes: router !== undefined,
-    providerSocket: (asked) => providerSocket(asked, { ...shared, ...way, admission: letIn }),
+    providerSocket: (asked) =>
+      providerSocket(asked, { ...shared, ...pipeline, admission: gatewayAdmission }),
   };
 }
 
@@ -136,7 +137,7 @@ type Shared = Pick<
   };
 
 /** Everything that handles one step between admission and delivery. */
-interface WayOfSteps extends Pick<
+interface StepPipeline extends Pick<
   ProviderSocketParts,
   "webSockets" | "safetyOf" | "stripOwnTokens" | "prepare" | "limits" | "recorder" | "firstByteMs"
 > {
@@ -144,7 +145,11 @@ interface WayOfSteps extends Pick<
   readonly hasChecks: (settings: GatewaySettings) => boolean;
 }
 
-function wayOfSteps(options: GatewayOptions, shared: Shared, stored: StoredProviders): WayOfSteps {
+function stepPipeline(
+  options: GatewayOptions,
+  shared: Shared,
+  stored: StoredProviders,
+): StepPipeline {
   const { platform, system, log, decoding, access, targets, store, metrics } = shared;
   const reading = { decoding, unreadable: unreadable(log) };
   const follow = recorder({

@@ -202,7 +202,7 @@ function mentions(text: string): boolean {
 
 /** Recognises the failures of OpenAI and Anthropic, of providers that imitate them, and of Cloudflare. */
 function tellsFailure(json: string): boolean {
-  const said = told(json);
+  const said = parsedEvent(json);
   const { type, error } = said;
   return (
     type === "error" ||
@@ -213,7 +213,7 @@ function tellsFailure(json: string): boolean {
 }
 
 /** Parses an event or an answer. Gemini's streams are one JSON list unless the client asks for events. */
-function told(json: string): Json {
+function parsedEvent(json: string): Json {
   const value = parsedJson(json);
   return jsonObject(Array.isArray(value) ? value.at(-1) : value);
 }

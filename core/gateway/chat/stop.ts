@@ -23,14 +23,14 @@ export function stopText(stops: readonly string[]): StopText {
       const at = Math.min(...wanted.map((stop) => indexOf(waiting, stop)));
       stopped = at !== Number.POSITIVE_INFINITY;
       const end = stopped ? at : waiting.length - held(waiting, wanted, longest);
-      const told = waiting.slice(0, end);
+      const safe = waiting.slice(0, end);
       waiting = stopped ? "" : waiting.slice(end);
-      return told;
+      return safe;
     },
     rest() {
-      const told = waiting;
+      const left = waiting;
       waiting = "";
-      return told;
+      return left;
     },
     get stopped() {
       return stopped;

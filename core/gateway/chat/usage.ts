@@ -25,12 +25,12 @@ export interface KindReport {
 /** Puts a report in place of what was known before, kind by kind; undefined while there is nothing but text. */
 export function withReport(
   known: TokensByKind | undefined,
-  told: (kind: TokenKind) => KindReport,
+  reportOf: (kind: TokenKind) => KindReport,
 ): TokensByKind | undefined {
   let all: Partial<Record<TokenKind, KindTokens>> | undefined;
   for (const kind of tokenKinds) {
     const before = known?.[kind];
-    const now = told(kind);
+    const now = reportOf(kind);
     const tokensIn = now.in ?? before?.in ?? 0;
     const tokensOut = now.out ?? before?.out ?? 0;
     if (tokensIn === 0 && tokensOut === 0) continue;

@@ -35,14 +35,18 @@ export interface GatewayAccess {
   /** Counts a failed login, where a token was needed; throws `too_many_logins` after too many. */
   refused(client: Request): void;
   /** The caller of a connection as its token says now. Throws `gateway_unauthorized` when that opens the gateway no longer. */
-  again(caller: GatewayCaller, name: GatewayName, options: AgainOptions): NowOrLater<GatewayCaller>;
+  refreshCaller(
+    caller: GatewayCaller,
+    name: GatewayName,
+    options: RefreshOptions,
+  ): NowOrLater<GatewayCaller>;
   /** Whether a token is one of ours at all: of the configuration, or an API token of any permission. */
   recognises(token: string): Promise<boolean> | boolean;
   /**
    * Whether a header or query value holds one of ours, given the token that this request presented and what
    * {@link GatewayAccess.ask} found out.
    */
-  isOurs(value: string, presented: string | null, asked?: ReadonlySet<string>): boolean;
+  holdsOwnToken(value: string, presented: string | null, asked?: ReadonlySet<string>): boolean;
   /** Whether only {@link GatewayAccess.ask} knows the host's tokens. */
   readonly asksHost: boolean;
   /** Asks a host's own authentication which words of these values are tokens of its. */
@@ -50,7 +54,7 @@ export interface GatewayAccess {
 }
 
 /** How a caller is asked for again. */
-export interface AgainOptions {
+export interface RefreshOptions {
   /** The token that the connection has shown; null = its hash alone is known, as after an eviction. */
   readonly token: string | null;
   /** Whether a virtual key counts a request. */
@@ -81,7 +85,7 @@ export function gatewayAccess(options: AccessOptions): GatewayAccess {
     hasTokenShape(text) || (auth !== "off" && auth.isIn?.(text) === true) || searchTokens(text);
   const host = auth === "off" || auth.isIn !== undefined ? null : hostTokens(auth, system);
   return {
-    again(caller, name, { token, counts }) {
+    refreshCaller(caller, name, { token, counts }) {
       const { kind, tokenHash = "" } = caller;
       if (kind === "key") return keys.byHash(tokenHash, name, counts);
       if (auth === "off" || (kind !== "token" && kind !== "jwt")) return caller;
@@ -104,7 +108,7 @@ export function gatewayAccess(options: AccessOptions): GatewayAccess {
       return whenReady(principalOf(auth, token, client), (principal) => runner(principal, name));
     },
     recognises: (token) => isIn(token) || (host?.knows(token) ?? false),
-    isOurs(value, presented, asked) {
+    holdsOwnToken(value, presented, asked) {
       const shown = presented !== null && value.includes(presented);
       if (shown || (asked?.size ?? 0) > 0) {
         const words = credentialsIn(value);
@@ -215,9 +219,9 @@ function hostTokens(auth: Authenticate, system: System): HostTokens {
     const key = await sha256Hex(text);
     const known = verdicts.get(key);
     if (known !== undefined) return known;
-    const isOurs = (await principalOf(auth, text)) !== null;
-    verdicts.set(key, isOurs);
-    return isOurs;
+    const isValid = (await principalOf(auth, text)) !== null;
+    verdicts.set(key, isValid);
+    return isValid;
   };
   return {
     knows,

@@ -47,7 +47,7 @@ export interface AdmitOptions {
 
 /** Dependencies of the admission. */
 export interface AdmissionParts {
-  readonly access: Pick<GatewayAccess, "callerOf" | "again" | "recognises" | "refused">;
+  readonly access: Pick<GatewayAccess, "callerOf" | "refreshCaller" | "recognises" | "refused">;
   readonly store: Pick<GatewayStore, "enter" | "open" | "settings">;
   readonly prices: Pick<AccountPrices, "base" | "of">;
   readonly tracing: Pick<Tracing, "begin" | "isEverywhere">;
@@ -278,7 +278,7 @@ function knownCaller(
   { connected }: AdmitOptions,
 ): NowOrLater<GatewayCaller> | null {
   if (caller === null || (connected === undefined && caller.kind !== "key")) return caller;
-  return access.again(caller, name, { token: connected?.token ?? null, counts: true });
+  return access.refreshCaller(caller, name, { token: connected?.token ?? null, counts: true });
 }
 
 /** The error of a refusal that counts. A wrong token is a failed login. */

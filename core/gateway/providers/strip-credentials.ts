@@ -12,8 +12,8 @@ export function stripCredentials(step: Step): Step {
 
 /** Whether a step holds anything that may identify the caller at a provider, other than the gateway's own token. */
 export function holdsCredentials({ headers, query }: Step, token: string | null): boolean {
-  const isOurs = (value: string): boolean => token !== null && value.includes(token);
-  return query !== "" || headers.some(([name, value]) => isCredential(name) && !isOurs(value));
+  const holdsToken = (value: string): boolean => token !== null && value.includes(token);
+  return query !== "" || headers.some(([name, value]) => isCredential(name) && !holdsToken(value));
 }
 
 /** Matches by pattern too, because custom providers take keys under any name. */

@@ -42,7 +42,7 @@ export interface ProviderSocketParts {
   readonly log: Log;
   readonly webSockets: Platform["webSockets"];
   readonly admission: Pick<GatewayAdmission, "admit">;
-  readonly access: OwnTokens & Pick<GatewayAccess, "again">;
+  readonly access: OwnTokens & Pick<GatewayAccess, "refreshCaller">;
   readonly safetyOf: (settings: GatewaySettings) => Safety | null;
   /** Takes the tokens of ours out of a step. */
   readonly stripOwnTokens: (step: Step, call: Call) => Promise<Step> | Step;
@@ -125,8 +125,8 @@ async function opened(
   // When messages name the model, the provider ignores the one in the address.
   const model = namesModelLater(step) ? "" : modelOf(step);
   if (!namesModelLater(step)) parts.limits.checkModel(step, call, model);
-  const again = (current: Call): Promise<Call> => callerAgain(current, parts);
-  const session = await spendingSession(step, call, model, { ...parts, again });
+  const refreshCall = (current: Call): Promise<Call> => withFreshCaller(current, parts);
+  const session = await spendingSession(step, call, model, { ...parts, refreshCall });
   const record = parts.recorder.start(step, 0, call);
   const { request } = asked;
   const admitted: Admitted = { request, offer, step, call, account, record, session, parts };
@@ -151,10 +151,10 @@ async function opened(
 }
 
 /** The call of a connection with its caller as it is now; throws `gateway_unauthorized`. */
-async function callerAgain(call: Call, { access }: ProviderSocketParts): Promise<Call> {
+async function withFreshCaller(call: Call, { access }: ProviderSocketParts): Promise<Call> {
   const { caller, token, name } = call;
   if (caller === null) return call;
-  return { ...call, caller: await access.again(caller, name, { token, counts: false }) };
+  return { ...call, caller: await access.refreshCaller(caller, name, { token, counts: false }) };
 }
 
 /** The subprotocols that hold no token of ours. */
@@ -164,7 +164,7 @@ async function foreignProtocols(
   { access }: ProviderSocketParts,
 ): Promise<string[]> {
   const asked = access.asksHost ? await access.ask(protocols) : undefined;
-  return protocols.filter((one) => !access.isOurs(one, call.token, asked));
+  return protocols.filter((one) => !access.holdsOwnToken(one, call.token, asked));
 }
 
 function failed(answer: InboundResponse | null, { record, session }: Admitted): void {

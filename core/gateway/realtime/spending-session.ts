@@ -21,7 +21,7 @@ export interface SessionParts {
   readonly system: System;
   readonly limits: Pick<CallLimits, "checkModel" | "leave">;
   /** The caller as the token of the connection says now; throws when it opens the gateway no longer. */
-  readonly again: (call: Call) => Promise<Call>;
+  readonly refreshCall: (call: Call) => Promise<Call>;
 }
 
 /** The models and the money of one connection, while it runs. */
@@ -74,7 +74,7 @@ export async function spendingSession(
     onClient: (message) => onClient(message, state),
     onProvider: (message) => onProvider(message, state),
     async review() {
-      state.call = await parts.again(state.call);
+      state.call = await parts.refreshCall(state.call);
       if (state.model !== "") parts.limits.checkModel(step, state.call, state.model);
     },
     end() {
@@ -165,7 +165,7 @@ async function onReport(message: Json, state: SessionState): Promise<void> {
   state.isAnswering = false;
   settle(used, state);
   // A key that was switched off ends here, at the latest.
-  state.call = await state.parts.again(state.call);
+  state.call = await state.parts.refreshCall(state.call);
   await ensureLeave(state);
 }
 

@@ -145,7 +145,7 @@ export const gatewayMutants: readonly Mutant[] = [
   {
     name: "a realtime connection asks again whether its caller may go on",
     file: "core/gateway/realtime/spending-session.ts",
-    find: "      state.call = await parts.again(state.call);",
+    find: "      state.call = await parts.refreshCall(state.call);",
     replace: "",
     tests: ["tests/unit/gateway/realtime/spending-session"],
   },

@@ -25,14 +25,14 @@ function failure(message: string, status: number): object {
 function whole(reply: ChatReply, context: ReplyContext): object {
   const blocks = blocksOf(reply);
   return {
-    ...begun(context, reply.model),
+    ...startedMessage(context, reply.model),
     content: blocks.map((block) => ({ ...contentBlock(block), ...said(block) })),
     ...stopped(reply.finishReason, blocks),
     usage: usageOf(reply.usage),
   };
 }
 
-function begun({ chat, id }: ReplyContext, model: string): object {
+function startedMessage({ chat, id }: ReplyContext, model: string): object {
   return {
     id: `msg_${id}`,
     type: "message",
@@ -112,7 +112,7 @@ function inputOf(text: string): unknown {
 function stream(context: ReplyContext): StreamWriter {
   const emit = (type: string, more: object): string =>
     formatEvent({ event: type, data: JSON.stringify({ type, ...more }) });
-  const told = blockStream(blockEvents(emit));
+  const stream = blockStream(blockEvents(emit));
   let started = false;
   let usage: ChatUsage = chatUsage({ prompt: 0, completion: 0 });
   let reason: string | null = null;
@@ -123,15 +123,15 @@ function stream(context: ReplyContext): StreamWriter {
       const start = started
         ? ""
         : emit("message_start", {
-            message: { ...begun(context, event.model ?? ""), usage: usageOf(usage) },
+            message: { ...startedMessage(context, event.model ?? ""), usage: usageOf(usage) },
           });
       started = true;
-      return start + told.add(event.delta ?? {});
+      return start + stream.add(event.delta ?? {});
     },
     end() {
-      const delta = { ...stopped(reason, told.blocks), container: null };
+      const delta = { ...stopped(reason, stream.blocks), container: null };
       return (
-        told.end() +
+        stream.end() +
         emit("message_delta", { delta, usage: usageOf(usage) }) +
         emit("message_stop", {})
       );

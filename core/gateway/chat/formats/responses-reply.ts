@@ -139,12 +139,12 @@ function stream(context: ReplyContext): StreamWriter {
       event: type,
       data: JSON.stringify({ type, sequence_number: sequence++, ...more }),
     });
-  const told = blockStream(blockEvents(context.id, emit));
+  const stream = blockStream(blockEvents(context.id, emit));
   let model = "";
   let usage: ChatUsage = chatUsage({ prompt: 0, completion: 0 });
   let reason: string | null = null;
   const snapshot = (status: Progress["status"], last: Partial<Progress> = {}): object => ({
-    response: response(context, { status, model, blocks: told.blocks, ...last }),
+    response: response(context, { status, model, blocks: stream.blocks, ...last }),
   });
   return {
     add(event) {
@@ -156,11 +156,11 @@ function stream(context: ReplyContext): StreamWriter {
         ? emit("response.created", snapshot("in_progress")) +
           emit("response.in_progress", snapshot("in_progress"))
         : "";
-      return begun + told.add(event.delta ?? {});
+      return begun + stream.add(event.delta ?? {});
     },
     end() {
       const { status } = ending(reason);
-      return told.end() + emit(`response.${status}`, snapshot(status, { usage, reason }));
+      return stream.end() + emit(`response.${status}`, snapshot(status, { usage, reason }));
     },
     error: (message) => emit("error", { code: "server_error", message, param: null }),
   };
@@ -194,8 +194,8 @@ function blockEvents(id: string, emit: Emit): BlockEvents {
     },
     piece(block, delta) {
       if (block.kind === "image") return "";
-      const told = { ...place(block), delta, ...(block.kind === "text" ? { logprobs: [] } : {}) };
-      return partOpened(block) + emit(`response.${names[block.kind]}.delta`, told);
+      const event = { ...place(block), delta, ...(block.kind === "text" ? { logprobs: [] } : {}) };
+      return partOpened(block) + emit(`response.${names[block.kind]}.delta`, event);
     },
     close(block) {
       const done = { output_index: block.index, item: item(block, id, "completed") };
@@ -221,8 +221,8 @@ function closing(block: Block, hasPart: boolean, place: object, emit: Emit): str
   if (kind === "call") return emit(type, { ...place, name, arguments: text });
   if (!hasPart) return "";
   if (kind === "thought") {
-    const told = { ...place, part: summary(text) };
-    return emit(type, { ...place, text }) + emit("response.reasoning_summary_part.done", told);
+    const finished = { ...place, part: summary(text) };
+    return emit(type, { ...place, text }) + emit("response.reasoning_summary_part.done", finished);
   }
   const said = kind === "refusal" ? { refusal: text } : { text, logprobs: [] };
   const done = { ...place, part: jsonObject(part(block, text)) };

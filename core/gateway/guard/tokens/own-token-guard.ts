@@ -13,7 +13,7 @@ export interface OwnTokens {
   /** Asks a host's own authentication which words of these values are tokens of its. */
   ask(values: readonly string[]): Promise<ReadonlySet<string>> | undefined;
   /** Whether a value holds one, given the token that the request presented and what `ask` found out. */
-  isOurs(value: string, presented: string | null, asked?: ReadonlySet<string>): boolean;
+  holdsOwnToken(value: string, presented: string | null, asked?: ReadonlySet<string>): boolean;
 }
 
 /** Dependencies of {@link ownTokenGuard}. */
@@ -33,14 +33,16 @@ export function ownTokenGuard({
 }: OwnTokenParts): (step: Step, call: Call) => Promise<Step> | Step {
   const without = (step: Step, call: Call, asked?: ReadonlySet<string>): Step => {
     const search = call.token === null ? null : searchFor(call.token);
-    const holdsOurs = (value: string): boolean => access.isOurs(value, call.token, asked);
+    const holdsToken = (value: string): boolean => access.holdsOwnToken(value, call.token, asked);
     // Cookies and `Referer` are percent-encoded, too, and a query's plus sign is a space or itself.
-    const isOurs = (value: string): boolean =>
-      holdsOurs(value) ||
+    const holdsDecodedToken = (value: string): boolean =>
+      holdsToken(value) ||
       (/[%+\\]/.test(value) &&
-        (holdsOurs(decodedValue(value)) || search?.isInText(value) === true));
-    const query = filterQuery(step.query, (value) => value !== "" && isOurs(value));
-    const headers = step.headers.filter(([name, value]) => isGatewayHeader(name) || !isOurs(value));
+        (holdsToken(decodedValue(value)) || search?.isInText(value) === true));
+    const query = filterQuery(step.query, (value) => value !== "" && holdsDecodedToken(value));
+    const headers = step.headers.filter(
+      ([name, value]) => isGatewayHeader(name) || !holdsDecodedToken(value),
+    );
     return guardedStep({ ...step, query, headers }, call, search);
   };
   return (step, call) => {

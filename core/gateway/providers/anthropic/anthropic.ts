@@ -140,8 +140,8 @@ function tools(chat: Chat): Record<string, unknown> {
 
 /** One text, unless marks divide it. */
 function systemOf(messages: readonly ChatMessage[]): string | Json[] {
-  const told = messages.filter(({ role }) => role === "system" || role === "developer");
-  const divided = told.flatMap((one) =>
+  const instructions = messages.filter(({ role }) => role === "system" || role === "developer");
+  const divided = instructions.flatMap((one) =>
     markedBlocks(
       contentParts(one.content).map((part) => ({
         type: "text",

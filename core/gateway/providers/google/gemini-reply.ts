@@ -98,8 +98,8 @@ export function geminiStream(): StreamReader {
     if (event["error"] !== undefined) {
       return { error: jsonText(jsonObject(event["error"])["message"], "The provider failed") };
     }
-    const told = replyAfter(event, calls);
-    const { id, model, text, reasoning, images, toolCalls, finishReason, usage } = told;
+    const reply = replyAfter(event, calls);
+    const { id, model, text, reasoning, images, toolCalls, finishReason, usage } = reply;
     const thought = reasoning?.[0]?.text ?? "";
     const first = started ? {} : { role: "assistant" as const, content: text };
     started = true;

@@ -53,11 +53,11 @@ export function chooser(
       message: `router: timeoutMs: expected 1 to 60000, got ${timeoutMs}`,
     });
   }
-  const told = new Map<Failure, number>();
+  const lastLogged = new Map<Failure, number>();
   const tell = (failure: Failure, detail: string): void => {
     const now = system.monotonic();
-    if (now - (told.get(failure) ?? Number.NEGATIVE_INFINITY) < QUIET_MS) return;
-    told.set(failure, now);
+    if (now - (lastLogged.get(failure) ?? Number.NEGATIVE_INFINITY) < QUIET_MS) return;
+    lastLogged.set(failure, now);
     log("warn", `The automatic router ${problems[failure]}`, { detail: detail.slice(0, 256) });
   };
   const late = Symbol("late");

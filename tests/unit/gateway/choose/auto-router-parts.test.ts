@@ -78,7 +78,7 @@ describe("the candidates of the options", () => {
     [[{ model: "dynamic/route", price }], /takes chats/],
     [[{ model: "elevenlabs/voice", price }], /takes chats/],
     [[{ model: "openai/no-such-model" }], /no price is known of "openai\/no-such-model"/],
-    [[{ model: "openai/a\r\nb", price }], /no model's name/],
+    [[{ model: "openai/a\r\nb", price }], /not a model's name/],
     [[{ model: "openai/a", price: { input: -1, output: 1 } }], /positive/],
     [[{ model: "openai/a", price, contextTokens: Number.NaN }], /positive/],
     [[{ model: "openai/a", price, lacks: ["speech" as never] }], /lacks "speech"/],

@@ -92,7 +92,7 @@ describe("the caller of a connection whose token is kept as a hash alone", () =>
     const { access } = gatewayEngine({ platform, auth: storedTokens(platform, { tokens }) });
     const again = async (token: string, account = "acme") => {
       const caller = { kind: "token", id: "x", tokenHash: await sha256Hex(token) } as const;
-      return access.again(caller, { ...name, account }, { token: null, counts: false });
+      return access.refreshCaller(caller, { ...name, account }, { token: null, counts: false });
     };
     expect(await again(RUNNER)).toMatchObject({ kind: "token" });
     const wrong = { kind: "gateway_unauthorized" };
