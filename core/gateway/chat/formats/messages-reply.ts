@@ -112,7 +112,7 @@ function inputOf(text: string): unknown {
 function stream(context: ReplyContext): StreamWriter {
   const emit = (type: string, more: object): string =>
     formatEvent({ event: type, data: JSON.stringify({ type, ...more }) });
-  const stream = blockStream(blockEvents(emit));
+  const writer = blockStream(blockEvents(emit));
   let started = false;
   let usage: ChatUsage = chatUsage({ prompt: 0, completion: 0 });
   let reason: string | null = null;
@@ -126,12 +126,12 @@ function stream(context: ReplyContext): StreamWriter {
             message: { ...startedMessage(context, event.model ?? ""), usage: usageOf(usage) },
           });
       started = true;
-      return start + stream.add(event.delta ?? {});
+      return start + writer.add(event.delta ?? {});
     },
     end() {
-      const delta = { ...stopped(reason, stream.blocks), container: null };
+      const delta = { ...stopped(reason, writer.blocks), container: null };
       return (
-        stream.end() +
+        writer.end() +
         emit("message_delta", { delta, usage: usageOf(usage) }) +
         emit("message_stop", {})
       );

@@ -139,12 +139,12 @@ function stream(context: ReplyContext): StreamWriter {
       event: type,
       data: JSON.stringify({ type, sequence_number: sequence++, ...more }),
     });
-  const stream = blockStream(blockEvents(context.id, emit));
+  const writer = blockStream(blockEvents(context.id, emit));
   let model = "";
   let usage: ChatUsage = chatUsage({ prompt: 0, completion: 0 });
   let reason: string | null = null;
   const snapshot = (status: Progress["status"], last: Partial<Progress> = {}): object => ({
-    response: response(context, { status, model, blocks: stream.blocks, ...last }),
+    response: response(context, { status, model, blocks: writer.blocks, ...last }),
   });
   return {
     add(event) {
@@ -156,11 +156,11 @@ function stream(context: ReplyContext): StreamWriter {
         ? emit("response.created", snapshot("in_progress")) +
           emit("response.in_progress", snapshot("in_progress"))
         : "";
-      return begun + stream.add(event.delta ?? {});
+      return begun + writer.add(event.delta ?? {});
     },
     end() {
       const { status } = ending(reason);
-      return stream.end() + emit(`response.${status}`, snapshot(status, { usage, reason }));
+      return writer.end() + emit(`response.${status}`, snapshot(status, { usage, reason }));
     },
     error: (message) => emit("error", { code: "server_error", message, param: null }),
   };
