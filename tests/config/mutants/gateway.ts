@@ -102,9 +102,9 @@ export const gatewayMutants: readonly Mutant[] = [
   },
   {
     name: "a cost that cannot be known is refused",
-    file: "core/gateway/metering/spend/step-spend.ts",
-    find: 'if (reason !== null && limits?.on_unknown !== "allow") {',
-    replace: 'if (reason !== null && limits?.on_unknown === "none") {',
+    file: "core/gateway/account/keys/call-limits.ts",
+    find: 'limits?.on_unknown === "allow" ? null',
+    replace: 'limits?.on_unknown !== "none" ? null',
     tests: ["tests/unit/gateway/observe/spend-unknown"],
   },
   {
@@ -173,9 +173,30 @@ export const gatewayMutants: readonly Mutant[] = [
   {
     name: "a claim has to fit into what is left",
     file: "core/gateway/metering/spend/ledger.ts",
-    find: "WHERE used >= height OR used + needed > height)",
-    replace: "WHERE used >= height)",
+    find: "used >= limit || used + needed > limit",
+    replace: "used >= limit",
     tests: ["tests/unit/gateway/observe/spend.test", "tests/unit/gateway/keys/set-aside"],
+  },
+  {
+    name: "what a ledger could not store is stored with the next change",
+    file: "core/gateway/metering/spend/ledger.ts",
+    find: "=== one) changed.add(one);",
+    replace: "!== one) changed.add(one);",
+    tests: ["tests/unit/gateway/observe/spend.test"],
+  },
+  {
+    name: "a ledger begins with what is stored",
+    file: "core/gateway/metering/spend/ledger.ts",
+    find: "amount: Number(amount),",
+    replace: "amount: 0,",
+    tests: ["tests/unit/gateway/observe/spend.test"],
+  },
+  {
+    name: "what a deleted gateway gives back is no credit to the next of its name",
+    file: "core/gateway/metering/spend/ledger.ts",
+    find: "units === 0 || (units < 0 &&",
+    replace: "units === 0 || (units > 0 &&",
+    tests: ["tests/unit/gateway/observe/spend.test"],
   },
   {
     name: "an answer without usage counts what has passed when it is read to its end",

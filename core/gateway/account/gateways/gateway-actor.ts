@@ -7,6 +7,7 @@ import {
   gatewayLog,
   type GatewayLogMethods,
 } from "../../observe/log/gateway-log.ts";
+import type { Ledger } from "../../metering/spend/ledger.ts";
 import { keptRateWindow, type KeptRateWindow, rateSchema } from "../../guard/rate-window.ts";
 import { logSchema, logSequenceSchema } from "../../observe/log/log-sql.ts";
 import {
@@ -82,7 +83,8 @@ export const gatewayActor: ActorKind = {
     const window = await keptRateWindow(context);
     const log = await gatewayLog(context, () => state.settings);
     const shelf = replyShelf(context, () => state.settings !== null);
-    const ofSettings = settingsMethods(context, state, { window, shelf, log });
+    const spend = spendLedger(context, () => state.settings?.spend_limits);
+    const ofSettings = settingsMethods(context, state, { window, shelf, log, spend });
     const admit = (isOpen: boolean, authentication: boolean | null): Entrance => {
       const { settings } = state;
       if (settings === null) return { settings, wait: 0 };
@@ -99,7 +101,7 @@ export const gatewayActor: ActorKind = {
     const methods: GatewayMethods = {
       settings: () => state.settings,
       enter,
-      ...spendLedger(context, () => state.settings?.spend_limits),
+      ...spend.methods,
       ...ofSettings,
       ...shelf.methods,
       ...log.methods,
@@ -113,6 +115,7 @@ interface Memory {
   readonly window: KeptRateWindow;
   readonly shelf: ReplyShelf;
   readonly log: GatewayLog;
+  readonly spend: Pick<Ledger, "forget">;
 }
 
 interface State {

@@ -1,7 +1,7 @@
 import { ApiError } from "../../../http/api-error.ts";
+import type { Log, System } from "../../../ports.ts";
 import type { Call, Step } from "../../call/call.ts";
-import type { KeyGrant } from "../../call/caller.ts";
-import type { SpendingPermit, Limits, Settle } from "../../call/limits.ts";
+import type { SpendingPermit, Limits } from "../../call/limits.ts";
 import type { EndedAttempt } from "../../call/ended-attempt.ts";
 import { cost, leastCost } from "../../metering/cost/cost.ts";
 import { unknownCost, unknownTokens } from "../../metering/cost/known-cost.ts";
@@ -9,17 +9,34 @@ import {
   type ExpectedUse,
   expectedUse,
   type RealtimeSpend,
+  withCustomCost,
 } from "../../metering/spend/expected-use.ts";
-import { limitsSpend } from "../../metering/spend/spend.ts";
-import { type SpendParts, spendOn } from "../../metering/spend/step-spend.ts";
-import { refusalHeaders } from "./key-entry.ts";
-import { providerPath } from "../../providers/target.ts";
+import type { Amounts, Claims, LedgerEntry } from "../../metering/spend/ledger.ts";
+import {
+  type LimitScope,
+  limitsSpend,
+  refusalHeaders,
+  reserveIn,
+} from "../../metering/spend/spend.ts";
+import type { SpendLedger } from "../../metering/spend/spend-ledger.ts";
+import { mayLimit } from "../../metering/spend/spend-rules.ts";
+import { type ConfiguredTargets, providerPath } from "../../providers/target.ts";
+import type { GatewayName } from "../settings/gateway-name.ts";
 import { checkModel } from "./check-model.ts";
 import type { KeyStore } from "./key-store.ts";
 
 /** What {@link callLimits} works with. */
-export interface LimitParts extends SpendParts {
+export interface LimitParts {
+  readonly system: System;
+  readonly log: Log;
+  readonly targets: ConfiguredTargets;
+  /** The ledgers of gateways. */
+  readonly store: { at(name: GatewayName): SpendLedger };
   readonly keys: KeyStore;
+  /** Counts what is refused. @default nothing is counted */
+  readonly refused?:
+    | ((name: GatewayName, reason: "spend_limit" | "spend_unknown") => void)
+    | undefined;
 }
 
 /** The limits of gateways and of virtual keys. */
@@ -44,6 +61,20 @@ export function callLimits(parts: LimitParts): CallLimits {
   };
 }
 
+/** Limits that apply to a step. */
+interface AppliedLimits extends LimitScope {
+  /** Why they could not count what the step uses, where that is refused; null = they can. */
+  readonly unknown: ApiError | null;
+  /** What the step has used once it is settled at an amount in USD; null = not known. */
+  used(amount: number | null): Amounts;
+}
+
+/** What a virtual key's step has used by list prices. */
+interface ListedUse {
+  cost: number | null;
+  tokens: number | null;
+}
+
 /**
  * Asks for leave to spend on a step: of the gateway's spend limits and of the caller's virtual key. Throws
  * `gateway_spend_limit`, and `gateway_spend_unknown` for what a limit could not count.
@@ -55,80 +86,116 @@ async function leaveToAsk(
   realtime?: RealtimeSpend,
 ): Promise<SpendingPermit> {
   const expected = expectedUse(step, call, parts, realtime);
-  const settle = await spendOn(expected, call, parts);
-  const { caller } = call;
-  const grant = caller?.grant;
-  if (caller?.id == null || grant === undefined || !(grant.cost || grant.tokens))
-    return { settle, call, count: () => undefined };
-  try {
-    return await keyLeave({ expected, call, id: caller.id, grant, settle }, parts);
-  } catch (error) {
-    settle(0);
-    throw error;
-  }
-}
-
-interface KeyedCall {
-  readonly expected: ExpectedUse;
-  readonly call: Call;
-  readonly id: string;
-  readonly grant: KeyGrant;
-  readonly settle: Settle;
-}
-
-async function keyLeave(keyed: KeyedCall, parts: LimitParts): Promise<SpendingPermit> {
-  const { expected, call, id, grant, settle } = keyed;
-  const { account } = call.name;
-  const unknown = uncounted(expected, grant);
-  if (unknown !== null && grant.onUnknown === "refuse") {
+  const listed: ListedUse = { cost: null, tokens: null };
+  const ofKey = keyLimits(expected, call, listed, parts);
+  const applied = [gatewayLimits(expected, call, parts), ofKey].filter((one) => one !== null);
+  const unknown = applied.find((one) => one.unknown !== null)?.unknown ?? null;
+  if (unknown !== null) {
     parts.refused?.(call.name, "spend_unknown");
     throw unknown;
   }
-  const claims = {
-    cost: grant.cost ? expected.cost : null,
-    tokens: grant.tokens ? expected.tokens : null,
-  };
-  const keys = parts.keys.at(account);
-  const decision = await keys.reserve(id, claims);
-  if ("refused" in decision) {
-    parts.refused?.(call.name, "spend_limit");
-    throw new ApiError("gateway_spend_limit", {
-      message: `Spend limit reached: the virtual key allows ${decision.refused}`,
-      headers: refusalHeaders(decision.wait),
-    });
-  }
-  const used: { cost: number | null; tokens: number | null } = { cost: null, tokens: null };
+  const held: (readonly [AppliedLimits, readonly LedgerEntry[]])[] = [];
   let isOpen = true;
-  const count: SpendingPermit["count"] = (usage, price) => add(used, { counted: usage, price });
+  const settle = (amount: number | null): void => {
+    if (!isOpen) return;
+    isOpen = false;
+    for (const [limits, entries] of held) enter(limits, entries, limits.used(amount), parts);
+  };
+  try {
+    for (const limits of applied) held.push([limits, await reserveIn(limits)]);
+  } catch (error) {
+    settle(0);
+    if (error instanceof ApiError && error.kind === "gateway_spend_limit")
+      parts.refused?.(call.name, "spend_limit");
+    throw error;
+  }
+  if (ofKey === null) return { settle, call, count: () => undefined };
   return {
-    count,
-    call: { ...call, onEnded: (ended) => add(used, ended) },
-    settle(amount) {
-      settle(amount);
-      if (!isOpen) return;
-      isOpen = false;
-      // What is not known stays as it was set aside: leaving an answer early must not make it free.
-      const amounts = amount === 0 ? { cost: used.cost ?? 0, tokens: used.tokens ?? 0 } : used;
-      const { log, system } = parts;
-      const entered = keys.settle(decision.entries, amounts).catch((error: unknown) => {
-        log("error", "The use of a virtual key could not be entered", { error: String(error) });
-      });
-      system.waitUntil(entered);
-    },
+    settle,
+    count: (usage, price) => add(listed, { counted: usage, price }),
+    call: { ...call, onEnded: (ended) => add(listed, ended) },
   };
 }
 
-/** Why a key's limits could not count what a request uses; null = they can. */
-function uncounted({ question }: ExpectedUse, grant: KeyGrant): ApiError | null {
+/** Enters what a step has used, behind its answer. */
+function enter(
+  { settle }: AppliedLimits,
+  entries: readonly LedgerEntry[],
+  amounts: Amounts,
+  { log, system }: LimitParts,
+): void {
+  if (entries.every(({ limitType }) => amounts[limitType] == null)) return;
+  const entered = settle(entries, amounts).catch((error: unknown) => {
+    log("error", "What a request used could not be entered in its limits", {
+      error: String(error),
+    });
+  });
+  system.waitUntil(entered);
+}
+
+/** The spend limits of the gateway; null for none that applies. */
+function gatewayLimits(
+  expected: ExpectedUse,
+  { settings, controls, name }: Call,
+  { store }: LimitParts,
+): AppliedLimits | null {
+  const { model, question } = expected;
+  const { step, further } = question;
+  const facts = { provider: step.slug, model, further, metadata: controls.metadata ?? null };
+  const limits = settings.spend_limits;
+  if (!mayLimit(limits, facts)) return null;
+  const reason = limits?.on_unknown === "allow" ? null : unknownCost(question);
+  return {
+    unknown:
+      reason === null
+        ? null
+        : uncountable(
+            `A spend limit applies, but ${reason}. ${PRICE}`,
+            "in the gateway's spend_limits",
+          ),
+    reserve: () => store.at(name).spendAdmit(facts, withCustomCost(expected, controls.customCost)),
+    settle: (entries, { cost: amount }) => store.at(name).spendSettle(entries, amount ?? 0),
+    used: (amount) => ({ cost: amount }),
+  };
+}
+
+/** The limits of the caller's virtual key; null for none that counts more than requests. */
+function keyLimits(
+  { question, cost: costs, tokens }: ExpectedUse,
+  { caller, name }: Call,
+  listed: ListedUse,
+  { keys }: LimitParts,
+): AppliedLimits | null {
+  const { id = null, grant } = caller ?? {};
+  if (id === null || grant === undefined || !(grant.cost || grant.tokens)) return null;
   const unpriced = grant.cost ? unknownCost(question) : null;
-  if (unpriced !== null) return uncountable("cost", unpriced);
-  const tokens = grant.tokens ? unknownTokens(question) : null;
-  return tokens === null ? null : uncountable("tokens", tokens);
+  const uncounted = unpriced ?? (grant.tokens ? unknownTokens(question) : null);
+  const [counted, advice] = unpriced === null ? ["tokens", "Set"] : ["cost", PRICE];
+  const claims: Claims = {
+    cost: grant.cost ? costs : null,
+    tokens: grant.tokens ? tokens : null,
+  };
+  const at = keys.at(name.account);
+  return {
+    owner: "the virtual key allows ",
+    unknown:
+      uncounted === null || grant.onUnknown === "allow"
+        ? null
+        : uncountable(
+            `The virtual key limits ${counted}, but ${uncounted}. ${advice}`,
+            "on the key",
+          ),
+    reserve: () => at.reserve(id, claims),
+    settle: (entries, amounts) => at.settle(entries, amounts),
+    // What is not known stays as it was set aside: leaving an answer early must not make it free.
+    used: (amount) =>
+      amount === 0 ? { cost: listed.cost ?? 0, tokens: listed.tokens ?? 0 } : listed,
+  };
 }
 
 /** Adds an answer up by list prices: what the caller says that it costs is no matter to the key's owner. */
 function add(
-  used: { cost: number | null; tokens: number | null },
+  used: ListedUse,
   { counted: usage, price }: Pick<EndedAttempt, "counted" | "price">,
 ): void {
   if (usage === null) return;
@@ -139,13 +206,13 @@ function add(
   if (amount !== null) used.cost = (used.cost ?? 0) + amount;
 }
 
-function uncountable(counted: "cost" | "tokens", reason: string): ApiError {
-  const price =
-    counted === "cost"
-      ? "Give the model a price (gateway.prices in the configuration, or PUT …/ai-gateway/prices), or set"
-      : "Set";
+const PRICE =
+  "Give the model a price (gateway.prices in the configuration, or PUT …/ai-gateway/prices), or set";
+
+/** The refusal of a request whose cost or tokens a limit could not count. */
+function uncountable(reason: string, place: string): ApiError {
   return new ApiError("gateway_spend_unknown", {
-    message: `The virtual key limits ${counted}, but ${reason}. ${price} "on_unknown": "allow" on the key`,
+    message: `${reason} "on_unknown": "allow" ${place}`,
     headers: refusalHeaders(null),
   });
 }

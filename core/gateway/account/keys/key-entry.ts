@@ -5,7 +5,7 @@ import type { GatewayCaller, GrantedPath, KeyGrant } from "../../call/caller.ts"
 import { plainPath } from "../../providers/reach/inferences.ts";
 import { DEFAULT_ALIAS } from "../settings/declared-gateways.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
-import { retryAfter } from "../../wire/retry-after.ts";
+import { refusalHeaders } from "../../metering/spend/spend.ts";
 import type { KeyStore } from "./key-store.ts";
 import type { KeyEntrance } from "./keys-actor.ts";
 import type { KeySettings } from "./virtual-key.ts";
@@ -94,11 +94,4 @@ function grantedPath(text: string): GrantedPath {
   const slash = address.indexOf("/");
   const path = plainPath(address.slice(slash + 1));
   return { method, path: `${address.slice(0, slash)}/${path}` };
-}
-
-/** A limit that never frees anything is not worth trying again. */
-export function refusalHeaders(wait: number | null): Record<string, string> {
-  return wait === null
-    ? { "x-should-retry": "false" }
-    : { ...retryAfter(wait), "x-should-retry": "false" };
 }

@@ -1,15 +1,8 @@
 import { ApiError } from "../../../http/api-error.ts";
 import type { ActorContext, ActorKind, SqlRow, SqlValue, Statement } from "../../../ports.ts";
 import { contains } from "../../../sql/sql-text.ts";
-import {
-  type KeyAmounts,
-  type KeyClaims,
-  type KeyDecision,
-  type KeyLedgerEntry,
-  type KeyLedger,
-  keyLedger,
-  usageSchema,
-} from "./key-ledger.ts";
+import type { Amounts, Claims, LedgerEntry, Reservation } from "../../metering/spend/ledger.ts";
+import { type KeyLedger, keyLedger, usageSchema } from "./key-ledger.ts";
 import { type KeySettings, keySettings, type LimitUsage, type VirtualKey } from "./virtual-key.ts";
 
 /** Keys that one account can have. */
@@ -47,8 +40,8 @@ interface KeyUseMethods {
   /** Whom a secret stands for at a gateway, by its hash; counts one request, if `counts`. */
   enter(hash: string, gateway: string, counts: boolean): Promise<KeyEntrance>;
   /** Sets aside what a request may use, see `KeyLedger`. */
-  reserve(id: string, claims: KeyClaims): Promise<KeyDecision>;
-  settle(entries: readonly KeyLedgerEntry[], amounts: KeyAmounts): Promise<void>;
+  reserve(id: string, claims: Claims): Promise<Reservation>;
+  settle(entries: readonly LedgerEntry[], amounts: Amounts): Promise<void>;
 }
 
 /** What the management API asks of keys. */
@@ -117,7 +110,7 @@ function useMethods(context: ActorContext, rows: KeyRows, ledger: KeyLedger): Ke
   };
 }
 
-const ONE_REQUEST: KeyClaims = { requests: { needed: 1, guessed: 0 } };
+const ONE_REQUEST: Claims = { requests: { needed: 1, guessed: 0 } };
 
 /** Whether a key was presented by a secret that it no longer has. */
 function isLate(key: VirtualKey, hash: string, now: number): boolean {

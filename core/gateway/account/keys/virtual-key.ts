@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { formatInstant, parseInstant } from "../../../http/fields/instant.ts";
 import { isGatewayId } from "../settings/settings.ts";
-import { type KeyLimit, keyLimits } from "./key-limit.ts";
+import type { Limit } from "../../metering/spend/ledger.ts";
+import { keyLimits } from "./key-limit.ts";
 
 /** What is set of a virtual key. */
 export type KeySettings = {
@@ -17,7 +18,7 @@ export type KeySettings = {
   readonly aliases: readonly string[] | null;
   /** `{METHOD} {provider}/{path}`, `*` standing for any method and any text: what it may ask beside inferences. */
   readonly paths: readonly string[];
-  readonly limits: readonly KeyLimit[];
+  readonly limits: readonly Limit[];
   /** What becomes of a request whose cost cannot be known, where a limit counts cost, or its tokens, where one counts tokens. */
   readonly on_unknown: "refuse" | "allow";
   /** Unix ms. */
@@ -41,7 +42,7 @@ export type VirtualKey = {
 
 /** What a limit has counted, as the API shows it. */
 export type LimitUsage = {
-  readonly limitType: KeyLimit["limitType"];
+  readonly limitType: Limit["limitType"];
   readonly window: number | null;
   readonly limit: number;
   readonly used: number;

@@ -1,5 +1,4 @@
 import { chargedApart } from "./charged-apart.ts";
-import { ApiError } from "../../../http/api-error.ts";
 import type { Step } from "../../call/call.ts";
 import { modelType, namesModelTwice } from "../../providers/requested-model.ts";
 import { providers } from "../../providers/known/table.ts";
@@ -120,12 +119,4 @@ function runsLater(json: string | null): boolean {
   const body = boundedJson(json);
   if (body === undefined) return true;
   return LATER_MEMBERS.some((member) => jsonObject(body)[member] === true);
-}
-
-/** The refusal of a request whose cost a limit could not count. */
-export function spendUnknown(reason: string): ApiError {
-  return new ApiError("gateway_spend_unknown", {
-    message: `A spend limit applies, but ${reason}. Give the model a price (gateway.prices in the configuration, or PUT …/ai-gateway/prices), or set "on_unknown": "allow" in the gateway's spend_limits`,
-    headers: { "x-should-retry": "false" },
-  });
 }

@@ -1,14 +1,27 @@
-import type { ActorContext, SqlRow, Statement } from "../../../ports.ts";
+import type { ActorContext, Statement } from "../../../ports.ts";
 import { steadyNow } from "../../../time/steady-now.ts";
+import { formatUsd, fromParts, toParts } from "../cost/usd.ts";
 
-/** Where one limit counts at a moment: in which slice of time, and since when entries count. Unix ms. */
-export type LedgerSlice = {
+/** What a limit counts: USD, tokens in and out, or requests. */
+export type LimitType = "cost" | "tokens" | "requests";
+
+/** How much may be used in which time. */
+export type Limit = {
+  readonly limitType: LimitType;
+  readonly limit: number;
+  /** Seconds; null = for ever. */
+  readonly window: number | null;
+  readonly technique: "fixed" | "sliding";
+};
+
+/** A limit, and where it counts. */
+export type Budget = Limit & {
+  /** Names what is counted, whatever the limit's height: raising it does not begin a new count. */
   readonly rule: string;
-  /** Whose part of the rule: a virtual key's id, or a partition. */
-  readonly owner: string;
-  readonly slice: number;
-  readonly since: number;
-  readonly ends: number;
+  /** Whose part of the rule: a virtual key's id, or a partition; empty = it has none. */
+  readonly scope: string;
+  /** What the limit allows, for people. */
+  readonly text: string;
 };
 
 /** What a request may use. */
@@ -19,28 +32,31 @@ export type Claim = {
   readonly guessed: number;
 };
 
-/** A claim on one limit, in units: integers, so that a sum does not depend on its order. */
-export type LedgerClaim = LedgerSlice & Claim & { readonly limit: number };
+/** What a request may use by what limits count; null is not counted. */
+export type Claims = { readonly [Type in LimitType]?: Claim | null | undefined };
 
-/** What is set aside in one limit, in units. */
-export type LedgerEntry = LedgerSlice & { readonly reserved: number };
+/** What a request has used; null stays as it was set aside. */
+export type Amounts = { readonly [Type in LimitType]?: number | null | undefined };
 
-/** What was set aside, or the claim that did not fit. */
-export type LedgerDecision =
+/** What is set aside in one budget, in units. A type: it crosses to an actor and back. */
+export type LedgerEntry = Pick<Budget, "rule" | "scope" | "limitType"> & {
+  /** The beginning of the slice of time in which it is entered, and when it stops to count. Unix ms. */
+  readonly slice: number;
+  readonly ends: number;
+  readonly reserved: number;
+};
+
+/** What was set aside, or the budget into which the request does not fit. */
+export type Reservation =
   | { readonly entries: readonly LedgerEntry[] }
   | {
-      /** Its place in the list. */
-      readonly refused: number;
-      /** Units that are left of its limit. */
-      readonly left: number;
-      /** Milliseconds until some of it is free again. */
-      readonly wait: number;
+      /** What the budget allows, for people. */
+      readonly refused: string;
+      /** Milliseconds until some of it is free again; null = never. */
+      readonly wait: number | null;
     };
 
-/** An entry, and what was really used; null leaves what was set aside. */
-export type LedgerChange = { readonly entry: LedgerEntry; readonly used: number | null };
-
-/** What is counted in one limit. */
+/** What is counted in one budget. */
 export interface LedgerSum {
   readonly used: number;
   /** When the last of it stops to count, Unix ms; null for nothing. */
@@ -50,143 +66,309 @@ export interface LedgerSum {
 /** Counts what is used of limits, in slices of time. */
 export interface Ledger {
   /**
-   * Sets claims aside, all or none. Reading and entering are one statement: requests that come together cannot all take
-   * the last of a limit, and one that does not fit is never in another's way.
+   * Sets claims aside, all or none. Nothing is awaited between reading and entering: requests that come together cannot
+   * all take the last of a limit, and one that does not fit is never in another's way.
    */
-  reserve(claims: readonly LedgerClaim[]): Promise<LedgerDecision>;
+  readonly reserve: (budgets: readonly Budget[], claims: Claims) => Promise<Reservation>;
   /** Enters what was used in place of what was set aside. */
-  settle(changes: readonly LedgerChange[]): Promise<void>;
-  sums(slices: readonly LedgerSlice[]): Promise<LedgerSum[]>;
-  /** Steady: it never goes back. Unix ms. */
-  now(): number;
+  readonly settle: (entries: readonly LedgerEntry[], amounts: Amounts) => Promise<void>;
+  readonly sums: (budgets: readonly Budget[]) => Promise<LedgerSum[]>;
+  /** Forgets what is counted in a scope, or in all; the statement does the same to its rows. */
+  readonly forget: (scope?: string) => Statement;
 }
 
-/** The table of a ledger, and its column of owners. */
+/** The table of a ledger, and its column of scopes. */
 export type LedgerTable =
-  | { readonly table: "gateway_spend"; readonly owner: "part" }
-  | { readonly table: "gateway_key_usage"; readonly owner: "key_id" };
+  | { readonly table: "gateway_spend"; readonly scope: "part" }
+  | { readonly table: "gateway_key_usage"; readonly scope: "key_id" };
 
+/** A sliding window moves in steps of a thousandth of itself, and at least of a millisecond. */
+const SLICES = 1000;
+/** The last instant that a date can name. */
+const NEVER = 8_640_000_000_000_000;
 /** The largest sum that is read. A larger one says no more than that the limit is used up. */
 const LARGEST = 9e15;
+/** Milliseconds after which a change is stored: what a killed process may forget. */
+const STORE_AFTER = 200;
+/** Slices that are kept in memory. */
+const REMEMBERED = 100_000;
+/** Milliseconds between removals of what counts no longer. */
+const TIDY_AFTER = 60_000;
 
-/** The ledger of an actor. */
-export function ledger({ name: actor, sql, system }: ActorContext, table: LedgerTable): Ledger {
-  const now = steadyNow(system);
-  const sumsOf = (slices: readonly LedgerSlice[]): Statement[] =>
-    slices.map((slice) => sumOf(actor, slice, table));
+/** What is counted in one slice of time, in units: integers, so that a sum does not depend on its order. */
+interface Slice extends Omit<LedgerEntry, "reserved" | "limitType"> {
+  amount: number;
+}
+
+type Place = Pick<Budget, "rule" | "scope">;
+/** The slices of one budget, by their beginnings. */
+type Slices = Map<number, Slice>;
+
+/** The ledger of an actor, in memory and in its table: an actor has one home at a time. */
+export function ledger(context: ActorContext, table: LedgerTable): Ledger {
+  const now = steadyNow(context.system);
+  const memory = ledgerMemory(context, table, now);
   return {
-    now,
-    async reserve(claims) {
-      if (claims.length === 0) return { entries: [] };
-      const results = await sql.batch([...sumsOf(claims), entering(actor, claims, table)]);
-      const sums = results.slice(0, -1).map(({ rows: [row] }) => row);
-      const used = sums.map((row) => Number(row?.["amount"] ?? 0));
-      const refused = claims.findIndex((claim, at) => !fits(claim, used[at] ?? 0));
-      const claim = claims[refused];
-      if (claim !== undefined) {
-        const left = Math.max(0, claim.limit - (used[refused] ?? 0));
-        const first = Number(sums[refused]?.["first"] ?? claim.ends);
-        return { refused, left, wait: Math.max(1, first - now()) };
+    async reserve(budgets, claims) {
+      const counted = budgets.filter(({ limitType }) => claims[limitType] != null);
+      while (!memory.has(counted)) await memory.load(counted);
+      const at = now();
+      const drawn = counted.map((budget) => drawOn(budget, claims, memory.slices(budget), at));
+      const short = drawn.find(({ used, limit, needed }) => used >= limit || used + needed > limit);
+      if (short !== undefined) return refusal(short, at);
+      const entries = drawn.map(({ entry }) => entry);
+      for (const entry of entries) memory.add(entry, entry.reserved);
+      return { entries };
+    },
+    async settle(entries, amounts) {
+      while (!memory.has(entries)) await memory.load(entries);
+      for (const entry of entries) {
+        const amount = amounts[entry.limitType] ?? null;
+        if (amount !== null) memory.add(entry, unitsOf(entry.limitType, amount) - entry.reserved);
       }
-      return { entries: claims.map((one, at) => entryOf(one, used[at] ?? 0)) };
     },
-    async settle(changes) {
-      const statements = changes.flatMap(({ entry, used }) => {
-        const difference = used === null ? 0 : used - entry.reserved;
-        return difference === 0 ? [] : [adding(actor, entry, difference, table)];
+    async sums(budgets) {
+      while (!memory.has(budgets)) await memory.load(budgets);
+      return budgets.map((budget) => {
+        const { used, last } = sumOf(memory.slices(budget), sliceAt(budget, now()).since);
+        return { used: budget.limitType === "cost" ? fromParts(used) : used, last };
       });
-      const late = {
-        sql: `DELETE FROM ${table.table} WHERE actor = ? AND ends <= ?`,
-        params: [actor, now()],
-      };
-      if (statements.length > 0) await sql.batch([...statements, late]);
     },
-    async sums(slices) {
-      if (slices.length === 0) return [];
-      const results = await sql.batch(sumsOf(slices));
-      return results.map(({ rows: [row] }) => summed(row));
+    forget: memory.forget,
+  };
+}
+
+/** What one request draws on one budget, in units. */
+interface Draw {
+  readonly budget: Budget;
+  readonly entry: LedgerEntry;
+  readonly limit: number;
+  readonly used: number;
+  readonly needed: number;
+  /** When the first of what is used stops to count; Unix ms. */
+  readonly first: number;
+}
+
+function drawOn(budget: Budget, claims: Claims, slices: Slices, at: number): Draw {
+  const { limitType, rule, scope } = budget;
+  const { needed, guessed } = claims[limitType] ?? { needed: 0, guessed: 0 };
+  const { slice, since, ends } = sliceAt(budget, at);
+  const { used, first } = sumOf(slices, since);
+  const [limit, least] = [unitsOf(limitType, budget.limit), unitsOf(limitType, needed)];
+  const reserved = Math.min(least + unitsOf(limitType, guessed), limit - used);
+  const entry = { rule, scope, limitType, slice, ends, reserved };
+  return { budget, entry, limit, used, needed: least, first: first ?? ends };
+}
+
+/** Says what a budget allows and why a request does not fit into what is left of it. */
+function refusal({ budget, limit, used, needed, first }: Draw, at: number): Reservation {
+  const { limitType, text, window } = budget;
+  const left = Math.max(0, limit - used);
+  const [rest, claimed] = [left, needed].map((units) => amountOf(limitType, units));
+  const more = `; ${rest} are left, and this request may use ${claimed}. Ask for a shorter answer (max_tokens), or again when the requests that are running have ended`;
+  return {
+    refused: left === 0 ? text : text + more,
+    wait: window === null ? null : Math.max(1, first - at),
+  };
+}
+
+/** A height or an amount as the integer that is added up: parts of a USD, tokens, requests. */
+function unitsOf(limitType: LimitType, amount: number): number {
+  const some = Math.max(0, amount);
+  return limitType === "cost" ? toParts(some) : Math.ceil(some);
+}
+
+/** An amount of units, for people. */
+function amountOf(limitType: LimitType, units: number): string {
+  return limitType === "cost" ? `${formatUsd(fromParts(units))} USD` : `${units} ${limitType}`;
+}
+
+/** Where a limit counts at `now`: in which slice of time, since when entries count, and until when. Unix ms. */
+export function sliceAt(
+  { window, technique }: Pick<Limit, "window" | "technique">,
+  now: number,
+): { readonly slice: number; readonly since: number; readonly ends: number } {
+  if (window === null) return { slice: 0, since: 0, ends: NEVER };
+  const length = window * 1000;
+  const isSliding = technique === "sliding";
+  const step = isSliding ? Math.max(1, Math.floor(length / SLICES)) : length;
+  const slice = now - (now % step);
+  // A slice counts until the last moment of it has left the window.
+  return {
+    slice,
+    since: isSliding ? slice - length : slice,
+    ends: isSliding ? slice + step + length : slice + length,
+  };
+}
+
+function sumOf(slices: Slices, since: number): LedgerSum & { readonly first: number | null } {
+  let used = 0;
+  let first: number | null = null;
+  let last: number | null = null;
+  for (const { slice, ends, amount } of slices.values()) {
+    if (slice < since || amount === 0) continue;
+    used += amount;
+    first = Math.min(first ?? ends, ends);
+    last = Math.max(last ?? ends, ends);
+  }
+  return { used: Math.min(used, LARGEST), first, last };
+}
+
+/** The counts of an actor's ledger in memory; a change is stored a moment later. */
+interface LedgerMemory {
+  /** Whether the counts of all these places are there. */
+  has(places: readonly Place[]): boolean;
+  load(places: readonly Place[]): Promise<void>;
+  slices(place: Place): Slices;
+  add(entry: LedgerEntry, units: number): void;
+  readonly forget: (scope?: string) => Statement;
+}
+
+function ledgerMemory(context: ActorContext, table: LedgerTable, now: () => number): LedgerMemory {
+  const { sql, system } = context;
+  const rows = ledgerRows(context, table);
+  const counts = heldCounts();
+  const changed = new Set<Slice>();
+  let [generation, tidiedAt, isPlanned] = [0, 0, false];
+  const load = async (place: Place): Promise<void> => {
+    const before = generation;
+    const slices = await rows.read(place, now());
+    // Whoever comes second finds the counts of the first, which may have changed since.
+    if (before === generation && counts.find(place) === undefined) counts.hold(place, slices);
+  };
+  const tidy = (): Statement[] => {
+    const at = now();
+    if (at - tidiedAt < TIDY_AFTER) return [];
+    tidiedAt = at;
+    counts.drop(at);
+    return [rows.tidy(at)];
+  };
+  const store = async (): Promise<void> => {
+    isPlanned = false;
+    const slices = [...changed];
+    changed.clear();
+    if (slices.length === 0) return;
+    try {
+      await sql.batch([...slices.map(rows.put), ...tidy()], { lazy: true });
+    } catch (error) {
+      // Stored with the next change.
+      for (const one of slices) if (counts.find(one)?.get(one.slice) === one) changed.add(one);
+      throw error;
+    }
+    if (counts.size() > REMEMBERED && changed.size === 0) counts.clear();
+  };
+  return {
+    has: (places) => places.every((place) => counts.find(place) !== undefined),
+    async load(places) {
+      await Promise.all(places.filter((place) => counts.find(place) === undefined).map(load));
+    },
+    slices: (place) => counts.find(place) ?? new Map<number, Slice>(),
+    add(entry, units) {
+      // What was deleted meanwhile leaves no credit to the next of its name.
+      if (units === 0 || (units < 0 && counts.find(entry)?.has(entry.slice) !== true)) return;
+      changed.add(counts.add(entry, units));
+      if (isPlanned) return;
+      isPlanned = true;
+      system.waitUntil(system.sleep(STORE_AFTER).then(store));
+    },
+    forget(scope) {
+      generation++;
+      counts.clear(scope);
+      for (const one of changed)
+        if (scope === undefined || one.scope === scope) changed.delete(one);
+      return rows.forget(scope);
     },
   };
 }
 
-function summed(row: SqlRow | undefined): LedgerSum {
-  const used = Number(row?.["amount"] ?? 0);
-  return { used, last: used === 0 ? null : Number(row?.["last"] ?? 0) };
+/** Counts in memory, by scope and rule. */
+interface HeldCounts {
+  find(place: Place): Slices | undefined;
+  hold(place: Place, slices: readonly Slice[]): void;
+  add(entry: LedgerEntry, units: number): Slice;
+  /** Drops slices that count no longer at `now`. */
+  drop(now: number): void;
+  clear(scope?: string): void;
+  /** How many slices there may be. */
+  size(): number;
 }
 
-/** The same as {@link entering} asks, of the same moment. */
-function fits({ limit, needed }: LedgerClaim, used: number): boolean {
-  return used < limit && used + needed <= limit;
-}
-
-function entryOf({ limit, needed, guessed, ...slice }: LedgerClaim, used: number): LedgerEntry {
-  return { ...slice, reserved: Math.min(needed + guessed, limit - used) };
-}
-
-function sumOf(
-  actor: string,
-  { rule, owner, since }: LedgerSlice,
-  { table, owner: column }: LedgerTable,
-): Statement {
+function heldCounts(): HeldCounts {
+  const scopes = new Map<string, Map<string, Slices>>();
+  let held = 0;
+  const find = ({ scope, rule }: Place): Slices | undefined => scopes.get(scope)?.get(rule);
   return {
-    sql: `SELECT CASE WHEN SUM(amount) > ? THEN ? ELSE SUM(amount) END AS amount,
-      MIN(ends) AS first, MAX(ends) AS last
-      FROM ${table} WHERE actor = ? AND ${column} = ? AND rule = ? AND slice >= ? AND amount <> 0`,
-    params: [LARGEST, LARGEST, actor, owner, rule, since],
+    find,
+    hold({ scope, rule }, slices) {
+      const rules = scopes.get(scope) ?? new Map<string, Slices>();
+      scopes.set(scope, rules.set(rule, new Map(slices.map((one) => [one.slice, one]))));
+      held += slices.length + 1;
+    },
+    add({ scope, rule, slice, ends }, units) {
+      const slices = find({ scope, rule });
+      const one = slices?.get(slice) ?? { scope, rule, slice, ends, amount: 0 };
+      if (slices?.has(slice) === false) held++;
+      slices?.set(slice, one);
+      one.amount += units;
+      return one;
+    },
+    drop(now) {
+      for (const slices of [...scopes.values()].flatMap((rules) => [...rules.values()]))
+        for (const { ends, slice } of slices.values())
+          if (ends <= now && slices.delete(slice)) held--;
+    },
+    clear(scope) {
+      if (scope !== undefined) scopes.delete(scope);
+      else {
+        scopes.clear();
+        held = 0;
+      }
+    },
+    size: () => held,
   };
 }
 
-/** Enters all claims if all of them fit, else none. */
-function entering(
-  actor: string,
-  claims: readonly LedgerClaim[],
-  { table, owner }: LedgerTable,
-): Statement {
-  const row =
-    "(CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT))";
+/** The rows of a ledger: reads them, and makes the statements that change them. */
+interface LedgerRows {
+  read(place: Place, now: number): Promise<Slice[]>;
+  /** The whole amount, because its actor alone counts: a write that failed can be repeated. */
+  readonly put: (slice: Slice) => Statement;
+  /** Removes what counts no longer at `now`. */
+  tidy(now: number): Statement;
+  forget(scope: string | undefined): Statement;
+}
+
+function ledgerRows(
+  { name: actor, sql }: ActorContext,
+  { table, scope: column }: LedgerTable,
+): LedgerRows {
   return {
-    sql: `INSERT INTO ${table} (actor, ${owner}, rule, slice, ends, amount)
-      WITH claimed (owner, rule, slice, since, ends, height, needed, wanted) AS (VALUES ${claims.map(() => row).join(", ")}),
-      counted AS (SELECT claimed.*, COALESCE((SELECT SUM(amount) FROM ${table} WHERE ${table}.actor = ?
-        AND ${table}.${owner} = claimed.owner AND ${table}.rule = claimed.rule
-        AND ${table}.slice >= claimed.since), 0) AS used FROM claimed)
-      SELECT CAST(? AS TEXT), owner, rule, slice, ends, CASE WHEN used + wanted > height THEN height - used ELSE wanted END
-      FROM counted WHERE NOT EXISTS (SELECT 1 FROM counted WHERE used >= height OR used + needed > height)
-      ON CONFLICT (actor, ${owner}, rule, slice) DO UPDATE SET amount = ${table}.amount + excluded.amount`,
-    params: [
-      ...claims.flatMap(({ owner: whose, rule, slice, since, ends, limit, needed, guessed }) => [
-        whose,
+    async read({ scope, rule }, now) {
+      const rows = await sql.all(
+        `SELECT slice, ends, amount FROM ${table}
+          WHERE actor = ? AND ${column} = ? AND rule = ? AND ends > ?`,
+        [actor, scope, rule, now],
+      );
+      return rows.map(({ slice, ends, amount }) => ({
+        scope,
         rule,
-        slice,
-        since,
-        ends,
-        limit,
-        needed,
-        needed + guessed,
-      ]),
-      actor,
-      actor,
-    ],
-  };
-}
-
-function adding(
-  actor: string,
-  { rule, owner, slice, ends }: LedgerSlice,
-  amount: number,
-  { table, owner: column }: LedgerTable,
-): Statement {
-  // Taken back from what is there: what was deleted meanwhile leaves no credit to the next of its name.
-  if (amount < 0)
-    return {
-      sql: `UPDATE ${table} SET amount = amount + ?
-        WHERE actor = ? AND ${column} = ? AND rule = ? AND slice = ?`,
-      params: [amount, actor, owner, rule, slice],
-    };
-  return {
-    sql: `INSERT INTO ${table} (actor, ${column}, rule, slice, ends, amount) VALUES (?, ?, ?, ?, ?, ?)
-      ON CONFLICT (actor, ${column}, rule, slice)
-      DO UPDATE SET amount = ${table}.amount + excluded.amount`,
-    params: [actor, owner, rule, slice, ends, amount],
+        slice: Number(slice),
+        ends: Number(ends),
+        amount: Number(amount),
+      }));
+    },
+    put: ({ scope, rule, slice, ends, amount }) => ({
+      sql: `INSERT INTO ${table} (actor, ${column}, rule, slice, ends, amount) VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT (actor, ${column}, rule, slice) DO UPDATE SET amount = excluded.amount`,
+      params: [actor, scope, rule, slice, ends, amount],
+    }),
+    tidy: (now) => ({
+      sql: `DELETE FROM ${table} WHERE actor = ? AND ends <= ?`,
+      params: [actor, now],
+    }),
+    forget: (scope) =>
+      scope === undefined
+        ? { sql: `DELETE FROM ${table} WHERE actor = ?`, params: [actor] }
+        : { sql: `DELETE FROM ${table} WHERE actor = ? AND ${column} = ?`, params: [actor, scope] },
   };
 }

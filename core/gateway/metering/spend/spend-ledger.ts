@@ -1,8 +1,7 @@
 import type { ActorContext } from "../../../ports.ts";
-import { formatUsd, fromParts, toParts } from "../cost/usd.ts";
-import { type Claim, ledger, type LedgerClaim, type LedgerEntry } from "./ledger.ts";
-import { type SpendBudget, spendBudgets, type SpendFacts } from "./spend-rules.ts";
 import type { SpendLimits } from "../../account/settings/spend-settings.ts";
+import { type Claim, type Ledger, ledger, type LedgerEntry, type Reservation } from "./ledger.ts";
+import { spendBudgets, type SpendFacts } from "./spend-rules.ts";
 
 /** The table of what was spent, in slices of time by rule and partition. */
 export const spendSchema: readonly string[] = [
@@ -12,78 +11,28 @@ export const spendSchema: readonly string[] = [
   `CREATE INDEX gateway_spend_ends ON gateway_spend (actor, ends)`,
 ];
 
-/** Leave to spend: what was set aside in each budget that a request draws on, in parts of a USD. */
-export type SpendTicket = { readonly entries: readonly LedgerEntry[] };
-
-/** The answer to a request for leave to spend. */
-export type SpendDecision =
-  | { readonly ticket: SpendTicket | null }
-  | {
-      /** What the exhausted rule allows, for people. */
-      readonly refused: string;
-      /** Milliseconds until some of its budget is free again. */
-      readonly wait: number;
-    };
-
 /** The methods of a gateway's actor that concern its spend limits. */
 export interface SpendLedger {
   /**
    * Asks for leave to spend what a request claims, in USD, which is set aside at once. Running requests count with what
    * is set aside for them, so that simultaneous ones cannot spend more together than a budget has.
    */
-  spendAdmit(facts: SpendFacts, claim: Claim): Promise<SpendDecision>;
+  spendAdmit(facts: SpendFacts, claim: Claim): Promise<Reservation>;
   /** Enters what was really spent, in USD, in place of what was set aside. */
-  spendSettle(ticket: SpendTicket, amount: number): Promise<void>;
+  spendSettle(entries: readonly LedgerEntry[], amount: number): Promise<void>;
 }
 
-/** Keeps the accounts of one gateway. Processes that share a database count together. */
+/** Keeps the accounts of one gateway. */
 export function spendLedger(
   context: ActorContext,
   limits: () => SpendLimits | null | undefined,
-): SpendLedger {
-  const accounts = ledger(context, { table: "gateway_spend", owner: "part" });
+): { readonly methods: SpendLedger; readonly forget: Ledger["forget"] } {
+  const accounts = ledger(context, { table: "gateway_spend", scope: "part" });
   return {
-    async spendAdmit(facts, claim) {
-      const budgets = spendBudgets(limits(), facts, accounts.now());
-      if (budgets.length === 0) return { ticket: null };
-      const decision = await accounts.reserve(budgets.map((budget) => claimOn(budget, claim)));
-      if ("entries" in decision) return { ticket: decision };
-      const { refused, left, wait } = decision;
-      const text = budgets[refused]?.text ?? "";
-      return { refused: refusal(text, left, claim), wait };
+    methods: {
+      spendAdmit: (facts, cost) => accounts.reserve(spendBudgets(limits(), facts), { cost }),
+      spendSettle: (entries, cost) => accounts.settle(entries, { cost }),
     },
-    async spendSettle({ entries }, amount) {
-      const used = toParts(Math.max(0, amount));
-      await accounts.settle(entries.map((entry) => ({ entry, used })));
-    },
+    forget: accounts.forget,
   };
-}
-
-function claimOn(
-  { rule, part, slice, since, ends, limit }: SpendBudget,
-  { needed, guessed }: Claim,
-): LedgerClaim {
-  const whole = toParts(Math.max(0, needed));
-  return {
-    rule,
-    owner: part,
-    slice,
-    since,
-    ends,
-    limit: toParts(limit),
-    needed: whole,
-    guessed: toParts(Math.max(0, guessed)),
-  };
-}
-
-/** What a limit allows, and why a request does not fit into what is left. */
-function refusal(text: string, left: number, { needed }: Claim): string {
-  return left === 0
-    ? text
-    : `${text}; ${tooLittle(`${formatUsd(fromParts(left))} USD`, `${formatUsd(needed)} USD`)}`;
-}
-
-/** Says that a request does not fit into what is left of a limit. */
-export function tooLittle(left: string, needed: string): string {
-  return `${left} are left, and this request may use ${needed}. Ask for a shorter answer (max_tokens), or again when the requests that are running have ended`;
 }

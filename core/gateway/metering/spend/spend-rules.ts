@@ -2,6 +2,7 @@ import { type RequestMetadata, readMetadata } from "../../call/controls.ts";
 import { segmentOf } from "../../providers/author-segment.ts";
 import { modelSpellings, plainName } from "../../prices/model-spellings.ts";
 import { formatUsd } from "../cost/usd.ts";
+import type { Budget } from "./ledger.ts";
 import type { SpendFilter, SpendLimits, SpendRule } from "../../account/settings/spend-settings.ts";
 
 /** What the rules look at. Plain, because it crosses to the gateway's actor. */
@@ -14,40 +15,16 @@ export type SpendFacts = {
   readonly metadata: string | null;
 };
 
-/** The budget of one rule that a request draws on. Plain, because it crosses to the handler and back. */
-export type SpendBudget = {
-  /** Names the rule, whatever its place in the list. */
-  readonly rule: string;
-  /** Names the partition; empty without one. */
-  readonly part: string;
-  /** Where the cost is entered: the beginning of a slice of time, in Unix ms. */
-  readonly slice: number;
-  /** Entries before this do not count any more, in Unix ms. */
-  readonly since: number;
-  /** When the entry stops to count, in Unix ms. */
-  readonly ends: number;
-  /** USD. */
-  readonly limit: number;
-  /** For people: what the rule allows. */
-  readonly text: string;
-};
-
-/** Slices of a sliding window: it moves in steps of a thousandth of itself, and at least of a millisecond. */
-const SLICES = 1000;
 /** Characters of one metadata value that tell partitions apart. */
 const PART_LIMIT = 256;
 
-/** The budgets that a request draws on at `now` (Unix ms). */
-export function spendBudgets(
-  limits: SpendLimits | null | undefined,
-  facts: SpendFacts,
-  now: number,
-): SpendBudget[] {
+/** The budgets that a request draws on. */
+export function spendBudgets(limits: SpendLimits | null | undefined, facts: SpendFacts): Budget[] {
   if (limits == null || limits.enabled === false) return [];
   const metadata = readMetadata(facts.metadata);
   return (limits.rules ?? [])
     .filter((rule) => rule.enabled !== false && applies(rule, facts, metadata))
-    .map((rule) => budget(rule, metadata, now));
+    .map((rule) => budget(rule, metadata));
 }
 
 /** Whether a rule applies to a request, or could: its model may not be known. */
@@ -103,21 +80,10 @@ function passes(filter: SpendFilter | undefined, value: string | null): boolean 
   return filter === undefined || (value !== null && filter.values.includes(value));
 }
 
-function budget(rule: SpendRule, metadata: RequestMetadata, now: number): SpendBudget {
-  const window = rule.window * 1000;
-  const isSliding = rule.technique === "sliding";
-  const length = isSliding ? Math.max(1, Math.floor(window / SLICES)) : window;
-  const slice = now - (now % length);
-  return {
-    rule: ruleKey(rule),
-    part: partOf(rule, metadata),
-    slice,
-    // A slice counts until the last moment of it has left the window.
-    since: isSliding ? slice - window : slice,
-    ends: isSliding ? slice + length + window : slice + window,
-    limit: rule.limit,
-    text: describe(rule),
-  };
+function budget(rule: SpendRule, metadata: RequestMetadata): Budget {
+  const { limitType, limit, window, technique = "fixed" } = rule;
+  const place = { rule: ruleKey(rule), scope: partOf(rule, metadata) };
+  return { ...place, limitType, limit, window, technique, text: describe(rule) };
 }
 
 /** The rule's id, else what it counts: a rule keeps its account when its limit or its place changes. */

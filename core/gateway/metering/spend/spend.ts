@@ -1,23 +1,14 @@
-import { retryAfter } from "../../wire/retry-after.ts";
 import { ApiError } from "../../../http/api-error.ts";
-import type { Claim } from "./ledger.ts";
-import type { SpendDecision, SpendTicket } from "./spend-ledger.ts";
-import type { SpendFacts } from "./spend-rules.ts";
+import type { Amounts, LedgerEntry, Reservation } from "./ledger.ts";
+import { retryAfter } from "../../wire/retry-after.ts";
 import type { SpendLimits } from "../../account/settings/spend-settings.ts";
 
-/** The calls of a gateway's actor, see `SpendLedger`. */
-export interface SpendCalls {
-  admit(facts: SpendFacts, claim: Claim): Promise<SpendDecision>;
-  settle(ticket: SpendTicket, amount: number): Promise<void>;
-}
-
-/** Leave to spend, held while the request is under way. */
-export interface SpendPermit {
-  /**
-   * Enters what the request has cost in USD, in place of what was set aside. With null (not known) that stays: leaving
-   * an answer before it tells its usage must not make it free. Once; then it does nothing.
-   */
-  settle(amount: number | null): Promise<void>;
+/** Limits that a request draws on: a gateway's, or a virtual key's. */
+export interface LimitScope {
+  /** Who has limits, for the message of a refusal. @default the gateway's rules name themselves */
+  readonly owner?: string;
+  readonly reserve: () => Promise<Reservation>;
+  readonly settle: (entries: readonly LedgerEntry[], amounts: Amounts) => Promise<void>;
 }
 
 /** Whether a gateway has any rule that could refuse a request. */
@@ -25,25 +16,21 @@ export function limitsSpend(limits: SpendLimits | null | undefined): boolean {
   return limits != null && limits.enabled !== false && (limits.rules ?? []).length > 0;
 }
 
-/** Asks for leave; throws `gateway_spend_limit` (429/2003), which names the rule, when a budget has too little left. */
-export async function reserveSpend(
-  facts: SpendFacts,
-  claim: Claim,
-  calls: SpendCalls,
-): Promise<SpendPermit> {
-  const decision = await calls.admit(facts, claim);
-  if ("refused" in decision) {
-    throw new ApiError("gateway_spend_limit", {
-      message: `Spend limit reached: ${decision.refused}`,
-      headers: { ...retryAfter(decision.wait), "x-should-retry": "false" },
-    });
-  }
-  let { ticket } = decision;
-  return {
-    async settle(amount) {
-      const held = ticket;
-      ticket = null;
-      if (held !== null && amount !== null) await calls.settle(held, amount);
-    },
-  };
+/** Sets aside what a request may use; throws `gateway_spend_limit` (429/2003), which names the limit that has too little left. */
+export async function reserveIn({
+  owner = "",
+  reserve,
+}: Pick<LimitScope, "owner" | "reserve">): Promise<readonly LedgerEntry[]> {
+  const reservation = await reserve();
+  if ("entries" in reservation) return reservation.entries;
+  const { refused, wait } = reservation;
+  throw new ApiError("gateway_spend_limit", {
+    message: `Spend limit reached: ${owner}${refused}`,
+    headers: refusalHeaders(wait),
+  });
+}
+
+/** A limit that never frees anything is not worth trying again. */
+export function refusalHeaders(wait: number | null): Record<string, string> {
+  return { ...(wait === null ? {} : retryAfter(wait)), "x-should-retry": "false" };
 }

@@ -58,8 +58,8 @@ const kind: ActorKind = {
         counter: () => counters.take("a", 1, window) === 0,
         async spend() {
           return (
-            "ticket" in
-            (await spend.spendAdmit(
+            "entries" in
+            (await spend.methods.spendAdmit(
               { provider: "p", model: "m", further: [], metadata: null },
               WHOLE,
             ))

@@ -1,39 +1,43 @@
 import { openPlatform } from "#platform";
 import { afterEach, describe, expect, it } from "vitest";
 import * as v from "valibot";
-import { reserveSpend } from "../../../../core/gateway/metering/spend/spend.ts";
+import { reserveIn } from "../../../../core/gateway/metering/spend/spend.ts";
 import {
-  type SpendDecision,
-  spendLedger,
-  spendSchema,
-  type SpendTicket,
-} from "../../../../core/gateway/metering/spend/spend-ledger.ts";
-import { spendBudgets } from "../../../../core/gateway/metering/spend/spend-rules.ts";
+  type Claim,
+  type LedgerEntry,
+  type Reservation,
+  sliceAt,
+} from "../../../../core/gateway/metering/spend/ledger.ts";
+import { spendLedger, spendSchema } from "../../../../core/gateway/metering/spend/spend-ledger.ts";
+import {
+  spendBudgets,
+  type SpendFacts,
+} from "../../../../core/gateway/metering/spend/spend-rules.ts";
 import {
   type SpendLimits,
   spendLimits,
 } from "../../../../core/gateway/account/settings/spend-settings.ts";
 import { initialSettings } from "../../../../core/gateway/account/settings/settings.ts";
 import { gatewayStore } from "../../../../core/gateway/account/gateways/store.ts";
-import type { ActorKind, Platform } from "../../../../core/ports.ts";
+import type { ActorKind, Platform, Sql } from "../../../../core/ports.ts";
 
 const facts = { provider: "openai", model: "gpt-4o", further: [], metadata: null };
 const rule = { limit: 1, limitType: "cost" as const, window: 3600 };
 
-describe("spendBudgets()", () => {
+describe("sliceAt()", () => {
   it("aligns fixed windows to the clock and lets sliding ones roll", () => {
     const now = 10_000_500;
-    const [fixed] = spendBudgets({ rules: [{ ...rule, window: 100 }] }, facts, now);
-    expect([fixed?.slice, fixed?.since, fixed?.ends]).toEqual([10_000_000, 10_000_000, 10_100_000]);
-    const sliding = { ...rule, window: 100, technique: "sliding" as const };
-    const [rolling] = spendBudgets({ rules: [sliding] }, facts, now);
-    expect([rolling?.slice, rolling?.since]).toEqual([10_000_500, 9_900_500]);
-    expect(rolling?.ends).toBe(10_100_600);
+    const { slice, since, ends } = sliceAt({ window: 100, technique: "fixed" }, now);
+    expect([slice, since, ends]).toEqual([10_000_000, 10_000_000, 10_100_000]);
+    const rolling = sliceAt({ window: 100, technique: "sliding" }, now);
+    expect(rolling).toEqual({ slice: 10_000_500, since: 9_900_500, ends: 10_100_600 });
   });
+});
 
+describe("spendBudgets()", () => {
   it("applies a rule only to its models, providers and metadata values", () => {
     const only = (more: object, metadata: string | null = null): number =>
-      spendBudgets({ rules: [{ ...rule, ...more }] }, { ...facts, metadata }, 0).length;
+      spendBudgets({ rules: [{ ...rule, ...more }] }, { ...facts, metadata }).length;
     expect(only({ model: { mode: "filter", values: ["gpt-4o"] } })).toBe(1);
     expect(only({ model: { mode: "filter", values: ["gpt-5"] } })).toBe(0);
     expect(only({ provider: { mode: "filter", values: ["anthropic"] } })).toBe(0);
@@ -47,7 +51,7 @@ describe("spendBudgets()", () => {
   it("gives every value of a partition key its own budget, and one to requests without the key", () => {
     const limits: SpendLimits = { rules: [{ ...rule, metadata: { user: { mode: "partition" } } }] };
     const part = (metadata: string | null): string | undefined =>
-      spendBudgets(limits, { ...facts, metadata }, 0)[0]?.part;
+      spendBudgets(limits, { ...facts, metadata })[0]?.scope;
     expect(part('{"user":"ann"}')).not.toBe(part('{"user":"bob"}'));
     expect(part('{"user":"ann","x":1}')).toBe(part('{"user":"ann"}'));
     expect(part(null)).toBe(part('{"other":1}'));
@@ -56,9 +60,9 @@ describe("spendBudgets()", () => {
   });
 
   it("leaves out what is switched off", () => {
-    expect(spendBudgets(null, facts, 0)).toEqual([]);
-    expect(spendBudgets({ enabled: false, rules: [rule] }, facts, 0)).toEqual([]);
-    expect(spendBudgets({ rules: [{ ...rule, enabled: false }] }, facts, 0)).toEqual([]);
+    expect(spendBudgets(null, facts)).toEqual([]);
+    expect(spendBudgets({ enabled: false, rules: [rule] }, facts)).toEqual([]);
+    expect(spendBudgets({ rules: [{ ...rule, enabled: false }] }, facts)).toEqual([]);
   });
 });
 
@@ -98,10 +102,24 @@ describe("the setting spend_limits", () => {
 describe("the spend ledger", () => {
   let platform: Platform | undefined;
   let clock = 1_000_000_000_000;
+  let failure: Error | null = null;
+  let failures = 0;
   afterEach(() => platform?.close());
+
+  /** Fails where it has to. */
+  const watched = (sql: Sql): Sql => ({
+    ...sql,
+    all: (text, params, options) => sql.all(text, params, options),
+    batch(statements, options) {
+      if (failure === null) return sql.batch(statements, options);
+      failures++;
+      return Promise.reject(failure);
+    },
+  });
 
   async function ledger(limits: SpendLimits) {
     clock = 1_000_000_000_000;
+    [failure, failures] = [null, 0];
     platform = await openPlatform();
     const kind: ActorKind = {
       name: "spend-test",
@@ -109,24 +127,40 @@ describe("the spend ledger", () => {
       interleaved: ["spendAdmit", "spendSettle"],
       start(context) {
         const system = { ...context.system, now: () => clock, monotonic: () => clock };
-        return { methods: { ...spendLedger({ ...context, system }, () => limits) } };
+        const sql = watched(context.sql);
+        const begin = () => spendLedger({ ...context, system, sql }, () => limits);
+        let ledgers = begin();
+        return {
+          methods: {
+            spendAdmit: (asked: SpendFacts, claim: Claim) =>
+              ledgers.methods.spendAdmit(asked, claim),
+            spendSettle: (entries: readonly LedgerEntry[], amount: number) =>
+              ledgers.methods.spendSettle(entries, amount),
+            restart: () => void (ledgers = begin()),
+            async forget() {
+              await sql.batch([ledgers.forget()]);
+            },
+            run: (text: string) => sql.all(text, []),
+          },
+        };
       },
     };
     platform.actors.define(kind);
     const ref = platform.actors.get(kind.name, "acme/one");
     return {
+      restart: async () => void (await ref.call("restart")),
+      forget: async () => void (await ref.call("forget")),
+      run: async (text: string) => ref.call("run", text),
       admit: async (needed: number, more: object = {}, guessed: number = 0) =>
-        (await ref.call("spendAdmit", { ...facts, ...more }, { needed, guessed })) as SpendDecision,
-      settle: async (ticket: SpendTicket, amount: number): Promise<void> => {
-        await ref.call("spendSettle", ticket, amount);
+        (await ref.call("spendAdmit", { ...facts, ...more }, { needed, guessed })) as Reservation,
+      settle: async (entries: readonly LedgerEntry[], amount: number): Promise<void> => {
+        await ref.call("spendSettle", entries, amount);
       },
     };
   }
 
   async function spend(amount: number, { admit, settle }: Awaited<ReturnType<typeof ledger>>) {
-    const nothing = { needed: 0, guessed: 0 };
-    const leave = await reserveSpend(facts, nothing, { admit: () => admit(0), settle });
-    await leave.settle(amount);
+    await settle(await reserveIn({ reserve: () => admit(0) }), amount);
   }
 
   it("refuses with a 429 that names the rule once the budget is spent", async () => {
@@ -145,15 +179,15 @@ describe("the spend ledger", () => {
   it("admits exactly what fits when the cost is known and all come at once", async () => {
     const calls = await ledger({ rules: [rule] });
     const decisions = await Promise.all(Array.from({ length: 40 }, () => calls.admit(0.1)));
-    expect(decisions.filter((one) => "ticket" in one)).toHaveLength(10);
+    expect(decisions.filter((one) => "entries" in one)).toHaveLength(10);
   });
 
   it("gives back what was set aside and not spent", async () => {
     const calls = await ledger({ rules: [rule] });
     const first = await calls.admit(1);
     expect("refused" in (await calls.admit(0))).toBe(true);
-    if ("ticket" in first && first.ticket !== null) await calls.settle(first.ticket, 0.2);
-    expect("ticket" in (await calls.admit(0))).toBe(true);
+    if ("entries" in first) await calls.settle(first.entries, 0.2);
+    expect("entries" in (await calls.admit(0))).toBe(true);
   });
 
   it("lets a sliding window free its budget entry by entry", async () => {
@@ -165,15 +199,15 @@ describe("the spend ledger", () => {
     expect("refused" in refused && refused.wait).toBe(4010);
     clock += 4020;
     await spend(0.4, calls);
-    expect("ticket" in (await calls.admit(0))).toBe(true);
+    expect("entries" in (await calls.admit(0))).toBe(true);
   });
 
   it("keeps partitions apart", async () => {
     const calls = await ledger({ rules: [{ ...rule, metadata: { user: { mode: "partition" } } }] });
     const ann = { metadata: '{"user":"ann"}' };
-    expect("ticket" in (await calls.admit(1, ann))).toBe(true);
+    expect("entries" in (await calls.admit(1, ann))).toBe(true);
     expect("refused" in (await calls.admit(0, ann))).toBe(true);
-    expect("ticket" in (await calls.admit(0, { metadata: '{"user":"bob"}' }))).toBe(true);
+    expect("entries" in (await calls.admit(0, { metadata: '{"user":"bob"}' }))).toBe(true);
   });
 
   it("refuses an absurd estimate once the budget is spent, and counts what others spent beside it", async () => {
@@ -185,8 +219,8 @@ describe("the spend ledger", () => {
     const others = await ledger({ rules: [rule] });
     const many = await Promise.all(Array.from({ length: 50 }, () => others.admit(1e300)));
     // What can never fit is in nobody's way, at no moment.
-    expect(many.filter((one) => "ticket" in one)).toHaveLength(0);
-    expect("ticket" in (await others.admit(1))).toBe(true);
+    expect(many.filter((one) => "entries" in one)).toHaveLength(0);
+    expect("entries" in (await others.admit(1))).toBe(true);
   });
 
   it("sets aside as much of a guess as is left, and refuses what is needed and does not fit", async () => {
@@ -194,16 +228,16 @@ describe("the spend ledger", () => {
     const first = await calls.admit(0.1, {}, 0.5);
     const second = await calls.admit(0.1, {}, 0.5);
     const reserved = [first, second].map((one) =>
-      "ticket" in one ? one.ticket?.entries.map((entry) => entry.reserved) : one,
+      "entries" in one ? one.entries.map((entry) => entry.reserved) : one,
     );
     expect(reserved).toEqual([[0.6e10], [0.4e10]]);
     expect("refused" in (await calls.admit(0))).toBe(true);
-    if ("ticket" in first && first.ticket !== null) await calls.settle(first.ticket, 0.1);
+    if ("entries" in first) await calls.settle(first.entries, 0.1);
     const refused = await calls.admit(0.6);
     expect("refused" in refused && refused.refused).toMatch(
       /1 USD per 3600 s; 0\.5 USD are left, and this request may use 0\.6 USD\. .*max_tokens/,
     );
-    expect("ticket" in (await calls.admit(0.5))).toBe(true);
+    expect("entries" in (await calls.admit(0.5))).toBe(true);
   });
 
   it("never has more set aside than a budget, whatever comes at once", async () => {
@@ -213,8 +247,7 @@ describe("the spend ledger", () => {
       claims.map(([needed, more]) => calls.admit(needed, {}, more)),
     );
     let reserved = 0;
-    for (const one of decisions)
-      if ("ticket" in one) reserved += one.ticket?.entries[1]?.reserved ?? 0;
+    for (const one of decisions) if ("entries" in one) reserved += one.entries[1]?.reserved ?? 0;
     expect(reserved).toBe(0.7e10);
   });
 
@@ -222,8 +255,47 @@ describe("the spend ledger", () => {
     const calls = await ledger({ rules: [rule] });
     const many = await Promise.all([0, 0, 0].map(() => calls.admit(0)));
     for (const one of many) {
-      if ("ticket" in one && one.ticket !== null) await calls.settle(one.ticket, 1e300);
+      if ("entries" in one) await calls.settle(one.entries, 1e300);
     }
+    expect("refused" in (await calls.admit(0))).toBe(true);
+  });
+
+  it("stores what it counts, so that a new instance goes on counting", async () => {
+    const calls = await ledger({ rules: [rule] });
+    await calls.admit(0.7);
+    await expect.poll(() => calls.run("SELECT amount FROM gateway_spend")).toHaveLength(1);
+    await calls.restart();
+    expect("refused" in (await calls.admit(0.4))).toBe(true);
+    expect("entries" in (await calls.admit(0.3))).toBe(true);
+  });
+
+  it("counts the rows that earlier versions have stored", async () => {
+    const calls = await ledger({ rules: [{ ...rule, id: "daily" }] });
+    const [slice, ends] = [clock - (clock % 3_600_000), clock + 3_600_000];
+    await calls.run(`INSERT INTO gateway_spend (actor, rule, part, slice, ends, amount)
+      VALUES ('acme/one', 'id:daily', '', ${slice}, ${ends}, 9000000000) RETURNING slice`);
+    expect("refused" in (await calls.admit(0.2))).toBe(true);
+    expect("entries" in (await calls.admit(0.1))).toBe(true);
+  });
+
+  it("keeps counting what it cannot store, and stores it with the next change", async () => {
+    const calls = await ledger({ rules: [{ ...rule, metadata: { user: { mode: "partition" } } }] });
+    failure = new Error("The disk is full");
+    await calls.admit(0.3);
+    await expect.poll(() => failures).toBe(1);
+    failure = null;
+    expect("refused" in (await calls.admit(0.8))).toBe(true);
+    await calls.admit(0.5, { metadata: '{"user":"bob"}' });
+    const stored = () => calls.run("SELECT amount FROM gateway_spend ORDER BY amount");
+    await expect.poll(stored).toMatchObject([{ amount: 3_000_000_000 }, { amount: 5_000_000_000 }]);
+  });
+
+  it("begins again once everything was deleted, and takes nothing back from that", async () => {
+    const calls = await ledger({ rules: [rule] });
+    const first = await calls.admit(0.9);
+    await calls.forget();
+    if ("entries" in first) await calls.settle(first.entries, 0);
+    expect("entries" in (await calls.admit(1))).toBe(true);
     expect("refused" in (await calls.admit(0))).toBe(true);
   });
 
@@ -236,8 +308,7 @@ describe("the spend ledger", () => {
     const before = await store.at(name).spendAdmit(facts, { needed: 0.9, guessed: 0 });
     await store.remove(name);
     await store.create("acme", settings);
-    if ("ticket" in before && before.ticket !== null)
-      await store.at(name).spendSettle(before.ticket, 0);
+    if ("entries" in before) await store.at(name).spendSettle(before.entries, 0);
     const decisions = [];
     for (let call = 0; call < 3; call++)
       decisions.push(
