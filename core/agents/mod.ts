@@ -123,8 +123,8 @@ export function getAgentByName<Calls extends object>(
 }
 
 /**
- * Serves agents at `/:class/:name` (HTTP, WebSocket), `/:class/:name/events` (server-sent events) and
- * `POST /:class/:name/ticket` (what a browser connects with).
+ * Serves agents at `/:class/:name` (HTTP, WebSocket), `/:class/:name/events` (server-sent events) and `POST
+ * /:class/:name/ticket` (the ticket with which a browser connects).
  */
 export function agents(options: AgentsOptions): Hono {
   const { platform, accountId = "local", origins } = options;
@@ -141,7 +141,8 @@ export function agents(options: AgentsOptions): Hono {
     const request = c.req.raw;
     const { access, found, ref } = await admission.visitor(c);
     if (c.req.query("__agents_transport") === "capnweb") throw new ApiError("not_found");
-    // Sent apart because runtimes upgrade only the very request that they received: it cannot carry more.
+    // Sent in a call of its own, because runtimes upgrade only the very request that they received, which cannot carry
+    // more.
     const key = request.headers.get("sec-websocket-key");
     if (key !== null && makesDifference(found, access)) await ref.call("admit", key);
     return ref.fetch(request);
@@ -250,7 +251,7 @@ function kindWithDoor(
   return kind;
 }
 
-/** Whether "Agents Edit" makes a difference to the class; most connections are spared the extra call. */
+/** Whether "Agents Edit" matters to the class; most connections are spared the extra call. */
 function makesDifference({ definition }: AgentClass, access: Access): boolean {
   if (!access.edit) return false;
   const operations = Object.values(definition.callable ?? {});
@@ -260,7 +261,9 @@ function makesDifference({ definition }: AgentClass, access: Access): boolean {
   );
 }
 
-/** Names its span, and lacks the official router's own header: what comes from outside is not its. */
+/**
+ * Names the request's span to the instance, and drops the official router's own header, which a caller must not set.
+ */
 function forInstance(request: Request): Request {
   const trace = traceparentOf(request);
   if (trace === null && !request.headers.has("x-agents-lifecycle-props")) return request;

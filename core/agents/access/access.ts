@@ -8,12 +8,12 @@ import { copyOf } from "../../net/client-address.ts";
 
 /** The rights of a caller on an agent. */
 export interface Access {
-  /** Holds "Agents Edit": operations that ask for it, and the state where the class allows that. */
+  /** Holds "Agents Edit": may call operations that require it, and set the state if the class allows that. */
   readonly edit: boolean;
 }
 
 /**
- * Finds out what a caller may do; throws 401 or 403 without "Agents Read". Browsers cannot send headers with a
+ * Finds the rights of a caller; throws 401 or 403 without "Agents Read". Browsers cannot send headers with a
  * WebSocket or an EventSource, so the token may also come as `?token=`.
  */
 export async function accessOf(auth: Auth, request: Request, account: string): Promise<Access> {
@@ -43,7 +43,7 @@ export function shownToken(request: Request): string | null {
   return bearerToken(withToken(request).headers.get("authorization"));
 }
 
-/** What a principal may do with the agents of an account; null without "Agents Read". */
+/** The rights of a principal on the agents of an account; null without "Agents Read". */
 export function accessOfPrincipal(principal: Principal, account: string): Access | null {
   if (!allows(principal, "Agents Read", account)) return null;
   return { edit: allows(principal, "Agents Edit", account) };

@@ -17,7 +17,7 @@ export interface NamedAgent {
   readonly agent: string;
 }
 
-/** Somebody who connects or follows. */
+/** A client that connects or follows. */
 export interface Visitor extends NamedAgent {
   readonly access: Access;
   /**
@@ -27,7 +27,7 @@ export interface Visitor extends NamedAgent {
   readonly review: () => Promise<unknown>;
 }
 
-/** Finds the agent of a request and what its caller may do with it. */
+/** Finds the agent of a request and the rights of its caller. */
 export interface Admission {
   /** Throws 404 for an unknown class, 400 for a malformed name. */
   find(c: Context): NamedAgent;
@@ -88,7 +88,7 @@ export function startAdmission(deps: AdmissionDeps): Admission {
   };
 }
 
-/** The 403 for a token that may only look. */
+/** The 403 for a token without "Agents Edit". */
 export function needsEdit(): ApiError {
   return new ApiError("forbidden", { message: 'The token lacks the permission "Agents Edit"' });
 }

@@ -9,14 +9,13 @@ import type { Holder, Reviewer } from "../define/services.ts";
 import { grantOf } from "../protocol/grant.ts";
 import { accessOfPrincipal, shownToken, type Access } from "./access.ts";
 
-/** What {@link startReviewer} needs. */
 export interface ReviewerDeps {
   readonly platform: Pick<Platform, "log" | "system">;
-  /** Who may open connections; several where an app serves a class more than once. */
+  /** The apps that open connections; several if a class is served more than once. */
   readonly doors: readonly Door[];
 }
 
-/** How one app authenticates those who connect. */
+/** The authentication of the clients of one app. */
 export interface Door {
   readonly auth: Auth;
   readonly account: string;

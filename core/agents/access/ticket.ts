@@ -40,13 +40,13 @@ export const ticketInput: v.GenericSchema<unknown, TicketInput> = v.strictObject
   origin: v.optional(v.pipe(v.string(), v.maxLength(256), v.regex(/^https?:\/\/[^/?#]+$/))),
 });
 
-/** A ticket and when it is over (ISO 8601). */
+/** A ticket and the time at which it expires (ISO 8601). */
 export type Issued = { readonly ticket: string; readonly expires_at: string };
 
 /** Makes and checks tickets. */
 export interface Tickets {
   issue(grant: TicketGrant, seconds: number): Promise<Issued>;
-  /** Throws 401 for a ticket that is forged, malformed or over, 403 for one of another agent or origin. */
+  /** Throws 401 for a forged, malformed or expired ticket, 403 for one of another agent or origin. */
   check(
     ticket: string,
     wanted: Pick<TicketGrant, "agent" | "account" | "origin">,

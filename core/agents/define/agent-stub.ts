@@ -5,7 +5,7 @@ import type { Actors, Plain } from "../../ports.ts";
 import { builtInCallables } from "./built-in.ts";
 import type { EventRecord } from "../../entity/event.ts";
 
-/** A class of agents, as far as calling it takes. */
+/** A class of agents, as far as calls need it. */
 export interface CallableClass<Calls extends object> {
   readonly name: string;
   /** The definition's. */
@@ -77,7 +77,7 @@ export function agentStub<Calls extends object>(
         },
       ] as const,
   );
-  // `as`: a method for each member is what the type says.
+  // `as`: the type says that each member is a method.
   return Object.freeze(Object.fromEntries(methods)) as AgentStub<Calls>;
 }
 

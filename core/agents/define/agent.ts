@@ -101,8 +101,8 @@ export interface Agent<State = Plain> extends AgentReach {
   /** Path form of the class. */
   readonly className: string;
   /**
-   * Aborted when the time of this run of the handler is over. From then on every method that does something throws:
-   * nothing that a late handler does counts.
+   * Aborted when the time of this run of the handler is over. From then on every method with an effect throws, so that
+   * a late handler changes nothing.
    */
   readonly signal: AbortSignal;
   readonly state: State;
@@ -130,11 +130,14 @@ export interface Agent<State = Plain> extends AgentReach {
   getSchedule(id: string): Promise<Schedule | null>;
   /** Earliest first. */
   listSchedules(filter?: ScheduleFilter): Promise<Schedule[]>;
-  /** Whether there was such a schedule. */
+  /** Resolves to whether there was such a schedule. */
   cancelSchedule(id: string): Promise<boolean>;
   /** Puts a task into the durable queue; resolves to the job's id after the commit. */
   queue(task: string, payload?: Plain, options?: QueueOptions): Promise<string>;
-  /** Takes a task out of the queue; whether it was there. One that runs is not interrupted, but not repeated. */
+  /**
+   * Takes a task out of the queue; resolves to whether it was there. A running task is not interrupted, but not
+   * repeated.
+   */
   dequeue(id: string): Promise<boolean>;
   /** Empties the queue, except of events; resolves to the count. */
   dequeueAll(): Promise<number>;

@@ -116,5 +116,5 @@ export interface AgentDefinition<State = Plain, Calls extends object = Callables
   readonly schema?: readonly string[];
 }
 
-/** A definition whose state type is its own business. */
+/** A definition with any type of state. */
 export type AnyAgent = AgentDefinition;

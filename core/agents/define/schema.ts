@@ -57,7 +57,7 @@ export const agentSchema: readonly string[] = [
   // The `traceparent` of the run that queued the job or made the schedule.
   "ALTER TABLE agents_jobs ADD COLUMN trace TEXT",
   "ALTER TABLE agents_schedules ADD COLUMN trace TEXT",
-  // Times that a version has stored which took any number: they are after the last date that there is.
+  // Earlier versions stored any number as a time: those are past the last valid date.
   "UPDATE agents_jobs SET due = 253402300799999 WHERE due > 253402300799999",
   "UPDATE agents_schedules SET due = 253402300799999 WHERE due > 253402300799999",
 ];

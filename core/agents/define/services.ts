@@ -144,21 +144,21 @@ export type AgentRender = {
   ) => Promise<AgentRenderings[Name]>;
 };
 
-/** What is kept of a connection's token, also while its instance is not in memory. */
+/** The part of a connection's token that is kept, also while its instance is not in memory. */
 export type Holder = {
   /** SHA-256, hexadecimal. */
   readonly hash: string;
-  /** When it is over (Unix ms), as far as it says so itself. */
+  /** The time at which it expires (Unix ms), if the token itself contains one. */
   readonly until: number | null;
 };
 
-/** Asks again for the tokens of connections; a connection whose token may no longer is closed with 1008. */
+/** Checks the tokens of connections again; a connection whose token has lost its permission is closed with 1008. */
 export interface Reviewer {
-  /** What is to be kept of the token of an upgrade; null when there is none to ask for, as with a ticket. */
+  /** The part of an upgrade's token to keep; null without a token to check again, as with a ticket. */
   holderOf(request: Request): Promise<Holder | null>;
-  /** Asks every ten seconds until {@link Reviewer.unwatch}, for platforms that keep the process of a connection. */
+  /** Checks every ten seconds until {@link Reviewer.unwatch}, on platforms that keep the process of a connection. */
   watch(connection: Connection, request: Request): void;
   unwatch(connection: Connection): void;
-  /** Asks once. */
+  /** Checks once. */
   review(connection: Connection): Promise<void>;
 }

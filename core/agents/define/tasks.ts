@@ -5,7 +5,7 @@ export interface Run {
   /** 1 at the first run; it also counts a run that a crash cut off. */
   readonly attempt: number;
   readonly job: string;
-  /** Somebody asked for it again: the event or task had run before, or was given up. */
+  /** Whether the run was asked for again: the event or task had run before, or had failed for good. */
   readonly isReplay: boolean;
   /** Aborted when the handler's time is over. */
   readonly signal: AbortSignal;
@@ -53,7 +53,7 @@ export interface QueuedTask {
   readonly error: string | null;
 }
 
-/** A task or an event whose handler gave up. */
+/** A task or an event whose handler failed for good. */
 export interface DeadLetter {
   readonly id: string;
   readonly task: string;

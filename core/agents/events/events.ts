@@ -84,7 +84,7 @@ export function eventLister({ sql, system }: ActorContext, agent: string): Event
       found.push(...rows);
       if (found.length >= limit) return found;
       before = first;
-      // Lets everything else of this process have its turn.
+      // Lets the rest of this process have its turn.
       await system.sleep(0);
     }
   }
@@ -108,7 +108,7 @@ export function eventLister({ sql, system }: ActorContext, agent: string): Event
   };
 }
 
-/** A position that a caller gave, as the whole number that it is in the table. */
+/** The position that a caller gave, as the whole number that the table holds. */
 function position(field: string, value: unknown): number {
   const range = { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER };
   return Math.trunc(checkNumber(field, value, range));

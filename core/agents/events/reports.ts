@@ -29,13 +29,13 @@ export interface Reports {
   ): Promise<StatementResult[]>;
   /** The statement that {@link Reports.write} adds, for a caller's own transaction; its alarm has to go off at once. */
   note(id: string): Statement;
-  /** The rows of {@link Reports.note} are stored. */
+  /** Says that the rows of {@link Reports.note} are stored. */
   readonly noted: () => void;
   /** Whether the index should hear that the entity has events: at the first since the start, and once an hour. */
   isStale(): boolean;
-  /** The index will hear of the entity. */
+  /** Notes that the index will hear of the entity. */
   renew(): void;
-  /** The instance was destroyed: what the index knows of it goes. */
+  /** Reports that the instance was destroyed, so that the index forgets it. */
   readonly end: () => void;
   /** The time at which a report is due, by the steady clock; null for none. */
   nextDue(): Promise<number | null>;
@@ -58,7 +58,7 @@ interface Reporter extends Pick<AgentServices, "retention"> {
 export function startReports(context: ActorContext, who: Reporter): Reports {
   const { agent } = who;
   const { sql, steady, system } = context;
-  // Whether there may be rows: the database is asked only then.
+  // Whether there may be rows; the database is read only then.
   let mayHold = true;
   let retryAt = 0;
   let renewedAt: number | undefined;

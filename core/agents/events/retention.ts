@@ -6,7 +6,7 @@ import { LAST_SEQ } from "./events.ts";
 const PRUNE_BATCH = 500;
 
 /**
- * Rows whose handler still has to run, or whose failure somebody has to look at, are not retention's. The lists are
+ * Rows whose handler still has to run, or whose failure still needs attention, which retention keeps. The lists are
  * read once per statement, not once per row.
  */
 const UNSETTLED = `SELECT j.event_seq FROM agents_jobs j WHERE j.agent = ? AND j.event_seq IS NOT NULL
@@ -55,7 +55,7 @@ export async function nextExpiry(
   return Date.parse(row["oldest"]) + Number(row["max_age"]) + 1 + steady() - system.now();
 }
 
-/** Deletes a batch of what the entity's retention no longer keeps; whether there may be more of it. */
+/** Deletes a batch of the events that retention no longer keeps; resolves to whether there may be more. */
 export async function prune({ sql, system }: ActorContext, agent: string): Promise<boolean> {
   const [row] = await sql.all(
     "SELECT max_events, max_age_ms FROM agents_entities WHERE agent = ?",

@@ -1,7 +1,7 @@
 import type { IncomingEvent } from "../../entity/event.ts";
 import type { Sql, Statement } from "../../ports.ts";
 
-/** Entities of the time before owners belong to the source of their oldest event. */
+/** Entities that are older than owners belong to the source of their oldest event. */
 const STORED_OWNER = `agents_entities.owner, (
   SELECT v.provider FROM agents_events v WHERE v.agent = agents_entities.agent ORDER BY v.seq LIMIT 1)`;
 const OWNER = `COALESCE(${STORED_OWNER}, excluded.owner)`;
@@ -23,7 +23,7 @@ export async function entityOwner(sql: Pick<Sql, "all">, agent: string): Promise
   return row?.["owner"] == null ? null : String(row["owner"]);
 }
 
-/** Changes nothing, and returns nothing, where the entity belongs to another source. */
+/** Claims an entity for the source of an event; changes and returns nothing if it belongs to another source. */
 export function claimEntity(event: IncomingEvent, agent: string): Statement {
   const { owners, retention } = event;
   const [first = null] = owners;

@@ -6,7 +6,7 @@ import { hasRoom } from "../protocol/has-room.ts";
 
 /** The connections that follow an instance's feed. */
 export interface Followers {
-  /** A committed event. */
+  /** Sends a committed event to the followers. */
   publish(seq: number, event: EventRecord): void;
   /** Sends a connection every event after `since`, then each new one, without gap or repetition. */
   subscribe(connection: Connection, since: number): void;
@@ -61,7 +61,7 @@ export async function startFollowers(
   };
 }
 
-/** After an eviction: who had subscribed had everything up to now, because publishing starts the instance. */
+/** Restores the followers after an eviction. They had everything up to now, because publishing starts the instance. */
 async function restored(
   context: ActorContext,
   agent: string,
@@ -75,7 +75,7 @@ async function restored(
   );
 }
 
-/** Whether it was not dropped, and no newer subscription of its connection has taken its place. */
+/** Whether the follower was neither dropped nor replaced by a newer subscription of its connection. */
 function isCurrent({ all }: Crowd, follower: Follower): boolean {
   return all.get(follower.connection.id) === follower;
 }
@@ -98,7 +98,7 @@ function catchUp(crowd: Crowd, follower: Follower): void {
   crowd.context.system.waitUntil(replay(crowd, follower));
 }
 
-/** From the table until it holds no more. Between the last look and going live nothing is awaited. */
+/** Sends events from the table until it holds no more. Between the last read and going live nothing is awaited. */
 async function replay(crowd: Crowd, follower: Follower): Promise<void> {
   const { agent, context } = crowd;
   try {

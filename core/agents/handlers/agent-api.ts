@@ -155,7 +155,7 @@ function broadcast(
   else for (const one of sockets.connections()) if (!without.includes(one.id)) one.send(message);
 }
 
-/** The tables stay, also the class's own: other instances may share them, and this one may be used again. */
+/** Keeps the tables, also the class's own: other instances may share them, and this one may be used again. */
 async function destroy(parts: AgentParts): Promise<void> {
   const { agent, clock, context, definition, life, reports, state } = parts;
   const params = [agent];

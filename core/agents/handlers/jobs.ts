@@ -16,7 +16,7 @@ const BATCH = 32;
 /** Longest stored error text. */
 const ERROR_LIMIT = 1000;
 
-/** Runs the queue of an instance. All of it in the mailbox, so one job runs at a time. */
+/** Runs the queue of an instance in its mailbox, so that one job runs at a time. */
 export interface Jobs {
   /** Runs due jobs, the earliest first and events in order. */
   runDue(): Promise<void>;
@@ -138,7 +138,7 @@ function toJob(row: SqlRow): Job {
   };
 }
 
-/** Runs a job; whether it is over with it, done or dead. */
+/** Runs a job; resolves to whether it is over, done or dead. */
 async function runJob(deps: JobDeps, job: Job): Promise<boolean> {
   const { agent, clock, definition, reports } = deps;
   const retry = { ...definition.retry, ...job.retry };
@@ -189,7 +189,7 @@ async function runJob(deps: JobDeps, job: Job): Promise<boolean> {
   return true;
 }
 
-/** The span of a run; what is handed to the outbound webhooks has spans there. */
+/** The span of a run; messages to the outbound webhooks have their spans there. */
 function spanOf(
   { agent, services }: JobDeps,
   { task, trace, eventSeq }: Job,
@@ -206,7 +206,7 @@ function spanOf(
   }));
 }
 
-/** Counts what became of an event's job; other tasks are not counted. */
+/** Counts the outcome of an event's job; other tasks are not counted. */
 async function note({ agent, context, tally }: JobDeps, job: Job, name: EventCount): Promise<void> {
   if (job.eventSeq === null) return;
   const [row] = await context.sql.all(

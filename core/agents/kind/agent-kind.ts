@@ -38,8 +38,8 @@ export function agentKind(definition: AnyAgent, services: AgentServices = {}): A
     name: agentKindName(definition.name),
     shared: { name: "agents", steps: agentSchema },
     schema: definition.schema ?? [],
-    // They take no decision that another call could overtake: SQL alone, or waiting for news. Calls wait in turns of
-    // their own.
+    // These take no decision that another call could overtake: they only use SQL, or wait for news. Calls wait in
+    // queues of their own.
     interleaved: [
       "call",
       "ingest",
@@ -67,7 +67,7 @@ interface Parts extends AgentParts {
   readonly reviews: Reviews;
   readonly run: RunHandler;
   readonly exclusive: Slots;
-  /** Has the instance follow the retention that is configured now. */
+  /** Applies the retention that is configured now. */
   readonly shrink: () => Promise<void>;
 }
 
@@ -211,7 +211,7 @@ async function runDue(parts: Parts): Promise<void> {
   life.hasOldEvents = await prune(context, agent);
 }
 
-/** Has an instance follow a changed retention: an idle one has no alarm by which it would shrink. */
+/** Applies a changed retention: an idle instance has no alarm by which it would shrink. */
 function shrinker(parts: Omit<AgentParts, "queue" | "schedules">): () => Promise<void> {
   const { agent, clock, context, life, services } = parts;
   return async () => {
@@ -221,7 +221,7 @@ function shrinker(parts: Omit<AgentParts, "queue" | "schedules">): () => Promise
   };
 }
 
-/** Takes the retention of the services over; whether it was another one. */
+/** Takes over the retention of the services; resolves to whether it was another one. */
 async function follow(
   context: ActorContext,
   agent: string,
@@ -245,7 +245,7 @@ async function serve(parts: Parts, request: Request): Promise<Response> {
   }
 }
 
-/** The trace that a request names, in a form of its own: the header may hold more. */
+/** The trace that a request names, written out again, because the header may hold more. */
 function requestTrace({ headers }: Request): string | null {
   const span = readTraceparent(headers.get("traceparent"));
   return span === null ? null : writeTraceparent(span);
@@ -256,7 +256,7 @@ export function isUpgrade(request: Request): boolean {
   return request.headers.get("upgrade")?.toLowerCase() === "websocket";
 }
 
-/** The earliest time at which something is to be done: a job, a schedule, an event's end of age. */
+/** The earliest time at which a job, a schedule or the expiry of an event is due. */
 async function nextDue(
   context: ActorContext,
   agent: string,

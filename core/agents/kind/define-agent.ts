@@ -20,7 +20,7 @@ export interface AgentClass<Calls extends object = object> extends CallableClass
   readonly kind: ActorKind;
 }
 
-/** Checks a definition and makes it a class. Throws `TypeError` when it cannot work. */
+/** Checks a definition and makes a class of it. Throws `TypeError` when it cannot work. */
 export function defineAgent<State = Plain, Calls extends Callables<State> = Callables<State>>(
   definition: AgentDefinition<State, Calls>,
 ): AgentClass<Calls> {
@@ -71,7 +71,7 @@ function checkSettings<State>(definition: AgentDefinition<State>, where: string)
   }
 }
 
-/** Throws on a rule or on retry options of which no time can be made: else the first instance would. */
+/** Throws on a rule or on retry options that give no valid time, which would otherwise fail in the first instance. */
 function checkTimes<State>(definition: AgentDefinition<State>, where: string): void {
   const { retry, schedules = {} } = definition;
   for (const [name, rule] of Object.entries(schedules)) {

@@ -45,7 +45,7 @@ type Claim = Pick<IncomingEvent, "canonical" | "retention"> & {
   readonly owner: string | null;
 };
 
-/** Whether an entity's row says already what an event asks of it. */
+/** Whether an entity's row already agrees with an event. */
 function isClaimed(claim: Claim, event: IncomingEvent): boolean {
   return (
     claim.canonical === event.canonical &&
@@ -56,7 +56,7 @@ function isClaimed(claim: Claim, event: IncomingEvent): boolean {
   );
 }
 
-/** After how many events retention by count runs: an entity holds up to a tenth more than it keeps. */
+/** Number of events after which retention by count runs: an entity holds up to a tenth more than it keeps. */
 function pruneEvery(maxEvents: number): number {
   return Math.min(PRUNE_LIMIT / 2, Math.max(1, Math.floor(maxEvents / 10)));
 }
@@ -229,7 +229,7 @@ interface IntakeDeps {
 }
 
 /**
- * Stores events for an instance; those who follow it hear of them after the commit. Remembers what the entity's row
+ * Stores events for an instance; its followers receive them after the commit. Remembers what the entity's row
  * says and when retention ran, so that the usual event is one statement.
  */
 export function startIntake(deps: IntakeDeps): (event: IncomingEvent) => Promise<IngestReceipt> {

@@ -10,7 +10,7 @@ export type ConnectionGrant = {
   readonly readonly: boolean;
   /** Follows the event feed. */
   readonly follows: boolean;
-  /** Gets no frame of the protocol that it did not ask for. */
+  /** Gets only those frames of the protocol that it asked for. */
   readonly silent: boolean;
   /** The token that opened it; null where it is not asked for again. */
   readonly holder: Holder | null;

@@ -4,7 +4,7 @@ import type { Connection, System } from "../../ports.ts";
 const AHEAD_BYTES = 256 * 1024;
 /** The same in frames: half of a connection's budget. */
 export const AHEAD_FRAMES = 128;
-/** A client that has made no room for this long is given up, in ms. */
+/** Time after which a client that has made no room is dropped, in ms. */
 const STALLED_MS = 30_000;
 const STEP_MS = 10;
 

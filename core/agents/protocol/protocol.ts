@@ -22,8 +22,8 @@ const ID_LIMIT = 256;
 const MARK = /"(?:rpc|cf_agent_state|subscribe)"/u;
 
 /**
- * Reads a frame; null for anything that is not of the protocol and so belongs to `onMessage`. What would hold up the process is
- * not parsed.
+ * Reads a frame; null for anything that is not of the protocol and so belongs to `onMessage`. A frame that would hold
+ * up the process is not parsed.
  */
 export function parseFrame(message: string): ClientFrame | null {
   const excess = jsonExcess(message);
@@ -51,7 +51,10 @@ function parseCall({ id, method, args }: Record<string, Plain>): ClientFrame | n
   return { type: "rpc", id, method, args: args as readonly Plain[] };
 }
 
-/** The first frame: who the client is connected to. With `stateFollows` its `ready` waits for the state. */
+/**
+ * The first frame, which names the agent that the client is connected to. With `stateFollows` its `ready` waits for the
+ * state.
+ */
 export function identityFrame(name: string, agent: string, stateFollows: boolean): string {
   return JSON.stringify({
     type: "cf_agent_identity",
@@ -66,13 +69,13 @@ export function stateFrame(state: Plain): string {
   return JSON.stringify({ type: "cf_agent_state", state });
 }
 
-/** Third on connect: the official server always sends it, and there are never any here. */
+/** Third on connect: an empty list of MCP servers, because the official server always sends one. */
 export const mcpFrame: string = JSON.stringify({
   type: "cf_agent_mcp_servers",
   mcp: { prompts: [], resources: [], servers: {}, tools: [] },
 });
 
-/** A client's state was refused. */
+/** The frame that says that a client's state was refused. */
 export function stateErrorFrame(error: string): string {
   return JSON.stringify({ type: "cf_agent_state_error", error });
 }
@@ -82,7 +85,7 @@ export function resultFrame(id: string, result: unknown, done: boolean): string 
   return JSON.stringify({ type: "rpc", id, success: true, done, result });
 }
 
-/** A call failed. */
+/** The frame that says that a call failed. */
 export function errorFrame(id: string, error: string): string {
   return JSON.stringify({ type: "rpc", id, success: false, error });
 }

@@ -10,7 +10,7 @@ import type { NewJob, Queue } from "./queue.ts";
 import type { AgentServices } from "../define/services.ts";
 import { SEND_JOB } from "../define/built-in.ts";
 
-/** The queue goes on for hours: what a state says was sent has to be. */
+/** Retries go on for hours: a message that a state calls sent has to be sent. */
 const RETRY = JSON.stringify({ maxAttempts: 50 });
 
 export interface OutboxDeps {
@@ -42,7 +42,7 @@ export async function queueWebhook(
   if (json !== undefined && (typeof json !== "string" || parsedJson(json) === undefined))
     throw new ApiError("invalid_request", { message: "webhooks.send: json: Expected a JSON text" });
   const { idempotency_key: key, payload, ...rest } = checked.output;
-  // The key of the account's queue of messages, too: however often this job runs, there is one message of it.
+  // Also the key in the account's queue of messages: however often this job runs, it makes one message.
   const id = key === undefined ? context.system.id() : await sha256Hex(`${agent}\0${key}`);
   const input = {
     entity: context.name,
@@ -105,7 +105,7 @@ export async function handToOutbound(
       .get(OUTBOUND_KIND, services.outboundAccount ?? "local")
       .call("send", input);
   } catch (error) {
-    // E.g. an endpoint that does not exist: no later attempt will find it.
+    // For example an unknown endpoint: no later attempt will find it.
     if (error instanceof ApiError && error.status < 500) throw new NonRetryableError(error.message);
     throw error;
   }

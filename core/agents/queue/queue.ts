@@ -14,14 +14,14 @@ const PAYLOAD_LIMIT = 1024 * 1024;
 const LIST_LIMIT = 1000;
 const ID_LIMIT = 256;
 
-/** Neither events nor webhooks that are to be sent: what the class has queued itself. */
+/** The tasks that the class queued itself: neither events nor webhooks that wait to be sent. */
 const OWN_TASKS = `event_seq IS NULL AND task <> '${SEND_JOB}'`;
 
 /** The tasks that an instance has queued, and the dead letters. Events are in the same table and left alone here. */
 export interface Queue {
   /** Queues a task; resolves to its id after the commit. */
   add(task: string, payload: Plain, options?: QueueOptions, trace?: string | null): Promise<string>;
-  /** The place of the next task: tasks that are due at one moment run in the order of their places. */
+  /** The position of the next task: tasks that are due at one moment run in the order of their positions. */
   nextPosition(): Promise<number>;
   remove(id: string): Promise<boolean>;
   /** Removes the jobs of one task, or of all; resolves to their count. */

@@ -84,7 +84,7 @@ function receiptOf({ isBehind, isDone, queued }: Progress): SliceReceipt {
   return { isBehind, isDone, queued };
 }
 
-/** Whether so much waits already that new events would wait behind a replay. */
+/** Whether so many jobs wait already that new events would queue behind a replay. */
 async function hasEnough({ agent, context }: QueueDeps): Promise<boolean> {
   const [row] = await context.sql.all(
     `SELECT COUNT(*) AS n FROM (SELECT id FROM agents_jobs

@@ -168,8 +168,8 @@ async function put(
 }
 
 /**
- * Times of day that a clock set back has moved away come back. A time that has just been run is not run again: one is
- * skipped that comes before half of the usual time between two has passed.
+ * Restores times of day that setting the clock back has moved away. A time that has just run is not run again: a time
+ * that comes before half of the usual interval has passed is skipped.
  */
 async function recomputeTimes({ agent, clock, context }: ScheduleDeps): Promise<void> {
   const { sql, steady, system } = context;
@@ -267,7 +267,7 @@ function spanOf(field: string, seconds: unknown): number {
   return Math.ceil(checked * 1000);
 }
 
-/** From JavaScript, or a client's arguments that were passed on, anything may come. */
+/** Anything may come from plain JavaScript, or from a client's arguments that were passed on. */
 function noTime(when: unknown): ApiError {
   const shown = typeof when === "number" ? `${when} ms` : String(when);
   const message = `when: Expected seconds, a cron expression, or a date from 1970 to 9999, got ${shown}`;
@@ -293,7 +293,7 @@ function intervalOf(rule: string): number {
   return clamp(Number(rule), 1, LONGEST_SECONDS * 1000);
 }
 
-/** `ahead`: what the steady clock is ahead of the wall clock. */
+/** `ahead` is the difference of the steady clock to the wall clock. */
 function toSchedule(row: SqlRow, ahead: number): Schedule {
   const { due, id, kind, payload, rule, task } = row;
   return {

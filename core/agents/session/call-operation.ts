@@ -19,7 +19,7 @@ interface OperationDeps {
   readonly definition: AnyAgent;
   readonly events: EventReader;
   readonly run: RunHandler;
-  /** Lets the instance's exclusive callables run one after another. */
+  /** Runs the instance's exclusive callables one after another. */
   readonly exclusive: Slots;
 }
 
@@ -75,7 +75,7 @@ function runOperation(
   return self.exclusive ? exclusive(work) : work();
 }
 
-/** Calls that may wait for each other: beyond it, some call each other for ever. */
+/** Longest chain of calls that wait for each other: a longer one is taken for an endless loop. */
 const CHAIN_LIMIT = 32;
 
 /** Runs one call of the program's own code, which may call everything; resolves to JSON. */
@@ -104,7 +104,7 @@ function isExclusive(found: Callable<Plain>): boolean {
   return typeof found === "object" && found.streaming !== true && found.exclusive === true;
 }
 
-/** Refuses what would wait for itself until its time is over. */
+/** Refuses a call that would wait for itself until its time is over. */
 function checkChain(chain: readonly Caller[], call: Caller): void {
   const path = [...chain, call].map(({ agent, method }) => `${agent}.${method}`).join(" → ");
   if (call.exclusive && chain.some(({ agent, exclusive }) => exclusive && agent === call.agent)) {

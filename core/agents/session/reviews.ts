@@ -3,21 +3,21 @@ import type { ActorContext, Connection } from "../../ports.ts";
 import type { Holder, Reviewer } from "../define/services.ts";
 import { grantOf } from "../protocol/grant.ts";
 
-/** Has the tokens of an instance's connections asked for again. */
+/** Checks the tokens of an instance's connections again. */
 export interface Reviews {
-  /** What is to be kept of the token of an upgrade. */
+  /** The part of an upgrade's token to keep with its connection. */
   holderOf(request: Request): Promise<Holder | null>;
   begin(connection: Connection, request: Request): void;
   end(connection: Connection): void;
-  /** When the alarm has to go off for the next look (of `steady()`); null where timers do it, or nobody is connected. */
+  /** The time of the alarm for the next check (of `steady()`); null if timers do it, or without connections. */
   nextDue(): number | null;
-  /** Looks at all connections, if that is due. */
+  /** Checks all connections, if that is due. */
   runDue(): Promise<void>;
 }
 
 /**
- * The reviews of an instance. A timer would keep an instance from hibernating, and is forgotten when it does: there the
- * alarm, set by `beat`, has the connections looked at.
+ * The reviews of an instance. A timer would keep an instance from hibernating, and is forgotten when it does: on such
+ * platforms the alarm, set by `beat`, checks the connections.
  */
 export function startReviews(
   { sockets, steady, system }: Pick<ActorContext, "sockets" | "steady" | "system">,
@@ -25,7 +25,7 @@ export function startReviews(
   beat: (at: number) => Promise<unknown>,
 ): Reviews {
   const byAlarm = reviewer !== undefined && sockets.hibernates === true;
-  // The alarm that brings an instance back into memory looks at its connections at once.
+  // The alarm that brings an instance back into memory checks its connections at once.
   let due = steady();
   const held = (): Connection[] =>
     sockets.connections().filter((one) => grantOf(one).holder !== null);

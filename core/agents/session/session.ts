@@ -36,7 +36,7 @@ export interface AgentSessionDeps {
   readonly live: Live;
   readonly events: EventReader;
   readonly run: RunHandler;
-  /** Lets the instance's exclusive callables run one after another. */
+  /** Runs the instance's exclusive callables one after another. */
   readonly exclusive: Slots;
 }
 
@@ -50,7 +50,7 @@ export function startSession(deps: AgentSessionDeps): AgentSession {
     const since = positionOf(query.get("since"));
     const id = connectionId(query.get("_pk")) ?? context.system.id();
     const grant = await newGrant(deps, request, edit);
-    // A frame that still waits is for the others: this connection gets the state in its greeting.
+    // A pending frame is for the other connections: this one gets the state in its greeting.
     state.flush();
     const tags = definition.connectionTags?.(request) ?? [];
     const response = context.sockets.accept(request, { id, tags, attachment: grant });
@@ -99,7 +99,7 @@ export function startSession(deps: AgentSessionDeps): AgentSession {
   };
 }
 
-/** What a new connection may do. */
+/** The grant of a new connection. */
 async function newGrant(
   { definition, reviews }: AgentSessionDeps,
   request: Request,
@@ -202,7 +202,7 @@ async function onFrame(
   try {
     await state.set(frame.state, "client", connection.id);
   } catch {
-    // The official server keeps the reason to itself, too.
+    // The official server does not reveal the reason either.
     connection.send(stateErrorFrame("State update rejected"));
     return;
   }

@@ -16,7 +16,7 @@ const STALLED_MS = 30_000;
 export interface StateFrames {
   /** The state has changed; the connection `origin` knows it already. */
   readonly announce: (origin: string | undefined) => void;
-  /** Sends a frame that waits. */
+  /** Sends a pending frame. */
   readonly flush: () => void;
 }
 

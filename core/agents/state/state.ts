@@ -10,9 +10,9 @@ const STATE_LIMIT = 1024 * 1024;
 
 /** The state of an instance: a row, a value in memory, and frames to the clients. */
 export interface StateHolder {
-  /** The newest one, which may still be on its way to the database; undefined when there is none yet. */
+  /** The newest state, which may still be on its way to the database; undefined before the first. */
   current(): Plain;
-  /** The newest one that is stored: what clients may see. */
+  /** The newest stored state, which is what clients may see. */
   stored(): Plain;
   /** Checks and stores a state (by `store`, if given), then sends it to every client except the connection `origin`. */
   set(
@@ -23,7 +23,7 @@ export interface StateHolder {
   ): Promise<void>;
   /** Takes a stored event into a feed's state. */
   addEvent(seq: number, event: EventRecord): void;
-  /** Sends a frame that waits. */
+  /** Sends a pending frame. */
   flush(): void;
   /** Reads the rows again, after they were deleted. */
   reload(): Promise<void>;

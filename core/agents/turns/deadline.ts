@@ -16,7 +16,7 @@ export interface Deadline {
 
 /**
  * Runs work that has `ms` of elapsed time; rejects with `ApiError` 408 when it takes longer. Nothing can stop
- * JavaScript that goes on regardless: it is the deadline's `check` that keeps it from doing anything.
+ * JavaScript that goes on regardless: the deadline's `check` keeps it from having effects.
  */
 export async function withDeadline<T>(
   system: System,
@@ -52,7 +52,7 @@ export async function withDeadline<T>(
     return await Promise.race([result, expired]);
   } finally {
     done.abort(TIMER_OVER);
-    // The race is over: whichever lost may still reject.
+    // The race is over: the loser may still reject.
     expired.catch(() => undefined);
     result.catch(() => undefined);
   }

@@ -8,7 +8,7 @@ const BEAT_MS = 30_000;
 
 /** The holds that keep an instance in memory. */
 export interface Holds {
-  /** Takes one more; the result gives it back. */
+  /** Takes one more hold; the returned function releases it. */
   take(): () => void;
   /** When the alarm has to go off for them (Unix ms); null without any. */
   nextBeat(): number | null;

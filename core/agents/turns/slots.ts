@@ -5,7 +5,7 @@ const CALLS_AT_ONCE = 64;
 /** Limit of pieces of work that wait for one connection, or for one resource. */
 export const WAITING_LIMIT = 10_000;
 
-/** Runs work as soon as there is a slot for it, in the order of asking. */
+/** Runs work as soon as there is a slot for it, first come, first served. */
 export type Slots = <T>(work: () => T | Promise<T>) => Promise<T>;
 
 /** At most `count` pieces of work run at once (1: one after another). Rejects with 503 when `limit` wait already. */
