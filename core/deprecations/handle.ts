@@ -107,7 +107,7 @@ async function answerEntries(
   if (dark !== null) return await refuse(dark, endpoints);
   const enforced = refusable.find((entry) => isEnforced(entry, now));
   const gone = enforced === undefined ? null : retired(enforced, known.place);
-  // Before the host: who says that it has no such route must not do what the request asks for.
+  // Refused before the host answers: a host that has no such route must not act on the request.
   if (routed === false && gone !== null) return await refuse(gone, endpoints);
   let sent = request;
   let used: readonly ScheduledEntry[] = [];
@@ -131,7 +131,7 @@ async function answerEntries(
   return announced(revised.response, all, path, known);
 }
 
-/** A body that could not be read is refused here: a host's own error handler may not know our errors. */
+/** Refuses an unreadable body here, because a host's own error handler may not know our errors. */
 function unread(request: Request): (error: unknown) => Revision {
   return (error) => {
     if (error instanceof ApiError) return { request, used: [], refusal: error };
@@ -204,7 +204,7 @@ async function reviseResponse(
   return { response: withJson(inspected, noted(body, notes)), used };
 }
 
-/** A rewrite that could mean something else is never silent: SDKs pass over `messages`, people see them. */
+/** A rewrite that could mean something else is never silent: SDKs ignore `messages`, but people see them. */
 function noted(body: unknown, notes: readonly ScheduledEntry[]): unknown {
   if (
     typeof body !== "object" ||

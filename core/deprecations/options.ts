@@ -14,10 +14,7 @@ import { deprecationTable } from "./table/table.ts";
 
 /** Options of the deprecation routes and of the middleware; all have defaults. */
 export interface DeprecationsOptions extends ScheduleOptions {
-  /**
-   * Gives the time and the log, and counts the bodies that are looked into among those in memory; not needed when
-   * `clock` is set.
-   */
+  /** Gives the time and the log, and counts inspected bodies among those in memory; not needed when `clock` is set. */
   readonly platform?: Pick<Platform, "system" | "log" | "bodies">;
   /**
    * The current time: an RFC 3339 instant or a day to pin it (tests, CI), or a function that returns Unix ms.

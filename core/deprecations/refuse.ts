@@ -3,7 +3,7 @@ import type { DeprecationEntry } from "./table/entry.ts";
 import type { ScheduledEntry } from "./phase.ts";
 import { documentationUrl, type SignalPlace, type DeprecationSignals } from "./signal.ts";
 
-/** 410 is cacheable by default and SDKs retry what they may, so both are said to be wrong here. */
+/** 410 is cacheable by default, and SDKs retry whatever they may: these headers forbid both. */
 const REFUSAL_HEADERS = { "cache-control": "no-store", "x-should-retry": "false" };
 
 /** 410 for a retired endpoint; the replacement is named in the message, where SDK users look. */

@@ -19,7 +19,7 @@ export interface Clock {
 /** Rounds of waiting for concurrent writes before the alarm is set without having seen them. */
 const QUIET_ROUNDS = 100;
 
-/** A clock whose rows are asked by `nextDue` for the earliest due time. */
+/** Starts a clock; `nextDue` reads the earliest due time from the rows. */
 export async function startClock(
   context: ActorContext,
   nextDue: () => Promise<number | null>,
@@ -29,7 +29,7 @@ export async function startClock(
   const pending = new Set<Promise<StatementResult[]>>();
   let writes = 0;
 
-  // No async function, which would make two more promises for every event.
+  // Not an async function, which would make two more promises for every event.
   function write(statements: readonly Statement[], due: number | null): Promise<StatementResult[]> {
     const work = commit(statements, due);
     pending.add(work);

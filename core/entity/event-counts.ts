@@ -108,7 +108,7 @@ export type SourceCounts = { readonly [name in (typeof eventCounts)[number]]: nu
   readonly refused: { readonly [reason: string]: number };
 };
 
-/** Reads the counts of sources, those without any too. */
+/** Reads the counts of sources, including sources without any. */
 export async function readEventCounts(
   actors: Pick<Actors, "get">,
   sources: Iterable<string>,

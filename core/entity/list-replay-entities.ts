@@ -4,7 +4,7 @@ import type { ReplayFilter } from "./replay-filter.ts";
 /** Entities that one statement lists. */
 const LIST_SLICE = 200;
 
-/** Lists the next entities of the oldest replay that has not listed all; whether there was one. */
+/** Lists the next entities of the oldest replay that has not listed all; resolves to whether there was one. */
 export async function listReplayEntities(context: ActorContext): Promise<boolean> {
   const { name: actor, sql, steady } = context;
   const [replay] = await sql.all(

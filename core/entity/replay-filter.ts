@@ -5,7 +5,7 @@ export type ReplayFilter = {
   readonly entity?: string | undefined;
   readonly source?: string | undefined;
   readonly type?: string | undefined;
-  /** Fixed-width UTC, both inclusive: when an event came, when a dead letter was given up. */
+  /** Fixed-width UTC, both inclusive: when an event came, or when a dead letter failed for good. */
   readonly since?: string | undefined;
   readonly until?: string | undefined;
 };

@@ -13,7 +13,7 @@ export const sweepSchema: readonly string[] = [
     actor TEXT PRIMARY KEY, retention TEXT NOT NULL, agent TEXT NOT NULL, entity TEXT NOT NULL, due BIGINT)`,
 ];
 
-/** Has entities follow a changed retention that would hear of it by no event, alarm or start of their own. */
+/** Applies a changed retention to entities that no event, alarm or start of their own would inform. */
 export interface RetentionSweep {
   /** Takes the retention that is configured now, as an entity reports it. */
   follow(retention: Retention): Promise<void>;
@@ -48,7 +48,7 @@ export function startSweep(context: ActorContext, clock: Clock): RetentionSweep 
           WHERE actor = ? AND (agent, entity) > (?, ?) ORDER BY agent, entity LIMIT ?`,
         [actor, sweep["agent"] ?? "", sweep["entity"] ?? "", SLICE],
       );
-      // One that cannot start follows when it can.
+      // An entity that cannot start follows when it can.
       await Promise.allSettled(
         rows.map(({ agent, entity }) =>
           actors.get(agentKindName(String(agent)), String(entity)).call("followRetention"),

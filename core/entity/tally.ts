@@ -12,12 +12,12 @@ export interface Tally {
 
 /** Time for which counts wait for others before they are written, in ms. */
 const WAIT_MS = 1000;
-/** A write that has not come by then is made again: a runtime may end background work. In ms. */
+/** Time after which a write without a result is made again, in ms: a runtime may end background work. */
 const LOST_MS = 30_000;
 
 /**
- * Counts at the cost of an addition: all of a second are one `write`. What could not be written waits for the next; a
- * process that is killed loses the second.
+ * Counts in memory at the cost of an addition; the counts of a second are one `write`. Counts that could not be written
+ * wait for the next write; a process that is killed loses the second.
  */
 export function startTally(system: System, write: (counts: Counts) => Promise<unknown>): Tally {
   let pending = new Map<string, Map<string, number>>();
@@ -38,7 +38,7 @@ export function startTally(system: System, write: (counts: Counts) => Promise<un
     try {
       await write(Object.fromEntries(lists));
     } catch {
-      // The next count has them written again.
+      // The next write includes them again.
       for (const [source, names] of taken) for (const [name, by] of names) put(source, name, by);
     }
   }

@@ -15,7 +15,7 @@ import type {
   Statement,
 } from "../ports.ts";
 
-/** Kind of actor that knows which entities there are and what failed there. */
+/** Kind of actor that lists the entities and their failures. */
 export const INDEX_KIND = "webhooks-index";
 /** Inbound events belong to one account, so one actor lists them all. */
 export const INDEX_NAME = "all";
@@ -24,7 +24,7 @@ export const INDEX_NAME = "all";
 export type Failure = {
   /** The job's id, which is also the id of its dead letter. */
   readonly id: string;
-  /** It runs again, or it was given up. */
+  /** Whether it runs again, or has failed for good. */
   readonly state: "failing" | "dead";
   readonly task: string;
   /** Position and id of the job's event; null for a task. */
@@ -194,7 +194,7 @@ function changes({ name: actor }: ActorContext, report: IndexReport): Statement[
   return statements;
 }
 
-/** A list: its rows, and what their order is by, newest first. */
+/** A list: its rows and its sort columns, newest first. */
 interface List {
   readonly select: string;
   readonly order: readonly string[];

@@ -13,7 +13,7 @@ export type ReplaySlice = ReplayFilter & { readonly id: string; readonly until: 
 export type SliceReceipt = {
   readonly queued: number;
   readonly isDone: boolean;
-  /** It has as much to do as it takes: the next slice can wait. */
+  /** Whether the entity has as many jobs as it takes, so that the next slice can wait. */
   readonly isBehind: boolean;
 };
 
@@ -169,7 +169,7 @@ export async function nextReplay({ name, sql, steady }: ActorContext): Promise<n
   return row?.["due"] == null ? null : Number(row["due"]);
 }
 
-/** Asks those entities that are due for a slice each, who waited longest first; whether there were any. */
+/** Asks each due entity for a slice, the longest waiting first; resolves to whether there were any. */
 async function work(context: ActorContext): Promise<boolean> {
   const { name: actor, sql, steady } = context;
   const rows = await sql.all(

@@ -70,7 +70,7 @@ export interface WebhooksOptions {
   readonly masterSecret?: string;
   /** Receives a span for each delivery attempt, whose `traceparent` is sent to the endpoint. @default no tracing */
   readonly tracer?: Tracer | undefined;
-  /** Master secrets of before, which still open what they sealed. @default [] */
+  /** Former master secrets, which still open the values that they sealed. @default [] */
   readonly formerMasterSecrets?: readonly string[];
 }
 
@@ -204,7 +204,7 @@ function tellSources(
   }
 }
 
-/** The reason of a refusal, for the counters: a few fixed words, none of them the sender's. */
+/** The reason of a refusal, for the counters: one of a few fixed words, never the sender's. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof ApiError)) return "internal";
   return error.kind === "signature_invalid" && typeof error.cause === "string"

@@ -7,7 +7,7 @@ export interface RawParameter {
   readonly value: string;
 }
 
-/** Splits a raw query. Escapes that are no UTF-8 are taken as they stand. */
+/** Splits a raw query. Escapes that are not UTF-8 are taken as they stand. */
 export function parseRawQuery(query: string): RawParameter[] {
   return query.split("&").map((raw) => {
     const equals = raw.indexOf("=");

@@ -8,13 +8,16 @@ export interface NameSpace {
   readonly prefix: string;
   /** Sources whose entities are also this one's: itself first, its former names, and those of its group. */
   readonly owners: readonly string[];
-  /** The same of all other spaces that feed the agent class. */
+  /** The owners of all other spaces that feed the agent class. */
   readonly others: readonly string[];
-  /** Whether no other space feeds the agent class: then plain names of sources that are gone are this one's. */
+  /** Whether no other space feeds the agent class: then the plain names of removed sources belong to this one. */
   readonly isAlone: boolean;
   /** Whether its new entities have the prefix in any case. */
   readonly isPrefixed: boolean;
-  /** Prefixes of all spaces that feed the class: an entity whose name begins with one is not taken for one of theirs. */
+  /**
+   * Prefixes of all spaces that feed the class, so that an entity whose name begins with one is not mistaken for
+   * theirs.
+   */
   readonly prefixes: readonly string[];
   /**
    * The space to which the configuration reserves the plain name of an entity: this one, another, or none (first come,
@@ -46,8 +49,8 @@ interface Spaces {
 }
 
 /**
- * The name spaces of sources. Throws `TypeError` when two that share nothing are given the same entity, or when a group
- * is called as a source that is not in it: their names would meet.
+ * The name spaces of sources. Throws `TypeError` when two unrelated sources are given the same entity, or when a group
+ * has the name of a source outside of it: their names would collide.
  */
 export function nameSpaces(
   configured: Readonly<Record<string, SourceOptions>>,
@@ -143,7 +146,7 @@ function reservations(sources: Spaces["sources"]): Map<string, string | null> {
   return reserved;
 }
 
-/** Sources without a group are alone in one that no other can name. */
+/** A source without a group has a space of its own, which no group can name. */
 function spaceOf(name: string, { group }: SourceOptions): string {
   return group === undefined ? `source/${name}` : `group/${group}`;
 }

@@ -34,8 +34,8 @@ export interface SourceOptions {
    */
   readonly group?: string;
   /**
-   * Has this source's new entities named `source:entity` (or `group:entity`) in any case, so that it never takes the plain
-   * name of one. For senders that may name any entity, beside others. @default false
+   * Names this source's new entities `source:entity` (or `group:entity`) in any case, so that it never takes a plain
+   * name. For senders that may name any entity, beside other sources. @default false
    */
   readonly prefixed?: boolean;
   /**

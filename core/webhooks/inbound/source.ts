@@ -26,7 +26,7 @@ export interface WebhookSource {
   readonly space: NameSpace;
   /** Whether it may take unclaimed plain names, see {@link plainNames}. */
   readonly takesPlainNames: () => NowOrLater<boolean>;
-  /** Entities whose plain name was found to be another space's: asking once is enough. */
+  /** Entities whose plain name belongs to another space, as found before. */
   readonly prefixedEntities: Set<string>;
   readonly agentKind: string;
   readonly agentClass: string;

@@ -98,8 +98,8 @@ interface Place {
 }
 
 /**
- * The event for an instance that is not simply called as its entity. It says which entity it is of, even if that came from
- * a path: `a:b:c` may be the entity `b:c` of `a`, or one that is called so.
+ * The event for an instance whose name is not simply the entity's. It carries the entity's name, even if that came from
+ * a path: `a:b:c` may be the entity `b:c` of `a`, or an entity `a:b:c`.
  */
 function claimedAs(event: IncomingEvent, claim: Place["claim"], name: string): IncomingEvent {
   if (claim === "reserved") return { ...event, claim };
@@ -125,8 +125,8 @@ async function behindForeign(
 }
 
 /**
- * Whether a plain name of another source is this one's now: no other feeds the class any more, e.g. after a renaming, and
- * this one's entity has no instance of its own yet.
+ * Whether another source's plain name belongs to this one now: no other source feeds the class any more, e.g. after a
+ * renaming, and this one's entity has no instance of its own yet.
  */
 async function isInherited(
   { agentKind, space }: WebhookSource,
@@ -150,7 +150,7 @@ function plainClaim(
   return takes ? "free" : "existing";
 }
 
-/** Names that a source remembers. One that is forgotten costs a look. */
+/** Names that a source remembers. A forgotten one costs another lookup. */
 const REMEMBERED = 10_000;
 
 function remember(names: Set<string>, name: string): void {
@@ -159,8 +159,8 @@ function remember(names: Set<string>, name: string): void {
 }
 
 /**
- * The instance that has a source's events of an entity, or would get the next one. Other spaces' instances are called
- * otherwise, whatever they hold.
+ * The instance that has a source's events of an entity, or would get the next one. Instances of other spaces have other
+ * names, whatever they hold.
  */
 export async function instanceOf(
   source: WebhookSource,
@@ -190,7 +190,7 @@ async function ingest(
 /** The state of an event when its sender is answered. */
 export type Outcome = "duplicate" | "processed" | "queued";
 
-/** Waits for the handler of a stored event where the source asks for that, for five seconds at most. */
+/** Waits for the handler of a stored event if the source asks for that, for five seconds at most. */
 export async function outcomeOf(
   { entity, job, status }: StoredEvent,
   source: WebhookSource,
@@ -228,7 +228,7 @@ async function isProcessed(
     .get(source.agentKind, entity)
     .call("process", job)
     .catch(() => false);
-  // On Workers, what a request has begun ends with its answer unless somebody holds on to it.
+  // On Workers, work that a request began ends with its answer, unless it is kept alive.
   system.waitUntil(work);
   const limit = system.sleep(PROCESS_LIMIT_MS, done.signal).catch(() => false);
   const result = await Promise.race([work, limit]);

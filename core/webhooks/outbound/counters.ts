@@ -31,7 +31,7 @@ export function count(actor: string, counts: OutboundCounts): Statement[] {
   ];
 }
 
-/** The counters of an account, and how much waits at the moment. */
+/** The counters of an account, and the present length of its queue. */
 export async function readStats({
   name,
   sql,

@@ -26,11 +26,11 @@ export interface Sender extends EndpointSender {
 /** Longest time that one alarm goes on, in ms: some runtimes end an alarm that takes a quarter of an hour. */
 const RUN_MS = 60_000;
 
-/** Sends what is due, each endpoint from a queue of its own. */
+/** Sends due deliveries, each endpoint's from a queue of its own. */
 export interface Dispatcher {
   /** Announces more to send to these endpoints, or to any (null). */
   notify(endpoints: readonly string[] | null): void;
-  /** Sends all that is due, and what becomes due meanwhile. */
+  /** Sends all due deliveries, and those that become due meanwhile. */
   run(): Promise<void>;
 }
 
@@ -126,7 +126,7 @@ async function claim(
   return taken;
 }
 
-/** One attempt; whether it was a success. */
+/** Makes one attempt; resolves to whether it succeeded. */
 async function sendOne(sender: Sender, queues: EndpointQueues, row: SqlRow): Promise<boolean> {
   const { context } = sender;
   const { system } = context;
@@ -166,7 +166,7 @@ interface Attempt {
   readonly jitter: number;
 }
 
-/** Writes down what an attempt came to, for the delivery, its endpoint and the counters. */
+/** Stores the result of an attempt: for the delivery, its endpoint and the counters. */
 async function settle(
   sender: Sender,
   delivery: SqlRow,
@@ -210,7 +210,7 @@ async function verdictOn(
   const now = system.now();
   const verdict = bySteadyClock(judge(made.result, made.number, now, made.jitter), context);
   if (Number(endpoint["ordered"]) === 0) return verdict;
-  // Counted from its own first attempt: what waited behind another has its time still before it.
+  // Counted from the delivery's own first attempt: one that waited behind another has its full time.
   const [first] = await sql.all(
     "SELECT at FROM webhooks_attempts WHERE actor = ? AND delivery_id = ? ORDER BY attempt LIMIT 1",
     [name, delivery["id"] ?? ""],

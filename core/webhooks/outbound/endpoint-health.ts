@@ -8,8 +8,8 @@ import { isHopeless, TRIP_FAILURES, trippedUntil, type Verdict } from "./retry-p
 const DISABLED = "webhook.endpoint.disabled";
 
 /**
- * Counts an endpoint's failures: after a row of them it is left alone for a while, and switched off when it is gone or
- * has failed for days. Its row is read again, because other attempts may have ended meanwhile.
+ * Counts an endpoint's failures: several in a row pause it, and it is disabled when it is gone or has failed for days.
+ * Its row is read again, because other attempts may have ended meanwhile.
  */
 export async function endpointAfter(
   context: ActorContext,
@@ -47,7 +47,7 @@ function hopeless(verdict: Verdict, since: number, failures: number, now: number
   return isHopeless(since, failures, now) ? "Every attempt failed for five days" : null;
 }
 
-/** The endpoint's end, and the message about it to those who asked for such. */
+/** Disables the endpoint, and sends the notice about it to the endpoints that list its type. */
 async function switchOff(
   context: ActorContext,
   endpoint: SqlRow,

@@ -50,7 +50,7 @@ export interface EndpointQueues {
   inFlight(): number;
 }
 
-/** A delivery to an endpoint that is left alone waits for the endpoint. */
+/** A delivery to a paused endpoint waits for the end of the pause. */
 const DUE = "CASE WHEN e.tripped_until > d.due THEN e.tripped_until ELSE d.due END";
 
 /** Deliveries that may be sent once they are due: those of `ordered` endpoints only first in their order. */
@@ -153,7 +153,7 @@ export function startEndpointQueues(context: ActorContext): EndpointQueues {
   };
 }
 
-/** One delivery of each in turn, as long as there is room. */
+/** Plans one delivery of each queue in turn, as long as there is room. */
 function fairPlan(
   queues: readonly EndpointQueue[],
   hasRoom: (queue: EndpointQueue, planned: number, plannedInAll: number) => boolean,

@@ -27,7 +27,7 @@ export type EndpointView = {
   readonly public_key: string | null;
   readonly enabled: boolean;
   readonly disabled_reason: string | null;
-  /** ISO 8601: failing; nothing is sent until then. */
+  /** ISO 8601: the end of the pause of a failing endpoint. */
   readonly tripped_until: string | null;
   readonly created_at: string;
 };
@@ -111,7 +111,10 @@ export function endpoints(
   };
 }
 
-/** Throws 400 for an address that no attempt could reach: its owner should hear of it now, not from the first failure. */
+/**
+ * Throws 400 for an address that no attempt could reach, so that its owner learns of it now and not from the first
+ * failure.
+ */
 function checkTarget(egress: Transport, url: string): void {
   const reason = egress.refusal?.(url) ?? null;
   if (reason !== null) throw new ApiError("invalid_request", { message: `url: ${reason}` });

@@ -16,7 +16,7 @@ export type SendInput = {
   readonly entity?: string | undefined;
   readonly endpoint_id?: string | undefined;
   readonly idempotency_key?: string | undefined;
-  /** The `traceparent` of what asks. */
+  /** The `traceparent` of the caller. */
   readonly trace?: string | undefined;
 };
 

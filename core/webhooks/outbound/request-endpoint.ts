@@ -13,7 +13,7 @@ export interface EndpointSender {
   readonly tracer: Tracer | undefined;
 }
 
-/** Asks an endpoint once, with a span below that of the request which asked for the message. */
+/** Sends one request to an endpoint, with a span below that of the request which sent the message. */
 export async function requestEndpoint(
   sender: EndpointSender,
   endpoint: SqlRow,

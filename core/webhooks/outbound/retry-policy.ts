@@ -26,7 +26,7 @@ export interface AttemptResult {
   readonly error: string | null;
   /** The answer's `Retry-After`, as it came. */
   readonly retryAfter: string | null;
-  /** The address is one that must not be called: no later attempt will differ. */
+  /** Whether the address must not be called: no later attempt will differ. */
   readonly refused: boolean;
   /** Beginning of the answer's body. */
   readonly body: string;
@@ -74,12 +74,14 @@ export function retryAfterMs(value: string | null, now: number): number | null {
 /** Longest time that one failing delivery of an `ordered` endpoint holds up those behind it. */
 const LONGEST_BLOCK = 24 * HOUR;
 
-/** The same, for a delivery that others wait for since `since`: after a day it makes way for them. */
+/**
+ * Limits how long a delivery blocks the ones behind it, which wait since `since`: after a day it makes way for them.
+ */
 export function judgeInOrder(verdict: Verdict, since: number, now: number): Verdict {
   return verdict.kind === "retry" && now - since >= LONGEST_BLOCK ? { kind: "dead" } : verdict;
 }
 
-/** Failures in a row after which an endpoint is left alone for a while. */
+/** Failures in a row after which an endpoint is paused. */
 export const TRIP_FAILURES = 5;
 
 /**
@@ -92,7 +94,7 @@ export function trippedUntil(failures: number, now: number): number | null {
   return now + Math.min(30 * SECOND * 2 ** doublings, 30 * MINUTE);
 }
 
-/** An endpoint that only failed for so long, and so often, is switched off. */
+/** Whether an endpoint has only failed for so long, and so often, that it is disabled. */
 export function isHopeless(failingSince: number | null, failures: number, now: number): boolean {
   return failingSince !== null && now - failingSince > 5 * 24 * HOUR && failures >= 10;
 }

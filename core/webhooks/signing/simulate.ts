@@ -44,7 +44,7 @@ async function signedHeaders(
   return { headers: await signLike(scheme, secret, { ...request, body }), body };
 }
 
-/** The parts of the body that the signature covers are made up, then the signature is put beside them. */
+/** Makes up the signed parts of the body, then adds the signature beside them. */
 async function signedBody(
   scheme: Scheme,
   source: Source,
