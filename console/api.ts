@@ -1,6 +1,6 @@
 /** The path at which the console is served: this script lies in its folder. */
 const base = new URL(".", import.meta.url).pathname;
-/** Proves to the server that this page asks, see `core/console`. */
+/** The header that proves that the console's own page makes a request, see `core/console`. */
 const own = { "x-causey-console": "1" };
 
 /** Facts about the session, from the server. */

@@ -34,7 +34,7 @@ interface PageProps {
   readonly live: Live;
 }
 
-/** The gateways of the account: what they are set to, and the keys that callers have. */
+/** The gateways of the account: their settings, and the keys of their callers. */
 export function GatewaysPage({ facts, live }: PageProps) {
   const root = `${accountPath(facts.account)}/ai-gateway/gateways`;
   const changed = changesOf(live, "gateway", "platform");

@@ -29,7 +29,7 @@ interface JobsProps {
   readonly path: string;
   readonly source: SourceFacts;
   readonly readOnly: boolean;
-  /** Another text when something of the instance has changed. */
+  /** Changes when something of the instance has changed. */
   readonly changed: string;
   readonly onEnd: () => void;
 }

@@ -33,7 +33,7 @@ export interface Overview {
     readonly tokensOut: number;
     readonly usd: number;
   } | null;
-  /** The permissions that the token lacks, by the parts that are not shown therefore. */
+  /** The permissions that the token lacks, by the part that is hidden without them. */
   readonly hidden: Readonly<Record<string, string>>;
 }
 

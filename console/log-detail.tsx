@@ -6,7 +6,7 @@ import { accountPath, Action, change, Copy, FactList, messageOf, pretty, Table }
 import { curlOf, sdkCallOf } from "./snippets.ts";
 import { type Span, Timeline } from "./timeline.tsx";
 
-/** The members of a log row that are shown: texts, numbers and truths. */
+/** The members of a log row that are shown: texts, numbers and booleans. */
 type StoredLog = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /** The gateway's log of a request. */
@@ -114,7 +114,7 @@ function spansOf(row: RequestRow, attempts: readonly StoredLog[]): Span[] {
   ];
 }
 
-/** Does again what the request set going: its event is handled, or its webhook delivered, once more. */
+/** Repeats the effect of the request: handles its event, or delivers its webhook, once more. */
 function Again({ made, facts }: { readonly made: Made; readonly facts: Facts }) {
   const root = `${accountPath(facts.account)}/webhooks`;
   if (made.kind === "event") {

@@ -131,7 +131,7 @@ function Console({
 
 const THEME = "causey-theme";
 
-/** Light or dark as the system has it, until somebody chooses. */
+/** Light or dark as the system prefers, until the user chooses. */
 function ThemeButton() {
   const isDark = (): boolean =>
     (document.documentElement.dataset["theme"] ??

@@ -27,7 +27,7 @@ function sumOf(minutes: readonly Minute[]): Sums {
   return { requests, failed, refused, buckets };
 }
 
-/** The last hour at a look: requests, errors, durations, tokens, and how every part is. */
+/** The last hour at a glance: requests, errors, durations, tokens, and the state of every part. */
 export function OverviewPage({ live, facts }: { readonly live: Live; readonly facts: Facts }) {
   const { overview } = live;
   if (overview === null) return <p class="muted">Waiting for the first figures …</p>;

@@ -34,7 +34,7 @@ export function useLoaded<T>(load: () => Promise<T>, deps: readonly unknown[]): 
   return { ...state, reload: () => setTurn((before) => before + 1) };
 }
 
-/** Changes when somebody has changed something of a part: what the lists of its page depend on. */
+/** A text that changes whenever something of these parts was changed; the lists of a page depend on it. */
 export function changesOf(live: Live, ...parts: readonly string[]): string {
   return live.rows.find((row) => parts.includes(row.part) && row.method !== "GET")?.id ?? "";
 }

@@ -27,7 +27,7 @@ interface RoutesProps {
   /** The path of the gateway in the API. */
   readonly path: string;
   readonly readOnly: boolean;
-  /** Changes with each change that somebody made. */
+  /** Changes whenever something of the gateway was changed. */
   readonly changed: string;
 }
 

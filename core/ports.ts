@@ -84,7 +84,7 @@ export interface PlatformCore {
   readonly log: Log;
 }
 
-/** The ways out, and where a request came from. */
+/** The ways out of the process, and the origin of requests. */
 export interface PlatformNetwork {
   /** Requests to addresses that the operator configured. */
   readonly transport: Transport;

@@ -30,7 +30,7 @@ export const ${name}: BuiltText = {
     'import type { BuiltText } from "../http/built-text.ts";\n',
     entry("openApi", "The description of the API, OpenAPI 3.1.", JSON.stringify(document)),
     entry("page", "The same for people.", pageOf(document)),
-    `\n/** What a Content-Security-Policy allows of the page. */\nexport const pageStyleHash = "${styleHash()}";\n`,
+    `\n/** The hash with which a Content-Security-Policy allows the page's style. */\nexport const pageStyleHash = "${styleHash()}";\n`,
   ].join("");
 }
 

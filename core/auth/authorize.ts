@@ -14,14 +14,17 @@ export interface Authenticate {
   readonly byToken?: (token: string, request?: Request) => NowOrLater<Principal | null>;
   /**
    * Finds the principal of a token by its SHA-256 (hexadecimal), which is all that a connection keeps of it. @default a
-   * connection whose token is not known any longer has to be opened again
+   * connection whose token is no longer in memory has to be opened again
    */
   readonly byHash?: (hash: string) => NowOrLater<Principal | null>;
-  /** Limits failed logins. The function itself asks it; who uses `byToken` has to. @default failures are not limited */
+  /**
+   * Limits failed logins. The function itself applies it; callers of `byToken` have to apply it. @default failures are
+   * not limited
+   */
   readonly logins?: LoginGuard;
   /**
-   * Whether a text contains one of these tokens, or what says of itself that it is one: the gateway sends such
-   * a text to no provider. @default asked word for word like `byToken`, which costs more
+   * Whether a text contains one of these tokens, or anything in the form of one: the gateway sends such a text to no
+   * provider. @default every word is tried with `byToken`, which costs more
    */
   readonly isIn?: (text: string) => boolean;
 }
@@ -47,7 +50,7 @@ export function authorize(auth: Auth, permission: Permission, account?: string):
   };
 }
 
-/** Asks again what {@link authorize} has asked, for an answer that lasts; throws 401 or 403. */
+/** Checks the permission of {@link authorize} again, for an answer that lasts; throws 401 or 403. */
 export async function authorizeAgain(
   auth: Auth,
   permission: Permission,

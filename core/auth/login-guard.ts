@@ -3,15 +3,18 @@ import { clientAddress, clientNetwork } from "../net/client-address.ts";
 import type { Platform } from "../ports.ts";
 import { isKeyShaped, isTokenShaped } from "./token-format.ts";
 
-/** Failed logins that there may be at once, and how many more each second. */
+/** A budget of failed logins: how many there may be at once, and how many more each second. */
 interface Budget {
   readonly failures: number;
   readonly perSecond: number;
 }
 
-/** One client: a person who mistypes never comes near, a guesser gets no further than this. */
+/** The budget of one client: a person who mistypes never comes near it, a guesser gets no further. */
 const OF_ADDRESS: Budget = { failures: 100, perSecond: 1 };
-/** All clients together, for guesses from many addresses. It answers failures with 429 and refuses no valid token. */
+/**
+ * The budget of all clients together, for guesses from many addresses. Beyond it failures get 429; valid tokens are
+ * accepted.
+ */
 const OF_ALL: Budget = { failures: 1000, perSecond: 10 };
 /** Addresses whose failures are remembered; those of one IPv6 network (/64) are one. */
 const ADDRESSES = 10_000;
@@ -27,7 +30,10 @@ const WARN_MS = 60_000;
  * refuses unchecked tokens: strangers could use up that of all to shut everybody out. In memory, in each process.
  */
 export interface LoginGuard {
-  /** Throws `too_many_logins` for a token that is not to be tried now. Costs nothing while no address has used up its budget. */
+  /**
+   * Throws `too_many_logins` for a token that must not be tried now. Costs nothing while no address has used up its
+   * budget.
+   */
   check(token: string, request: Request): void;
   /** Remembers from where a configured token was valid. */
   passed(token: string, request: Request): void;
@@ -96,7 +102,7 @@ export function loginGuard(
       for (const [oldest] of buckets) if (buckets.size > ADDRESSES) buckets.delete(oldest);
       const own = waitOf(bucket, OF_ADDRESS, now);
       const isRefused = own > 0 || waitOf(all, OF_ALL, now) > 0;
-      // An address that has used up its own budget takes nothing more of that of all.
+      // An address that has used up its own budget takes nothing from the common one.
       if (own === 0) use(all, OF_ALL, now);
       use(bucket, OF_ADDRESS, now);
       warn(bucket, OF_ADDRESS, network, now);

@@ -35,7 +35,7 @@ export interface AuthOptions {
   readonly auth?: Auth;
 }
 
-/** The host app answers for every caller when authentication is left to it. */
+/** The principal of the host app, which vouches for every caller when authentication is left to it. */
 const HOST: Principal = {
   id: "host",
   kind: "token",

@@ -74,7 +74,7 @@ function principalWith(hash: string, all: readonly HashedToken[]): Principal | n
 
 async function hashToken(token: string, grants: Principal["grants"]): Promise<HashedToken> {
   const hash = await sha256Hex(token);
-  // The id must not be a prefix of the hash: ids are shown, hashes are secrets' shadows.
+  // The id must not be a prefix of the hash, because ids are shown and hashes are kept secret.
   const id = (await sha256Hex(`causey.static-token:${hash}`)).slice(0, 32);
   return { hash: utf8(hash), principal: { id, kind: "token", grants } };
 }

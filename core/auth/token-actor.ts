@@ -152,7 +152,7 @@ function principalOf(record: TokenRecord): Principal {
   return { id: record.id, kind: "token", ...grantsOf(record.policies) };
 }
 
-/** The use is worth noting, not failing for: a lost update costs a minute of precision. */
+/** A failure to note the use does not fail the request: a lost update costs a minute of precision. */
 async function noteUse(context: ActorContext, id: string, now: number): Promise<void> {
   const sql = "UPDATE auth_tokens SET last_used_on = ? WHERE actor = ? AND id = ?";
   await context.sql.batch([{ sql, params: [now, context.name, id] }]).catch(() => undefined);

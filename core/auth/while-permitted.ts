@@ -1,12 +1,12 @@
 import { ApiError } from "../http/api-error.ts";
 import type { Log, System } from "../ports.ts";
 
-/** Milliseconds after which a change of a caller's token reaches what it holds open, at the latest. */
+/** Milliseconds within which a change of a caller's token reaches its open streams. */
 export const REVIEW_MS = 10_000;
 
 /**
- * Passes a stream on while its caller may read it. `review` looks the caller up again, before each item that comes so long
- * after the last look: a refusal ends the stream. A look that fails breaks it, and its client comes back.
+ * Passes a stream on while its caller may read it. `review` checks the caller again, before each item that comes so
+ * long after the last check. A refusal ends the stream; a check that fails breaks it, so that its client comes back.
  */
 export async function* whilePermitted<T>(
   source: AsyncIterable<T>,
@@ -35,8 +35,8 @@ async function isPermitted(review: () => Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * Asks every {@link REVIEW_MS} whether a caller may still use a connection, until `signal` aborts; rejects with the refusal.
- * A look that fails is logged, and the connection goes on.
+ * Checks every {@link REVIEW_MS} whether a caller may still use a connection, until `signal` aborts; rejects with the
+ * refusal. A check that fails is logged, and the connection goes on.
  */
 export async function untilRefused(
   review: () => Promise<unknown>,
@@ -51,13 +51,12 @@ export async function untilRefused(
   }
 }
 
-/** What a review works with. */
 export interface ReviewParts {
   readonly system: Pick<System, "sleep">;
   readonly log: Log;
 }
 
-/** The refusal of a review; null when the caller may go on, or could not be looked up, which is logged. */
+/** The refusal of a review; null if the caller may go on. A check that fails is logged and refuses nothing. */
 export async function refusalOf(
   review: () => Promise<unknown>,
   log: Log,

@@ -51,7 +51,10 @@ function renderingOptions(
   };
 }
 
-/** A model behind a gateway as it is, one behind an endpoint as `open` makes it; the schema has seen to one of the two. */
+/**
+ * Makes a model: one behind a gateway stays as it is, one behind an endpoint is made by `open`; the schema guarantees
+ * that it is one of the two.
+ */
 function placed<C extends PlacedModelConfig, M>(
   config: C,
   open: (endpoint: C & { readonly baseUrl: string }) => M,

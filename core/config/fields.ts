@@ -7,9 +7,7 @@ import {
 } from "../http/fields/bounded-number.ts";
 import * as v from "valibot";
 
-/**
- * A schema for each member of a part's type, no more and no fewer: a key of the file cannot be in one of the two only.
- */
+/** A schema for each member of a part's type, so that the type and the schema have the same keys. */
 export type Members<Part> = { readonly [Name in keyof Part]-?: v.GenericSchema };
 
 /** An address to send requests to. */
@@ -29,7 +27,7 @@ export const strings: v.GenericSchema<string[]> = v.array(v.pipe(v.string(), v.m
 export const positiveInteger: v.GenericSchema<number> = whole(1, LARGEST_COUNT);
 /** A count. */
 export const anyCount: v.GenericSchema<number> = whole(0, LARGEST_COUNT);
-/** A time that somebody waits for, in ms. */
+/** A timeout in ms. */
 export const milliseconds: v.GenericSchema<number> = whole(1, LONGEST_TIMER_MS);
 /** A pause in ms. */
 export const pauseMs: v.GenericSchema<number> = whole(0, LONGEST_TIMER_MS);

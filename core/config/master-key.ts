@@ -9,6 +9,6 @@ export function withMasterKey(value: unknown, env: ReadEnv): unknown {
   const masterKey = env(MASTER_KEY_VARIABLE);
   if (masterKey === undefined || masterKey === "" || !isObject(value)) return value;
   const gateway = value["gateway"] ?? {};
-  // A misfit is the schema's to report.
+  // The schema will report any other value.
   return isObject(gateway) ? { ...value, gateway: { ...gateway, masterKey } } : value;
 }

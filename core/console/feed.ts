@@ -18,18 +18,21 @@ export interface MinuteFigures {
 
 /** The data behind the console. Each answer holds only what the viewer may see, and is null if that is nothing. */
 export interface FeedSource {
-  /** The permissions that the viewer lacks, by the parts that it does not see therefore. */
+  /** The permissions that the viewer lacks, by the part that is hidden without them. */
   readonly hidden: (viewer: Viewer) => Readonly<Record<string, string>>;
   readonly deprecated: (viewer: Viewer) => Promise<unknown>;
   readonly history: (since: number, viewer: Viewer) => Promise<readonly MinuteFigures[] | null>;
   /** The public answer of `/readyz`. */
   readonly health: () => Promise<unknown>;
-  /** Tokens and cost, by the gateway's metrics; null where they are off, too. */
+  /** Tokens and cost, from the gateway's metrics; also null if those are off. */
   readonly usage: (viewer: Viewer) => Promise<unknown>;
   readonly follow: (position: number, waitMs: number) => Promise<TrafficPage>;
 }
 
-/** Requests after a position. They are shown to the viewer that there is once they have come. */
+/**
+ * Requests after a position. They are filtered for the viewer only after they have come, so that a lost permission
+ * counts at once.
+ */
 export interface TrafficPage {
   readonly position: number;
   readonly seenBy: (viewer: Viewer) => readonly unknown[] | null;
@@ -37,7 +40,7 @@ export interface TrafficPage {
 
 /** Milliseconds of one wait for news; short, because a shutdown waits for it. */
 const WAIT_MS = 5000;
-/** Milliseconds between two overviews, and of what they show. */
+/** Milliseconds between two overviews, and of the history that they show. */
 const OVERVIEW_MS = 2000;
 const SHOWN_MS = 3_600_000;
 
@@ -66,7 +69,7 @@ export async function* feed(
     const rows = page.seenBy(viewer);
     if (position < 0 || (rows !== null && rows.length > 0))
       yield { event: "requests", data: JSON.stringify(rows) };
-    // Also without news: the source lets only so many wait.
+    // Also without news, because the source lets only so many clients wait.
     if (position >= 0) await pause(OVERVIEW_MS / 4, system, signal);
     position = page.position;
   }

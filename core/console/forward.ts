@@ -39,7 +39,7 @@ export async function forwardToApi(
   const responseHeaders = new Headers(response.headers);
   responseHeaders.delete("set-cookie");
   responseHeaders.set("x-content-type-options", "nosniff");
-  // Should a browser ever show an answer as a page of its own, nothing in it runs.
+  // If a browser ever shows an answer as a page of its own, nothing in it runs.
   responseHeaders.set("content-security-policy", "sandbox; default-src 'none'");
   responseHeaders.set("cache-control", "no-store");
   const passed = new Response(response.body, { status: response.status, headers: responseHeaders });

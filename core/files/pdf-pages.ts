@@ -25,8 +25,8 @@ const MAX_PAGES = 5000;
 const MAX_LINKS = 500;
 
 /**
- * Reads a PDF page by page, with a yield after each. Needs the package `unpdf`. What cannot be read ends with the error that
- * `refuse` makes of the reason, e.g. "it is protected by a password".
+ * Reads a PDF page by page, with a yield after each. Needs the package `unpdf`. An unreadable file ends with the error
+ * that `refuse` makes of the reason, e.g. "it is protected by a password".
  */
 export async function* pdfPages(
   bytes: Uint8Array<ArrayBuffer>,

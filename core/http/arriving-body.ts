@@ -46,7 +46,7 @@ export function weightOf(bytes: number, isJson: boolean): number {
   return isJson ? 2 * bytes : bytes;
 }
 
-/** The answer where the process holds as much as it may. */
+/** The answer when the process holds as many bodies as it may. */
 export function bodiesFull(): ApiError {
   return new ApiError("bodies_full", { headers: { "retry-after": "1" } });
 }
@@ -91,7 +91,7 @@ export async function readArriving(
   room: ArrivingRoom | undefined,
 ): Promise<Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>> {
   const reader = body.getReader();
-  // A body may come a byte at a time, and a piece costs a hundred times that.
+  // A body may come a byte at a time, and a piece of its own costs a hundred times that.
   const pieces = bytePieces();
   let size = 0;
   let isFull = false;
@@ -103,7 +103,7 @@ export async function readArriving(
       if (done && isFull) throw bodiesFull();
       if (done) return await joinInParts(pieces.list, room);
       size += value.length;
-      // Taken all the same: a client that could not send the rest would not read the refusal.
+      // The rest is read all the same: a client that could not send it would not read the refusal.
       if (isFull) continue;
       pieces.add(value);
       if (size <= UNCOUNTED || room === undefined || room.take(value.length)) continue;

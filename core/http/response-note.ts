@@ -55,7 +55,7 @@ export function responseNote(response: Response): ResponseNote | undefined {
   return Reflect.get(response, noteKey) as ResponseNote | undefined;
 }
 
-/** Takes the note of an answer over to one that stands in its place. */
+/** Copies the note of a response to the one that replaces it. */
 export function carryNote(from: Response, to: Response): Response {
   const note = responseNote(from);
   return note === undefined ? to : noteResponse(to, note);
@@ -91,7 +91,7 @@ export function passingBytes(): PassingBytes {
   };
 }
 
-/** Remembers who counts the bytes of a stream. */
+/** Attaches to a stream the counter of its bytes. */
 export function markPassing(stream: ReadableStream<Uint8Array>, passing: PassingBytes): void {
   Reflect.set(stream, passingKey, passing);
 }

@@ -76,7 +76,7 @@ export interface ReadEvent {
 export interface EventReading {
   /** Ends the stream, also while a chunk is waited for. */
   readonly signal?: AbortSignal;
-  /** Characters of one event. @default 8 Mi: who sends more is not speaking this protocol */
+  /** Characters of one event. @default 8 Mi: a longer event is not of this protocol */
   readonly limit?: number;
   /** The error for a longer one. @default a `TransportError` */
   readonly tooLong?: () => Error;
@@ -153,7 +153,7 @@ function lineReader(): LineReader {
   };
 }
 
-/** The data of every event of a whole stream, of one without its blank line as well. */
+/** The data of every event of a whole stream, including a last one without its blank line. */
 export function sseData(stream: string): string[] {
   const events: string[] = [];
   let data: string[] = [];

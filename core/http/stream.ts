@@ -168,7 +168,7 @@ export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer
 /** Bytes that are joined at a time: two milliseconds. */
 const JOINED_AT_ONCE = 4 * 1024 * 1024;
 
-/** Does {@link joinBytes}, and lets others go on in between where it can: 40 MB at once would hold them up for 20 ms. */
+/** Does {@link joinBytes}, with pauses for other work if it can: 40 MB at once would hold that up for 20 ms. */
 export async function joinInParts(
   pieces: readonly Uint8Array[],
   place: { readonly system: Pick<System, "sleep"> } | undefined,

@@ -10,7 +10,7 @@ export interface AllowHosts {
   readonly address: (ip: string) => boolean;
 }
 
-/** Lets nothing through that is not public. */
+/** Lets only public addresses through. */
 export const allowNone: AllowHosts = { host: () => false, address: () => false };
 
 interface HostRule {

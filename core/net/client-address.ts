@@ -28,7 +28,7 @@ export function clientAddress(
 }
 
 function forwardedFor(request: Request, platform: Pick<Platform, "received">): string {
-  // Looking at `Headers` makes them, which costs the gateway its fast way.
+  // Reading `Headers` creates them, which takes the gateway off its fast path.
   const pairs = platform.received?.(request)?.headers;
   if (pairs === undefined) return request.headers.get("x-forwarded-for") ?? "";
   return pairs.find(([name]) => name === "x-forwarded-for")?.[1] ?? "";

@@ -25,7 +25,7 @@ function policyOf(styleHash: string): string {
 /** The servers as {@link openApi} has them. */
 const SERVERS = '"servers":[{"url":"/"}]';
 
-/** The description of the API: `/openapi.json`, and as a page `/docs`. Anybody may read what the package says anyway. */
+/** The description of the API: `/openapi.json`, and as a page `/docs`. Public, because the package holds it anyway. */
 export function openApiRoutes({ platform, mountPath = "" }: OpenApiOptions): Hono {
   const app = new Hono();
   app.get("/openapi.json", async (c) => {
@@ -46,7 +46,7 @@ export function openApiRoutes({ platform, mountPath = "" }: OpenApiOptions): Hon
   return app;
 }
 
-/** Loaded when somebody asks: it is as large as a capability. */
+/** Loaded at the first request: it is as large as a capability. */
 function document(): Promise<typeof import("./document.ts")> {
   return import("./document.ts");
 }

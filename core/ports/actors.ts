@@ -3,7 +3,7 @@ import type { Sql, Statement, StatementResult } from "./sql.ts";
 import type { Connection, Sockets } from "./sockets.ts";
 import type { System } from "./system.ts";
 
-/** A stateful thing addressed by `(kind, name)`; obtained from {@link Actors.get}. */
+/** A stateful object addressed by `(kind, name)`; obtained from {@link Actors.get}. */
 export interface ActorRef {
   /**
    * Calls a method of the actor. Calls run one at a time, in the order in which they were made
@@ -67,7 +67,7 @@ export interface Actor {
   onAlarm?(): Promise<void>;
   /** Beside the mailbox: messages of a connection are handed over in their order, whether or not one is still handled. */
   onMessage?(connection: Connection, message: string | Uint8Array): Promise<void> | void;
-  /** Beside the mailbox, too. */
+  /** Also runs beside the mailbox. */
   onClose?(connection: Connection, code: number, reason: string): Promise<void> | void;
 }
 

@@ -8,7 +8,7 @@ export interface Browser extends BrowserFacts {
    * @default the platform's `egress`
    */
   readonly documents?: Transport;
-  /** Does ahead of time what the first `connect` would take long for, e.g. unpacking. */
+  /** Does slow steps of the first `connect` ahead of time, e.g. unpacking. */
   prepare?(): Promise<void>;
   close(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export interface BrowserFacts {
 
 /** The troubles of a browser. */
 export interface BrowserTrouble {
-  /** Why it could not be started when it was last needed; null where it could. */
+  /** The reason why the last start failed; null if it did not. */
   readonly failure: string | null;
   /** A shortcoming of a working browser, e.g. missing fonts; null for none. */
   readonly lacks: string | null;

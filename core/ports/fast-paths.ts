@@ -8,7 +8,7 @@ import type { HeaderPair } from "./header-pair.ts";
 export interface FastPaths {
   /**
    * SHA-256 in lower-case hexadecimal, synchronously. The fallback is WebCrypto, which costs a short text twenty times
-   * as much on Node, because a thread has to be woken. `bench/gateway.ts`: half of a small request. @default none
+   * as much on Node, because a thread must wake up. `bench/gateway.ts`: half of a small request. @default none
    */
   sha256Hex?(data: string | Uint8Array): string;
   /**

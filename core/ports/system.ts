@@ -22,7 +22,7 @@ export interface Entropy {
   random(length: number): Uint8Array;
 }
 
-/** When work may end, and when it has to. */
+/** The lifetime of work and of the process. */
 export interface Lifetime {
   /**
    * Keeps the process (or the isolate) alive until the work is done; drained at shutdown. In an actor's
@@ -34,7 +34,7 @@ export interface Lifetime {
    * function when the work is over. @default none: the server waits for all that it answers
    */
   begin?(): () => void;
-  /** Aborted first of all when the end was asked for: what would go on for ever ends now. @default never */
+  /** Aborted first when a shutdown begins, so that endless work ends. @default never */
   readonly closing?: AbortSignal;
 }
 

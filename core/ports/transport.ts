@@ -19,7 +19,7 @@ export interface OutboundRequest {
 
 /** The longest pause in the middle of an answer; after it the body errors with the reason `broken`. */
 export interface AnswerSilence {
-  /** Milliseconds that somebody waits for its next bytes. */
+  /** Milliseconds that a reader waits for the next bytes. */
   readonly ms: number;
   /** The last bytes of a stream with these headers, so that its reader learns why it ended. @default none */
   last?(headers: readonly HeaderPair[]): Uint8Array<ArrayBuffer> | null;

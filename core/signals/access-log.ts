@@ -27,7 +27,7 @@ const ID = /^[\w.:-]{1,128}$/;
 /** The dependencies of {@link observedFetch}. */
 export interface Observer {
   readonly platform: Platform;
-  /** The installation's account: requests that name no other one are its. */
+  /** The installation's account, to which requests belong that name no other. */
   readonly accountId: string;
   /** Whether a text holds a credential. */
   readonly isSecret: (text: string) => boolean;
@@ -123,7 +123,7 @@ function isPassing(body: ResponseNote["body"]): body is PassingBytes {
   return body !== null && typeof body === "object" && "onEnd" in body;
 }
 
-/** The row of an answer as it is when the server gets it. */
+/** The row of an answer at the time when the server gets it. */
 function rowOf(arrived: Arrived, id: string, path: string, observer: Observer): RequestRow {
   const { request, response, template, note, reason, began } = arrived;
   const { system } = observer.platform;
@@ -173,7 +173,7 @@ function withCaller(row: RequestRow, caller: Caller | undefined): RequestRow {
 const API_ACCOUNT = /\/client\/v4\/accounts\/([\w-]{1,64})(?:\/|$)/;
 const GATEWAY_ACCOUNT = /^\/v1\/([\w-]{1,64})(?:\/|$)/;
 
-/** The account that a path names, if it is not the installation's, and no token that a caller put in its place. */
+/** The account that a path names, if it is neither the installation's nor a token that a caller put in its place. */
 function otherAccount(path: string, { accountId, isSecret }: Observer): string | undefined {
   const named = path.startsWith("/v1/") ? GATEWAY_ACCOUNT : API_ACCOUNT;
   const account = named.exec(path)?.[1];
@@ -185,7 +185,7 @@ function rounded(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }
 
-/** One line that holds no token, even where a caller put one into a name. */
+/** One line without tokens, even where a caller put one into a name. */
 function shown(message: string, isSecret: (text: string) => boolean): string {
   if (hasTokenShape(message) || isSecret(message)) return "[withheld: it names a token]";
   return message.slice(0, REASON).replaceAll(/[\p{Cc}\p{Cf}]+/gu, " ");
@@ -251,7 +251,7 @@ function callers(platform: Platform): (request: Request) => NowOrLater<string | 
     if (found !== undefined) return found;
     const hash = quickSha256Hex(presented.replace(/^bearer +/i, ""), platform.system);
     return whenReady(hash, (digits) => {
-      // All at once: it costs nothing until strangers send a thousand credentials.
+      // Cleared at once: that costs nothing until strangers send a thousand credentials.
       if (known.size >= CALLERS) known.clear();
       const caller = digits.slice(0, CALLER_DIGITS);
       // A long one cannot be one of our tokens, and would only take memory.

@@ -6,7 +6,7 @@ import type { ActorKind, Platform } from "../ports.ts";
 /** The state of a part. `failing`: it takes requests, and its last one failed elsewhere. */
 export interface PartHealth {
   readonly status: "ready" | "failing" | "unavailable";
-  /** Anybody may read it: no address, no key. */
+  /** Public, so it names neither an address nor a key. */
   readonly reason?: string;
   /** A shortcoming of a ready part, e.g. missing fonts. */
   readonly detail?: string;
@@ -41,7 +41,7 @@ const healthKind: ActorKind = {
 /** The health of the models, by the part that uses them. */
 type Watched = Readonly<Record<"rendering" | "search", { readonly part: () => PartHealth }>>;
 
-/** Looks at every part, and at what its models did last. */
+/** Checks every part, and the last results of its models. */
 export function healthOf(platform: Platform, models: Watched): () => Promise<Health> {
   platform.actors.define(healthKind);
   return async () => ({
@@ -72,7 +72,7 @@ function renderingHealth({ browser, capabilities }: Platform, model: PartHealth)
   return lacks === null ? model : { ...model, detail: lacks };
 }
 
-/** Without these nothing works: `/readyz` is 503. The others are one part's trouble. */
+/** Without these nothing works: `/readyz` is 503. Any other failure concerns one part. */
 const needed = ["server", "database"];
 
 /**

@@ -47,7 +47,7 @@ export interface Signals {
   readonly health: () => Promise<Health>;
   /** Wraps the app's `fetch` so that its requests are observed; returns the app's own if nothing observes them. */
   readonly observed: (app: Hono) => Hono["fetch"];
-  /** The permissions that a viewer lacks on the installation's account, by the parts that it does not see therefore. */
+  /** The permissions that a viewer lacks on the installation's account, by the part that is hidden without them. */
   readonly hidden: (viewer: Viewer) => Readonly<Record<string, Permission>>;
   /** The minutes since an instant in Unix ms, by part; null = the viewer may see none of them, now or later. */
   readonly history: (since: number, viewer: Viewer) => Promise<readonly SeenMinute[] | null>;
@@ -163,11 +163,11 @@ function metricsRoutes(
   return app;
 }
 
-/** Warns of what the platform itself did wrong; who calls may cause the rest. Probes come every few seconds. */
+/** Warns of faults of the platform itself; callers may cause the others. Probes come every few seconds. */
 function writeLine(row: RequestRow, log: Platform["log"]): void {
   const { id, part, method, route, status, ms, firstMs, bytes, caller, error, reason } = row;
   const { deprecation } = row;
-  // JSON leaves out what is undefined.
+  // JSON leaves out undefined members.
   const level = status >= 500 ? "warn" : isProbe(row) ? "debug" : "info";
   log(level, "Request", {
     request_id: id,

@@ -18,7 +18,7 @@ export interface PartModels {
   readonly rendering: ModelHealth;
 }
 
-/** Watches model endpoints; what a caller gave up on says nothing about them. */
+/** Watches model endpoints; a request that its caller gave up says nothing about them. */
 export function modelHealth(system: System): ModelHealth {
   const failed = new Map<string, number>();
   const note = (name: string, isFailed: boolean): void => {
@@ -73,7 +73,7 @@ function statusOf(error: unknown): number {
   return isObject(cause) && typeof cause["status"] === "number" ? cause["status"] : 500;
 }
 
-/** Whether an answer says that the endpoint, its key or its model is wrong, and not what a caller asked. */
+/** Whether a status shows a fault of the endpoint, its key or its model, and not of the caller's request. */
 function isEndpointsFault(status: number): boolean {
   return status >= 500 || [401, 402, 403, 404, 408, 429].includes(status);
 }

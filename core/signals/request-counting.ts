@@ -23,10 +23,10 @@ export interface RequestBatch {
   readonly rows: readonly RequestRow[];
 }
 
-/** Adds up what requests did; nothing of it waits or fails. */
+/** Counts requests without delaying or failing them. */
 export interface RequestCounting {
   add(row: RequestRow): void;
-  /** Hands on what there is. */
+  /** Hands on the pending counts. */
   flush(): Promise<void>;
 }
 

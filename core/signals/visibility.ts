@@ -8,7 +8,7 @@ import type { Slot } from "./signals-actor.ts";
 /** A minute of one part, of all accounts that a viewer may see. */
 export type SeenMinute = Omit<Slot, "account">;
 
-/** The permission that shows the requests of a part: the one that reads what they are about. */
+/** The permission that shows the requests of a part: the one that reads the part itself. */
 const permissionOfPart: Readonly<Record<string, Permission>> = {
   gateway: "AI Gateway Read",
   rendering: "Browser Rendering Edit",
@@ -19,9 +19,9 @@ const permissionOfPart: Readonly<Record<string, Permission>> = {
   platform: "Account Read",
 };
 
-/** Shows a viewer what it may see of the requests of an installation, whose own account is `accountId`. */
+/** The part of an installation's requests that a viewer may see; the installation's own account is `accountId`. */
 export interface Visibility {
-  /** The parts of the installation's account that it does not see, each with the permission that it lacks. */
+  /** The permissions that the viewer lacks on the installation's account, by the part that is hidden without them. */
   readonly hidden: Readonly<Record<string, Permission>>;
   /** The part of the minutes that the viewer may see, its accounts added up; null = nothing of the account. */
   minutes(slots: readonly Slot[]): readonly SeenMinute[] | null;

@@ -1,19 +1,19 @@
 import type { HeaderPair } from "../ports.ts";
 
-/** A span as others name it: https://www.w3.org/TR/trace-context/. */
+/** A span as other programs name it: https://www.w3.org/TR/trace-context/. */
 export interface TraceContext {
   /** 32 lower-case hexadecimal digits. */
   readonly traceId: string;
   /** 16 lower-case hexadecimal digits. */
   readonly spanId: string;
-  /** Whether somebody keeps the trace. */
+  /** Whether a program keeps the trace. */
   readonly isSampled: boolean;
 }
 
 /** The data of a finished span. */
 export interface FinishedSpan {
   readonly name: string;
-  /** Whether it asks another program, or is work of our own. */
+  /** Whether it is a request to another program, or work of our own. */
   readonly kind: "client" | "internal";
   /** Null values are left out. */
   readonly attributes: Readonly<Record<string, string | number | boolean | null>>;
@@ -22,19 +22,19 @@ export interface FinishedSpan {
 
 /** A span that has begun. */
 export interface OpenSpan {
-  /** Names it to the program that is asked. */
+  /** The header that names the span to another program. */
   readonly traceparent: string;
   /** Called once. */
   end(facts: FinishedSpan): void;
 }
 
-/** Takes the spans of what a part does for a request, or by itself. */
+/** Takes the spans of a part's work, for a request or on its own. */
 export interface Tracer {
   /** Begins a span below another one; null begins a trace. */
   begin(parent: TraceContext | null): OpenSpan;
 }
 
-/** Reads the header `traceparent`; null for one that is missing or malformed: that is to be ignored. */
+/** Reads the header `traceparent`; null for a missing or malformed one, which is to be ignored. */
 export function readTraceparent(value: string | null): TraceContext | null {
   const match =
     /^(?!ff|00-.{53})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-|$)/.exec(

@@ -57,7 +57,7 @@ export function stepwise(system: System): Background {
   };
 }
 
-/** Runs a task to its end at once: what a thread of its own does. */
+/** Runs a task to its end at once, as a thread does. */
 export function runThrough<O>(steps: Generator<void, O, void>): O {
   for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value;
 }

@@ -129,7 +129,7 @@ function displace(owners: Iterable<Owner>, owner: Owner): boolean {
 }
 
 interface Turn {
-  /** Hears that the work no longer waits, whatever the reason. */
+  /** Called when the work no longer waits, for any reason. */
   readonly left: () => void;
   readonly begin: () => () => void;
   readonly refuse: () => Error;

@@ -1,4 +1,4 @@
-/** A value that is there, or a promise of it: for what only sometimes has to wait. */
+/** A value, or a promise of it: for functions that only sometimes have to wait. */
 export type NowOrLater<T> = T | Promise<T>;
 
 /**

@@ -150,7 +150,7 @@ function parseKnown<S extends v.GenericSchema>(
   if (result.success && hasEveryField(result.output, value)) {
     return { output: result.output, unknown: [] };
   }
-  // First: a field that is missing may be the misspelt one.
+  // Checked first, because a missing field may be the misspelt one.
   const unknown = checkFields(schema, value, error);
   if (!result.success) throw misfit(result.issues[0], error);
   return { output: result.output, unknown };

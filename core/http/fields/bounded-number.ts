@@ -8,7 +8,7 @@ export const LAST_INSTANT = 253_402_300_799_999;
 export const LONGEST_SECONDS = 3_162_240_000;
 /** The same in days, for rows that are kept so long. */
 export const LONGEST_DAYS = 36_600;
-/** The longest time that anything may take that somebody waits for, in ms: what a 32-bit timer holds, 24 days. */
+/** The longest timeout in ms, which is the bound of a 32-bit timer: 24 days. */
 export const LONGEST_TIMER_MS = 2_147_483_647;
 /** US dollars that no price or amount exceeds: sums of any number of them stay finite. */
 export const MOST_USD = 1_000_000;

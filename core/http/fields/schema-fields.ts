@@ -15,7 +15,7 @@ export function ignores<T>(
   return v.metadata({ ignores: Object.fromEntries(names.map((name) => [name, true as const])) });
 }
 
-/** Says in a pipe what a value holds that is checked later, by this schema. */
+/** Declares in a pipe the schema of a value that is checked later. */
 export function holds<T>(
   schema: v.GenericSchema,
 ): v.MetadataAction<T, { readonly holds: v.GenericSchema }> {

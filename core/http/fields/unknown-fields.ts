@@ -6,7 +6,7 @@ import type { ErrorName } from "../codes.ts";
 import { didYouMean, misspelling } from "./nearest.ts";
 import { itemSchemas, type KnownFields, knownFields } from "./schema-fields.ts";
 
-/** Unknown fields that are looked at; a body with more was not written for us. */
+/** Most unknown fields that are reported; a body with more was not written for this API. */
 const UNKNOWN_LIMIT = 32;
 /** Objects and lists of a body that are looked into. */
 const VISIT_LIMIT = 10_000;
@@ -87,7 +87,7 @@ function visitFields(
   at: Place | null,
   walk: Walk,
 ): void {
-  // Without a list of all its fields, of which a hostile body has many.
+  // Reads names one by one, without a list of all, of which a hostile body has many.
   for (const name in value) {
     const inner: unknown = value[name];
     const schemas = known.of(name);
@@ -110,7 +110,7 @@ export function hasEveryField(output: unknown, input: unknown): boolean {
       Array.isArray(output) && input.every((item, index) => hasEveryField(output[index], item))
     );
   }
-  // Without a list of all its fields, and only as far as the first that is unknown: a hostile body has many.
+  // Reads names one by one, and only as far as the first unknown one: a hostile body has many.
   for (const name in input) {
     if (!Object.hasOwn(output, name)) return false;
     const inner: unknown = Reflect.get(input, name);
@@ -119,7 +119,7 @@ export function hasEveryField(output: unknown, input: unknown): boolean {
   return true;
 }
 
-/** Keeps what {@link checkFields} found, for {@link tellUnknownFields}. */
+/** Keeps the messages of {@link checkFields} for {@link tellUnknownFields}. */
 export function noteUnknownFields(c: Context, messages: readonly string[]): void {
   if (messages.length === 0) return;
   const before: unknown = c.get(NOTED);

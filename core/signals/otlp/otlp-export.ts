@@ -22,27 +22,27 @@ import type { OtlpSettings, OtlpSignal, OtlpTarget } from "./otlp-settings.ts";
 
 /** Hands telemetry to a collector, off the path of requests. */
 export interface OtlpExport {
-  /** Begins the span of a request, below what its caller says of the trace; null where traces go nowhere. */
+  /** Begins the span of a request, below the trace that its caller names; null where traces go nowhere. */
   begin(traceparent: string | null): OtlpSpanPlace | null;
   /** Takes a request; its place is null for the gateway, which exports its own spans. */
   request(row: RequestRow, place: OtlpSpanPlace | null): void;
-  /** Takes the spans of what the parts do; undefined where traces go nowhere. */
+  /** Takes the spans of the parts' own work; undefined where traces go nowhere. */
   readonly tracer: Tracer | undefined;
   /** Takes the gateway's spans; undefined where traces go nowhere. */
   readonly spans:
     | {
-        /** Whether a trace is kept; `parent` is what the caller says of it, null = nothing. */
+        /** Whether a trace is kept; `parent` is the caller's decision, null = none. */
         keeps(traceId: string, parent: boolean | null): boolean;
         take(span: object): void;
       }
     | undefined;
   /** Writes to a log, and takes the line. */
   log(log: Log): Log;
-  /** Sends what there is. */
+  /** Sends everything that is pending. */
   flush(): Promise<void>;
 }
 
-/** Spans, and lines, that wait at most; what comes above is dropped and counted. */
+/** Most spans, and lines, that wait; further ones are dropped and counted. */
 const WAITING = 4000;
 /** The pauses before a batch is sent again, in ms. */
 const RETRIES = [500, 2000];
@@ -107,7 +107,7 @@ export function otlpExport(platform: Platform, settings: OtlpSettings): OtlpExpo
   };
 }
 
-/** Whether a trace is kept; `parent` is what the caller says of it, null = nothing. */
+/** Whether a trace is kept; `parent` is the caller's decision, null = none. */
 function isKept(
   traceId: string,
   parent: boolean | null,
@@ -151,7 +151,7 @@ function tracing(
   };
 }
 
-/** Spans of what parts do. */
+/** The tracer of the parts' own work. */
 function tracerOf(
   settings: OtlpSettings,
   system: Platform["system"],
@@ -211,7 +211,7 @@ function collectorSink(platform: Platform, { targets, resource }: OtlpSettings):
   };
 }
 
-/** Sends a batch, with patience; why it was not taken, or null. */
+/** Sends a batch, with retries; resolves to the reason of a failure, or null. */
 async function send(
   target: OtlpTarget,
   body: Uint8Array,

@@ -67,7 +67,7 @@ const severities = {
   error: [17, "ERROR"],
 } as const;
 
-/** The span of what a part did. */
+/** The span of a part's own work. */
 export function partSpan(
   span: FinishedSpan & { readonly time: number; readonly ms: number },
   { traceId, spanId, parentSpanId }: OtlpSpanPlace,

@@ -29,8 +29,8 @@ export interface OtlpSettings {
 type Read = (name: string) => string | undefined;
 
 /**
- * Reads the standard variables (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/); null
- * where they ask for nothing. Throws 400 for a value that cannot be meant.
+ * Reads the standard variables (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/);
+ * null if they ask for nothing. Throws 400 for an invalid value.
  */
 export function otlpSettings(env: Read): OtlpSettings | null {
   const read: Read = (name) => env(name)?.trim() || undefined;

@@ -34,12 +34,12 @@ export type RequestRow = {
 
 const verbs = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]);
 
-/** The method; those that callers make up are one. */
+/** The method; all unknown methods count as one. */
 export function verbOf(method: string): string {
   return verbs.has(method) ? method : "other";
 }
 
-/** Whether it is a health check that found nothing wrong: no news, however often it comes. */
+/** Whether it is a successful health check, which is not worth listing. */
 export function isProbe({ route, status }: RequestRow): boolean {
   return status < 400 && (route === "/healthz" || route === "/readyz");
 }

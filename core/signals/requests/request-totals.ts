@@ -56,7 +56,7 @@ export function labelsOf(key: string): SeriesLabels {
   return { part, method, route, status };
 }
 
-/** Nothing yet. */
+/** The totals before the first request. */
 export function noRequests(): RequestTotals {
   return {
     count: 0,
@@ -76,7 +76,7 @@ export function addRequest(totals: RequestTotals, { ms, bytes = 0 }: RequestRow)
   totals.buckets[at] = (totals.buckets[at] ?? 0) + 1;
 }
 
-/** Adds another's totals to one. */
+/** Adds other totals to these. */
 export function addTotals(totals: RequestTotals, other: RequestTotals): void {
   totals.count += other.count;
   totals.ms += other.ms;
