@@ -13,14 +13,14 @@ import { eventCountsKind } from "../entity/event-counts.ts";
 import { webhookIndexKind } from "../entity/webhook-index.ts";
 import { ApiError } from "../http/api-error.ts";
 import { envelope } from "../http/envelope.ts";
-import { tellsUnknownFields } from "../http/fields/unknown-fields.ts";
+import { addsUnknownFields } from "../http/fields/unknown-fields.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { sseResponse } from "../http/sse.ts";
 import type { ActorKind, Platform } from "../ports.ts";
 import { traceparentOf, type Tracer } from "../trace/trace-context.ts";
 import { refuse, type Access } from "./access/access.ts";
 import { needsEdit, startAdmission } from "./access/admission.ts";
-import { type Door, startReviewer } from "./access/reviewer.ts";
+import { type AppAuth, startReviewer } from "./access/reviewer.ts";
 import { allowOrigins, checkOrigins } from "./access/cors.ts";
 import { webhookAgent, type AgentClass } from "./kind/define-agent.ts";
 import { eventStream } from "./feed/read-feed.ts";
@@ -171,7 +171,7 @@ export function agents(options: AgentsOptions): Hono {
       return sseResponse(whilePermitted(events, review, platform.system));
     });
   }
-  app.post("/:class/:name/ticket", tellsUnknownFields, async (c) =>
+  app.post("/:class/:name/ticket", addsUnknownFields, async (c) =>
     envelope(await admission.ticket(c), { status: 201 }),
   );
   app.all("/:class/:name", handle);
@@ -211,14 +211,14 @@ function defineClasses(
     render,
     tracer,
   };
-  const door: Door = { auth, account: accountId };
+  const app: AppAuth = { auth, account: accountId };
   const hasServices = Object.values(services).some((one) => one !== undefined);
-  const reviewer = startReviewer({ platform, doors: [door] });
+  const reviewer = startReviewer({ platform, apps: [app] });
   for (const { definition } of classes.values())
     platform.actors.define(
       hasServices
         ? agentKind(definition, { ...services, reviewer })
-        : kindWithDoor(definition, door, platform),
+        : kindWithApp(definition, app, platform),
     );
   platform.actors.define(eventCountsKind);
   platform.actors.define(webhookIndexKind);
@@ -228,13 +228,13 @@ function defineClasses(
 /** The kinds of classes without services, of each platform: its log is the same in every copy of it. */
 const plainKinds = new WeakMap<
   Platform["log"],
-  Map<AgentClass["definition"], { readonly kind: ActorKind; readonly doors: Door[] }>
+  Map<AgentClass["definition"], { readonly kind: ActorKind; readonly apps: AppAuth[] }>
 >();
 
 /** One kind of a class without services, so that an app may serve the same class twice. */
-function kindWithDoor(
+function kindWithApp(
   definition: AgentClass["definition"],
-  door: Door,
+  app: AppAuth,
   platform: Platform,
 ): ActorKind {
   const kinds: NonNullable<ReturnType<typeof plainKinds.get>> =
@@ -242,12 +242,12 @@ function kindWithDoor(
   plainKinds.set(platform.log, kinds);
   const known = kinds.get(definition);
   if (known !== undefined) {
-    known.doors.push(door);
+    known.apps.push(app);
     return known.kind;
   }
-  const doors = [door];
-  const kind = agentKind(definition, { reviewer: startReviewer({ platform, doors }) });
-  kinds.set(definition, { kind, doors });
+  const apps = [app];
+  const kind = agentKind(definition, { reviewer: startReviewer({ platform, apps }) });
+  kinds.set(definition, { kind, apps });
   return kind;
 }
 

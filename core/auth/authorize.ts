@@ -1,7 +1,7 @@
 import type { NowOrLater } from "../work/now-or-later.ts";
 import type { Context, MiddlewareHandler } from "hono";
 import { ApiError } from "../http/api-error.ts";
-import { tellUnknownFields } from "../http/fields/unknown-fields.ts";
+import { addUnknownFields } from "../http/fields/unknown-fields.ts";
 import { checkAccountId } from "./accounts.ts";
 import type { LoginGuard } from "./login-guard.ts";
 import { allows, type Principal } from "./principal.ts";
@@ -45,8 +45,8 @@ export function authorize(auth: Auth, permission: Permission, account?: string):
       c.set(PRINCIPAL, await requirePermission(auth, c.req.raw, permission, named, gateway));
     if (account === undefined) checkAccountId(named);
     await next();
-    const telling = tellUnknownFields(c);
-    if (telling !== undefined) await telling;
+    const adding = addUnknownFields(c);
+    if (adding !== undefined) await adding;
   };
 }
 

@@ -3,7 +3,7 @@ import { readJson } from "../http/fields/body.ts";
 import { envelope } from "../http/envelope.ts";
 import { checkQuery, readQuery } from "../http/fields/query.ts";
 import { closeRoutes } from "../http/routes.ts";
-import { tellsUnknownFields } from "../http/fields/unknown-fields.ts";
+import { addsUnknownFields } from "../http/fields/unknown-fields.ts";
 import type { Platform } from "../ports.ts";
 import { checkAccountId, listAccounts, showAccount } from "./accounts.ts";
 import { type Auth, requirePermission, requirePrincipal } from "./authorize.ts";
@@ -69,7 +69,7 @@ export function auth(options: AuthOptions): Hono {
   tokenRoutes(app, "/user/tokens", { platform, caller, anyone });
   tokenRoutes(app, "/accounts/:account_id/tokens", { platform, caller, anyone });
 
-  app.get("/accounts", tellsUnknownFields, async (c) => {
+  app.get("/accounts", addsUnknownFields, async (c) => {
     const { name, ...query } = readQuery(c, accountQuerySchema);
     const { accounts, info } = listAccounts(await anyone(c), accountId, query, name);
     return envelope(accounts, { resultInfo: info });
@@ -106,7 +106,7 @@ function tokenRoutes(app: Hono, root: string, { platform, caller, anyone }: Toke
       { messages: [{ code: 10000, message: "This API Token is valid and active", type: null }] },
     );
   });
-  app.get(`${root}/permission_groups`, tellsUnknownFields, async (c) => {
+  app.get(`${root}/permission_groups`, addsUnknownFields, async (c) => {
     await anyone(c);
     checkQuery(c, ["name", "scope"]);
     const { name, scope } = c.req.query();
@@ -118,21 +118,21 @@ function tokenRoutes(app: Hono, root: string, { platform, caller, anyone }: Toke
         .filter((group) => scope === undefined || group.scopes.some((one) => one === scope)),
     );
   });
-  app.get(root, tellsUnknownFields, async (c) => {
+  app.get(root, addsUnknownFields, async (c) => {
     const { tokens, info } = await listTokens(
       readQuery(c, tokenQuerySchema),
       await deps(c, "API Tokens Read"),
     );
     return envelope(tokens, { resultInfo: info });
   });
-  app.post(root, tellsUnknownFields, async (c) => {
+  app.post(root, addsUnknownFields, async (c) => {
     const known = await deps(c, "API Tokens Edit");
     return envelope(await createToken(await readJson(c, tokenInputSchema, { platform }), known));
   });
   app.get(`${root}/:token_id`, async (c) =>
     envelope(showToken(await getToken(id(c), await deps(c, "API Tokens Read")), system.now())),
   );
-  app.put(`${root}/:token_id`, tellsUnknownFields, async (c) => {
+  app.put(`${root}/:token_id`, addsUnknownFields, async (c) => {
     const known = await deps(c, "API Tokens Edit");
     return envelope(
       await updateToken(id(c), await readJson(c, tokenInputSchema, { platform }), known),

@@ -36,16 +36,16 @@ export interface Observer {
   /** Begins the span of a request. @default no tracing */
   readonly begin?: ((traceparent: string | null) => OtlpSpanPlace | null) | undefined;
   /** Receives each request and its span, which is null for the gateway because it writes its own. */
-  readonly tell: (row: RequestRow, span: OtlpSpanPlace | null) => void;
+  readonly report: (row: RequestRow, span: OtlpSpanPlace | null) => void;
 }
 
 /**
- * The app's `fetch`, which calls `tell` for every request once its answer is complete. It reads nothing from an answer
+ * The app's `fetch`, which calls `report` for every request once its answer is complete. It reads nothing from an answer
  * of the gateway, because that would take the answer off its fast path: its maker leaves a note
  * (`core/http/response-note.ts`).
  */
 export function observedFetch(app: Hono, observer: Observer): Fetch {
-  const { platform, isSecret, begin, tell } = observer;
+  const { platform, isSecret, begin, report } = observer;
   const { system } = platform;
   const { fetch } = app;
   const templateOf = routeTemplates(app);
@@ -61,7 +61,7 @@ export function observedFetch(app: Hono, observer: Observer): Fetch {
     const caller = callerOf(request, row, hashOf(request), observer);
     const trace = began.span;
     const body = note?.body;
-    if (isPassing(body)) tellAtEnd({ row, caller, body, trace, began: began.at });
+    if (isPassing(body)) reportAtEnd({ row, caller, body, trace, began: began.at });
     else tellOf(row, caller, trace);
     return response;
   };
@@ -71,12 +71,12 @@ export function observedFetch(app: Hono, observer: Observer): Fetch {
     trace: OtlpSpanPlace | null,
   ): void => {
     if (caller instanceof Promise)
-      system.waitUntil(caller.then((known) => tell(withCaller(row, known), trace)));
-    else tell(withCaller(row, caller), trace);
+      system.waitUntil(caller.then((known) => report(withCaller(row, known), trace)));
+    else report(withCaller(row, caller), trace);
   };
   // A function of its own, so that its closure holds the row alone: a log that keeps request and answer of every
   // stream until its end makes the collector copy all of them, which costs a stream a fifth of its CPU.
-  const tellAtEnd = ({ row, caller, body, trace, began }: Streaming): void => {
+  const reportAtEnd = ({ row, caller, body, trace, began }: Streaming): void => {
     body.onEnd(() => {
       const ms = rounded(system.monotonic() - began);
       tellOf({ ...row, ms, firstMs: row.ms, bytes: body.bytes }, caller, trace);

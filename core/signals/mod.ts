@@ -78,7 +78,7 @@ export function signals(options: SignalsOptions): Signals {
   const isSecret = (text: string): boolean =>
     searchSecrets(text) || (auth !== "off" && auth.isIn?.(text) === true);
   const { telemetry } = options;
-  const tell = (row: RequestRow, span: OtlpSpanPlace | null): void => {
+  const report = (row: RequestRow, span: OtlpSpanPlace | null): void => {
     telemetry?.request(row, span);
     if (isCounted) counting.add(row);
     if (accessLog) writeLine(row, log);
@@ -97,7 +97,7 @@ export function signals(options: SignalsOptions): Signals {
             accountId,
             isSecret,
             identify: identifier(auth),
-            tell,
+            report,
             begin: beginOf(telemetry),
           })
         : app.fetch,

@@ -85,7 +85,7 @@ export function webhooks(options: WebhooksOptions): Hono {
   const { platform, maxBodyBytes = 1024 * 1024 } = options;
   const mountPath = checkMountPath(options.mountPath);
   const sources = prepareSources(options);
-  tellSources(sources.values(), options.sources, platform.log);
+  logSources(sources.values(), options.sources, platform.log);
   for (const kind of [eventCountsKind, webhookIndexKind]) platform.actors.define(kind);
   const tally = eventTally(platform.actors, platform.system);
   const app = new Hono();
@@ -188,7 +188,7 @@ function prepareSources(options: WebhooksOptions): ReadonlyMap<string, WebhookSo
 /**
  * Logs sources whose signatures do not cover the entity, and sources that feed one class with equally named entities.
  */
-function tellSources(
+function logSources(
   sources: Iterable<WebhookSource>,
   configured: WebhooksOptions["sources"],
   log: Log,

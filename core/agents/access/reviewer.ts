@@ -12,17 +12,17 @@ import { accessOfPrincipal, shownToken, type Access } from "./access.ts";
 export interface ReviewerDeps {
   readonly platform: Pick<Platform, "log" | "system">;
   /** The apps that open connections; several if a class is served more than once. */
-  readonly doors: readonly Door[];
+  readonly apps: readonly AppAuth[];
 }
 
 /** The authentication of the clients of one app. */
-export interface Door {
+export interface AppAuth {
   readonly auth: Auth;
   readonly account: string;
 }
 
 /** The reviewer of a process. It alone keeps the tokens themselves, in memory. */
-export function startReviewer({ platform, doors }: ReviewerDeps): Reviewer {
+export function startReviewer({ platform, apps }: ReviewerDeps): Reviewer {
   const { log, system } = platform;
   const watched = new WeakMap<Connection, AbortController>();
 
@@ -38,7 +38,7 @@ export function startReviewer({ platform, doors }: ReviewerDeps): Reviewer {
   async function currentAccess({ hash, until }: Holder, token: string | null): Promise<Access> {
     if (until !== null && until <= system.now()) throw ended();
     let current: Access | null = null;
-    for (const { auth, account } of doors) {
+    for (const { auth, account } of apps) {
       if (auth === "off") return { edit: true };
       // The token of a host's own authentication, or of an issuer, cannot be asked for by its hash.
       if (token === null && (until !== null || auth.byHash === undefined)) return { edit: true };

@@ -119,7 +119,7 @@ export function hasEveryField(output: unknown, input: unknown): boolean {
   return true;
 }
 
-/** Keeps the messages of {@link checkFields} for {@link tellUnknownFields}. */
+/** Keeps the messages of {@link checkFields} for {@link addUnknownFields}. */
 export function noteUnknownFields(c: Context, messages: readonly string[]): void {
   if (messages.length === 0) return;
   const before: unknown = c.get(NOTED);
@@ -127,18 +127,18 @@ export function noteUnknownFields(c: Context, messages: readonly string[]): void
 }
 
 /** Adds the notes of a request to the `messages` of its answer, where that has them. */
-export function tellUnknownFields(c: Context): Promise<void> | undefined {
+export function addUnknownFields(c: Context): Promise<void> | undefined {
   const messages: unknown = c.get(NOTED);
-  return Array.isArray(messages) ? tell(c, messages) : undefined;
+  return Array.isArray(messages) ? addMessages(c, messages) : undefined;
 }
 
-/** Does {@link tellUnknownFields} for a route without `authorize`, which does it too. */
-export const tellsUnknownFields: MiddlewareHandler = async (c, next) => {
+/** Does {@link addUnknownFields} for a route without `authorize`, which does it too. */
+export const addsUnknownFields: MiddlewareHandler = async (c, next) => {
   await next();
-  await tellUnknownFields(c);
+  await addUnknownFields(c);
 };
 
-async function tell(c: Context, messages: readonly unknown[]): Promise<void> {
+async function addMessages(c: Context, messages: readonly unknown[]): Promise<void> {
   const { status, headers } = c.res;
   if (!(headers.get("content-type") ?? "").startsWith("application/json")) return;
   const text = await c.res.text();

@@ -51,7 +51,7 @@ function setup(knowsHashes = true): Setup {
   const closed: string[] = [];
   const reviewer = startReviewer({
     platform: { log, system },
-    doors: [{ auth, account: "local" }],
+    apps: [{ auth, account: "local" }],
   });
   const state: Setup = {
     reviewer,
