@@ -23,6 +23,11 @@ export const logicFolders: readonly LogicFolder[] = [
       "broad-filter",
       "filter",
       "keyword",
+      // Most of the statements, which each SQLite prepares.
+      "instances",
+      "items",
+      "trained-rows",
+      "vector-rows",
       // Compression, text decoders, segmenters, cancelled streams.
       "code",
       "files",
@@ -56,7 +61,16 @@ export const logicFolders: readonly LogicFolder[] = [
     folder: "gateway/observe",
     reason: "prices, spend, rows and metrics of bytes that the test feeds",
     // Compression, decoders of streams, WebSockets, timers.
-    everywhere: ["encodings", "log-queue", "log-tail", "observer", "socket-trace", "stream-usage"],
+    everywhere: [
+      "encodings",
+      "gateway-logs",
+      "log-filters",
+      "log-queue",
+      "log-tail",
+      "observer",
+      "socket-trace",
+      "stream-usage",
+    ],
   },
   {
     folder: "gateway/keys",
@@ -85,7 +99,7 @@ export const logicFolders: readonly LogicFolder[] = [
   {
     folder: "agents/mailbox",
     reason: "deadlines and holds on a clock of the test",
-    everywhere: ["own-tables"],
+    everywhere: ["holds", "own-tables"],
   },
   // "resume" meets streams.
   { folder: "agents/feed", reason: "rows of a feed and their age", everywhere: ["resume"] },
@@ -93,12 +107,20 @@ export const logicFolders: readonly LogicFolder[] = [
     folder: "webhooks/inbound",
     reason: "what is kept and repeated, by actors",
     // Decoders, WebCrypto.
-    everywhere: ["entity-secrets", "exact-ids", "inbound", "payload"],
+    everywhere: [
+      "entity-secrets",
+      "event-ids",
+      "exact-ids",
+      "inbound",
+      "index",
+      "payload",
+      "replays",
+    ],
   },
   {
     folder: "webhooks/outbound",
     reason: "turns and times of deliveries over a transport of the test",
-    everywhere: ["endpoint-secrets", "outbound"],
+    everywhere: ["endpoint-secrets", "outbound", "time"],
   },
 ];
 
