@@ -40,9 +40,13 @@ const site = "tools/site";
 /** Task name -> the packages that it needs and the command that runs it, arguments appended. */
 const tasks = {
   // `serve` is what the command does by itself, so that `npm start -- token list` is another one.
-  serve: { needs: [], serves: true, command: [servingNode(), cli] },
-  "serve:deno": { needs: [".", "tools"], command: [deno, "run", "-A", denoHeap, cli] },
-  "serve:bun": { needs: [".", "tools"], command: [bun, cli] },
+  serve: { needs: [], serves: true, command: [servingNode(), cli], watch: ["--watch"] },
+  "serve:deno": {
+    needs: [".", "tools"],
+    command: [deno, "run", "-A", denoHeap, cli],
+    watch: ["run", "--watch"],
+  },
+  "serve:bun": { needs: [".", "tools"], command: [bun, cli], watch: ["--watch"] },
   "serve:workers": { needs: ["."], command: [node, "scripts/serve-workers.mjs"] },
   ok: { needs: [...everything, releases, site], command: [node, "scripts/ok.ts"] },
   "test:quick": { needs: ["."], command: [node, "scripts/quick.ts"] },
@@ -211,4 +215,17 @@ if (task === undefined) {
 if (task.serves && !canServe()) installServing();
 for (const folder of task.needs) if (!isInstalled(folder)) install(folder);
 process.chdir(root);
-become(task.command[0], [...task.command.slice(1), ...parameters]);
+become(task.command[0], watching(task.command.slice(1), parameters));
+
+/** The arguments of the command; with `--watch` the runtime restarts a server when a source file changes. Tests have a `--watch` of their own. */
+function watching(fixed, asked) {
+  if (!asked.includes("--watch") || !name.startsWith("serve")) return [...fixed, ...asked];
+  if (task.watch === undefined) {
+    const able = Object.keys(tasks).filter((one) => tasks[one].watch !== undefined);
+    process.stderr.write(`--watch: "${name}" cannot restart on change; ${able.join(", ")} can\n`);
+    process.exit(1);
+  }
+  const rest = asked.filter((one) => one !== "--watch");
+  const from = fixed[0] === task.watch[0] ? 1 : 0;
+  return [...task.watch, ...fixed.slice(from), ...rest];
+}

@@ -1,5 +1,6 @@
 import { URL } from "node:url";
-import { Worker } from "node:worker_threads";
+import { startWorker } from "../work/start-worker.ts";
+import type { Worker } from "node:worker_threads";
 import type { Isolate } from "./isolate.ts";
 import { buffersOf, type TaskOutcome } from "./messages.ts";
 
@@ -8,7 +9,7 @@ const entry = new URL(import.meta.url.endsWith(".ts") ? "thread.ts" : "thread.js
 
 /** Starts a thread. */
 export async function startThread(signal: AbortSignal): Promise<Isolate> {
-  const worker = new Worker(entry);
+  const worker = startWorker(entry);
   const ended = new Promise<void>((resolve) => {
     worker.once("exit", () => resolve());
   });

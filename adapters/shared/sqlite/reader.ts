@@ -1,6 +1,6 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import { URL } from "node:url";
-import { Worker } from "node:worker_threads";
+import { startWorker } from "../work/start-worker.ts";
 import type { SqlRow, SqlValue } from "../../../core/ports.ts";
 import { SqlError } from "../../../core/sql/sql-error.ts";
 import type { ReaderAnswer, ReaderMessage, ReaderState } from "./reader-messages.ts";
@@ -44,7 +44,7 @@ const entry = new URL(
 
 /** Starts a thread that reads the database. Throws where the host forbids threads. */
 export function startReader(path: string, events: ReaderEvents): Reader {
-  const worker = new Worker(entry, { workerData: path });
+  const worker = startWorker(entry, path);
   let state: "starting" | "free" | "busy" | "ending" = "starting";
   let query: ReaderQuery | null = null;
   let timer = setTimeout(() => void worker.terminate(), START_MS);

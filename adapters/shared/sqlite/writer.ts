@@ -1,6 +1,7 @@
 import { clearTimeout, setImmediate, setTimeout } from "node:timers";
 import { URL } from "node:url";
-import { Worker } from "node:worker_threads";
+import { startWorker } from "../work/start-worker.ts";
+import type { Worker } from "node:worker_threads";
 import type { Log, SqlValue, Statement, StatementResult } from "../../../core/ports.ts";
 import { SqlError } from "../../../core/sql/sql-error.ts";
 import {
@@ -85,7 +86,7 @@ async function startThread(workerData: {
   readonly path: string;
   readonly pragmas: string;
 }): Promise<WriterThread> {
-  const worker = new Worker(entry, { workerData });
+  const worker = startWorker(entry, workerData);
   let isOver = false;
   const ended = new Promise<void>((resolve) =>
     worker.once("exit", () => {
