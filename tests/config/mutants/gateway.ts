@@ -171,6 +171,20 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/keys/set-aside"],
   },
   {
+    name: "a header that holds a token of ours is found among all",
+    file: "core/gateway/guard/tokens/own-token-guard.ts",
+    find: "|| holdsToken(text);",
+    replace: "&& holdsToken(text);",
+    tests: ["tests/unit/gateway/guard/own-token"],
+  },
+  {
+    name: "a header that is encoded is looked at by itself",
+    file: "core/gateway/guard/tokens/own-token-guard.ts",
+    find: "if (/[%+\\\\]|basic\\s/i.test(text)) return true;",
+    replace: "",
+    tests: ["tests/unit/gateway/guard/own-token"],
+  },
+  {
     name: "a claim has to fit into what is left",
     file: "core/gateway/metering/spend/ledger.ts",
     find: "used >= limit || used + needed > limit",

@@ -1,3 +1,4 @@
+import type { HeaderPair } from "../../../ports.ts";
 import type { Call, Step } from "../../call/call.ts";
 import { credentialHeaders } from "../../providers/known/table.ts";
 import { isGatewayHeader } from "../../wire/header-hygiene.ts";
@@ -40,9 +41,11 @@ export function ownTokenGuard({
       (/[%+\\]/.test(value) &&
         (holdsToken(decodedValue(value)) || search?.isInText(value) === true));
     const query = filterQuery(step.query, (value) => value !== "" && holdsDecodedToken(value));
-    const headers = step.headers.filter(
-      ([name, value]) => isGatewayHeader(name) || !holdsDecodedToken(value),
-    );
+    // One search for all of them, because hardly any request has one to take out.
+    const headers =
+      (asked?.size ?? 0) > 0 || mayHoldToken(step.headers, call.token, holdsToken)
+        ? step.headers.filter(([name, value]) => isGatewayHeader(name) || !holdsDecodedToken(value))
+        : step.headers;
     return guardedStep({ ...step, query, headers }, call, search);
   };
   return (step, call) => {
@@ -52,6 +55,19 @@ export function ownTokenGuard({
       ? without(step, call)
       : asked.then((found) => without(step, call, found));
   };
+}
+
+/** Whether any header that travels on may hold a token; headers that are encoded, or hold user and password, may. */
+function mayHoldToken(
+  headers: readonly HeaderPair[],
+  presented: string | null,
+  holdsToken: (text: string) => boolean,
+): boolean {
+  let text = "";
+  // No header holds a line feed, so no token does, and it ends every word.
+  for (const [name, value] of headers) if (!isGatewayHeader(name)) text += `${value}\n`;
+  if (/[%+\\]|basic\s/i.test(text)) return true;
+  return (presented !== null && text.includes(presented)) || holdsToken(text);
 }
 
 /** The values of a step that can hold a credential. */
