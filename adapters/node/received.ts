@@ -1,23 +1,22 @@
-import { IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { attached } from "../../core/http/attached.ts";
 import type { HeaderPair, ReceivedRequest } from "../../core/ports.ts";
 
-/** A property, because a `WeakMap` of all requests under way costs the collector more than all else here. */
-const incomingKey = Symbol("causey.incoming");
-
-/** The key of an upgrade request's client address. */
-const addressKey = Symbol("causey.clientAddress");
+const incomings = attached<IncomingMessage>("incoming");
+/** The client addresses of upgrade requests. */
+const addresses = attached<string | null>("client-address");
 
 /** Remembers from where an upgrade request came. */
 export function rememberUpgrade(request: Request, { socket }: IncomingMessage): void {
-  Reflect.set(request, addressKey, socket.remoteAddress ?? null);
+  addresses.set(request, socket.remoteAddress ?? null);
 }
 
 /** The address from which Node received a request; null for one of a server that is not `serve()`. */
 export function clientAddressOnNode(request: Request): string | null {
-  const incoming: unknown = Reflect.get(request, incomingKey);
-  if (incoming instanceof IncomingMessage) return incoming.socket.remoteAddress ?? null;
-  const address: unknown = Reflect.get(request, addressKey);
-  return typeof address === "string" ? address : null;
+  const incoming = incomings.get(request);
+  return incoming === undefined
+    ? (addresses.get(request) ?? null)
+    : (incoming.socket.remoteAddress ?? null);
 }
 
 /** The key under which node-server caches the `Headers` of a request once they were read. */
@@ -25,7 +24,7 @@ let headersKey: symbol | undefined;
 
 /** Remembers what a request of `serve()` was made of. */
 export function rememberIncoming(request: Request, incoming: IncomingMessage): void {
-  Reflect.set(request, incomingKey, incoming);
+  incomings.set(request, incoming);
 }
 
 /**
@@ -33,8 +32,8 @@ export function rememberIncoming(request: Request, incoming: IncomingMessage): v
  * for a request that was replaced by another one, or whose headers may have changed since.
  */
 export function receivedByNode(request: Request): ReceivedRequest | null {
-  const incoming: unknown = Reflect.get(request, incomingKey);
-  if (!(incoming instanceof IncomingMessage)) return null;
+  const incoming = incomings.get(request);
+  if (incoming === undefined) return null;
   headersKey ??= findHeadersKey(request);
   if (headersKey === undefined || headersKey in request) return null;
   return { headers: pairsOf(incoming), bytes: () => bytesOf(incoming) };

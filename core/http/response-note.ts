@@ -1,3 +1,4 @@
+import { attached } from "./attached.ts";
 import type { ApiError } from "./api-error.ts";
 
 /** The body of an answer that streams: how many bytes have passed, and whether that is all. */
@@ -39,20 +40,18 @@ export type RequestEffect =
     }
   | { readonly kind: "message"; readonly id: string };
 
-/** Written as a property: a `WeakMap` of all pending answers costs the collector much more. */
-const noteKey = Symbol("causey.response-note");
-const passingKey = Symbol("causey.passing-bytes");
+const notes = attached<ResponseNote>("response-note");
+const counters = attached<PassingBytes>("passing-bytes");
 
 /** Attaches a note, and returns the answer. */
 export function noteResponse(response: Response, note: ResponseNote): Response {
-  Reflect.set(response, noteKey, note);
+  notes.set(response, note);
   return response;
 }
 
 /** The note of an answer, if its maker left one. */
 export function responseNote(response: Response): ResponseNote | undefined {
-  // `as`: only noteResponse() writes this property.
-  return Reflect.get(response, noteKey) as ResponseNote | undefined;
+  return notes.get(response);
 }
 
 /** Copies the note of a response to the one that replaces it. */
@@ -93,11 +92,10 @@ export function passingBytes(): PassingBytes {
 
 /** Attaches to a stream the counter of its bytes. */
 export function markPassing(stream: ReadableStream<Uint8Array>, passing: PassingBytes): void {
-  Reflect.set(stream, passingKey, passing);
+  counters.set(stream, passing);
 }
 
 /** The byte counter of a stream, if it has one. */
 export function passingOf(stream: ReadableStream<Uint8Array>): PassingBytes | undefined {
-  // `as`: only markPassing() writes this property.
-  return Reflect.get(stream, passingKey) as PassingBytes | undefined;
+  return counters.get(stream);
 }

@@ -1,3 +1,4 @@
+import { attached } from "../../../core/http/attached.ts";
 import type { StreamEnd, StreamWatch } from "../../../core/ports.ts";
 import {
   failSoon,
@@ -8,7 +9,7 @@ import {
 } from "./answer-silence.ts";
 import { toTransportError } from "./to-transport-error.ts";
 
-const watchKey = Symbol("causey.guarded-body");
+const watches = attached<Watch>("guarded-body");
 
 type Watch = (watch: StreamWatch) => void;
 
@@ -75,7 +76,7 @@ export function guardedBody(
     else if (signal?.aborted === true) onAbort();
     else signal?.addEventListener("abort", onAbort, { once: true });
   };
-  Reflect.set(stream, watchKey, watch);
+  watches.set(stream, watch);
   return stream;
 }
 
@@ -111,9 +112,8 @@ function boundSilence(
 
 /** Shows the bytes of a guarded body that is not read yet to `watch`; false for any other stream. */
 export function watchGuarded(stream: ReadableStream<Uint8Array>, watch: StreamWatch): boolean {
-  const found: unknown = Reflect.get(stream, watchKey);
+  const found = watches.get(stream);
   if (found === undefined || stream.locked) return false;
-  // `as`: only guarded() writes this property.
-  (found as Watch)(watch);
+  found(watch);
   return true;
 }

@@ -1,3 +1,4 @@
+import { attached } from "../../../core/http/attached.ts";
 import { setTimeout } from "node:timers";
 import type { StreamChange, StreamEnd, StreamWatch } from "../../../core/ports.ts";
 import { TransportError } from "../../../core/net/transport-error.ts";
@@ -45,13 +46,11 @@ export interface UpstreamBody {
  */
 const GONE_MS = 50;
 
-const bodyKey = Symbol("causey.upstream-body");
+const bodies = attached<UpstreamBody>("upstream-body");
 
 /** Returns the upstream body behind a stream that is not read yet; undefined for any other stream. */
 export function upstreamBodyOf(stream: ReadableStream<Uint8Array>): UpstreamBody | undefined {
-  const found: unknown = Reflect.get(stream, bodyKey);
-  // `as`: only upstreamBody() writes this property.
-  return found === undefined || stream.locked ? undefined : (found as UpstreamBody);
+  return stream.locked ? undefined : bodies.get(stream);
 }
 
 const nothing = (): Uint8Array => new Uint8Array(0);
@@ -133,7 +132,7 @@ export function upstreamBody(
     },
     cancel,
   };
-  Reflect.set(stream, bodyKey, body);
+  bodies.set(stream, body);
   return body;
 }
 
