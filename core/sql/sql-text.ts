@@ -24,5 +24,5 @@ export function isOneOf(column: string, type: "BIGINT" | "DOUBLE PRECISION" | "T
 
 /** The parameter of {@link isOneOf}: a JSON object whose keys are the values. */
 export function asSet(values: readonly (string | number)[]): string {
-  return `{${values.map((value) => `${JSON.stringify(String(value))}:0`).join(",")}}`;
+  return `{${values.map((value) => (typeof value === "number" ? `"${value}":0` : `${JSON.stringify(value)}:0`)).join(",")}}`;
 }

@@ -6,6 +6,17 @@ export interface Allowed {
   readonly ids: ReadonlySet<string>;
   /** Chunks that they have together. */
   readonly chunks: number;
+  /** Their chunks that keywords find, where these are known. */
+  readonly hits?: KnownHits;
+}
+
+/** The chunks of a group of items that keywords find, ascending. */
+export interface KnownHits {
+  readonly own: Int32Array;
+  /** Those of all groups that one search asks for. */
+  readonly all: Int32Array;
+  /** What the full-text table answered for `all`, by the query. */
+  readonly asked: Map<string, Promise<SqlRow[]>>;
 }
 
 /** What filters let through, kept until an item changes. */

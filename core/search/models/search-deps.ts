@@ -98,7 +98,7 @@ export interface SearchOptions {
   /** Measures chunks. @default an upper-side estimate that needs no vocabulary */
   readonly countTokens?: CountTokens;
   /**
-   * Bytes of memory for the vectors of all instances of the process. Those that find no room are read from the database at each
+   * Bytes of memory for the vectors and the columns of all instances of the process. Those that find no room are read from the database at each
    * search. @default 512 MiB; 48 MiB on Workers
    */
   readonly vectorMemoryBytes?: number;

@@ -1,6 +1,6 @@
 import type { InstanceState } from "../state/instance-state.ts";
-import type { Allowed } from "../filter/allowed-items.ts";
-import { fieldValues, knownField } from "./fields.ts";
+import type { Column, ItemView } from "../filter/item-columns.ts";
+import { knownField } from "./fields.ts";
 
 /** What `distinct` calls the item itself. */
 const ITEM = "key";
@@ -36,23 +36,44 @@ export function readOrder(
   };
 }
 
-/** The places of items in an order. */
+/** Where the items of a view stand in an order, by their numbers; -1 is an item that the view does not know. */
+export interface Places {
+  /** 0 where the order leaves it to the score. Items without a value come last, whatever the direction. */
+  compare(a: number, b: number): number;
+  /** The group of which only one result is shown; -1 = the item is its own. */
+  groupOf(item: number): number;
+  of(item: number, id: string): ItemPlace;
+}
+
+/** The places of the items of a view. */
 export async function placesOf(
   state: InstanceState,
   { sort, distinct }: SearchOrder,
-  items: readonly string[],
-): Promise<(item: string) => ItemPlace> {
-  const columns: Map<string, string | number>[] = [];
-  for (const { field } of sort) columns.push(await fieldValues(state, field, items));
-  const groups =
-    distinct === null || distinct === ITEM ? null : await fieldValues(state, distinct, items);
-  return (item) => {
-    const value = groups?.get(item);
-    return {
-      values: columns.map((values) => values.get(item) ?? null),
-      group:
-        distinct === ITEM ? `${state.actor}/${item}` : value === undefined ? null : String(value),
-    };
+  view: ItemView,
+): Promise<Places> {
+  const columns: (Column & { readonly descending: boolean })[] = [];
+  for (const { field, descending } of sort)
+    columns.push({ ...(await view.column(field)), descending });
+  const groups = distinct === null || distinct === ITEM ? null : await view.column(distinct);
+  return {
+    compare(a, b) {
+      for (const { codes, descending } of columns) {
+        const [x, y] = [codes[a] ?? -1, codes[b] ?? -1];
+        if (x === y) continue;
+        if (x < 0 || y < 0) return x < 0 ? 1 : -1;
+        return x < y === descending ? 1 : -1;
+      }
+      return 0;
+    },
+    groupOf: (item) => (distinct === ITEM ? item : (groups?.codes[item] ?? -1)),
+    of(item, id) {
+      const group = groups?.values[groups.codes[item] ?? -1];
+      return {
+        values: columns.map(({ codes, values }) => values[codes[item] ?? -1] ?? null),
+        group:
+          distinct === ITEM ? `${state.actor}/${id}` : group === undefined ? null : String(group),
+      };
+    },
   };
 }
 
@@ -84,13 +105,21 @@ export function firstOfEach<T>(all: readonly T[], groupOf: (one: T) => string | 
 }
 
 /** Items that are looked at before others may go on: a few milliseconds. */
-const SLICE = 2_000;
+const SLICE = 50_000;
 
 /** Items that stand at the same place. */
 interface Tier {
-  readonly place: ItemPlace;
-  readonly items: Map<string, number>;
-  readonly groups: Set<string>;
+  readonly items: number[];
+  readonly groups: Set<number>;
+  chunks: number;
+}
+
+/** Items by their numbers in a view. */
+export interface ItemsToOrder {
+  readonly view: ItemView;
+  readonly items: Int32Array;
+  /** By item number: how many of its chunks match. */
+  readonly chunks: Int32Array;
 }
 
 /**
@@ -100,75 +129,77 @@ interface Tier {
 export async function firstItems(
   state: InstanceState,
   order: SearchOrder,
-  matching: ReadonlyMap<string, number>,
+  { view, items, chunks }: ItemsToOrder,
   limit: number,
-): Promise<Allowed[]> {
-  const items = [...matching];
-  const placeOf = await placesOf(
-    state,
-    order,
-    items.map(([item]) => item),
-  );
+): Promise<number[][]> {
+  const places = await placesOf(state, order, view);
   const pause = (): Promise<void> => state.context.system.sleep(0);
-  // A group stands where its first item stands, so that each tier shows something, and no more than `limit` tiers are needed.
-  const ahead = new Map<string, ItemPlace>();
-  for (const [n, [item]] of items.entries()) {
-    const place = placeOf(item);
-    const known = place.group === null ? undefined : ahead.get(place.group);
-    const isAhead = known === undefined || comparePlaces(order, place, known) < 0;
-    if (place.group !== null && isAhead) ahead.set(place.group, place);
-    if (n % SLICE === SLICE - 1) await pause();
-  }
+  const ahead =
+    order.distinct === null || order.distinct === ITEM
+      ? new Map<number, number>()
+      : await firstOfGroups(places, items, pause);
   const tiers: Tier[] = [];
-  for (const [n, [item, chunks]] of items.entries()) {
-    const place = placeOf(item);
-    const first = place.group === null ? place : (ahead.get(place.group) ?? place);
-    if (comparePlaces(order, place, first) === 0) addTo(tiers, order, place, limit, item, chunks);
+  for (let n = 0; n < items.length; n++) {
+    const item = items[n] ?? -1;
+    const group = places.groupOf(item);
+    const first = group < 0 ? item : (ahead.get(group) ?? item);
+    const tier = places.compare(item, first) === 0 ? tierOf(tiers, places, item, limit) : null;
+    if (tier !== null) {
+      tier.items.push(item);
+      tier.chunks += chunks[item] ?? 0;
+      if (group >= 0) tier.groups.add(group);
+    }
     if (n % SLICE === SLICE - 1) await pause();
   }
   return shownFirst(tiers, limit);
 }
 
-/** Puts an item into its tier, of which there are at most `limit`, in order. */
-function addTo(
-  tiers: Tier[],
-  order: SearchOrder,
-  place: ItemPlace,
-  limit: number,
-  item: string,
-  chunks: number,
-): void {
-  let at = tiers.length;
-  while (at > 0 && comparePlaces(order, place, tiers[at - 1]?.place ?? place) < 0) at--;
-  const before = tiers[at - 1];
-  let tier = before;
-  if (before === undefined || comparePlaces(order, place, before.place) !== 0) {
-    if (at >= limit) return;
-    tier = { place, items: new Map(), groups: new Set() };
-    tiers.splice(at, 0, tier);
-    tiers.splice(limit);
+/** The first item of each group: a group stands where it stands, so that each tier shows something, and no more than `limit` tiers are needed. */
+async function firstOfGroups(
+  places: Places,
+  items: Int32Array,
+  pause: () => Promise<void>,
+): Promise<Map<number, number>> {
+  const out = new Map<number, number>();
+  for (let n = 0; n < items.length; n++) {
+    const item = items[n] ?? -1;
+    const group = places.groupOf(item);
+    const known = out.get(group);
+    const isAhead = known === undefined || places.compare(item, known) < 0;
+    if (group >= 0 && isAhead) out.set(group, item);
+    if (n % SLICE === SLICE - 1) await pause();
   }
-  tier?.items.set(item, chunks);
-  if (place.group !== null) tier?.groups.add(place.group);
+  return out;
 }
 
-/** The tiers before the last one that is shown as one, and the last one. */
-function shownFirst(tiers: readonly Tier[], limit: number): Allowed[] {
-  const before = new Map<string, number>();
+/** The tier of an item, of which there are at most `limit`, in order; null for one behind them. */
+function tierOf(tiers: Tier[], places: Places, item: number, limit: number): Tier | null {
+  let [low, high] = [0, tiers.length];
+  // Most items stand behind the last tier.
+  if (high === limit && places.compare(item, tiers.at(-1)?.items[0] ?? -1) > 0) return null;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const tier = tiers[middle];
+    const order = tier === undefined ? -1 : places.compare(item, tier.items[0] ?? -1);
+    if (order === 0) return tier ?? null;
+    if (order < 0) high = middle;
+    else low = middle + 1;
+  }
+  const tier: Tier = { items: [], groups: new Set(), chunks: 0 };
+  tiers.splice(low, 0, tier);
+  tiers.splice(limit);
+  return tier;
+}
+
+/** The items of the tiers before the last one that is shown as one group, and those of the last one. */
+function shownFirst(tiers: readonly Tier[], limit: number): number[][] {
+  const before: number[] = [];
   let shown = 0;
-  for (const { items, groups } of tiers) {
-    shown += groups.size > 0 ? groups.size : chunksIn(items);
+  for (const { items, groups, chunks } of tiers) {
+    shown += groups.size > 0 ? groups.size : chunks;
     if (shown >= limit || items === tiers.at(-1)?.items)
-      return [before, items].filter((of) => of.size > 0).map(allowedOf);
-    for (const [item, chunks] of items) before.set(item, chunks);
+      return [before, items].filter((of) => of.length > 0);
+    for (const item of items) before.push(item);
   }
   return [];
-}
-
-function chunksIn(items: ReadonlyMap<string, number>): number {
-  return [...items.values()].reduce((sum, count) => sum + count, 0);
-}
-
-function allowedOf(items: ReadonlyMap<string, number>): Allowed {
-  return { ids: new Set(items.keys()), chunks: chunksIn(items) };
 }

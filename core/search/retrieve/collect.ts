@@ -1,21 +1,24 @@
 import { countFacets, type Facets } from "../refine/facets.ts";
 import {
-  comparePlaces,
   firstItems,
   firstOfEach,
-  type SearchOrder,
   type ItemPlace,
+  type Places,
   placesOf,
+  type SearchOrder,
 } from "../refine/order.ts";
-import type { InstanceState } from "../state/instance-state.ts";
-import { type KeywordPlan, matchExpression } from "../query/keyword-plan.ts";
 import type { Allowed } from "../filter/allowed-items.ts";
-import { askLegs, keywordMode, type LegResults } from "./ask-legs.ts";
+import type { ItemView } from "../filter/item-columns.ts";
+import { askLegs, type LegResults } from "./ask-legs.ts";
 import type { Candidate } from "./fuse.ts";
 import { boostsOf, type RankedChunk, rank } from "./rank.ts";
-import type { Seen, VectorHit } from "./vector-leg.ts";
-import type { RetrievalType, SearchInput } from "./search-input.ts";
-import { besideOthers } from "../query/keyword-index.ts";
+import {
+  allowedGroups,
+  type Matching,
+  matchingItems,
+  type MatchingSearch,
+} from "./matching-items.ts";
+import type { Seen } from "./vector-leg.ts";
 
 /** Candidates that each leg brings at most, for fusion and for boosts to reorder. */
 const CANDIDATES = 100;
@@ -26,16 +29,9 @@ const WIDEN = 4;
 const MOST_CANDIDATES = 1_600;
 
 /** A search whose options have been read. */
-export interface Search {
-  readonly state: InstanceState;
-  readonly input: SearchInput;
-  readonly plan: KeywordPlan;
-  readonly type: RetrievalType;
+export interface Search extends MatchingSearch {
   readonly limit: number;
-  readonly threshold: number;
   readonly order: SearchOrder;
-  /** What the filter lets through; null without one. */
-  readonly allowed: Allowed | null;
   /** Joins what the legs found. */
   readonly join: (found: LegResults) => Candidate[];
 }
@@ -52,41 +48,96 @@ export interface Collected {
 
 /** Asks the legs as often as order and groups need. */
 export async function collect(search: Search): Promise<Collected> {
-  const { state, input, order, limit, allowed } = search;
-  const wide = search.type === "hybrid" || reordered(search);
-  let bring = wide ? CANDIDATES : limit + SPARE;
-  let legs = await ask(search, allowed, bring);
+  const { state, input, order, limit, allowed, type } = search;
   const isSorted = order.sort.length > 0;
-  const counts = input.facets;
-  const matching =
-    isSorted || counts !== undefined ? await allMatching(search, legs, allowed) : NO_ITEMS;
-  const facets =
-    counts === undefined ? null : await countFacets(state, counts, [...matching.keys()]);
-  if (isSorted) legs = await askInOrder(search, await firstItems(state, order, matching, limit));
-  for (;;) {
-    const found = await inOrder(search, legs);
-    const isEnough =
-      isSorted || order.distinct === null || legs.exhausted || found.ranked.length >= limit;
-    if (isEnough || bring >= MOST_CANDIDATES) return { ...found, legs, facets };
+  const wide = type === "hybrid" || reordered(search);
+  const bring = wide ? CANDIDATES : limit + SPARE;
+  // What a sorted search of keywords matches is known without its best hits.
+  const legs = isSorted && type === "keyword" ? NOTHING : await ask(search, allowed, bring);
+  const fields = input.facets;
+  if (!isSorted && fields === undefined)
+    return { ...(await inGroups(search, legs, bring, null)), facets: null };
+  const matching = await matchingItems(search, legs.legs.vector);
+  const { view, items } = matching;
+  const facets = fields === undefined ? null : await countFacets(state, fields, view, items);
+  if (!isSorted) return { ...(await inGroups(search, legs, bring, view)), facets };
+  const first = await firstItems(state, order, matching, limit);
+  const ordered = await askInOrder(search, matching, first);
+  return { ...(await inOrder(search, ordered, view)), legs: ordered, facets };
+}
+
+/** Asks for more while groups are missing. */
+async function inGroups(
+  search: Search,
+  asked: LegResults,
+  brought: number,
+  view: ItemView | null,
+): Promise<Omit<Collected, "facets">> {
+  const { order, limit, allowed } = search;
+  for (let [legs, bring] = [asked, brought]; ;) {
+    const found = await inOrder(search, legs, view);
+    const isEnough = order.distinct === null || legs.exhausted || found.ranked.length >= limit;
+    if (isEnough || bring >= MOST_CANDIDATES) return { ...found, legs };
     bring *= WIDEN;
     legs = await ask(search, allowed, bring);
   }
 }
 
-const NO_ITEMS: ReadonlyMap<string, number> = new Map();
+const NOTHING: LegResults = {
+  legs: { keyword: [], vector: [], seen: () => null },
+  both: false,
+  exhausted: true,
+};
 
 /** What the legs found, as it is to be ordered and grouped. */
 async function inOrder(
-  { state, input, order, join }: Search,
+  { state, input, order, limit, join }: Search,
   legs: LegResults,
+  known: ItemView | null,
 ): Promise<Pick<Collected, "ranked" | "placeOf">> {
-  const ranked = await rank(state, join(legs), boostsOf(state, input));
-  if (order.sort.length === 0 && order.distinct === null) return { ranked, placeOf: null };
-  const placeOf = await placesOf(state, order, [...new Set(ranked.map(itemOf))]);
-  const sorted = ranked.toSorted((a, b) =>
-    comparePlaces(order, placeOf(itemOf(a)), placeOf(itemOf(b))),
-  );
+  const candidates = join(legs);
+  const boosts = boostsOf(state, input);
+  if (order.sort.length === 0 && order.distinct === null)
+    return { ranked: await rank(state, candidates, boosts), placeOf: null };
+  const chunks = Int32Array.from(new Set(candidates.map(({ chunk }) => chunk))).toSorted();
+  const view = known ?? (await state.columns.of(chunks, state.facts().chunks));
+  const places = await placesOf(state, order, view);
+  // Boosts may put any of them first.
+  const shown = boosts.length > 0 ? candidates : firstOf(candidates, view, places, limit + SPARE);
+  const ranked = await rank(state, shown, boosts);
+  const placed = ranked.map((one) => ({ one, item: view.ofId(itemOf(one)) }));
+  const sorted = placed.toSorted((a, b) => places.compare(a.item, b.item)).map(({ one }) => one);
+  const placeOf = (item: string): ItemPlace => places.of(view.ofId(item), item);
   return { ranked: firstOfEach(sorted, (one) => placeOf(itemOf(one)).group), placeOf };
+}
+
+/** The candidates that hold the first `count` results of an order, and those that share the place and the score of the last. */
+function firstOf(
+  candidates: readonly Candidate[],
+  view: ItemView,
+  places: Places,
+  count: number,
+): Candidate[] {
+  const placed = candidates.map((candidate) => ({
+    candidate,
+    item: view.ofChunk(candidate.chunk),
+  }));
+  type Placed = (typeof placed)[number];
+  const compare = (a: Placed, b: Placed): number =>
+    places.compare(a.item, b.item) || b.candidate.score - a.candidate.score;
+  const groups = new Set<number>();
+  const out: Candidate[] = [];
+  let last: Placed | null = null;
+  let shown = 0;
+  for (const one of placed.toSorted(compare)) {
+    if (last !== null && compare(one, last) !== 0) break;
+    out.push(one.candidate);
+    const group = places.groupOf(one.item);
+    if (group < 0 || !groups.has(group)) shown += 1;
+    groups.add(group);
+    if (shown >= count) last = one;
+  }
+  return out;
 }
 
 /** The item of a ranked chunk. */
@@ -108,20 +159,14 @@ function ask(search: Search, allowed: Allowed | null, bring: number): Promise<Le
   return askLegs(state, input, plan, type, { enough, bring }, allowed);
 }
 
-function allMatching(
-  { state, input, plan, type, threshold }: Search,
-  { legs }: LegResults,
-  allowed: Allowed | null,
-): Promise<Map<string, number>> {
-  const mode = keywordMode(state, input) === "and" ? "and" : "or";
-  const near = legs.vector.filter(({ score }) => score >= threshold);
-  return matchingItems(state, type === "vector" ? null : plan, mode, near, allowed);
-}
-
 /** What the legs find in the items that come first. Those that all are shown are asked for apart: none may be crowded out. */
-async function askInOrder(search: Search, groups: readonly Allowed[]): Promise<LegResults> {
+async function askInOrder(
+  search: Search,
+  matching: Matching,
+  groups: readonly (readonly number[])[],
+): Promise<LegResults> {
   const found: LegResults[] = [];
-  for (const allowed of groups) {
+  for (const allowed of allowedGroups(matching, groups)) {
     const bring = Math.min(MOST_CANDIDATES, Math.max(CANDIDATES, allowed.chunks));
     found.push(await ask(search, allowed, bring));
   }
@@ -135,55 +180,4 @@ async function askInOrder(search: Search, groups: readonly Allowed[]): Promise<L
       seen: (chunk) => all.reduce<Seen | null>((known, one) => known ?? one.seen(chunk), null),
     },
   };
-}
-
-/** Chunks that are looked at in one statement: a few milliseconds. */
-const SLICE = 5_000;
-
-/**
- * All items that a search matches, with the count of their chunks that do: by keywords the whole index is looked through,
- * by vectors only what the vector leg found counts.
- */
-async function matchingItems(
-  state: InstanceState,
-  plan: KeywordPlan | null,
-  mode: "and" | "or",
-  vector: readonly VectorHit[],
-  allowed: Allowed | null,
-): Promise<Map<string, number>> {
-  const out =
-    plan === null ? new Map<string, number>() : await byKeywords(state, plan, mode, allowed);
-  const near = new Map<string, number>();
-  for (const { itemId } of vector) near.set(itemId, (near.get(itemId) ?? 0) + 1);
-  // What keywords found of an item may be the same chunks.
-  for (const [item, chunks] of near) if (!out.has(item)) out.set(item, chunks);
-  return out;
-}
-
-async function byKeywords(
-  state: InstanceState,
-  plan: KeywordPlan,
-  mode: "and" | "or",
-  allowed: Allowed | null,
-): Promise<Map<string, number>> {
-  const { actor, index, context } = state;
-  const out = new Map<string, number>();
-  const match = matchExpression(plan, mode);
-  if (match === null) return out;
-  for (let from = 0; from < state.facts().nextChunk; from += SLICE) {
-    const rows = await context.sql.all(
-      // Materialized: as the inner loop FTS5 would run the whole query once per chunk.
-      `WITH found AS MATERIALIZED (SELECT rowid AS id FROM ${index} WHERE ${index} MATCH ? AND rowid BETWEEN ? AND ?)
-        SELECT c.item_id AS item, COUNT(*) AS n FROM found JOIN search_chunks c ON c.actor = ? AND c.id = found.id GROUP BY c.item_id`,
-      [match, from, from + SLICE - 1, actor],
-      besideOthers(state),
-    );
-    for (const row of rows) {
-      const item = String(row["item"]);
-      if (allowed === null || allowed.ids.has(item))
-        out.set(item, (out.get(item) ?? 0) + Number(row["n"]));
-    }
-    await context.system.sleep(0);
-  }
-  return out;
 }

@@ -45,6 +45,8 @@ export async function keywordLeg(
 const FEW = 500;
 /** So many times their chunks the instance must have for that: each of a few items may have thousands. */
 const RARE = 8;
+/** So many chunks that are known to match are told to FTS5. */
+const KNOWN = 20_000;
 /** How many more of the best are looked at than would be enough if hits were spread evenly, and then when it was not. */
 const MARGIN = 1.5;
 const WIDEN = 8;
@@ -63,6 +65,19 @@ async function matches(
       WHERE ${index} MATCH ? ${narrowed} ORDER BY score, rowid LIMIT ?`;
   const beside = besideOthers(state);
   if (allowed === null) return sql.all(best(""), [match, limit], beside);
+  const { hits } = allowed;
+  if (hits !== undefined && hits.all.length <= KNOWN) {
+    const ofHits = (chunks: Int32Array, most: number): Promise<SqlRow[]> => {
+      const known = `AND +${isOneOf("rowid", "BIGINT")}`;
+      return sql.all(best(known), [match, asSet([...chunks]), most], beside);
+    };
+    // The limit may leave some of them out.
+    if (hits.all.length > limit) return ofHits(hits.own, limit);
+    const asked = hits.asked.get(match) ?? ofHits(hits.all, hits.all.length);
+    hits.asked.set(match, asked);
+    const own = new Set(hits.own);
+    return (await asked).filter((row) => own.has(Number(row["id"])));
+  }
   const share = Math.max(1, state.facts().chunks) / Math.max(1, allowed.chunks);
   if (allowed.ids.size <= FEW && share > RARE) {
     // The plus keeps FTS5 from running the whole query once per number (https://sqlite.org/optoverview.html, section 7).

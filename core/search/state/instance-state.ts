@@ -7,6 +7,7 @@ import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
 import { type Notifier, createNotifier } from "./notifier.ts";
 import { earliestDue, endLeases } from "./work-rows.ts";
 import { type AllowedItems, createAllowedItems } from "../filter/allowed-items.ts";
+import { createItemColumns, type ItemColumns } from "../filter/item-columns.ts";
 import { convertVectors } from "../vectors/convert-vectors.ts";
 import type { VectorBudget } from "../vectors/vector-budget.ts";
 import { createVectorStore, type VectorStore } from "../lexical/vector-store.ts";
@@ -33,7 +34,8 @@ export interface InstanceState {
   readonly vectors: VectorStore;
   readonly allowed: AllowedItems;
   readonly termCounts: TermCounts;
-  /** Drops the counts of filters and words. Call it after every commit that changes items. */
+  readonly columns: ItemColumns;
+  /** Drops what is kept of filters, words and columns. Call it after every commit that changes items. */
   forgetCounts(): void;
   /** Has the alarm go off for work that is written with it. */
   readonly clock: Clock;
@@ -69,18 +71,15 @@ export async function openState(
     return trains ? context.steady() : earliestDue({ actor, context });
   });
   const index = `search_fts_${(await sha256Hex(actor)).slice(0, 24)}`;
-  const allowed = createAllowedItems(context);
-  const termCounts = createTermCounts(context, index);
+  const memories = createMemories(context, index, budget);
   return {
     actor,
     context,
     index,
     vectors: createVectorStore(context, budget),
-    allowed,
-    termCounts,
+    ...memories,
     forgetCounts() {
-      allowed.reset();
-      termCounts.reset();
+      for (const one of Object.values(memories)) one.reset();
     },
     clock,
     queueNews: createNotifier(),
@@ -112,6 +111,19 @@ export async function openState(
     remember(facts) {
       current = facts;
     },
+  };
+}
+
+/** What is kept of the items until one changes. */
+function createMemories(
+  context: ActorContext,
+  index: string,
+  budget: VectorBudget,
+): Pick<InstanceState, "allowed" | "termCounts" | "columns"> {
+  return {
+    allowed: createAllowedItems(context),
+    termCounts: createTermCounts(context, index),
+    columns: createItemColumns(context, budget),
   };
 }
 

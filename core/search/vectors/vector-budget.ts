@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 
-/** Memory that the vectors of all instances of a process share. */
+/** Memory that the vectors and the columns of all instances of a process share. */
 export interface VectorBudget {
   /** Bytes in all. */
   readonly bytes: number;

@@ -31,12 +31,10 @@ export const filesMutants: readonly Mutant[] = [
     tests: ["tests/local/file-processes"],
   },
   {
-    name: "full text is not run once per chunk when facets are counted",
-    file: "core/search/retrieve/collect.ts",
-    find: `\`WITH found AS MATERIALIZED (SELECT rowid AS id FROM \${index} WHERE \${index} MATCH ? AND rowid BETWEEN ? AND ?)
-        SELECT c.item_id AS item, COUNT(*) AS n FROM found JOIN search_chunks c ON c.actor = ? AND c.id = found.id GROUP BY c.item_id\``,
-    replace: `\`SELECT c.item_id AS item, COUNT(*) AS n FROM \${index} JOIN search_chunks c ON c.id = \${index}.rowid
-        WHERE \${index} MATCH ? AND \${index}.rowid BETWEEN ? AND ? AND c.actor = ? GROUP BY c.item_id\``,
+    name: "full text is not run once per chunk when results are sorted",
+    file: "core/search/retrieve/keyword-leg.ts",
+    find: `AND +\${isOneOf("rowid", "BIGINT")}`,
+    replace: `AND \${isOneOf("rowid", "BIGINT")}`,
     tests: ["tests/unit/search/plans"],
   },
   {

@@ -1,0 +1,129 @@
+import type { SqlRow } from "../../ports.ts";
+import { keywordMode } from "./ask-legs.ts";
+import type { RetrievalType, SearchInput } from "./search-input.ts";
+import type { VectorHit } from "./vector-leg.ts";
+import type { Allowed } from "../filter/allowed-items.ts";
+import type { ItemView } from "../filter/item-columns.ts";
+import { besideOthers } from "../query/keyword-index.ts";
+import { type KeywordPlan, matchExpression } from "../query/keyword-plan.ts";
+import type { InstanceState } from "../state/instance-state.ts";
+
+/** All items that a search matches, by their numbers in a view. */
+export interface Matching {
+  readonly view: ItemView;
+  readonly items: Int32Array;
+  /** By item number: how many of its chunks match. */
+  readonly chunks: Int32Array;
+  /** The chunks that keywords find, ascending, and their items; null where keywords were not asked. */
+  readonly hits: { readonly chunks: Int32Array; readonly owners: Int32Array } | null;
+}
+
+/** What decides of which items match. */
+export interface MatchingSearch {
+  readonly state: InstanceState;
+  readonly input: SearchInput;
+  readonly plan: KeywordPlan;
+  readonly type: RetrievalType;
+  readonly threshold: number;
+  /** What the filter lets through; null without one. */
+  readonly allowed: Allowed | null;
+}
+
+/**
+ * All items that a search matches: by keywords the whole index is looked through, by vectors only what the vector leg found
+ * counts.
+ */
+export async function matchingItems(
+  { state, input, plan, type, threshold, allowed }: MatchingSearch,
+  vector: readonly VectorHit[],
+): Promise<Matching> {
+  const mode = keywordMode(state, input) === "and" ? "and" : "or";
+  const match = type === "vector" ? null : matchExpression(plan, mode);
+  const found = match === null ? new Int32Array(0) : await keywordHits(state, match);
+  const near = vector.filter(({ score }) => score >= threshold);
+  const looked = near.length === 0 ? found : together(near, found);
+  const view = await state.columns.of(looked, state.facts().chunks);
+  const owners = view.ofChunks(found);
+  const chunks = new Int32Array(view.ids.length);
+  for (let n = 0; n < owners.length; n++) count(chunks, owners[n] ?? -1);
+  if (allowed !== null) leaveOut(chunks, (item) => !allowed.ids.has(view.ids[item] ?? ""));
+  // What keywords found of an item may be the same chunks.
+  const others = near.map(({ itemId }) => view.ofId(itemId)).filter((item) => chunks[item] === 0);
+  for (const item of others) count(chunks, item);
+  return {
+    view,
+    chunks,
+    items: placesAbove0(chunks),
+    hits: type === "vector" ? null : { chunks: found, owners },
+  };
+}
+
+function together(near: readonly VectorHit[], found: Int32Array): Int32Array {
+  const chunks = new Set(near.map(({ chunk }) => chunk));
+  const out = new Int32Array(chunks.size + found.length);
+  out.set([...chunks]);
+  out.set(found, chunks.size);
+  return out.toSorted();
+}
+
+function leaveOut(counts: Int32Array, isOut: (item: number) => boolean): void {
+  for (let item = 0; item < counts.length; item++)
+    if ((counts[item] ?? 0) > 0 && isOut(item)) counts[item] = 0;
+}
+
+function placesAbove0(counts: Int32Array): Int32Array {
+  const out = new Int32Array(counts.length);
+  let size = 0;
+  for (let at = 0; at < counts.length; at++) if ((counts[at] ?? 0) > 0) out[size++] = at;
+  return out.subarray(0, size);
+}
+
+function count(counts: Int32Array, item: number): void {
+  if (item >= 0) counts[item] = (counts[item] ?? 0) + 1;
+}
+
+/** Groups of the items that a search matches, for the legs. */
+export function allowedGroups(
+  { view, chunks, hits }: Matching,
+  groups: readonly (readonly number[])[],
+): Allowed[] {
+  const groupOf = new Uint8Array(view.ids.length);
+  for (const [n, items] of groups.entries()) for (const item of items) groupOf[item] = n + 1;
+  const inGroup = (n: number): Int32Array | undefined =>
+    hits?.chunks.filter((_, at) => groupOf[hits.owners[at] ?? -1] === n + 1);
+  const all = hits?.chunks.filter((_, at) => (groupOf[hits.owners[at] ?? -1] ?? 0) > 0);
+  const asked = new Map<string, Promise<SqlRow[]>>();
+  return groups.map((items, n) => ({
+    ids: new Set(items.map((item) => view.ids[item] ?? "")),
+    chunks: items.reduce((sum, item) => sum + (chunks[item] ?? 0), 0),
+    ...(all !== undefined && { hits: { own: inGroup(n) ?? all, all, asked } }),
+  }));
+}
+
+/** Chunks that are looked at in one statement: a few milliseconds. */
+const SLICE = 20_000;
+
+/** The chunks that keywords find, ascending. */
+async function keywordHits(state: InstanceState, match: string): Promise<Int32Array> {
+  const { index, context } = state;
+  const found: Int32Array[] = [];
+  const { nextChunk } = state.facts();
+  for (let from = 0; from < nextChunk; from += SLICE) {
+    if (from > 0) await context.system.sleep(0);
+    // One row: a row for each would take longer to hand over than to find.
+    const [row] = await context.sql.all(
+      `SELECT json_group_array(id) AS ids FROM (SELECT rowid AS id FROM ${index} WHERE ${index} MATCH ?
+        AND rowid BETWEEN ? AND ? ORDER BY rowid)`,
+      [match, from, from + SLICE - 1],
+      besideOthers(state),
+    );
+    found.push(Int32Array.from(JSON.parse(String(row?.["ids"] ?? "[]")) as number[]));
+  }
+  const out = new Int32Array(found.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of found) {
+    out.set(part, at);
+    at += part.length;
+  }
+  return out;
+}
