@@ -2,7 +2,6 @@ import { ApiError } from "../../http/api-error.ts";
 import type {
   DocumentBody,
   LinksBody,
-  PdfOptions,
   ScrapeBody,
   ScreenshotOptions,
   ScreenshotBody,
@@ -25,46 +24,9 @@ import type { Page } from "../page/page.ts";
 import { AREA_LIMIT } from "../job/job.ts";
 import type { System } from "../../ports.ts";
 import type { OnMissingGlyphs } from "./missing-glyphs.ts";
-import { printParameters } from "./pdf-options.ts";
 import { waitForFiles } from "./wait-for-files.ts";
 import type { Action } from "../page/render.ts";
 
-/** Prints the page; the bytes of a PDF. */
-export function printAction(
-  options: PdfOptions,
-  onMissing: OnMissingGlyphs,
-): Action<Uint8Array<ArrayBuffer>> {
-  const parameters = printParameters(options);
-  return async (page, { drawable }, signal) => {
-    await waitForFiles(page, signal, true);
-    if (page.files.isWaiting && page.filesMs > 0) {
-      // Chromium would wait for them once more, for two seconds.
-      page.files.noteLate();
-      await page.call("Page.stopLoading");
-    }
-    // Puppeteer's users rely on the wait for fonts. With scripts off its promise would never be settled.
-    if (!drawable) await lookForGlyphs(page, page.hasScripts, onMissing, signal);
-    if (options.omitBackground === true) await transparent(page);
-    const answer = await capture(page, "Page.printToPDF", pdf, parameters).catch(
-      (error: unknown) => {
-        const text = error instanceof Error ? error.message : "";
-        if (!/page range|content area|paper|margin/iu.test(text)) throw error;
-        throw new ApiError("invalid_request", {
-          message: `pdfOptions: ${text.slice(0, 200)}`,
-          cause: error,
-        });
-      },
-    );
-    page.files.noteLate();
-    return bytesOf(String(answer["data"]), page.system, signal);
-  };
-}
-
-const pdf = {
-  action: "pdf",
-  what: "The PDF",
-  hint: "print parts with pdfOptions.pageRanges, or smaller pictures",
-};
 const picture = {
   action: "screenshot",
   what: "The picture",
@@ -72,7 +34,7 @@ const picture = {
 };
 
 /** Has a page drawn. @throws ApiError `page_too_large` when that has more bytes than a message may have in base64 */
-async function capture(
+export async function capture(
   page: Page,
   method: string,
   wanted: WantedText,
@@ -85,7 +47,8 @@ async function capture(
   });
 }
 
-async function lookForGlyphs(
+/** Tells of letters that no font has. */
+export async function lookForGlyphs(
   page: Page,
   waits: boolean,
   onMissing: OnMissingGlyphs,
@@ -246,7 +209,8 @@ async function scrollThrough(page: Page, signal: AbortSignal): Promise<void> {
   }
 }
 
-async function transparent(page: Page): Promise<void> {
+/** Leaves out the white behind a page. */
+export async function transparent(page: Page): Promise<void> {
   await page.call("Emulation.setDefaultBackgroundColorOverride", {
     color: { r: 0, g: 0, b: 0, a: 0 },
   });

@@ -136,6 +136,27 @@ export const renderingMutants: readonly Mutant[] = [
     tests: ["tests/local/long-answer"],
   },
   {
+    name: "a PDF that comes in parts has a bounded size",
+    file: "core/rendering/actions/print.ts",
+    find: "if (pieces.size > PDF_LIMIT)",
+    replace: "if (pieces.size < 0)",
+    tests: ["tests/unit/rendering/print"],
+  },
+  {
+    name: "a browser lets go of a PDF that was read",
+    file: "core/rendering/actions/print.ts",
+    find: 'page.call("IO.close", { handle }).catch(() => undefined);',
+    replace: "",
+    tests: ["tests/unit/rendering/print"],
+  },
+  {
+    name: "a PDF comes in a message where a browser gives no parts",
+    file: "core/rendering/actions/print.ts",
+    find: "if (pieces.size === 0 && error instanceof CdpError) return null;",
+    replace: "",
+    tests: ["tests/unit/rendering/print"],
+  },
+  {
     name: "a long picture is not parsed",
     file: "core/rendering/cdp/long-answer.ts",
     find: "if (message.length <= AT_ONCE) return",
