@@ -185,6 +185,13 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/guard/own-token"],
   },
   {
+    name: "a stored key that was replaced is opened again",
+    file: "core/gateway/providers/stored/stored-providers.ts",
+    find: "JSON.stringify([records.place, id, sealed])",
+    replace: "JSON.stringify([records.place, id])",
+    tests: ["tests/unit/gateway/providers/stored-keys"],
+  },
+  {
     name: "a claim has to fit into what is left",
     file: "core/gateway/metering/spend/ledger.ts",
     find: "used >= limit || used + needed > limit",

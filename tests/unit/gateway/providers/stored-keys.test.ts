@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../../../cases/eventually.ts";
 import { recordStore } from "../../../../core/gateway/account/records/records.ts";
 import { vault } from "../../../../core/gateway/account/records/vault.ts";
+import { storedProviders } from "../../../../core/gateway/providers/stored/stored-providers.ts";
 import { counterAt, waitFor } from "../../../../core/gateway/account/records/window-counters.ts";
 import type { GatewayOptions } from "../../../../core/gateway/entry/options.ts";
 import { gateway } from "../../../../core/gateway/mod.ts";
@@ -131,6 +132,38 @@ describe("a stored key", () => {
     expect((await gate.manage(`${path}/${first.id}`)).status).toBe(404);
     await gate.send("shared/openai/x", jsonInit(chat));
     expect(lastSent()["authorization"]).toBeUndefined();
+  });
+
+  it("is opened once a minute, and again once it was replaced", async () => {
+    const { system } = gate.platform;
+    const records = recordStore(gate.platform);
+    let openings = 0;
+    const secrets = {
+      seal: (_: unknown, __: string, text: string) => Promise.resolve(text),
+      open(_: unknown, __: string, text: string) {
+        openings++;
+        return Promise.resolve({ text, resealed: null });
+      },
+    };
+    let elapsed = 0;
+    const clock = { ...system, monotonic: () => elapsed };
+    const stored = storedProviders(records, secrets, clock);
+    const name = { account: "acme", gateway: "opened" };
+    const write = (sealed: string) => {
+      const body = { alias: "default", default_config: true, secret_id: "s", sealed };
+      const record = { collection: "provider_config", id: "a", parent: "openai", key: "openai" };
+      const whole = { ...record, body, createdAt: 1, modifiedAt: 1 } as const;
+      return records
+        .ofGateway(name)
+        .write({ [sealed === "one" ? "creates" : "replaces"]: [whole] });
+    };
+    const key = () => stored.key(name, "openai", undefined);
+    await write("one");
+    expect([await key(), await key(), openings]).toEqual(["one", "one", 1]);
+    await write("two");
+    expect([await key(), await key(), openings]).toEqual(["two", "two", 2]);
+    elapsed = 60_001;
+    expect([await key(), openings]).toEqual(["two", 3]);
   });
 
   it("is refused over its own rate limit", async () => {
