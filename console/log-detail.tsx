@@ -137,7 +137,7 @@ function Again({ made, facts }: { readonly made: Made; readonly facts: Facts }) 
     const found = await askResult<readonly { id: string }[]>(
       `${root}/deliveries?message_id=${encodeURIComponent(made.id)}&limit=1000`,
     );
-    if (found.length === 0) throw new Error("No endpoint wanted this message");
+    if (found.length === 0) throw new Error("No endpoint takes messages of this type");
     await change("POST", `${root}/deliveries/replay`, { ids: found.map(({ id }) => id) });
   };
   return (

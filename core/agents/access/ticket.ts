@@ -107,7 +107,7 @@ export function tickets(platform: Platform, account: string): Tickets {
     async check(ticket, wanted) {
       const content = await verified(await key(), ticket);
       if (content === null || content.expires <= system.now()) {
-        throw new ApiError("unauthorized", { message: "The ticket is not valid, or no longer" });
+        throw new ApiError("unauthorized", { message: "The ticket is invalid or has expired" });
       }
       if (content.agent !== wanted.agent || content.account !== wanted.account) {
         throw new ApiError("forbidden", { message: "The ticket is for another agent" });

@@ -60,7 +60,7 @@ export function nameSpaces(
     const group = sources.find(([, other]) => other.group === name);
     if (group !== undefined && options.group !== name) {
       throw new TypeError(
-        `The group "${name}" has the name of a webhook source outside of it: name one of the two otherwise`,
+        `The group "${name}" has the name of a webhook source outside of it: rename one of the two`,
       );
     }
   }
