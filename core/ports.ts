@@ -33,7 +33,7 @@ export type {
   LongTask,
   Steps,
   System,
-  TaskLane,
+  TaskKind,
 } from "./ports/system.ts";
 export type {
   AnswerSilence,

@@ -64,8 +64,8 @@ export interface LongTask<
 > {
   /** The name of the task in the table that a thread has as well (`adapters/shared/background/thread.ts`). */
   readonly name: string;
-  /** Tasks of a lane wait for each other only. @default "quick" */
-  readonly lane?: TaskLane;
+  /** Tasks of one kind wait for each other only. @default "quick" */
+  readonly kind?: TaskKind;
   /** Makes the error for an input that takes too much, e.g. of "it takes more than 60 s". @default `page_too_large` */
   readonly overrun?: (why: string) => Error;
   load(): Promise<(input: I) => S>;
@@ -75,7 +75,7 @@ export interface LongTask<
  * Kinds of tasks by how long they hold a thread: conversions of what a caller has just sent, files of formats that somebody else
  * made (a small one can be made to take very long), and training, which takes seconds by its nature.
  */
-export type TaskLane = "quick" | "files" | "training";
+export type TaskKind = "quick" | "files" | "training";
 
 /** The steps of a task; asynchronous where a parser is. */
 export type Steps<O> = Generator<void, O, void> | AsyncGenerator<void, O, void>;

@@ -7,12 +7,12 @@ const TASK_MS = 60_000;
 
 /** Runs a task within the limit; its wait for a turn does not count. */
 export function withinTask<T>(
-  task: Pick<LongTask<never, Plain>, "lane" | "overrun">,
+  task: Pick<LongTask<never, Plain>, "kind" | "overrun">,
   signal: AbortSignal,
   system: System,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  if (task.lane === "training") return work(signal);
+  if (task.kind === "training") return work(signal);
   return withinMs(TASK_MS, signal, work, system, () =>
     overrunOf(task, `it takes more than ${TASK_MS / 1000} s`),
   );

@@ -83,7 +83,7 @@ it("threads are shared between owners: one that asks much keeps no other waiting
   await pool.close();
 });
 
-it("the queue of a lane is bounded, and full for the owner that fills it", async () => {
+it("the queue of a kind of tasks is bounded, and full for the owner that fills it", async () => {
   const { pool } = threadsUnderTest();
   const stop = new AbortController();
   const made = Array.from({ length: 1002 }, () =>

@@ -8,7 +8,7 @@ import type {
   Plain,
   Steps,
   System,
-  TaskLane,
+  TaskKind,
 } from "../../../core/ports.ts";
 import { type FairSlots, fairSlots, inSlot } from "../../../core/work/fair-slots.ts";
 import { defaultFileBytes } from "../work/memory-limit.ts";
@@ -34,7 +34,7 @@ export interface Threads extends Background {
   close(): Promise<void>;
 }
 
-/** Tasks that wait in one lane, of all owners together. */
+/** Tasks of one kind that wait, of all owners together. */
 const WAITING = 1000;
 /**
  * The number of processes that read files at a time. One of them is for an owner whose files no other process is reading.
@@ -57,7 +57,7 @@ export function threads(options: ThreadOptions): Threads {
     start: (signal) => startProcess(signal, { bytes }),
     absent: "Files are read without a limit of memory: no process could be started",
   });
-  const lanes = laneSlots(options.most ?? Math.min(4, Math.max(1, availableParallelism() - 1)));
+  const slots = slotsByKind(options.most ?? Math.min(4, Math.max(1, availableParallelism() - 1)));
   return {
     run<I extends Plain, O extends Plain>(
       task: LongTask<I, O, Steps<O>>,
@@ -65,10 +65,10 @@ export function threads(options: ThreadOptions): Threads {
       signal: AbortSignal,
       owner = SHARED,
     ): Promise<O> {
-      const { name, lane = "quick" } = task;
-      return inSlot(lanes[lane], owner, signal, () =>
+      const { name, kind = "quick" } = task;
+      return inSlot(slots[kind], owner, signal, () =>
         withinTask(task, signal, system, async (inner) => {
-          const isFile = lane === "files";
+          const isFile = kind === "files";
           const message = { name, input };
           const outcome =
             (isFile ? await processes.run(message, inner) : null) ??
@@ -96,7 +96,7 @@ function outputOf(
   throw new Error(`"${task.name}" failed: ${outcome.failed}`);
 }
 
-function laneSlots(most: number): Record<TaskLane, FairSlots> {
+function slotsByKind(most: number): Record<TaskKind, FairSlots> {
   const slots = (running: number, reserve: number): FairSlots =>
     fairSlots({ running, reserve, waiting: WAITING, refuse: tooMany });
   return { quick: slots(most, 1), files: slots(FILES - 1, 1), training: slots(1, 0) };

@@ -24,7 +24,7 @@ export type { PdfReader, ReadPdf } from "./pdf-reader.ts";
  */
 export const pdfReader: PdfReader = {
   name: "rendering/read-pdf",
-  lane: "files",
+  kind: "files",
   overrun: unreadable,
   load: () =>
     Promise.resolve(async function* ({ bytes }) {

@@ -36,7 +36,7 @@ const PACKAGES: Readonly<Record<DocumentKind, string>> = {
  */
 export const fileReader: FileReader = {
   name: "search/read-file",
-  lane: "files",
+  kind: "files",
   overrun: (why) => refused(`the file cannot be read: ${why}`),
   load: () =>
     Promise.resolve(async function* (file) {

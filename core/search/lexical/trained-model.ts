@@ -53,7 +53,7 @@ const PARTS = ["terms", "term-idf", "latent-scales", "latent-bytes", "gram-idf"]
  */
 export const learnModel: LongTask<readonly Uint8Array[], StoredModel> = {
   name: "search/learn-model",
-  lane: "training",
+  kind: "training",
   load: () =>
     Promise.resolve(function* (pages) {
       const texts: string[] = [];

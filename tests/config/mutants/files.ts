@@ -5,15 +5,15 @@ export const filesMutants: readonly Mutant[] = [
   {
     name: "threads are shared between owners",
     file: "adapters/shared/background/threads.ts",
-    find: "lanes[lane], owner, signal",
-    replace: "lanes[lane], SHARED, signal",
+    find: "slots[kind], owner, signal",
+    replace: "slots[kind], SHARED, signal",
     tests: ["tests/local/threads"],
   },
   {
     name: "training keeps no conversion waiting",
     file: "adapters/shared/background/threads.ts",
-    find: "inSlot(lanes[lane],",
-    replace: "inSlot(lanes.quick,",
+    find: "inSlot(slots[kind],",
+    replace: "inSlot(slots.quick,",
     tests: ["tests/local/threads"],
   },
   {
