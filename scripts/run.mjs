@@ -26,13 +26,16 @@ const bun = inRoot("tools/node_modules/bun/bin/bun.exe");
 const vitest = "node_modules/vitest/vitest.mjs";
 const cli = "adapters/cli/main.ts";
 
-/** Part of what `causey serve` gives Node's V8 by itself (adapters/cli/serve/set-up-process.ts): Deno takes it on the command line only. */
+/**
+ * A part of the flags that `causey serve` sets for Node's V8 by itself (adapters/cli/serve/set-up-process.ts): Deno takes them on the
+ * command line only.
+ */
 const denoHeap = "--v8-flags=--no-allocation-site-pretenuring,--max-semi-space-size=16,--expose-gc";
 
 /** Development dependencies that serving needs: the pinned Node where this one is too old, and the browser. */
 const serving = ["@sparticuz/chromium", "hono"];
 const everything = [".", "tools", "tests/clients"];
-/** Other releases of what the package meets. */
+/** Other releases of the runtimes and packages that users may have. */
 const releases = "tools/releases";
 /** The package that builds the site of the documents. */
 const site = "tools/site";
@@ -133,8 +136,9 @@ function canServe() {
 }
 
 /**
- * Installs what a server needs, a seventh of what the tests do, in the versions of the lockfile. npm cannot install a
- * part of the development dependencies, so they are made dependencies in a folder of its own, and moved here at the end.
+ * Installs the packages that a server needs, a seventh of those of the tests, in the versions of the lockfile. npm cannot
+ * install a part of the development dependencies, so they are made dependencies in a folder of its own, and moved here at
+ * the end.
  */
 function installServing() {
   if (existsSync(inRoot("node_modules"))) return install(".");

@@ -52,7 +52,7 @@ function toInit(request: OutboundRequest, { body, signal }: BeginLink): PatientI
     ...(body instanceof ReadableStream ? { duplex: "half" } : {}),
     headers: endToEnd(request.headers, REQUEST_FRAMING).map(([name, value]) => [name, value]),
     redirect: "manual",
-    // Bun decodes some encodings and not others ("gzip, br"), and names none of them in what it asks for either.
+    // Bun decodes some encodings and not others ("gzip, br"), and its request headers do not name them either.
     decompress: false,
     timeout: false,
     signal,

@@ -34,8 +34,8 @@ const warnings: Log = (level, message, fields) => {
 /** Options of {@link memoryPlatform}. */
 export interface MemoryPlatformOptions {
   /**
-   * The compiled SQLite (a `WebAssembly.Module`), for runtimes that compile none while they run:
-   * `import sqlite from "@sqlite.org/sqlite-wasm/sqlite3.wasm"`. @default what the package brings
+   * The compiled SQLite (a `WebAssembly.Module`), for runtimes that cannot compile at run time: `import sqlite from
+   * "@sqlite.org/sqlite-wasm/sqlite3.wasm"`. @default the module of the package
    */
   readonly sqlite?: object;
   /** Bytes that the database may take; what does not fit is answered 503, as on a full disk. @default 64 MiB */
@@ -165,8 +165,8 @@ function remoteBrowser(endpoint = ""): Browser {
 const SLICE_MS = 5;
 
 /**
- * Has work run right behind what is under way, and every few milliseconds only after others had their turn: a caller
- * that waits for one commit after the other must not keep the event loop to itself.
+ * Runs work right behind the current task, and every few milliseconds only after others had their turn: a caller that waits
+ * for one commit after the other must not keep the event loop to itself.
  */
 function fairTurns(now: () => number): (work: () => void) => void {
   let since = now();

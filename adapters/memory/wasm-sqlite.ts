@@ -16,7 +16,7 @@ const OPEN_FLAGS = 0x86;
 /** Without it a text would lose a byte order mark at its begin. */
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Has a bound value copied. */
+/** Makes SQLite copy a bound value. */
 const TRANSIENT = -1;
 
 /** An open database and the library that holds it. */

@@ -20,7 +20,7 @@ export function closeServer(
 
 function ending(server: Server, graceMs: number): Ending {
   const address = server.address();
-  // A server that listens on a path has no port, as its connections have none.
+  // A server that listens on a path has no port.
   const port = typeof address === "object" ? address?.port : undefined;
   let closed: Promise<void> | undefined;
   return {

@@ -89,9 +89,9 @@ function requestListener(
 }
 
 /**
- * An answer may come before its request's body was read to the end (413). node-server then drains what is left, or
- * closes after 500 ms, in the middle of the connection's next request; but a web stream of the body, left alone, pauses
- * it for ever.
+ * Drains a request whose answer came before its body was read to the end (413). By itself node-server drains the rest or
+ * closes after 500 ms, in the middle of the connection's next request; but a web stream of the body, left alone, pauses it
+ * for ever.
  */
 function drainOnceAnswered(incoming: IncomingMessage, outgoing: ServerResponse): void {
   outgoing.once("finish", () => {

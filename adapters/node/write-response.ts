@@ -16,7 +16,7 @@ export function cachedBodyKey(): symbol | null {
   );
 }
 
-/** A response as node-server keeps it: status, body, headers; undefined when it keeps none. */
+/** Returns a response as node-server caches it: status, body, headers; undefined for one that it did not cache. */
 export function cachedParts(
   response: Response,
   key: symbol | null,

@@ -86,7 +86,7 @@ export function incomingRequest(
   };
 }
 
-/** Has the actor answer; resolves once the head is sent. */
+/** Asks the actor for its answer; resolves once the head is sent. */
 async function respond(
   state: State,
   { head, id, kind, name }: Extract<ToOwner, { readonly type: "fetch" }>,

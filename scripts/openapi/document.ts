@@ -78,7 +78,7 @@ export function openApiDocument(): Json {
   };
 }
 
-/** The JSON Schema of each body, of what may be sent. */
+/** Returns the JSON Schema of each request body. */
 export function bodies(): Record<string, Json> {
   return Object.fromEntries(
     Object.entries(bodySchemas).map(([name, schema]) => [name, jsonSchemaOf(schema)]),

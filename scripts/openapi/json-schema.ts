@@ -7,7 +7,7 @@ const FILE = { type: "string", contentMediaType: "application/octet-stream" } as
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The JSON Schema of what a valibot schema takes. What only code can check, e.g. that a pattern is a safe one, is left
+ * Returns the JSON Schema of a valibot schema's input. Checks that only code can do, e.g. that a pattern is safe, are left
  * out: such a schema allows more than the server does, and never less.
  */
 export function jsonSchemaOf(schema: GenericSchema): Fields {

@@ -76,7 +76,7 @@ function tableOf(rows: readonly string[]): string {
   return `<div class="scroll"><table><thead><tr><th>Name</th><th>In</th><th>Type</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>`;
 }
 
-/** The fields of what an operation answers with: of the result in the envelope, of each item of a list. */
+/** Lists the fields of an operation's answer: of the result in the envelope, of each item of a list. */
 function answerRows(responses: Fields, schemas: Fields): string[] {
   const [success] = Object.values(responses).map(fields);
   const { schema } = fields(fields(success?.["content"])["application/json"]);

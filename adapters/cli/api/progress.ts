@@ -75,7 +75,7 @@ export interface ByteProgress {
   readonly end: () => void;
 }
 
-/** A bar of bytes with rate and the time that is left. What takes less than five seconds writes nothing into a file. */
+/** Draws a bar of bytes with rate and remaining time. Into a file, it writes nothing for uploads under five seconds. */
 export function byteProgress(
   totalBytes: number,
   options: Omit<Partial<ProgressOptions>, "total" | "totalBytes" | "unit"> = {},

@@ -57,7 +57,7 @@ export async function uploadFiles(
   );
 }
 
-/** The files that an argument names. What a link points to is sent for a link that is named, not for one in a folder. */
+/** Lists the files that an argument names. A link named itself is followed; links inside a folder are not. */
 async function filesOf(given: string): Promise<LocalFile[]> {
   const facts = await stat(given).catch(() => {
     throw commandFailure(`There is no file or folder "${given}"`, "Name files or folders to send");

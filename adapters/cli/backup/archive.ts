@@ -128,7 +128,7 @@ export async function readArchive(
       found.set(name, await unpack(reader, join(folder, name), size));
       await reader.take(padding(size));
     }
-    // The checksum of what was unpacked stands at the end.
+    // The checksum of the unpacked data stands at the end.
     await reader.end();
     // Bun may end the stream without the error.
     const failed = await fed;

@@ -68,7 +68,7 @@ export function serverOf(values: { readonly url?: string; readonly "data-dir"?: 
   return { url, folder: values["data-dir"] ?? env["CAUSEY_DATA_DIR"] ?? defaults.dataDir };
 }
 
-/** Asks a server; throws a hint where none answers. */
+/** Asks a server; throws with a hint when it does not answer. */
 export async function reach(request: Request): Promise<Response> {
   try {
     return await fetch(request, { signal: AbortSignal.timeout(10_000) });

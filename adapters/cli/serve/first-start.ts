@@ -33,8 +33,8 @@ const nothing: FirstStart = { seeded: Promise.resolve(true), over: Promise.resol
 const PATIENCE_MS = 120_000;
 
 /**
- * Starts a process for the first start on a data folder: it indexes the demo's documents and unpacks the browser, and
- * ends. Both would leave this one with twice the memory that serving takes. What it fails to do, this one does.
+ * Starts a process for the first start on a data folder: it indexes the demo's documents and unpacks the browser, and ends.
+ * Both would leave this process with twice the memory that serving takes. If it fails, this process does its work.
  */
 export async function firstStart({ config, dataDir, demoSecret }: Prepared): Promise<FirstStart> {
   if (existsSync(join(dataDir, "causey.db"))) return nothing;

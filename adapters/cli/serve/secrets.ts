@@ -46,7 +46,7 @@ function storedSecret(dataDir: string, name: string, make: () => string): Stored
   return { value, path, created: value === made };
 }
 
-/** Has the file hold this text, all at once; one that is there stays as it is, unless it is to be replaced. */
+/** Writes the file at once as a whole; an existing one is kept unless it is to be replaced. */
 function keep(path: string, text: string, isReplaced: boolean): void {
   const fresh = `${path}.${randomUUID()}`;
   try {

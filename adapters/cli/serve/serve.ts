@@ -41,7 +41,7 @@ export async function serveCommand(
   const app = await openApp(prepared, runtime, processes, configuredLog(prepared.config));
   const { platform } = app;
   try {
-    // Before the port opens, so that no request waits for the collection of what the demo left.
+    // Before the port opens, so that no request waits for the garbage collection after the demo.
     await seed(prepared, app, isCutOff);
     collectGarbage();
     const { url } = await listen(prepared, runtime, app, { command, count: processes });

@@ -5,9 +5,9 @@ import { setFlagsFromString } from "node:v8";
 const BUN_LIMIT = "BUN_CONFIG_MAX_HTTP_REQUESTS";
 
 /**
- * Has V8 make every object in the young generation. By itself it makes those old from the start whose like survived a
- * few collections, as what belongs to requests under way does; and whatever an old one points to survives with it,
- * until the next collection of everything: up to all that each request leaves behind, which costs a fifth of its CPU.
+ * Makes V8 allocate every object in the young generation. By default it allocates types whose objects survived a few
+ * collections in the old one, such as those of running requests. Objects they point to then survive too, until the next
+ * full collection: up to everything that each request leaves behind, which costs a fifth of its CPU.
  */
 const ALL_YOUNG = "--no-allocation-site-pretenuring";
 

@@ -49,7 +49,7 @@ const PAUSE_MS = 1000;
 const SIGNAL_MS = 1000;
 /** How a child ends that has drained. */
 const CLEAN = "code 0";
-/** Characters of what a child says that are kept. */
+/** Characters kept of a child's output. */
 const SAID = 2000;
 
 /**

@@ -18,19 +18,21 @@ interface KindSlots {
 }
 
 /**
- * The places of the alarms that run. Each kind (each class of agents is one, the sender of webhooks another) has places of its own, so
- * that slow handlers of one keep no other waiting. The queue of those that wait is the table.
+ * The slots of running alarms. Each kind (each class of agents is one, the sender of webhooks another) has slots of its
+ * own, so that slow handlers of one do not hold up another. The table is the queue of the waiting ones.
  */
 export interface AlarmSlots {
-  /** Takes places for alarms of these kinds that are due, and tells when the table is to be read again. Throws when it cannot be read. */
+  /**
+   * Takes slots for due alarms of these kinds, and says when the table is to be read again. Throws when it cannot be read.
+   */
   take(kinds: readonly string[], clock: () => number): { rows: AlarmRow[]; next: number };
-  /** Gives the place of an alarm back. */
+  /** Frees the slot of an alarm. */
   free(row: AlarmRow): void;
-  /** Has the table be read for a kind, or for all (null), at that time or earlier. */
+  /** Makes the next `take()` read the table for a kind, or for all (null), at that time or earlier. */
   look(kind: string | null, at: number): void;
 }
 
-/** The places of a process. */
+/** Makes the slots of a process. */
 export function alarmSlots(db: SqliteDatabase): AlarmSlots {
   const slotsByKind = new Map<string, KindSlots>();
   let running = 0;

@@ -56,8 +56,8 @@ const MAX_BACKOFF_MS = 60_000;
 const UNREADABLE_PAUSE_MS = 1000;
 
 /**
- * Keeps alarms as rows: a crash between setting and ringing loses none. The row goes when `onAlarm` is done,
- * so a crash in between has it ring again.
+ * Stores alarms as rows, so that a crash between setting and ringing loses no alarm. The row goes when `onAlarm` is done:
+ * after a crash in between it rings again.
  */
 export function alarms(options: AlarmOptions): Alarms {
   const { clock, db, log, rescanMs = 60_000 } = options;
@@ -137,7 +137,7 @@ async function store(
   return (await db.batch([...together, own])).slice(0, -1);
 }
 
-/** Has alarms for times of day looked at when the clock was set. */
+/** Checks alarms for times of day when the clock was set. */
 function watchClock(
   options: AlarmOptions,
   look: (kind: string, at: number) => void,

@@ -12,13 +12,16 @@ export interface IsolatePoolOptions {
   readonly idleMs?: number;
   /** Starts one and waits until it has loaded its code. */
   readonly start: (signal: AbortSignal) => Promise<Isolate>;
-  /** The log's message when none can be started. */
+  /** The log's message when no isolate can be started. */
   readonly absent: string;
 }
 
 /** Isolates that start when they are needed and end when they are idle. */
 export interface IsolatePool {
-  /** Runs one task in an isolate without work; null when none can be started. An isolate whose task failed or was aborted is ended. */
+  /**
+   * Runs one task in an idle isolate; null when no isolate can be started. An isolate whose task failed or was aborted is
+   * ended.
+   */
   run(message: TaskMessage, signal: AbortSignal): Promise<TaskOutcome | null>;
   close(): Promise<void>;
 }
@@ -93,7 +96,7 @@ export function isolatePool(options: IsolatePoolOptions): IsolatePool {
   };
 }
 
-/** Starts isolates; null, with a line in the log, when none can be started. */
+/** Starts isolates; null, with a line in the log, on a failure. */
 function starterOf({
   system,
   log,

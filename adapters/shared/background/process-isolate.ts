@@ -34,8 +34,8 @@ export function processesAvailable(): true | string {
 }
 
 /**
- * Starts a process of the same runtime that runs tasks and ends itself at its limit of memory. A thread would not do: limits of
- * its heap do not count bytes, and Bun heeds none.
+ * Starts a process of the same runtime that runs tasks and ends itself at its limit of memory. A thread would not do:
+ * limits of its heap do not count bytes, and Bun ignores them.
  */
 export async function startProcess(
   signal: AbortSignal,

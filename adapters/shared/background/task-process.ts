@@ -63,7 +63,7 @@ function answered(outcome: TaskOutcome): void {
 try {
   writeFileSync("/proc/self/oom_score_adj", "1000");
 } catch {
-  // Other systems, and Deno, have none.
+  // Other systems, and Deno, lack it.
 }
 // A terminal's Ctrl-C goes to all processes; the server says when this one ends, and its end closes the pipe.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined);

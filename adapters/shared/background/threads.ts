@@ -40,10 +40,10 @@ const WAITING = 1000;
  * The number of processes that read files at a time. One of them is for an owner whose files no other process is reading.
  */
 const FILES = 2;
-/** The owner of work that names none. */
+/** The owner of work without a named one. */
 const SHARED = "";
 
-/** Runs tasks on threads, those of files in processes; on the event loop, in steps, where none can be started. */
+/** Runs tasks on threads, those of files in processes; where neither can be started, on the event loop in steps. */
 export function threads(options: ThreadOptions): Threads {
   const { system } = options;
   const pool = isolatePool({

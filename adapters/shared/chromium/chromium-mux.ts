@@ -39,9 +39,9 @@ interface State {
 }
 
 /**
- * Splits a browser's pipe into independent connections: ids are renumbered, events go to whose session they are. What a
- * connection that has itself attached to all targets would hear of those of others it does not hear: the mux is attached to each target
- * once and tells whose browser context it is in. Else every new page would be attached by every connection.
+ * Splits a browser's pipe into independent connections: ids are renumbered, and each event goes to the owner of its
+ * session. The mux attaches to each target once and knows whose browser context it is in. So a connection that attaches to
+ * all targets does not hear of those of others, and a new page is not attached by every connection.
  */
 export function muxConnections(process: ChromiumProcess): Mux {
   const state: State = {
@@ -99,7 +99,7 @@ function askBrowser(state: State, method: string, params: object = {}): Promise<
   });
 }
 
-/** Has the mux attached to all targets, once for all connections, and answers the one that asked. */
+/** Attaches the mux to all targets, once for all connections, and answers the connection that asked. */
 function autoAttach(state: State, link: Link, call: Call): void {
   state.attaching ??= askBrowser(state, call.method, call.params);
   void state.attaching.then((answer) =>

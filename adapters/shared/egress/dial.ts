@@ -29,7 +29,7 @@ export interface DialOptions {
   readonly pins: () => Promise<boolean>;
   /** @default DNS; the system's resolver for the names of the allow list */
   readonly resolve?: Resolve | undefined;
-  /** The proxy for a configured address; null = none. */
+  /** The proxy for a configured address; null = direct. */
   readonly proxyFor: (url: string) => URL | null;
   /** Whether the runtime's `ws` needs the proxy's address, because it accepts no ready connection. */
   readonly passesProxy: boolean;

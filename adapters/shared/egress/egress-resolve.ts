@@ -71,10 +71,9 @@ export function resolverOf(host: string, port: number, allow: AllowHosts): Resol
 }
 
 /**
- * Resolves a host once and checks every address: the caller must dial one of exactly these. An answer that
- * mixes public and private addresses is refused as a whole, because which one a dialler picks is chance.
- *
- * @throws TransportError `refused` when the guard says no, `unreachable` when the name has no address or none within `withinMs`
+ * Resolves a host once and checks every address: the caller must dial one of exactly these. An answer that mixes public and
+ * private addresses is refused as a whole, because a dialler may pick any of them.
+ * @throws TransportError `refused` when the guard says no, `unreachable` without an address within `withinMs`
  */
 export async function resolveChecked(
   host: string,

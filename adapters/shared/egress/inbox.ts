@@ -7,7 +7,7 @@ export interface Inbox {
   readonly isAhead: boolean;
   /** The peer sends no more, and everything is read. */
   readonly isOver: boolean;
-  /** The next bytes; null at the end, or when none come within `timeoutMs`. */
+  /** Returns the next bytes; null at the end, or after `timeoutMs`. */
   next(timeoutMs?: number): Promise<Buffer | null>;
   /** Puts bytes back that were not for this reader. */
   putBack(bytes: Uint8Array): void;

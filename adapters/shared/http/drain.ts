@@ -54,9 +54,9 @@ interface Closable {
 const open = new Map<Closable, () => void>();
 
 /**
- * Has the platform closed when a process signal ends the process; returns how to take that back. `announce` is
- * called first: what streams for ever ends, so that only finite answers are waited for. The last one opened is closed
- * first, as it may need those that were there before it.
+ * Closes the platform when a process signal ends the process; returns how to take that back. `announce` is called first: it
+ * ends endless streams, so that only finite answers are waited for. The platform opened last is closed first, as it may
+ * need those before it.
  */
 export function closeAtEnd(platform: Closable, announce: () => void): () => void {
   open.set(platform, announce);
@@ -67,7 +67,7 @@ export function closeAtEnd(platform: Closable, announce: () => void): () => void
 export interface Ending {
   /** Stops accepting and waits, within the grace, for answers under way. */
   finish(): Promise<void>;
-  /** Drops what is left. */
+  /** Drops the rest. */
   stop(): Promise<void>;
 }
 

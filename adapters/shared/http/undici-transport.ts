@@ -287,8 +287,8 @@ function toPairs(headers: Readonly<Record<string, string | string[] | undefined>
 const CONNECT_MS = 10_000;
 
 /**
- * Connects as undici does, and ends a connection on which nothing moved for as many ms as `patience` says. undici's own timeouts make a timer for
- * each request, which stays for half a second: under load that is most of what the old generation collects.
+ * Connects as undici does, and ends a connection without traffic for `patience()` ms. undici's own timeouts make a timer
+ * for each request, which stays for half a second: under load that is most of what the old generation collects.
  */
 function endingSilence(patience: () => number): buildConnector.connector {
   const connect = buildConnector({ allowH2: false, timeout: CONNECT_MS });

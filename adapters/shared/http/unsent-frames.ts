@@ -9,8 +9,8 @@ export interface UnsentFrames {
 }
 
 /**
- * Counts frames where runtimes only tell bytes. Each frame ends at a position in all that was handed over; those whose
- * end lies behind what is unsent are gone. What the runtime passes to the system at once is never counted.
+ * Counts unsent frames where runtimes only count bytes. Each frame ends at a position in all bytes handed over; frames that
+ * end before the unsent bytes are gone. Bytes that the runtime passes to the system at once are never counted.
  */
 export function unsentFrames(): UnsentFrames {
   /** Bytes that were handed over and not sent at once. */

@@ -32,7 +32,7 @@ export function repair(db: SqliteDatabase, at: number): number {
   ).length;
 }
 
-/** Has all alarms of these kinds go off at `at`, unless they do earlier. */
+/** Makes all alarms of these kinds go off at `at`, unless they are due earlier. */
 export function advance(db: SqliteDatabase, kinds: readonly string[], at: number): void {
   if (kinds.length === 0) return;
   const places = kinds.map(() => "?").join(", ");

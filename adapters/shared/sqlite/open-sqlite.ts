@@ -116,7 +116,7 @@ function pragmasOf(synchronous: string): string {
     PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`;
 }
 
-/** How long a process runs before it takes space for a full disk, in ms: one that ends soon needs none. */
+/** How long a process runs before it takes space for a full disk, in ms: a short-lived one needs no space. */
 const KEEP_AFTER_MS = 2000;
 
 function keepReserve(

@@ -77,7 +77,7 @@ export function openReaders(path: string, options: ReaderOptions): Readers {
 interface ReaderPool {
   /** Whether no thread can be started here. */
   isBroken(): boolean;
-  /** Has a thread take the next query: one that is free, or one more. */
+  /** Gives the next query to a free thread, or to a new one. */
   wake(): void;
   close(): Promise<void>;
 }

@@ -37,7 +37,7 @@ export interface GroupOptions {
   readonly busyMs: number;
   /** Whether a commit waits for the disk, unless all of its batches are lazy. */
   readonly syncs: boolean;
-  /** Runs the work when what is under way has had its turn. */
+  /** Runs the work after what is queued has had its turn. */
   readonly nextTurn: (work: () => void) => void;
   /** The writes held back while the disk is full. @default nothing */
   readonly writes?: Pick<WriteState, "held" | "note" | "shrink">;
@@ -45,7 +45,7 @@ export interface GroupOptions {
   readonly writer?: LongWriter | undefined;
 }
 
-/** Has the batches of one turn of the event loop share one transaction, hence one fsync. */
+/** Commits the batches of one turn of the event loop in one transaction, hence with one fsync. */
 export function groupCommit(
   db: SqliteConnection,
   run: Statements,
@@ -85,7 +85,10 @@ export function groupCommit(
     if (waitMs === 0) nextTurn(flush);
     else setTimeout(flush, waitMs);
   }
-  /** Has a deletion that finds the disk full run once more: the space that is kept for it is there only since it failed. */
+  /**
+   * Rejects a batch, or runs a deletion that finds the disk full once more: its reserved space is freed only by the
+   * failure.
+   */
   function fail(waiting: Waiting, error: SqlError): void {
     const hasRoom =
       !waiting.isAgain && error.reason === "full" && (writes?.held() ?? null) !== null;
@@ -118,7 +121,7 @@ function mayUseReserve(waiting: Waiting, held: SqlError): boolean {
   return false;
 }
 
-/** Characters of what a batch that deletes may change beside, such as the settings of an instance that has an item less. */
+/** The most characters that a deleting batch may also write, such as the settings of an instance that has one item less. */
 const BESIDE = 16_384;
 const DELETES = /^\s*(?:WITH\b[^;]*\)\s*DELETE|DELETE|DROP)\b/iu;
 /** A change of a row that is there, as a rule: an alarm is set so, and a count. */
@@ -154,7 +157,7 @@ function isLong({ batch }: Waiting): boolean {
   return size >= LONG_SIZE;
 }
 
-/** Commits the group and settles its promises, except when the database is locked: then it settles none. */
+/** Commits the group and settles its promises; while the database is locked it settles none of them. */
 function commit(
   db: SqliteConnection,
   run: Statements,

@@ -19,7 +19,7 @@ export interface PreparedStatement {
   columns(): readonly unknown[];
   all(...params: SqlValue[]): SqlRow[];
   run(...params: SqlValue[]): { readonly changes: number | bigint };
-  /** Has whole numbers come as bigints. @default they come as numbers, however large */
+  /** Returns whole numbers as bigints. @default they come as numbers, however large */
   setReadBigInts?(enabled: boolean): void;
   /** Frees its memory. @default the collector does */
   close?(): void;

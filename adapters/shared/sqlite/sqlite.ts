@@ -36,7 +36,7 @@ export interface Readers {
 export interface Committing {
   /** Whether a commit waits for the disk, unless all of its batches are lazy. */
   readonly syncs: boolean;
-  /** Has something run when what is under way has had its turn: its batches are committed together. */
+  /** Runs work after what is queued has had its turn: its batches are committed together. */
   readonly nextTurn: (work: () => void) => void;
 }
 

@@ -1,5 +1,5 @@
-// workerd's own types are global, so a package cannot name them for everybody: a project has those of
-// @cloudflare/workers-types or of `wrangler types`, and JSR has none. Both fit into these.
+// workerd's own types are global, so a package cannot name them for every project: one has those of
+// @cloudflare/workers-types or of `wrangler types`, and JSR has neither. Both fit into these.
 
 /** The id of a Durable Object, as far as the adapter needs it. */
 export interface ObjectId {

@@ -21,10 +21,10 @@ export function configuredConsoleLog({
   };
 }
 
-/** Requests and background work of this isolate that have not ended. What the runtime cut short never does. */
+/** Unfinished requests and background work of this isolate. Work that the runtime cut short stays in it. */
 let unfinished = 0;
 
-/** Has {@link calm} wait for something, until what is returned is called. */
+/** Makes {@link whenIdle} wait until the returned function is called. */
 function begin(): () => void {
   unfinished += 1;
   return () => {
@@ -32,13 +32,13 @@ function begin(): () => void {
   };
 }
 
-/** Has {@link calm} wait for some work. */
+/** Makes {@link whenIdle} wait for some work. */
 export function underWay(work: Promise<unknown>): void {
   const end = begin();
   work.then(end, end);
 }
 
-/** How often {@link calm} looks, and how many times in a row it must find nothing, in ms. */
+/** How often {@link whenIdle} looks, and how many times in a row it must find nothing, in ms. */
 const LOOK_MS = 20;
 const LOOKS = 3;
 

@@ -114,7 +114,7 @@ function dataList(member: string, item: v.GenericSchema): v.GenericSchema {
   });
 }
 
-/** Answers of what gateways and accounts keep, by their names in the document. */
+/** Answers about stored records of gateways and accounts, by their names in the document. */
 export const gatewayRecordAnswers: Readonly<
   Record<
     | "StoredDataset"

@@ -7,8 +7,8 @@ import { searchAnswers } from "./search.ts";
 import { webhookAnswers } from "./webhooks.ts";
 
 /**
- * The schemas of what operations answer with, by their names in the document. Those of a type of core are checked against
- * it by the compiler, and all of them against real answers by the tests.
+ * The schemas of all answers, by their names in the document. Those of a type of core are checked against it by the
+ * compiler, and all of them against real answers by the tests.
  */
 export const answerSchemas = {
   ...platformAnswers,
