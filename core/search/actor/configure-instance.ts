@@ -43,8 +43,8 @@ export async function initializeInstance(
 }
 
 /**
- * Changes the settings. What can be rebuilt from stored chunks is: the keyword index and the metadata
- * index. A new chunk size or embedding model takes effect as items are indexed again (a sync job).
+ * Changes the settings, and rebuilds the indexes that can be made from stored chunks: keywords and metadata. A new chunk
+ * size or embedding model takes effect as items are indexed again (a sync job).
  */
 export async function changeInstance(
   state: InstanceState,

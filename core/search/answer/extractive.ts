@@ -113,7 +113,7 @@ function quotedText({ text, rows }: Passage, asked: ReadonlySet<string>): string
   return [text, ...kept.slice(0, MAX_ROWS)].join("\n").trim();
 }
 
-/** The best passage first, then those that say what is not said yet, in the order of their sources. */
+/** Chooses the best passage first, then those that add something new, in the order of their sources. */
 function choose(candidates: readonly Candidate[], asked: ReadonlySet<string>): Candidate[] {
   const weights = new Map(
     [...asked].map((term) => {

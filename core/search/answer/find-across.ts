@@ -16,7 +16,7 @@ export interface InstanceFailure {
 /** Chunks of several instances, best first or as `sort` says. */
 export interface CombinedChunks {
   readonly chunks: Chunk[];
-  /** Added up over the instances; null where none were asked for. */
+  /** The sum over the instances; null without requested facets. */
   readonly facets: Facets | null;
   readonly errors: InstanceFailure[];
 }

@@ -136,7 +136,7 @@ async function checkRoom({ name: actor, sql }: ActorContext): Promise<void> {
   });
 }
 
-/** The name of an instance that uses a token; null when none does. */
+/** Returns the name of an instance that uses a token; null for an unused one. */
 async function userOf({ name: actor, sql }: ActorContext, id: string): Promise<string | null> {
   const rows = await sql.all("SELECT id, settings FROM search_directory WHERE actor = ?", [actor]);
   const user = rows.find((row) => {

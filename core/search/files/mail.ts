@@ -2,7 +2,10 @@ import PostalMime, { type Address } from "postal-mime";
 import type { TextBudget } from "../../files/text-budget.ts";
 import { htmlSteps } from "../read/html-text.ts";
 
-/** The text of a mail (RFC 5322): its subject, who wrote it to whom and when, its text, and the names of what is attached. */
+/**
+ * Yields the text of a mail (RFC 5322): its subject, sender, receivers and date, its text, and the names of its
+ * attachments.
+ */
 export async function* mailText(
   bytes: Uint8Array<ArrayBuffer>,
   budget: TextBudget,

@@ -67,7 +67,7 @@ const EPOCH_1904 = Date.UTC(1904, 0, 1);
 /** The day after 9999-12-31, the last one that a workbook knows. */
 const MOST_DAYS = 2_958_466;
 
-/** A number of a cell as the date or time that it stands for (ISO 8601); as it is where it can be none. */
+/** Formats a number of a cell as the date or time that it stands for (ISO 8601); unchanged where it is out of range. */
 export function dateText(value: string, kind: NumberKind, is1904: boolean): string {
   const days = Number(value);
   if (!Number.isFinite(days) || days < 0 || days >= MOST_DAYS) return value;

@@ -37,7 +37,7 @@ export async function commitItem(
   chunks: readonly NewChunk[],
   given: NewVectors | null,
   tookMs: number,
-  /** The `traceparent` of what asks; undefined = that of the work before. */
+  /** The `traceparent` of the request; undefined = that of the earlier work. */
   trace?: string | null,
 ): Promise<Item> {
   const facts = state.facts();

@@ -123,7 +123,7 @@ interface Embedded {
   readonly block: VectorBlock;
 }
 
-/** Makes vectors of some items that have none of this training, and writes those whose chunks are the same still. */
+/** Makes vectors of some items that lack those of this training, and writes those whose chunks are still the same. */
 async function embedSome(state: InstanceState, model: LexicalModel, tag: string): Promise<number> {
   const items = await embedded(state, model, tag, true);
   if (items.length > 0) await state.inTurn(() => write(state, tag, items));

@@ -82,7 +82,7 @@ async function read(
   return null;
 }
 
-/** Puts the vectors of an item in the place of what it has. */
+/** Replaces the vectors of an item. */
 function put(loaded: Loaded, itemId: string, vectors: VectorBlock | null): void {
   loaded.packed?.remove(itemId);
   if (vectors === null) return;

@@ -92,7 +92,7 @@ export async function fillKeywordIndex(
 /** Below that many chunks FTS5 answers sooner than a thread would. */
 const FAST_CHUNKS = 2000;
 
-/** Has a query run beside the event loop where that is worth it. */
+/** Runs a query on another thread where that is worth it. */
 export function besideOthers(state: InstanceState): QueryOptions {
   return state.facts().chunks < FAST_CHUNKS ? {} : { long: state.actor };
 }

@@ -75,8 +75,8 @@ async function spellingsOf(
 const ENDINGS: readonly string[] = ["", "e", "ing", "ed", "s", "ment", "ness"];
 
 /**
- * A word whose stem is the given one: FTS5 stems what a query says, and the stem of a stem is sometimes another. Null when
- * none of the endings leads back.
+ * Returns a word whose stem is the given one: FTS5 stems a query, and the stem of a stem is sometimes another. Null when no
+ * ending leads back.
  */
 export function spelled(stemmed: string): string | null {
   const roots = stemmed.endsWith("i") ? [stemmed, `${stemmed.slice(0, -1)}y`] : [stemmed];

@@ -62,7 +62,7 @@ async function indexText(state: InstanceState, work: Work, deps: WorkOptions): P
   await indexContent(state, work.id, work.revision, deps, started);
 }
 
-/** Notes a failure on the item. What the content is to blame for is final; anything else is tried again later. */
+/** Notes a failure on the item. A failure caused by the content is final; any other is tried again later. */
 async function noteFailure(
   state: InstanceState,
   work: Work,

@@ -89,7 +89,7 @@ async function goOn(
     await leaveSource(state, await lastProgress(state, jobId), deps);
     return over("cancelled");
   }
-  // A part of the source, a deletion or a training: none of them can be left out.
+  // A part of the source, a deletion or a training cannot be left out.
   if (wasCutOff && progress === begun) throw cutOff("source");
   const end = await followSource(state, jobId, progress, deps);
   if (end.what === "wait") return { ms: end.ms, isIdle: end.isIdle && progress === begun };
@@ -98,7 +98,7 @@ async function goOn(
   return over(reasonOf(end.progress));
 }
 
-/** Has the log of a job say why it failed. */
+/** Writes into the log of a job why it failed. */
 async function noteEnd(state: InstanceState, jobId: string, error: unknown): Promise<string> {
   const reason = error instanceof ApiError ? error.message : "internal error";
   const progress = await jobProgress(state, jobId);

@@ -2,7 +2,7 @@ import { Parser } from "htmlparser2";
 import { type TextBudget, textBudget } from "../../files/text-budget.ts";
 import { refused } from "./refused.ts";
 
-/** Turns an HTML document into Markdown or plain text; `owner` is whom it does that for (`Background.run`). */
+/** Turns an HTML document into Markdown or plain text, on behalf of `owner` (`Background.run`). */
 export type HtmlToMarkdown = (html: string, owner?: string) => string | Promise<string>;
 
 const SKIPPED: ReadonlySet<string> = new Set([

@@ -23,7 +23,7 @@ export const readText: LongTask<ReadableFile & { readonly keepHtml: boolean }, R
       import("./json-text.ts"),
     ]);
     return function* ({ key, contentType, bytes, keepHtml }) {
-      // Clients say UTF-8 of any text: what is not valid as that is something else.
+      // Clients declare any text as UTF-8: an invalid one has another encoding.
       const text = yield* decodeText(
         bytes,
         contentType.replace(/;\s*charset\s*=\s*"?utf-?8"?/i, ""),
@@ -74,7 +74,7 @@ const CONTROLS = /(?!\s)\p{Cc}|\u{FFFD}/gu;
 /** Throws 7060 for bytes that only decode by chance, as any bytes do in a charset of single bytes. */
 function checkText(text: string, key: string): void {
   const odd = text.match(CONTROLS)?.length ?? 0;
-  // One in fifty: real texts hold a few, of bad conversions and of terminals. NUL stands in none.
+  // One in fifty: real texts hold a few, of bad conversions and of terminals, but never NUL.
   const isFew = odd * 50 <= text.length || (odd < 3 && odd * 2 < text.length);
   if (isFew && !text.includes("\0")) return;
   throw new ApiError("unsupported_file", {

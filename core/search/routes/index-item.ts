@@ -26,7 +26,7 @@ const MAX_KEY = 128;
 const WAIT_MS = 40_000;
 
 /**
- * Stores and indexes a file under its key, in place of what was there: keywords find it at once. The vectors of a
+ * Stores and indexes a file under its key, in place of the earlier one: keywords find it at once. The vectors of a
  * configured embedder come from the queue of the instance; `wait` waits for them (else the status is `running`).
  */
 export async function uploadItem(

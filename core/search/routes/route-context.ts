@@ -42,7 +42,7 @@ export function accountOf(c: Context): string {
   return c.req.param("account_id") ?? "";
 }
 
-/** The namespace of a path; throws 7063 for a name that none can have. */
+/** Returns the namespace of a path; throws 7063 for an invalid name. */
 export function namespaceOf(c: Context): string {
   const name = c.req.param("name") ?? DEFAULT_NAMESPACE;
   checkNamespace(name);

@@ -56,7 +56,7 @@ export function tokenRoutes(app: Hono, { options, may }: RouteContext): void {
     envelope(await directory(c).token(tokenId(c))),
   );
   app.put(`${root}/:token_id`, may("AI Search Edit"), async (c) => {
-    // Before the body is read: what is not there cannot be changed.
+    // Before the body is read: a missing token is a 404, whatever the body.
     await directory(c).token(tokenId(c));
     return envelope(await write(c, tokenId(c), false));
   });

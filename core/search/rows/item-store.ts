@@ -68,8 +68,8 @@ export async function getItem(state: InstanceState, itemId: string): Promise<Ite
 }
 
 /**
- * Stores an upload and opens an attempt to index it. What was indexed before under the same key goes on
- * serving until the attempt is committed.
+ * Stores an upload and opens an attempt to index it. The chunks indexed before under the same key go on serving until the
+ * attempt is committed.
  */
 export async function beginUpload(state: InstanceState, upload: Upload): Promise<Attempt> {
   const { settings } = state.facts();

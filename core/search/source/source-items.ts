@@ -10,7 +10,7 @@ export interface KnownItem {
   /** The source that gave it; null for an upload of a client. */
   readonly source: string | null;
   readonly version: string | null;
-  /** The checksum of its newest content; empty while it has none. */
+  /** The checksum of its newest content; empty before the first. */
   readonly checksum: string;
   readonly status: string;
 }

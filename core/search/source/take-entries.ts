@@ -103,7 +103,7 @@ async function takeEntry(
   }
 }
 
-/** Indexes what was stored. What the content is to blame for is final; for anything else the queue tries again. */
+/** Indexes the stored content. A failure caused by the content is final; after any other the queue tries again. */
 async function index(
   state: InstanceState,
   key: string,

@@ -37,7 +37,7 @@ export interface InstanceState {
   readonly columns: ItemColumns;
   /** Drops what is kept of filters, words and columns. Call it after every commit that changes items. */
   forgetCounts(): void;
-  /** Has the alarm go off for work that is written with it. */
+  /** Sets the alarm together with the work that it is for. */
   readonly clock: Clock;
   /** Notifies when work was put into the queue, or taken out. */
   readonly queueNews: Notifier;

@@ -4,7 +4,7 @@ import { type TypoTolerance, typoTolerance } from "../terms/typo-tolerance.ts";
 
 type Opt<T> = T | undefined;
 
-/** `ai_search_options.retrieval` of a request. What the hosted API has no name for is named as in Meilisearch. */
+/** `ai_search_options.retrieval` of a request. Options for which the hosted API has no name are named as in Meilisearch. */
 export interface RetrievalOptions {
   readonly retrieval_type?: Opt<"vector" | "keyword" | "hybrid">;
   readonly match_threshold?: Opt<number>;

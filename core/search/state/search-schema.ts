@@ -132,7 +132,7 @@ export interface ChatBody {
   readonly model?: string | undefined;
   readonly stream?: boolean | undefined;
   /**
-   * Our extension: how a stream tells its chunks. `"event"` = the event `chunks`, `"delta"` = in the member `chunks` of a
+   * Our extension: how a stream carries its chunks. `"event"` = the event `chunks`, `"delta"` = in the member `chunks` of a
    * first, empty delta, `"none"` or false = not at all. @default "delta" for the `openai` clients, else "event"
    */
   readonly stream_options?:

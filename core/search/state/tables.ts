@@ -61,8 +61,8 @@ export const instanceTables: readonly string[] = [
     actor TEXT NOT NULL, context TEXT NOT NULL, question_key TEXT NOT NULL, question TEXT NOT NULL,
     answer TEXT NOT NULL, expires_ms INTEGER NOT NULL, PRIMARY KEY (actor, context, question_key))`,
   "CREATE INDEX search_answers_expiry ON search_answers (actor, expires_ms)",
-  // One byte a number, and the number of the first chunk, so that reading them needs no other table. What is in
-  // search_item_vectors is taken over when its instance starts.
+  // One byte a number, and the number of the first chunk, so that reading them needs no other table. Rows of
+  // search_item_vectors are taken over when their instance starts.
   `CREATE TABLE search_vector_blocks (
     actor TEXT NOT NULL, model TEXT NOT NULL, item_id TEXT NOT NULL, first_chunk INTEGER NOT NULL,
     dimensions INTEGER NOT NULL, scales BLOB NOT NULL, data BLOB NOT NULL,
@@ -80,7 +80,7 @@ export const instanceTables: readonly string[] = [
   // Pages of a PDF, slides of a presentation; null for other files, and for what a former version indexed.
   "ALTER TABLE search_chunks ADD COLUMN first_page INTEGER",
   "ALTER TABLE search_chunks ADD COLUMN last_page INTEGER",
-  // The `traceparent` of what asked for it.
+  // The `traceparent` of the request behind it.
   "ALTER TABLE search_work ADD COLUMN trace TEXT",
 ];
 

@@ -19,7 +19,7 @@ export interface Work {
   readonly attempts: number;
   /** Tells this row from one that has taken its place meanwhile. */
   readonly token: string;
-  /** The `traceparent` of what asked for it; null = each run begins a trace. */
+  /** The `traceparent` of the request behind it; null = each run begins a trace. */
   readonly trace: string | null;
 }
 
@@ -40,7 +40,7 @@ const LONG_LEASE_MS = 900_000;
 /** Attempts that may be cut off by the death of the process: what they do may be what kills it. */
 export const MOST_INTERRUPTIONS = 5;
 
-/** The error of what was cut off that often. */
+/** Makes the error for work that was cut off that often. */
 export function cutOff(what: "item" | "source"): ApiError {
   return new ApiError("invalid_request", {
     message: `Indexing was cut off ${MOST_INTERRUPTIONS} times: sync the ${what} again`,
@@ -52,11 +52,11 @@ export interface NewWork {
   readonly id: string;
   readonly stage: Stage;
   readonly revision: number;
-  /** The `traceparent` of what asks for it. @default that of the work whose place it takes */
+  /** The `traceparent` of the request behind it. @default that of the work that it replaces */
   readonly trace?: string | null | undefined;
 }
 
-/** The statement that puts work into the queue, due after `ms`, in place of what waited for the same item. */
+/** Returns the statement that puts work into the queue, due after `ms`, replacing work that waits for the same item. */
 export function enqueue(
   { actor, context }: QueueOwner,
   work: NewWork,

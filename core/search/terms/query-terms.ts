@@ -34,7 +34,7 @@ function asksForAmount(word: string, before: string | undefined): boolean {
   return before === "how" && AMOUNTS.has(word);
 }
 
-/** A phrase as the index holds it: its words joined by blanks, stop words included; empty when it has none. */
+/** Returns a phrase as the index holds it: its words joined by blanks, stop words included; empty without words. */
 export function phraseOf(text: string, tokenizer: KeywordTokenizer): string {
   if (tokenizer === "porter") return words(text, "query").join(" ").slice(0, MAX_CHARACTERS);
   const plain = withoutAccents(folded(text.toWellFormed()));

@@ -62,12 +62,12 @@ export function folded(text: string): string {
 }
 
 /**
- * Text as the full-text index gets it: one Unicode form, and spaces between the words of scripts that
- * have none. SQLite's tokenizers find no two-character word inside a Chinese or Japanese sentence
- * (docs/compatibility.md). Latin text passes unchanged: SQLite folds and stems it faster than we could.
+ * Prepares text for the full-text index: one Unicode form, and spaces between the words of scripts that write none.
+ * SQLite's tokenizers find no two-character word inside a Chinese or Japanese sentence (docs/compatibility.md). Latin text
+ * passes unchanged: SQLite folds and stems it faster than we could.
  *
- * @param side `"index"` adds the last character of a run, so that a prefix query for one character
- * finds it wherever it stands.
+ * @param side `"index"` adds the last character of a run, so that a prefix query for one character finds it wherever it
+ * stands.
  */
 export function segment(text: string, side: "index" | "query"): string {
   const normal = folded(text);

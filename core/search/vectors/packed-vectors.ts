@@ -184,7 +184,7 @@ function addRows(rows: Rows, id: string, { first, dimensions, scales, bytes }: V
   rows.sorted = null;
 }
 
-/** The row of a chunk; null when it has none. */
+/** Returns the row of a chunk; null for a chunk without a vector. */
 function rowOf(rows: Rows, chunk: number): number | null {
   rows.sorted ??= [...rows.items.values()].flat().toSorted((a, b) => a.first - b.first);
   const { sorted } = rows;

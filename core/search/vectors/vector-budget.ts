@@ -5,8 +5,8 @@ export interface VectorBudget {
   /** Bytes in all. */
   readonly bytes: number;
   /**
-   * Takes memory for one owner, in the place of what it has; others that have not been used for a while are evicted for it.
-   * False when there is not enough: the owner then has none.
+   * Takes memory for one owner, replacing its earlier share; owners unused for a while are evicted for it. False when there
+   * is not enough: the owner is then left without memory.
    */
   take(owner: object, bytes: number, evict: () => void): boolean;
   /** Says that an owner is in use. */

@@ -2,7 +2,7 @@ import type { ActorContext, QueryOptions, SqlRow, SqlValue, Statement } from "..
 import { asSet, isOneOf } from "../../sql/sql-text.ts";
 import { blockColumns, fromColumns, partOf, toVector, type VectorBlock } from "./vector-block.ts";
 
-/** Bytes of one stored part, and of what is read at a time: a few milliseconds. */
+/** Bytes of one stored part, and of one read: a few milliseconds. */
 const PART_BYTES = 256 * 1024;
 const READ_BYTES = 1024 * 1024;
 /** Rows that are looked at to find out how many of them that is. */
@@ -127,7 +127,7 @@ function toStored(row: SqlRow): StoredBlock {
   return { itemId: String(row["item_id"]), block };
 }
 
-/** The length of a model's vectors; null when none are stored. */
+/** Returns the length of a model's stored vectors; null without any. */
 export async function storedDimensions(
   { name: actor, sql }: ActorContext,
   tag: string,
