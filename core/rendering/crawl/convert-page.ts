@@ -16,7 +16,7 @@ export type LoadedPage = {
   readonly url: string;
   readonly html: boolean;
   readonly markdown: boolean;
-  /** Characters of Markdown for a model; 0 for none. */
+  /** Characters of Markdown for a model; 0 when no model is asked. */
   readonly text: number;
   readonly frontmatter: boolean;
   /** Null: links are not wanted. */

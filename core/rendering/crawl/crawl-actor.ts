@@ -29,7 +29,7 @@ export interface CrawlMethods {
   contentPart(seq: number, format: CrawlFormat, part: number): Promise<Uint8Array | null>;
   /** Cancels the crawl. Returns its status afterwards; null for an unknown one. */
   cancel(): Promise<string | null>;
-  /** Has it deleted soon. */
+  /** Deletes the crawl soon. */
   expire(): Promise<void>;
 }
 

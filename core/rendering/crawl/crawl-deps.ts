@@ -84,7 +84,7 @@ export function crawlLimits({ crawls = {} }: RenderingOptions): CrawlLimits {
   };
 }
 
-/** How many pages all crawls read at a time: in a browser, half of what it renders. */
+/** Returns how many pages all crawls read at a time: in a browser, half of those that it renders. */
 export function crawlSlots({
   maxConcurrency = 2,
   maxQueue = 20,

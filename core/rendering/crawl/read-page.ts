@@ -182,7 +182,7 @@ async function loadInBrowser(
     ),
   );
   const final = meta.finalUrl ?? url.href;
-  // The browser has followed them already, behind the guard: what is not the crawl's is not kept.
+  // The browser has followed the redirects already, behind the guard; a page outside of the crawl is not stored.
   if (final !== url.href) await follow(new URL(final));
   return {
     bytes: utf8(result.html),

@@ -57,7 +57,7 @@ export function crawlRunner(state: CrawlState, deps: CrawlDeps): () => Promise<v
     system.waitUntil(done);
   }
 
-  /** Begins pages whose turn it is; how many. */
+  /** Begins the pages whose turn it is; returns how many. */
   async function startSome(now: number): Promise<number> {
     let count = 0;
     for (const [host, queue] of state.hosts) {

@@ -19,9 +19,8 @@ const ONLY_LINKS = 0.8;
 const FACTS = "title,base,meta[name=description],meta[property^='og:']";
 
 /**
- * The main content of a document, as a document. What an author marks is believed before what Readability guesses; nothing
+ * Returns the main content of a document, as a document. An author's marks are trusted before Readability's guess; nothing
  * here depends on a language.
- *
  * @throws ApiError `page_too_large`
  */
 export function mainContentOf(html: string): string {

@@ -57,10 +57,8 @@ interface Message {
 }
 
 /**
- * Has a model find data in a page: its answer is checked, and one that does not fit goes back to the model once, with what
- * is wrong.
- *
- * @throws ApiError `json_unfit` when it does not fit then, `json_model_failed` when no model answers
+ * Asks a model to find data in a page. Its answer is checked; an invalid one goes back to the model once, with the fault.
+ * @throws ApiError `json_unfit` when the second answer is invalid too, `json_model_failed` when no model answers
  */
 export async function askJson(
   deps: JsonWork,

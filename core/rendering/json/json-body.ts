@@ -71,7 +71,7 @@ export const jsonFields: {
   ),
 };
 
-/** @throws ApiError `invalid_request` for a body that says nothing of what is wanted */
+/** @throws ApiError `invalid_request` for a body without a prompt or a schema */
 export function checkWanted({ prompt, response_format: format }: JsonOptions, field = ""): void {
   if (prompt !== undefined || format !== undefined) return;
   throw new ApiError("invalid_request", {

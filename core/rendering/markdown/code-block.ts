@@ -10,8 +10,8 @@ export function fenced(text: string, language: string): string[] {
 }
 
 /**
- * The language that an element names for its code by a class (`language-ts`, `lang-ts`, `highlight-source-ts`) or an
- * attribute (`data-lang`); empty for none.
+ * Returns the language that an element names for its code by a class (`language-ts`, `lang-ts`, `highlight-source-ts`) or
+ * an attribute (`data-lang`); empty without one.
  */
 export function languageOf(attributes: Attributes): string {
   const said = attributes["data-lang"] ?? attributes["data-language"] ?? "";

@@ -53,7 +53,9 @@ export interface Context {
   image: string;
   /** The formula that is open: its text, its TeX, and whether the latter is being read. */
   math: { text: string; tex: string; readingTex: boolean; readonly isBlock: boolean } | null;
-  /** The languages that open `div` and `figure` elements name for the code in them; empty for none. */
+  /**
+   * The languages that open `div` and `figure` elements name for the code in them; empty strings for elements without one.
+   */
   readonly languages: string[];
   /** The list that ended last, and how much had been written then. */
   lastList: { readonly list: List; readonly written: number } | null;

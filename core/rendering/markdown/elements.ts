@@ -169,7 +169,7 @@ const blocks =
   "address article aside body caption center dd details dialog dir dl dt fieldset figcaption footer form " +
   "header hgroup legend main nav optgroup p search section select summary";
 
-/** A block that may say of what language the code in it is. */
+/** A block that may name the language of the code in it. */
 const wrapper: Element = {
   open(context, attributes) {
     flushBlock(context);

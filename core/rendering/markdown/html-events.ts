@@ -52,7 +52,7 @@ const closing = (closed: string, boundary: string): Closing => [
 ];
 
 const cells = closing("td th caption", "tr table");
-// An author may leave out the row's own tag: a row also ends cells that stand in none.
+// An author may leave out the row's own tag: a row also ends cells outside of any row.
 const rows = [cells, closing("tr", "table")];
 const sections = [...rows, closing("thead tbody tfoot", "table")];
 const terms = closing("dt dd", "dl table");

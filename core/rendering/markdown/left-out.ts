@@ -8,7 +8,7 @@ const withoutText: ReadonlySet<string> = new Set(
 /** Whether an element is left out with everything in it: it has no text, or is invisible. */
 export function isLeftOut(name: string, attributes: Attributes): boolean {
   if (withoutText.has(name)) return true;
-  // A shadow tree that the document declares is part of what is seen.
+  // A shadow tree that the document declares is visible.
   if (name === "template") return attributes["shadowrootmode"] === undefined;
   if (name === "dialog" && attributes["open"] === undefined) return true;
   return isHidden(name, attributes);

@@ -4,7 +4,7 @@ export interface Table {
   row(header: boolean): void;
   /** Adds a cell's text to the row. */
   cell(text: string, kind: CellKind): void;
-  /** The lines of the table as GitHub's Markdown has it; none when it has no cells. */
+  /** Returns the lines of the table as GitHub's Markdown has it; empty for a table without cells. */
   lines(): string[];
 }
 

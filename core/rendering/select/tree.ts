@@ -5,7 +5,7 @@ import { type Attributes, isVoid, readHtml } from "../markdown/html-events.ts";
 export interface TreeElement {
   readonly name: string;
   attributes: Attributes;
-  /** The index of its parent, and of the element before it below that; -1 for none. */
+  /** The index of its parent, and of the element before it below that; -1 if missing. */
   readonly parent: number;
   readonly previous: number;
   /** Its content: text, and indices of elements. */

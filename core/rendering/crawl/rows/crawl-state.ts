@@ -22,7 +22,7 @@ export interface CrawlFacts {
   readonly stored: string;
   /** Whether the crawl knows what it was asked for. */
   readonly isOpen: boolean;
-  /** For whom it is: a token, or an account. */
+  /** The owner for the fair sharing of slots: a token, or an account. */
   readonly owner: string;
   readonly status: CrawlStatus;
   /** The hosts (with ports) of its start: where it was sent, and where that redirected to. */

@@ -19,7 +19,7 @@ export const crawlTables: readonly string[] = [
     actor TEXT NOT NULL, origin TEXT NOT NULL, robots TEXT NOT NULL, PRIMARY KEY (actor, origin))`,
   // The key that seals the request of a running crawl, where the operator has no master secret.
   "CREATE TABLE rendering_crawl_keys (actor TEXT PRIMARY KEY, master TEXT NOT NULL)",
-  // The `traceparent` of what asked for it.
+  // The `traceparent` of the request behind it.
   "ALTER TABLE rendering_crawls ADD COLUMN trace TEXT",
 ];
 

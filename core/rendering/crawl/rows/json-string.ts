@@ -2,7 +2,7 @@ import { utf8 } from "../../../crypto/encoding.ts";
 
 /** Reads a text that is stored as JSON, part by part: of many megabytes it would take too long at once. */
 export interface JsonStringReader {
-  /** The UTF-8 of what the part completes. */
+  /** Returns the UTF-8 of the characters that the part completes. */
   read(part: Uint8Array, isLast: boolean): Uint8Array;
 }
 

@@ -14,7 +14,7 @@ export interface CrawlSecrets {
 /** A request as its row has it. */
 interface StoredInput {
   readonly url: string;
-  /** For whom the crawl is; absent in one that was begun before it was kept. */
+  /** The owner of the crawl; absent in crawls from before it was stored. */
   readonly owner?: string;
   /** The whole request as JSON; absent when the crawl has ended. */
   readonly sealed?: string;

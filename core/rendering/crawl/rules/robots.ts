@@ -136,7 +136,7 @@ function matches({ allow, pattern }: RobotsRule, path: string): boolean {
   return matchGlob(parts, path);
 }
 
-/** One spelling of what may be spelt in several ways (RFC 9309, section 2.2.2). */
+/** Normalises characters that can be written in several ways (RFC 9309, section 2.2.2). */
 function normal(path: string): string {
   const ascii = path.replaceAll(/[^\x21-\x7e]+/gu, (text) => encodeURIComponent(wellFormed(text)));
   return ascii.replaceAll(/%[0-9a-f]{2}/giu, (escape) => {
