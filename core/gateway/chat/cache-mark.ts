@@ -23,7 +23,7 @@ export function lastMark(parts: readonly Markable[]): Markable {
   return cacheMark(...parts.toReversed());
 }
 
-/** The blocks of a message, of which the last one has the message's mark; thoughts take none. */
+/** Puts the message's mark on the last of its blocks; thoughts cannot carry one. */
 export function markedBlocks(blocks: Json[], message: Markable): Json[] {
   const at = blocks.findLastIndex(({ type }) => !jsonText(type).endsWith("thinking"));
   const last = blocks[at];

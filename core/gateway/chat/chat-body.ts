@@ -26,7 +26,7 @@ export function chatBodyIn(text: string): Json | null {
   return asObject(boundedJson(text));
 }
 
-/** The model that a chat request names, as it stands there; empty when it names none. */
+/** Returns the model that a chat request names, unchanged; empty without one. */
 export function modelOfChat({ model }: Json): string {
   return typeof model === "string" ? model : "";
 }

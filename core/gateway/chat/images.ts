@@ -21,9 +21,9 @@ interface Budget {
 }
 
 /**
- * The chat with its `http(s)` images as `data:` URLs, for providers that fetch none. They come through the
+ * Replaces the chat's `http(s)` images by `data:` URLs, for providers that do not fetch images. They come through the
  * platform's `egress`, so only public addresses are reached: at most 16 images, 20 MiB together, in 15 s. Throws
- * `chat_format` when one is not to be had.
+ * `chat_format` for an image that cannot be fetched.
  */
 export async function withInlineImages(
   chat: Chat,

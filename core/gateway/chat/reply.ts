@@ -72,7 +72,7 @@ export interface StreamReader {
 
 /** Translates chats into a provider's own format and its answers back. */
 export interface ChatTranslator {
-  /** Whether images must be in the request, because the provider fetches none. */
+  /** Whether images must be in the request, because the provider does not fetch them. */
   readonly wantsInlineImages?: boolean;
   request(chat: Chat): {
     rest: string;
@@ -91,7 +91,7 @@ export interface ReplyContext {
   readonly chat: Chat;
   /** The client's request, for formats whose answers repeat some of it. */
   readonly given: Json;
-  /** Unique, for providers that name none. */
+  /** A unique id, for providers that send none. */
   readonly id: string;
   /** Seconds since 1970. */
   readonly created: number;

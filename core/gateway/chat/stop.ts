@@ -1,7 +1,7 @@
 import type { Chat } from "./chat-format.ts";
 import type { ChatDelta, ChatReply, StreamReader } from "./reply.ts";
 
-/** Ends a text before the first of some stop sequences, for providers that know none. */
+/** Ends a text before the first of some stop sequences, for providers that do not support them. */
 export interface StopText {
   /** Returns the part of the text so far that is safe to send: text that could still become a stop sequence waits. */
   push(text: string): string;

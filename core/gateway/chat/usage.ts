@@ -22,7 +22,7 @@ export interface KindReport {
   readonly out: number | null;
 }
 
-/** Puts a report in place of what was known before, kind by kind; undefined while there is nothing but text. */
+/** Merges a report into the known usage, kind by kind; undefined while all tokens are text. */
 export function withReport(
   known: TokensByKind | undefined,
   reportOf: (kind: TokenKind) => KindReport,
@@ -118,7 +118,7 @@ export function sumOfUsage(a: TokenUsage, b: TokenUsage): TokenUsage {
   };
 }
 
-/** The sum of what is known; null where nothing is. */
+/** Adds the known numbers; null when both are unknown. */
 export function sum(a: number | null, b: number | null): number | null {
   return a === null && b === null ? null : (a ?? 0) + (b ?? 0);
 }

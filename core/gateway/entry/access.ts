@@ -17,7 +17,7 @@ import type { KeyEntry } from "../account/keys/key-entry.ts";
 import { recentMap } from "../wire/recent-map.ts";
 import { GATEWAY_TOKEN_LIMIT } from "../call/gateway-token.ts";
 
-/** Decides who may use a gateway, and knows our tokens so that none of them travels to a provider. */
+/** Decides who may use a gateway, and recognises our tokens so that they never travel to a provider. */
 export interface GatewayAccess {
   /**
    * Returns the caller who opens the gateway with a token; null when the token does not open it. A virtual key that does

@@ -292,8 +292,8 @@ function errorOf(
 }
 
 /**
- * Counts a wrong gateway token as a failed login where strangers are let in: a right one could be found there, too. It
- * refuses none of them.
+ * Counts a wrong gateway token as a failed login even at an open gateway: a right one could be found there, too. It refuses
+ * no request.
  */
 function countGuess(
   { token, place, client, error }: TokenRefusal,

@@ -38,7 +38,7 @@ export interface GatewayOptions extends SafetyOptions {
   readonly cacheBytes?: number | undefined;
   /**
    * Bytes of answers up to 1 MiB each that a gateway's cache also keeps in its database, for restarts and for other
-   * processes and isolates; 0 = none. @default 128 MiB
+   * processes and isolates; 0 = it stores no answers. @default 128 MiB
    */
   readonly storedCacheBytes?: number | undefined;
   /** Answers questions from the cache that were asked before in other words, where the cache is on. @default off */
@@ -86,7 +86,7 @@ export interface GatewayOptions extends SafetyOptions {
   readonly publicUrl?: string | undefined;
   /** Counts what gateways do, for Prometheus, at `/accounts/:account_id/ai-gateway/metrics`. @default false */
   readonly metrics?: boolean | undefined;
-  /** Has answers tell an access log around the app their size and their log row. @default false */
+  /** Whether answers report their size and their log row to an access log around the app. @default false */
   readonly accessLog?: boolean | undefined;
   /** Takes the spans of every gateway, without prompts and answers. @default spans are not exported */
   readonly spans?: SpanExporter | undefined;

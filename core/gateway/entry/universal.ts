@@ -122,7 +122,7 @@ export interface StepsParts extends FallbackParts {
   readonly answer: Forward;
 }
 
-/** Tries the steps in order until one succeeds; when none does, the last one's answer is the answer. */
+/** Tries the steps in order until one succeeds; when all fail, answers with the last one's answer. */
 export function forwardSteps(
   steps: readonly Step[],
   call: Call,

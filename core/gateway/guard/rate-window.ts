@@ -24,7 +24,7 @@ export interface RateWindow {
 /** Times that are stored one by one; more are put together, later rather than sooner. */
 const STORED_TIMES = 1000;
 
-/** The limit of a gateway, `null` when it has none; `interval` in ms. */
+/** Returns the limit of a gateway, `null` without one; `interval` in ms. */
 export function rateLimit(
   settings: GatewaySettings,
 ): { readonly limit: number; readonly interval: number } | null {

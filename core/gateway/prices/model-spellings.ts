@@ -6,7 +6,7 @@ export interface ModelSpellings {
   readonly family: string | null;
   /** By which a price may be found: every one of them is sold at the same price as the next. */
   readonly priced: readonly string[];
-  /** By which a rule may name the model: those of `priced`, and of what it is a version of. */
+  /** Names by which a rule may name the model: those of `priced`, and those of its base model. */
   readonly covered: readonly string[];
 }
 
@@ -39,7 +39,7 @@ const authors: Readonly<Record<string, string>> = {
   cohere: "cohere",
 };
 
-/** The path segment of the provider whose own price list a family is; the family's name for one that has none. */
+/** Returns the path segment of the provider whose own price list a family is; else the family's name. */
 export function providerOfFamily(family: string): string {
   const found = Object.entries(families).find(([, one]) => one === family);
   return found?.[0] ?? family;
@@ -93,9 +93,9 @@ const ROUNDS = 4;
 const LONGEST_NAME = 256;
 
 /**
- * The names under which a model is known, as its provider (a path segment) writes them: letter case, `models/`, dates,
- * `-latest` and the spellings of resellers aside. A wrong name would charge the wrong price, so what is not surely
- * the same model has no name in common with it.
+ * Returns the names under which a model is known, as its provider (a path segment) writes them: letter case, `models/`,
+ * dates, `-latest` and the spellings of resellers aside. A wrong name would charge the wrong price, so a model that is not
+ * surely the same shares no name with it.
  */
 export function modelSpellings(model: string, provider: string): ModelSpellings {
   const name = normalized(model, provider);

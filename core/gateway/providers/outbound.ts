@@ -115,7 +115,7 @@ interface Addressed {
   readonly bringsKey: boolean;
 }
 
-/** The headers without credentials that hold none. */
+/** Drops empty credential headers. */
 function withoutBlanks(headers: HeaderPair[], { credentials }: Provider): HeaderPair[] {
   const holdsNone = ([name, value]: HeaderPair): boolean =>
     credentials.includes(name) && isBlank(value);

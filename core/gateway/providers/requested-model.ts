@@ -49,7 +49,7 @@ function pathModel(path: string, own: RegExp): string {
   return own.exec(path)?.[1]?.slice(0, 256) ?? modelName(null, path);
 }
 
-/** The model that a query names, its first; empty when it names none. */
+/** Returns the first model that a query names; empty without one. */
 export function queryModel(query: string): string {
   return queryModels(query)[0] ?? "";
 }
@@ -98,8 +98,8 @@ export function namedOnce(body: string): { readonly name: string; readonly end: 
   const found = MODEL_FIRST.exec(body);
   if (found === null) return null;
   const end = found[0].length;
-  // Engines stop at each first character of what they look for, and prose and code hold more quotes than letters "m".
-  // Each letter of the name, if escaped, begins with \u006.
+  // Engines stop at each first character of a searched string, and prose and code hold more quotes than letters "m". Each
+  // letter of the name, if escaped, begins with \u006.
   const isNamedAgain = body.includes('model"', end) || body.includes("\\u006", end);
   return isNamedAgain ? null : { name: found[1] ?? "", end };
 }

@@ -171,7 +171,7 @@ export function changedStream(
       if ("error" in next) failure = next;
       const isLast = "error" in next || next.done;
       const value = isLast ? change.end() : change.push(next.value);
-      // An error would drop what is not read yet: it comes with the next pull.
+      // An error would drop unread bytes: it comes with the next pull.
       const done = isLast && failure === null;
       if (done) return { done, value };
       if (value.length > 0) return { done: false, value };

@@ -93,8 +93,8 @@ function providerOf(slug: string): Provider | undefined {
 }
 
 /**
- * Clients fail a connection whose offered subprotocols are all passed over. When the provider selected none, a
- * name is confirmed before a credential is.
+ * Clients fail a connection if none of their offered subprotocols is confirmed. When the provider selected none, a name is
+ * confirmed before a credential is.
  */
 function selected(
   byProvider: string,

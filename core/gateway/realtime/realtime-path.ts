@@ -13,7 +13,7 @@ export interface RealtimePath {
   readonly query: string;
 }
 
-/** Turns what the client asked for into a path of the provider; throws `invalid_request` when it names none. */
+/** Turns the client's address into a path of the provider; throws `invalid_request` when it names none. */
 export function realtimePath(segment: string, rest: string, query: string): RealtimePath {
   const slug = (Object.hasOwn(aliases, segment) ? aliases[segment] : undefined) ?? segment;
   const row = realtimeOf(slug);

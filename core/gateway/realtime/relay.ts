@@ -72,8 +72,8 @@ function isHandshake({ code }: DuplexEnd): boolean {
 }
 
 /**
- * The close frame for the other end. What cannot be sent, or was never said, becomes what it means there; a broken
- * provider is 1011, because not every client knows 1014 (Deno's does not).
+ * Returns the close frame for the other end. A code that cannot be sent, or was missing, becomes its equivalent there; a
+ * broken provider is 1011, because not every client knows 1014 (Deno's does not).
  */
 function passedOn({ by, code, reason }: RelayEnd): DuplexEnd {
   if (code === 1005) return { code: 1000, reason: "" };

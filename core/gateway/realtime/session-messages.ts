@@ -37,7 +37,7 @@ export function namedModels(message: Json): string[] {
   return places.map((place) => plainModel(modelName(place, ""))).filter((name) => name !== "");
 }
 
-/** The model of the conversation itself that a message names; empty for none. */
+/** Returns the model that a message sets for the conversation itself; empty without one. */
 export function sessionModel(message: Json): string {
   for (const place of [message["setup"], message["session"], message]) {
     const name = plainModel(modelName(place, ""));
@@ -51,7 +51,7 @@ function plainModel(name: string): string {
   return name.replace(/^(?:projects\/.*\/)?models\//, "");
 }
 
-/** The type of an event, in the format of OpenAI; empty for none. */
+/** Returns the type of an event, in the format of OpenAI; empty for other messages. */
 export function eventType(message: Json): string {
   return jsonText(message["type"]);
 }

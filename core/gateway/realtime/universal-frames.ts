@@ -33,7 +33,7 @@ const create = v.looseObject({
 /** Bytes of an answer that goes out as one frame. */
 const FRAME_LIMIT = 10 * 1024 * 1024;
 
-/** The id of the request in a message that is not answered; null when it has none. */
+/** Returns the id of the request in a message that is not answered; null without one. */
 export function eventIdOf(message: string | Uint8Array): string | null {
   try {
     return readCreate(message).eventId;

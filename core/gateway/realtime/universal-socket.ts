@@ -46,7 +46,7 @@ interface Requests {
 /** State that this process keeps of its connections, by their ids. */
 interface ConnectionState {
   readonly requests: Map<string, Requests>;
-  /** The gateway tokens that they showed, so that none of them travels to a provider. Never stored. */
+  /** The gateway tokens that they presented, so that they never travel to a provider. Never stored. */
   readonly tokens: Map<string, string>;
 }
 

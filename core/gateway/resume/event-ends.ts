@@ -19,7 +19,7 @@ export interface EventEnds {
 export function eventEnds(): EventEnds {
   let offset = 0;
   let begin = 0;
-  /** Offset of a line end that may be the first half of an event's; -2 = none. */
+  /** Offset of a line end that may be the first half of an event's; -2 without one. */
   let half = -2;
   let before = 0;
   return {

@@ -4,7 +4,7 @@ import type { ContentDecoder, System } from "../../ports.ts";
 export interface ContentDecoding {
   /** Undoes what a `content-encoding` lists, in any case; null when this runtime cannot. */
   decoder(encoding: string): ContentDecoder | null;
-  /** The part of an `accept-encoding` whose answers can be read here; empty for none of it. */
+  /** Returns the part of an `accept-encoding` whose answers can be read here; empty if nothing of it can. */
   readable(accepted: string): string;
 }
 

@@ -19,7 +19,7 @@ export interface LateReader {
 /** The place at which a reader begins. */
 export type ReadingPlace = Pick<LateReader, "next" | "skip">;
 
-/** Rules on how much of a stream is kept, and for whom it waits. */
+/** Rules on how much of a stream is kept, and for which readers it waits. */
 export interface LateRules {
   /** Whether chunks are copied: one can be the window of a far larger buffer, which would be kept with it. */
   readonly copies: boolean;
@@ -34,7 +34,7 @@ export interface LateRules {
   onEnd(how: StreamEnd): void;
 }
 
-/** One source and its readers, of whom each can come when it has begun. */
+/** One source and its readers, which may join after it has begun. */
 export interface LateReaders {
   /** The chunks that are kept. */
   readonly chunks: readonly Uint8Array[];
@@ -83,7 +83,7 @@ interface State {
   demand: PromiseWithResolvers<void>;
 }
 
-/** Has several readers take one stream. Nothing is read ahead of what the rules want. */
+/** Lets several readers read one stream. Nothing is read ahead of what the rules allow. */
 export function lateReaders(source: ReadableStream<Uint8Array>, rules: LateRules): LateReaders {
   const state: State = {
     rules,

@@ -3,7 +3,7 @@ export interface Part {
   readonly name: string;
   /** Null: a field, not a file. */
   readonly fileName: string | null;
-  /** Content type in lower case; empty when it has none. */
+  /** Content type in lower case; empty without one. */
   readonly type: string;
   readonly body: Uint8Array;
 }
@@ -35,7 +35,7 @@ export function partsOf(bytes: Uint8Array, contentType: string): Part[] | null {
   return at === null ? null : parts;
 }
 
-/** Null for none, and for several: parsers differ in which they take. */
+/** Returns the boundary; null without one, and for several: parsers differ in which they take. */
 function boundaryOf(contentType: string): Uint8Array | null {
   if ((contentType.match(/boundary\*?=/gi)?.length ?? 0) !== 1) return null;
   const found = /;\s*boundary=(?:"([^"\r\n]{1,200})"|([^\s;"]{1,200}))/i.exec(contentType);

@@ -40,13 +40,16 @@ export function withPlainBody<T extends ReadableRequest>(
   }));
 }
 
-/** The bytes of a step's body without its content encoding; null for none, a stream, and what cannot be unpacked. */
+/**
+ * Returns the bytes of a step's body without its content encoding; null without a body, for a stream, and for an unreadable
+ * encoding.
+ */
 export function plainBytes({ body, plain }: ReadableRequest): Uint8Array | null {
   if (plain !== undefined) return plain;
   return body instanceof Uint8Array ? body : null;
 }
 
-/** The text of a body; null for none, a stream, and what cannot be unpacked. */
+/** Returns the text of a body; null without one, for a stream, and for an unreadable encoding. */
 export function bodyText(step: ReadableRequest): string | null {
   const bytes = plainBytes(step);
   if (bytes === null) return null;

@@ -90,7 +90,7 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.name : "it failed";
 }
 
-/** A copy of length 1; null for what has none. */
+/** Returns a copy of length 1; null for anything but a vector. */
 function unitVector(vector: unknown): Float32Array | null {
   if (!(vector instanceof Float32Array) && !Array.isArray(vector)) return null;
   if (vector.length === 0 || vector.length > MAX_DIMENSIONS) return null;

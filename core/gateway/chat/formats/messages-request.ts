@@ -156,7 +156,7 @@ function choiceOf(choice: MessagesRequest["tool_choice"]): Chat["tool_choice"] {
   return choice.type === "any" ? "required" : choice.type;
 }
 
-/** The results of tool calls are messages of their own in a chat, and stand in front of what the user adds. */
+/** Turns a message into a chat's: the results of tool calls become messages of their own, in front of the user's text. */
 function messagesOf({ role, content }: v.InferOutput<typeof message>): ChatMessage[] {
   const given: Block[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
   if (role === "assistant") return [assistantMessage(given)];

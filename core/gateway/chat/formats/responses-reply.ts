@@ -54,7 +54,7 @@ function response({ chat, given, id, created }: ReplyContext, progress: Progress
   };
 }
 
-/** Members that repeat the request's, with what they are when the request has none. */
+/** Members that repeat the request's, with their values for a request that leaves them out. */
 const defaults: Json = {
   instructions: null,
   max_output_tokens: null,

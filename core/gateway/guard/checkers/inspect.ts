@@ -17,7 +17,7 @@ export function joinReports(first: DlpReport | null, second: DlpReport | null): 
   return { action, findings: [...first.findings, ...second.findings] };
 }
 
-/** The header of a report, under both prefixes; none for nothing. */
+/** Makes the header of a report, under both prefixes; empty without a report. */
 export function dlpHeaders(report: DlpReport | null): HeaderPair[] {
   if (report === null) return [];
   const { action } = report;
@@ -46,9 +46,9 @@ export interface Inspection {
 }
 
 /**
- * Has a text pass all policies of its phase. Resolves to what DLP flagged. Throws `prompt_blocked`,
- * `response_blocked`, `request_dlp_blocked` or `response_dlp_blocked`, and `scanner_unavailable` when a check
- * that may block cannot be made: such a text does not pass unseen.
+ * Checks a text by all policies of its phase. Resolves to what DLP flagged. Throws `prompt_blocked`, `response_blocked`,
+ * `request_dlp_blocked` or `response_dlp_blocked`, and `scanner_unavailable` when a check that may block cannot be made:
+ * such a text does not pass unseen.
  */
 export async function inspect(
   text: string,

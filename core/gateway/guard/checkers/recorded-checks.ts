@@ -23,7 +23,7 @@ export interface CheckParts extends Reading {
   readonly recorder: Pick<Recorder, "start">;
 }
 
-/** The checks of a gateway, which leave a row of what they hold back. */
+/** Makes the checks of a gateway, which leave a row for each text that they block. */
 export function recordedChecks(safety: Safety, parts: CheckParts): Checks {
   const { bodies, decoding, recorder } = parts;
   return {

@@ -7,9 +7,9 @@ import { type BodyText, readJsonText } from "./text.ts";
 const nothing: BodyText = { text: null, duplicate: null, isJson: false };
 
 /**
- * The text of a body as a check sees it; null when it has none: sound, images and the like. What is UTF-8 is text,
- * whatever its declared type, so that nothing passes a check under a false name. A form is read part by part; one
- * that cannot be read is looked at as it stands, or as JSON.
+ * Reads the text of a body for a check; null for sound, images and the like. Valid UTF-8 is text, whatever its declared
+ * type, so that nothing passes a check under a false name. A form is read part by part; an unreadable one as plain text, or
+ * as JSON.
  */
 export function* readBodyText(
   bytes: Uint8Array,

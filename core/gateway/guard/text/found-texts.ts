@@ -264,7 +264,7 @@ function isObject(
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Base64 data, whole or as a URL: no text. What only begins like it is text. */
+/** Whether a string is base64 data, whole or as a URL. A string that only begins like it is text. */
 function* isBlob(text: string, counted: WorkMeter): Slices<boolean> {
   if (text.length < BLOB) return false;
   const start = /^data:[\w.+/;=-]{1,100},/.exec(text)?.[0].length ?? 0;

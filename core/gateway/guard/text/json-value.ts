@@ -114,7 +114,7 @@ function opened(reader: Reader, char: "{" | "["): Token {
   return open.length > DEPTH ? "deep" : "more";
 }
 
-/** Behind a value: another one, the end of what it is in, or the end of all. */
+/** Reads the token behind a value: another value, the end of its container, or the end of the document. */
 function next(reader: Reader, char: string | undefined): Token {
   const inner = reader.open.at(-1);
   if (inner === undefined) return char === undefined ? "end" : "wrong";

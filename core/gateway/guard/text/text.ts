@@ -10,7 +10,7 @@ import { isDue, type WorkMeter, workMeter, type Slices, STEP } from "./slices.ts
 
 /** The text read from a body. */
 export interface BodyText {
-  /** Null: it has none, as sound and images. */
+  /** Null for bodies without text, such as sound and images. */
   readonly text: string | null;
   /** The path of a member of a JSON document that is there twice. */
   readonly duplicate: string | null;
@@ -60,7 +60,7 @@ function* collect(
   counted: WorkMeter,
 ): Slices<boolean> {
   if (value === undefined) return true;
-  // Gemini streams without `alt=sse` are one array of what would be events.
+  // Gemini streams without `alt=sse` are one array of their events.
   for (const message of Array.isArray(value) ? value : [value]) {
     yield* found.collect(message);
     if (isDue(counted, STEP)) yield;

@@ -3,7 +3,7 @@ import { ApiError } from "../../../http/api-error.ts";
 /** A comparison of a log filter. */
 export type FilterOperator = "eq" | "neq" | "contains" | "lt" | "gt";
 
-/** One condition on log rows; a row fits when any of the values does (`neq`: when none does). */
+/** One condition on log rows; a row fits when it matches one of the values (`neq`: when it matches none). */
 export type LogFilter = {
   key: string;
   operator: FilterOperator;

@@ -13,7 +13,7 @@ export function isLoggedType(contentType: string): boolean {
   );
 }
 
-/** The text of a body of `size` bytes, cut off behind `keep` bytes; null keeps none. */
+/** Cuts the text of a body of `size` bytes behind `keep` bytes; null keeps nothing. */
 export function loggedBody(text: string | null, size: number, keep: number): LoggedBody {
   const complete = size === 0 || (text !== null && size <= keep);
   if (text === null || complete) return { text, size, complete };

@@ -25,7 +25,7 @@ export type TailPage = {
   readonly missed: boolean;
 };
 
-/** Follows what is stored in a gateway's log, in the order in which it is stored. */
+/** Follows a gateway's log in the order in which its rows are stored. */
 export interface LogTail {
   /** Rows were committed. */
   stored(): void;

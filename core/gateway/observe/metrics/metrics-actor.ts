@@ -3,7 +3,7 @@ import { added, type Delta, type SeriesTable } from "./series-table.ts";
 import { seriesOf } from "./series.ts";
 import type { Totals } from "./totals.ts";
 
-/** Milliseconds after which a silent source is forgotten; none sends a batch again so late. */
+/** Milliseconds after which a silent source is forgotten; no source sends a batch again so late. */
 const SOURCE_KEPT = 3_600_000;
 
 /** The methods of an account's series. */

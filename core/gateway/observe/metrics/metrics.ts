@@ -11,7 +11,7 @@ import { secretPattern } from "../../guard/detect/secrets.ts";
 /** Why a gateway sent a request away before any provider was asked. */
 export type RefusalReason = "unauthorized" | "rate_limited" | "spend_limit" | "spend_unknown";
 
-/** Counts what gateways do; none of the counting waits or fails. */
+/** Counts what gateways do; counting never waits or fails. */
 export interface GatewayMetrics {
   /** Counts an attempt when it has ended. */
   count(name: GatewayName, row: CountedRow): void;
@@ -48,7 +48,7 @@ export function gatewayMetrics({ actors, system, log }: Platform): GatewayMetric
       counted.growth(account, keyOf({ family: "refused", gateway, reason })).count += 1;
     },
     drop(actor, rows) {
-      // Accounts may have one, gateways have none.
+      // An account's name may contain a slash, a gateway's cannot.
       const slash = actor.lastIndexOf("/");
       const gateway = actor.slice(slash + 1);
       counted.growth(actor.slice(0, slash), keyOf({ family: "dropped", gateway })).count += rows;
@@ -79,8 +79,8 @@ const REMEMBERED = 1000;
 const VISIBLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u;
 
 /**
- * Makes labels of what callers wrote: `none` for nothing, `other` for what is over 128 characters long, holds control
- * characters or looks like a credential.
+ * Makes labels of callers' texts: `none` for nothing, `other` for texts that are over 128 characters long, hold control
+ * characters or look like a credential.
  */
 export function labels(): (text: string) => string {
   const known = new Map<string, string>();

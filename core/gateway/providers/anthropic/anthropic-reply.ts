@@ -39,7 +39,7 @@ export function anthropicReply(body: Json): ChatReply {
   };
 }
 
-/** The thought that a content block is; none when it is another block. */
+/** Returns the thought of a content block; empty for another block. */
 function thoughtOf(one: Json): ChatReasoning[] {
   if (one["type"] === "redacted_thinking") return [{ text: "", hidden: jsonText(one["data"]) }];
   if (one["type"] !== "thinking") return [];

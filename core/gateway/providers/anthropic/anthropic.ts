@@ -99,8 +99,8 @@ function thinkingOf(chat: Chat): Thinking {
 }
 
 /**
- * Whether the model is to go on behind calls whose thoughts the client has not kept (OpenAI's own helpers keep none).
- * Anthropic refuses a request that wants it to think then.
+ * Whether the model is to go on behind calls whose thoughts the client has not kept (OpenAI's own helpers drop them).
+ * Anthropic refuses a request that asks it to think then.
  */
 function goesOnUnthought(messages: readonly ChatMessage[]): boolean {
   const last = messages.findLast((message) => message.role === "assistant");

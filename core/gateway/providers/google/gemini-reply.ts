@@ -47,7 +47,7 @@ function replyAfter(body: Json, calls: number): ChatReply {
   };
 }
 
-/** The image that a part is, as a `data:` URL; none when it is another part, or a draft among the thoughts. */
+/** Returns the image of a part as a `data:` URL; empty for another part, or a draft among the thoughts. */
 function imageOf(part: Json): string[] {
   const { mimeType: type, data } = jsonObject(part["inlineData"]);
   const isImage = /^image\/[\w.+-]{1,64}$/.test(jsonText(type)) && part["thought"] !== true;

@@ -159,7 +159,7 @@ function partsOf(
   return contentParts(message.content).map(partOf);
 }
 
-/** A part of what the model said or drew itself. */
+/** Returns a part that the model itself said or drew. */
 function ownPart(one: ChatPart, checksSignatures: boolean): Json {
   if (one.type === "text" || one.type === "refusal") return { text: textContent([one]) };
   if (one.type !== "image_url") throw cannot(`${one.type} outside of a user message`);

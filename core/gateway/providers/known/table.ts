@@ -237,7 +237,7 @@ export function realtimeOf(slug: string): Realtime | undefined {
   return Object.hasOwn(providers, slug) ? providers[slug]?.realtime : undefined;
 }
 
-/** Every header name in which some provider takes a credential; none of them may travel to another one. */
+/** Every header name in which some provider takes a credential; they must never travel to another provider. */
 export const credentialHeaders: ReadonlySet<string> = new Set(
   Object.values(providers).flatMap(({ credentials }) => credentials),
 );

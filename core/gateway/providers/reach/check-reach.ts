@@ -134,7 +134,7 @@ function bodyReferences(step: Step, path: string, isUpload: boolean): StoredRefe
   return otherReferences(bytes, type);
 }
 
-/** Those of what is neither a form with parts nor JSON. */
+/** Lists the references of a body that is neither a form with parts nor JSON. */
 function otherReferences(bytes: Uint8Array, type: string): StoredReference[] | null {
   if (/^application\/x-www-form-urlencoded\b/i.test(type))
     return storedFields(new URLSearchParams(decoder.decode(bytes)));

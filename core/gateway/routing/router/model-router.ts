@@ -22,8 +22,8 @@ export interface ModelRouter {
   /** 1 to 64 models, of which the earlier one wins at the same price. */
   readonly candidates: readonly RouterCandidate[];
   /**
-   * Orders the eligible models. Not called for a pinned turn, a single eligible model, or a request without text. What
-   * it throws is logged and never shown to clients. @default the cheapest first
+   * Orders the eligible models. Not called for a pinned turn, a single eligible model, or a request without text. Its
+   * errors are logged and never shown to clients. @default the cheapest first
    */
   readonly choose?:
     | ((request: RouteRequest, signal: AbortSignal) => RouteChoice | Promise<RouteChoice>)

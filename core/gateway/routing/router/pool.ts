@@ -95,8 +95,8 @@ export interface AllowedModels {
 }
 
 /**
- * The candidates that a client allows; a model must match both headers. Throws `invalid_request` for an entry that no
- * candidate matches, and when none matches both.
+ * Returns the candidates that a client allows; a model must match both headers. Throws `invalid_request` for an entry that
+ * no candidate matches, and when no candidate matches both.
  */
 export function allowedOf(
   pool: readonly PoolCandidate[],
@@ -141,7 +141,7 @@ export function matches(pattern: string, name: string): boolean {
   );
 }
 
-/** The candidates that can take a request; throws `chat_format` that says what none has. */
+/** Returns the candidates that can take a request; throws `chat_format` naming the ability that all of them lack. */
 export function ableOf(
   pool: readonly PoolCandidate[],
   needs: Needs,
