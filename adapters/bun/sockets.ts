@@ -17,7 +17,7 @@ export function receivedBy(server: Server<SocketData>, request: Request): void {
   servers.set(request, server);
 }
 
-/** The address from which Bun received a request of `serve()` or `acceptWebSockets()`. */
+/** Returns the address from which Bun received a request of `serve()` or `acceptWebSockets()`. */
 export function clientAddressOnBun(request: Request): string | null {
   return servers.get(request)?.requestIP(request)?.address ?? null;
 }

@@ -55,7 +55,7 @@ function version(): string {
     : "";
 }
 
-/** The text of `causey --help`: every command, option, default and environment variable. */
+/** Returns the text of `causey --help`: every command, option, default and environment variable. */
 export function helpText(release: string): string {
   const rows = [
     ...settings.map((one) => ({

@@ -165,7 +165,7 @@ function resolved(secret: string, env: SendEnvironment["env"]): string {
   return value;
 }
 
-/** A body; `entity` is where the server's demo source `demo` looks for the entity. */
+/** Makes a body; `entity` is where the server's demo source `demo` looks for the entity. */
 function sample(scheme: SchemeName, id: string): Uint8Array {
   const text = schemes[scheme].content.includes("{form}")
     ? new URLSearchParams({ MessageSid: id, Body: "test" }).toString()
@@ -188,7 +188,7 @@ export interface WebhookKeys {
   readonly privateKey: string;
 }
 
-/** A fresh key pair for a scheme of public keys. Throws `TypeError` for one with a shared secret. */
+/** Makes a fresh key pair for a scheme of public keys. Throws `TypeError` for one with a shared secret. */
 export function webhookKeys(scheme: SchemeName): WebhookKeys {
   const { algorithm, secretForm } = schemes[scheme];
   if (algorithm === "ecdsa-p256") {
@@ -214,7 +214,7 @@ export function webhookKeys(scheme: SchemeName): WebhookKeys {
   return { publicKey: publicKey.toString("hex"), privateKey: privateKey.toString("hex") };
 }
 
-/** The 32 bytes of a key (RFC 8037, section 2). */
+/** Returns the 32 bytes of a key (RFC 8037, section 2). */
 function raw(key: KeyObject, member: "x" | "d"): Buffer {
   return Buffer.from(String(key.export({ format: "jwk" })[member]), "base64url");
 }

@@ -35,7 +35,7 @@ export function targetCheck(guard: UrlGuard, resolve: ResolveName | undefined): 
   };
 }
 
-/** A transport to addresses that a caller can steer. */
+/** Makes a transport to addresses that a caller can steer. */
 export function checkedTransport(
   transport: Transport,
   allowHosts: readonly string[],

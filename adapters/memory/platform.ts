@@ -65,7 +65,7 @@ export interface MemoryPlatformOptions {
 }
 
 /**
- * A platform that keeps everything in memory and uses Web standards only: for tests, and for runtimes that have no
+ * Makes a platform that keeps everything in memory and uses Web standards only: for tests, and for runtimes that have no
  * adapter. What it holds is gone when it is closed. Needs the package `@sqlite.org/sqlite-wasm`.
  *
  * @example
@@ -144,7 +144,7 @@ function capabilities(options: MemoryPlatformOptions): Record<Capability, true |
   };
 }
 
-/** A browser that runs elsewhere; its network is not ours to guard. */
+/** Connects to a browser that runs elsewhere; its network is not ours to guard. */
 function remoteBrowser(endpoint = ""): Browser {
   const wires = new Set<Wire>();
   return {
@@ -201,7 +201,7 @@ function asStandard(encoding: string): boolean {
   return encoding.split(",").every((one) => STANDARD.test(one.trim()));
 }
 
-/** A transport over the runtime's `fetch`, or one that is handed in. */
+/** Makes a transport over the runtime's `fetch`, or one that is handed in. */
 function standardTransport(send: Send = (request) => fetch(request)): Transport {
   // Not every runtime has one.
   const navigator: { readonly userAgent?: string } | undefined = globalThis.navigator;

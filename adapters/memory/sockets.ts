@@ -22,7 +22,7 @@ export type AcceptWebSocket = (request: Request, protocol: string | undefined) =
 export const NO_UPGRADE: string =
   "A standard fetch handler cannot upgrade a request: pass memoryPlatform({ acceptWebSocket })";
 
-/** The port's form of the host's function. */
+/** Returns the port's form of the host's function. */
 export function standardUpgrade(accept: AcceptWebSocket | undefined): Upgrade {
   return (request, protocol, events) => {
     if (accept === undefined) throw new ApiError("missing_capability", { message: NO_UPGRADE });
@@ -36,7 +36,7 @@ export function standardUpgrade(accept: AcceptWebSocket | undefined): Upgrade {
 
 type Dial = WebSockets["dial"];
 
-/** The same, but that an address which a caller steers is checked first. */
+/** Does the same, but first checks an address that a caller steers. */
 export function checkedDial(dial: Dial, check: CheckTarget): Dial {
   return async (request) => {
     if (request.reach === "public") await check(request.url.replace(/^ws/u, "http"));

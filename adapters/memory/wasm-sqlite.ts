@@ -168,7 +168,7 @@ function check(open: Open, code: number): void {
   if (code !== 0) throw failure(code, textAt(open, open.c.sqlite3_errmsg(open.db)));
 }
 
-/** An error as `node:sqlite` throws it: with the result code as `errcode`. */
+/** Makes an error as `node:sqlite` throws it: with the result code as `errcode`. */
 function failure(code: number, message: string): Error {
   return Object.assign(new Error(message), { errcode: code });
 }
@@ -197,7 +197,7 @@ function pointerAt({ heap }: SqliteWasm, at: number): number {
   return new DataView(heap().buffer).getUint32(at, true);
 }
 
-/** The text at a position, up to its zero byte. */
+/** Returns the text at a position, up to its zero byte. */
 function textAt({ heap }: SqliteWasm, at: number): string {
   const bytes = heap();
   return utf8.decode(bytes.subarray(at, bytes.indexOf(0, at)));

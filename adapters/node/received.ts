@@ -11,7 +11,7 @@ export function rememberUpgrade(request: Request, { socket }: IncomingMessage): 
   addresses.set(request, socket.remoteAddress ?? null);
 }
 
-/** The address from which Node received a request; null for one of a server that is not `serve()`. */
+/** Returns the address from which Node received a request; null for one of a server that is not `serve()`. */
 export function clientAddressOnNode(request: Request): string | null {
   const incoming = incomings.get(request);
   return incoming === undefined
@@ -46,7 +46,10 @@ function findHeadersKey(request: Request): symbol | undefined {
   );
 }
 
-/** Names in lower case; repeated ones joined as `Headers` joins them (fetch standard, "get, decode, and split"). */
+/**
+ * Returns the pairs with names in lower case; repeated ones are joined as `Headers` joins them (fetch standard, "get,
+ * decode, and split").
+ */
 function pairsOf({ headers, rawHeaders }: IncomingMessage): HeaderPair[] {
   const pairs: HeaderPair[] = [];
   // Node has them by name already; of repeated ones it keeps some and drops others.

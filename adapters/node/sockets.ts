@@ -20,7 +20,7 @@ export interface NodeUpgrade {
 /** Connections that are WebSockets by now: `node:http` knows nothing of them any more. */
 const accepted = inFlight<Duplex>();
 
-/** How many WebSockets of a port are open. */
+/** Returns how many WebSockets of a port are open. */
 export function openWebSockets(port: number | undefined): number {
   let count = 0;
   for (const socket of accepted)

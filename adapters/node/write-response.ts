@@ -166,7 +166,7 @@ function drained(to: Writable): Promise<void> {
   });
 }
 
-/** Headers for Node; several `Set-Cookie` stay several. */
+/** Returns the headers for Node; several `Set-Cookie` stay several. */
 export function headersOf(headers: Headers): Record<string, string | string[]> {
   const out: Record<string, string | string[]> = {};
   for (const [name, value] of headers) if (name !== "set-cookie") out[name] = value;

@@ -28,8 +28,9 @@ const SOCKET = "socket";
 const FOLDER = /^(?:causey-)?holder-\w+$/;
 
 /**
- * A fresh address for the lock owner of a data directory: a socket in a folder that only its owner may enter, since the data
- * directory may be open to others. Below the data directory, or where that path is too long, in a temporary folder.
+ * Makes a fresh address for the lock owner of a data directory: a socket in a folder that only its owner may enter, since
+ * the data directory may be open to others. Below the data directory, or where that path is too long, in a temporary
+ * folder.
  */
 export function makeAddress(dataDir: string): Address {
   const pointer = join(resolve(dataDir), NAME);

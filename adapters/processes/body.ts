@@ -73,7 +73,7 @@ export function bodySource(id: number, body: ReadableStream<Uint8Array>, send: S
   };
 }
 
-/** The same bytes in a buffer of their own: JavaScriptCore's clone of a view is one of all that it looks at. */
+/** Returns the same bytes in a buffer of their own: JavaScriptCore's clone of a view is one of all that it looks at. */
 export function ownBytes(bytes: Uint8Array): Uint8Array {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
 }

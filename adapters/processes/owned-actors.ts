@@ -41,7 +41,7 @@ const ANSWERS_MS = 5000;
 /** The pause after listening for other processes failed, in ms. */
 const AGAIN_MS = 1000;
 
-/** The actors of a data directory that this process holds; other processes may call them too. */
+/** Returns the actors of a data directory that this process holds; other processes may call them too. */
 export function ownedActors(options: SharedActorsOptions): SharedActors {
   const { folder, log, takesPeers = true } = options;
   const upgrades: RemoteUpgrades = new WeakMap();

@@ -46,7 +46,7 @@ const PAUSE_MS = 25;
 /** The pause after the directory could not be taken over, in ms. */
 const FAILED_PAUSE_MS = 1000;
 
-/** The actors of a data directory that another process holds. Rejects when that process cannot be joined. */
+/** Returns the actors of a data directory that another process holds. Rejects when that process cannot be joined. */
 export async function peerActors(options: SharedActorsOptions): Promise<SharedActors> {
   const state: State = {
     options,

@@ -81,7 +81,7 @@ export function peerSocket(
   };
 }
 
-/** Bytes of a message; of text its length in UTF-16 units, as on the lock owner's side. */
+/** Returns the bytes of a message; for text its length in UTF-16 units, as on the lock owner's side. */
 export function sizeOf(data: string | Uint8Array): number {
   return typeof data === "string" ? data.length : data.byteLength;
 }

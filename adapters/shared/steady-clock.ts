@@ -16,8 +16,8 @@ export interface SteadyClock {
 const JUMP_MS = 1000;
 
 /**
- * A clock that goes by elapsed time. It begins at the wall clock's time, or at the last process's steady time when that is
- * later: after a clock was set back while nothing ran, nothing has to wait for it to catch up.
+ * Makes a clock that goes by elapsed time. It begins at the wall clock's time, or at the last process's steady time when
+ * that is later: after a clock was set back while nothing ran, nothing has to wait for it to catch up.
  */
 export function steadyClock(
   db: SqliteDatabase,

@@ -13,7 +13,7 @@ const hashes = {
 const COPIED_BYTES = 16_384;
 
 /**
- * A signer with one HMAC key (RFC 2104) that works at once. Of two one-shot hashes whose pads are made once:
+ * Makes a signer with one HMAC key (RFC 2104) that works at once. Of two one-shot hashes whose pads are made once:
  * `createHmac` makes objects that the collector has to clear away, and costs twice as much on Node and Deno.
  */
 export function syncHmac(
@@ -33,7 +33,7 @@ export function syncHmac(
   };
 }
 
-/** The key over a block of `pad`, with room for `more` bytes behind it. */
+/** Returns the key over a block of `pad`, with room for `more` bytes behind it. */
 function padded(key: Uint8Array, pad: number, block: number, more: number): Uint8Array {
   const bytes = new Uint8Array(block + more).fill(pad, 0, block);
   for (const [index, byte] of key.entries()) bytes[index] = byte ^ pad;

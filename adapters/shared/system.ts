@@ -9,7 +9,7 @@ export interface LocalSystem extends System {
   end(): void;
 }
 
-/** The clock, ids and randomness of this process or isolate: web standards only, as Workers uses it too. */
+/** Returns the clock, ids and randomness of this process or isolate: web standards only, as Workers uses it too. */
 export function localSystem(log: Log): LocalSystem {
   const background = inFlight<Promise<unknown>>();
   const closing = new AbortController();

@@ -24,7 +24,7 @@ export const control: { fetch(request: Request, env: WorkerEnv): Promise<Respons
   },
 };
 
-/** An answer that begins at once. */
+/** Makes an answer that begins at once. */
 function settling(system: System): Response {
   const body = new ReadableStream<Uint8Array>({
     async start(controller) {

@@ -9,8 +9,8 @@ export const WORKERS_UNPINNED: string =
   'A Worker cannot see what a name resolves to: bind a filtered network service as "CAUSEY_EGRESS", or rely on the platform, whose fetch reaches public addresses only';
 
 /**
- * A transport to addresses that a caller can steer. Local names and literals that are not public are refused
- * here; what a name resolves to is checked by the service behind `filtered`, if there is one.
+ * Makes a transport to addresses that a caller can steer. Local names and literals that are not public are refused here;
+ * what a name resolves to is checked by the service behind `filtered`, if there is one.
  */
 export function guardedTransport(
   allowHosts: readonly string[],
@@ -27,7 +27,10 @@ export function guardedTransport(
   };
 }
 
-/** How a WebSocket request to an address that a caller can steer leaves; throws `refused` as {@link guardedTransport} does. */
+/**
+ * Returns how a WebSocket request to an address that a caller can steer leaves; throws `refused` as {@link
+ * guardedTransport} does.
+ */
 export function guardedSend(
   allowHosts: readonly string[],
   filtered: FetchBinding | undefined,

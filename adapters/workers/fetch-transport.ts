@@ -6,7 +6,7 @@ export function workerdDecodes(encoding: string): boolean {
   return encoding === "gzip" || encoding === "br";
 }
 
-/** A transport over `fetch` (or a service binding). */
+/** Makes a transport over `fetch` (or a service binding). */
 export function workerTransport(send: Send = (request) => fetch(request)): Transport {
   return fetchTransport({
     send,

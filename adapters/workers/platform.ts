@@ -40,8 +40,8 @@ export interface WorkersPlatformOptions {
 }
 
 /**
- * The ports on Cloudflare Workers: an actor is a SQLite Durable Object, the browser is the browser binding.
- * Make it once per isolate; `worker()` does.
+ * Makes the ports on Cloudflare Workers: an actor is a SQLite Durable Object, the browser is the browser binding. Make it
+ * once per isolate; `worker()` does.
  */
 export function workersPlatform(options: WorkersPlatformOptions): Platform {
   const { env, allowHosts = [], prefix = "", log = consoleLog } = options;

@@ -26,9 +26,9 @@ export interface WorkerHandler {
 }
 
 /**
- * A Worker that serves the platform API, or with `build` any Hono app that holds capabilities. The options
- * may be a function of the bindings. The app is built once per isolate, also when a Durable Object wakes
- * first: call this at the top level of the main module.
+ * Makes a Worker that serves the platform API, or with `build` any Hono app that holds capabilities. The options may be a
+ * function of the bindings. The app is built once per isolate, also when a Durable Object wakes first: call this at the top
+ * level of the main module.
  */
 export function worker<Env extends WorkerEnv = WorkerEnv>(
   options: WorkerOptions | WorkerBuild<Env> | ((env: Env) => WorkerOptions | WorkerBuild<Env>) = {},

@@ -96,7 +96,7 @@ function search(query: Query): string {
   return new URLSearchParams(given).toString();
 }
 
-/** Rows of a list, page by page: a list of one entity comes at once. */
+/** Reads the rows of a list, page by page: a list of one entity comes at once. */
 async function someOf(api: ApiClient, path: string, query: Query, limit: number): Promise<Facts[]> {
   const rows: Facts[] = [];
   const most = query["entity"] === undefined ? 100 : 1000;

@@ -69,7 +69,7 @@ function checkPhase(phase: string | undefined, all: readonly Entry[]): void {
     throw new TypeError(`--phase: no entry is in "${phase}", only in ${known.join(", ")}`);
 }
 
-/** The table of this version, at this moment. */
+/** Returns the table of this version, at this moment. */
 async function ownTable(): Promise<readonly Entry[]> {
   const app = deprecations({ clock: () => Date.now() });
   return entriesOf(await app.request("/deprecations"));

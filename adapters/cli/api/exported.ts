@@ -53,7 +53,7 @@ export const exportedSchema: v.GenericSchema<unknown, Exported> = v.strictObject
   webhook_endpoints: v.array(facts),
 });
 
-/** An object without some of its members. */
+/** Returns an object without some of its members. */
 export function without(given: SettingFacts, names: readonly string[]): SettingFacts {
   return Object.fromEntries(Object.entries(given).filter(([name]) => !names.includes(name)));
 }

@@ -172,7 +172,7 @@ const routePuts: Plan = async ({ gateways }, api, isDry) => {
   return puts;
 };
 
-/** A version is added where the route differs, and deployed. */
+/** Adds a version where the route differs, and deploys it. */
 async function deploy(
   api: ApiClient,
   path: string,

@@ -3,7 +3,7 @@ import process from "node:process";
 /** A row of a {@link table}: what is undefined or null is shown as `-`. */
 export type TableRow = readonly (string | number | boolean | null | undefined)[];
 
-/** Rows as lines for people, under a head, in columns. */
+/** Formats rows as lines for people, in columns under a head. */
 export function table(head: readonly string[], rows: readonly TableRow[]): string {
   const texts = [head, ...rows.map((row) => row.map((cell) => printable(String(cell ?? "-"))))];
   const widths = head.map((_, at) => Math.max(...texts.map((row) => row[at]?.length ?? 0)));
@@ -18,7 +18,7 @@ export function table(head: readonly string[], rows: readonly TableRow[]): strin
     .join("");
 }
 
-/** A name is anybody's text: no terminal is to obey it. */
+/** Makes a text safe to print: a name may come from anyone, and a terminal must not obey it. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, "�");
 }

@@ -55,7 +55,7 @@ export function parsePrices(args: readonly string[]): PricesQuery {
   return values;
 }
 
-/** The prices of the configuration and the built-in ones. */
+/** Returns the prices of the configuration and the built-in ones. */
 export function localPrices(
   { provider, model, config }: PricesQuery,
   env: (name: string) => string | undefined,
@@ -74,7 +74,7 @@ export function localPrices(
   return entries.map(priceView);
 }
 
-/** The prices that a running server uses. Throws what it says against that. */
+/** Returns the prices that a running server uses. Throws what it says against that. */
 export async function serverPrices(
   { url = "", provider, model, ...query }: PricesQuery,
   env: (name: string) => string | undefined,
@@ -108,7 +108,7 @@ export async function serverPrices(
   }
 }
 
-/** Prices as lines for people. */
+/** Formats prices as lines for people. */
 export function priceTable(prices: readonly PriceView[]): string {
   const head = ["PROVIDER", "MODEL", "INPUT", "CACHED", "OUTPUT", "FROM", "ORIGIN", "SOURCE"];
   const rows = prices.map((one) => [

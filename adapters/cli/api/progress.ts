@@ -27,7 +27,7 @@ const BAR = 20;
 /** Milliseconds between two lines, of a terminal and of a file. */
 const PAUSE = { terminal: 100, file: 5000 };
 
-/** A bar with count, rate and the time that is left, on standard error: what is on standard output stays data. */
+/** Makes a bar with count, rate and the time that is left, on standard error: what is on standard output stays data. */
 export function progress(options: ProgressOptions): ProgressBar {
   const {
     total,
@@ -115,7 +115,7 @@ function rate(done: number, seconds: number, unit: string | null): string {
   return unit === null ? `${size(done / seconds)}/s` : `${(done / seconds).toFixed(1)} ${unit}/s`;
 }
 
-/** Bytes for people. */
+/** Formats bytes for people. */
 export function size(bytes: number): string {
   const units = ["B", "kB", "MB", "GB"];
   let [value, at] = [bytes, 0];
@@ -123,7 +123,7 @@ export function size(bytes: number): string {
   return `${at === 0 ? Math.round(value) : value.toFixed(1)} ${units[at]}`;
 }
 
-/** Seconds as minutes and seconds. */
+/** Formats seconds as minutes and seconds. */
 function duration(seconds: number): string {
   const whole = Math.ceil(seconds);
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)];

@@ -33,8 +33,8 @@ interface Folder {
 }
 
 /**
- * All files of a folder, in the order of their keys. Left out are names that begin with a dot, links, and what ignore files
- * say. Throws when any folder cannot be read: its files would seem to be gone.
+ * Lists all files of a folder, in the order of their keys. Left out are names that begin with a dot, links, and what ignore
+ * files say. Throws when any folder cannot be read: its files would seem to be gone.
  */
 export async function scanFolder(root: string): Promise<ScannedFile[]> {
   const found: ScannedFile[] = [];

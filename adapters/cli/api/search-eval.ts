@@ -126,7 +126,7 @@ function readQuestion(line: string, where: string): JudgedQuestion {
   return { query, relevant: new Map(known), answers: said };
 }
 
-/** How well `search` finds what the questions say. */
+/** Measures how well `search` finds what the questions say. */
 export async function judgeSetting(
   setting: string,
   questions: readonly JudgedQuestion[],

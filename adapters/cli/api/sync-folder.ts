@@ -171,7 +171,7 @@ async function pass(
   return failed;
 }
 
-/** A file as it was when it was looked at. */
+/** Names the state of a file when it was looked at. */
 function version({ bytes, modified }: ScannedFile): string {
   return `${bytes} ${modified}`;
 }

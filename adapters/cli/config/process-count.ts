@@ -8,8 +8,8 @@ import { checkReusePort } from "../../shared/http/drain.ts";
 const MOST = 64;
 
 /**
- * How many processes are to listen; `"auto"` is one per core, and one where processes cannot share a port. Throws one line
- * when the configuration has what several processes cannot do together.
+ * Returns how many processes are to listen; `"auto"` is one per core, and one where processes cannot share a port. Throws
+ * one line when the configuration has what several processes cannot do together.
  */
 export function processCount(config: Config, system: string = process.platform): number {
   const { dataDir, gateway, processes = 1 } = config;
@@ -29,7 +29,7 @@ export function processCount(config: Config, system: string = process.platform):
   return count;
 }
 
-/** How many pages each of `count` processes renders at once, of those of the configuration. */
+/** Returns how many pages each of `count` processes renders at once, of those of the configuration. */
 export function pagesOfEach({ rendering = {} }: Config, count: number): number {
   const { maxConcurrency = availableParallelism() } = rendering;
   return Math.max(1, Math.floor(maxConcurrency / count));

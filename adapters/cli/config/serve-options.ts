@@ -35,7 +35,10 @@ export function readServeOptions(args: readonly string[]): ServeOptionsRead {
   return { flags, json: json === true, help: help === true, positionals };
 }
 
-/** The configuration that a server would start with, as written and as checked. Throws one line for what a start refuses. */
+/**
+ * Returns the configuration that a server would start with, as written and as checked. Throws one line for what a start
+ * refuses.
+ */
 export function checkedConfig(
   flags: ReadonlyMap<string, string>,
   variables: Variables,

@@ -29,7 +29,10 @@ const plainKeys = new Set(
   ).split(" "),
 );
 
-/** Every setting of a configuration with where it comes from; secrets are hidden, references to the environment are not. */
+/**
+ * Lists every setting of a configuration with where it comes from; secrets are hidden, references to the environment are
+ * not.
+ */
 export function shownConfig({ value, sources, path }: WrittenConfig, env: ReadEnv): ShownSetting[] {
   const file = path ?? "file";
   const shown = [...leavesOf(value)].map(({ keys, leaf }): ShownSetting => {
@@ -71,7 +74,7 @@ function shownValue(keys: readonly string[], leaf: unknown): ShownSetting["value
   return withoutCredentials(text);
 }
 
-/** An address without its user, password, query and fragment, all of which may hold a credential. */
+/** Returns an address without its user, password, query and fragment, all of which may hold a credential. */
 function withoutCredentials(text: string): string {
   const url = /^[a-z]+:\/\//iu.test(text) ? URL.parse(text) : null;
   if (url === null || url.username + url.password + url.search + url.hash === "") return text;

@@ -20,7 +20,7 @@ export function readOptions<T extends Options>(
   return parseArgs({ args: [...args], options, allowPositionals: true });
 }
 
-/** The word that says what a command of several does. */
+/** Returns the word that says what a command of several does. */
 export function subcommand<T extends string>(
   command: string,
   word: string | undefined,
@@ -44,13 +44,15 @@ interface FailureFacts {
   readonly hint: string;
 }
 
-/** A failure that says what to do about it. */
+/** Makes a failure that says what to do about it. */
 export function commandFailure(message: string, hint: string): Error {
   const facts: FailureFacts = { hint };
   return new Error(message, { cause: facts });
 }
 
-/** The lines for a failure, and the exit code: 2 for a command line or configuration that cannot be right, else 1. */
+/**
+ * Returns the lines for a failure, and the exit code: 2 for a command line or configuration that cannot be right, else 1.
+ */
 export function failureReport(error: unknown): { readonly text: string; readonly code: 1 | 2 } {
   const message = error instanceof Error ? error.message : String(error);
   const facts = error instanceof Error ? error.cause : undefined;

@@ -11,7 +11,7 @@ export interface LinkTarget {
   readonly token: string;
 }
 
-/** An address that logs in to the web console, once and within an hour; null where the console is off. */
+/** Makes an address that logs in to the web console, once and within an hour; null where the console is off. */
 export async function consoleLink({ fetch, url, token }: LinkTarget): Promise<string | null> {
   const headers = { authorization: `Bearer ${token}` };
   const response = await fetch(new Request(`${url}/console/links`, { method: "POST", headers }));
@@ -56,7 +56,7 @@ export async function consoleCommand(args: readonly string[]): Promise<void> {
   process.stdout.write(`${values.json === true ? JSON.stringify({ url: link }) : link}\n`);
 }
 
-/** The server and the data folder that a command line names. */
+/** Returns the server and the data folder that a command line names. */
 export function serverOf(values: { readonly url?: string; readonly "data-dir"?: string }): {
   readonly url: string;
   readonly folder: string;
@@ -78,7 +78,7 @@ export async function reach(request: Request): Promise<Response> {
   }
 }
 
-/** The API token of a server's folder, unless the environment gives one. */
+/** Returns the API token of a server's folder, unless the environment gives one. */
 export function folderToken(folder: string): string {
   const given = process.env["CAUSEY_TOKEN"];
   if (given !== undefined && given !== "") return given;
@@ -111,7 +111,7 @@ export async function asConsole<T>(
   }
 }
 
-/** The cookie of a session that may read only. */
+/** Returns the cookie of a session that may read only. */
 async function logIn(url: string, token: string): Promise<string> {
   const response = await reach(
     new Request(`${url}/console/session`, {

@@ -17,7 +17,7 @@ export interface ParentProcess {
   failed(error: unknown): void;
 }
 
-/** The parent of this process, or null when this is the first one. */
+/** Returns the parent of this process, or null when this is the first one. */
 export function parentProcess(): ParentProcess | null {
   const port = Number(process.env[SHARED_PORT] ?? 0);
   if (!(port > 0)) return null;

@@ -213,8 +213,8 @@ export interface WrittenConfig {
 }
 
 /**
- * The configuration that holds: flags over environment over the file over defaults.
- * `readText` reads the file named by `--config` or `CAUSEY_CONFIG`.
+ * Returns the configuration that holds: flags over environment over the file over defaults. `readText` reads the file named
+ * by `--config` or `CAUSEY_CONFIG`.
  */
 export function effectiveConfig(
   flags: ReadonlyMap<string, string>,
@@ -224,7 +224,7 @@ export function effectiveConfig(
   return parseConfig(writtenConfig(flags, env, readText).value, env);
 }
 
-/** The same before it is checked. */
+/** Does the same without the check. */
 export function writtenConfig(
   flags: ReadonlyMap<string, string>,
   env: ReadEnv,

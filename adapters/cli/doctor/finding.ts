@@ -7,7 +7,7 @@ export interface DoctorFinding {
   readonly hint?: string;
 }
 
-/** The reason of a failed check, in one line. */
+/** Returns the reason of a failed check, in one line. */
 export function failureReason(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "";

@@ -54,7 +54,7 @@ export function checkFolder(dataDir: string): DoctorFinding[] {
   return [writable(folder, shown, dataDir), room(folder)];
 }
 
-/** The folder itself, or the one in which it would be made. */
+/** Returns the folder itself, or the one in which it would be made. */
 function nearestFolder(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : nearestFolder(dirname(path));
 }

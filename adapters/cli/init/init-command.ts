@@ -133,7 +133,7 @@ function filesOf(kind: Kind, folder: string, causey: string | undefined): Projec
   ];
 }
 
-/** An example without its first line, which says how it runs in a clone. */
+/** Returns an example without its first line, which says how it runs in a clone. */
 function ofOwnProject(text: string): string {
   return text.replace(/^\/\/ (?:node|deno|bun|npm) .*\n/u, "");
 }

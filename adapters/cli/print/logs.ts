@@ -85,7 +85,7 @@ class HiddenError extends Error {
   }
 }
 
-/** The permissions that the token lacks. */
+/** Returns the permissions that the token lacks. */
 function lackedIn(overview: string): readonly string[] {
   const { hidden } = JSON.parse(overview) as { readonly hidden: Readonly<Record<string, string>> };
   return Object.values(hidden);

@@ -14,8 +14,8 @@ export interface BannerFacts {
 }
 
 /**
- * The lines that a start prints (at most twelve): what runs, where, on what, and one command to copy for
- * each part. Without a demo the commands of the demo parts are left out, so that every line works.
+ * Returns the lines that a start prints (at most twelve): what runs, where, on what, and one command to copy for each part.
+ * Without a demo the commands of the demo parts are left out, so that every line works.
  */
 export function bannerLines(prepared: Prepared, facts: BannerFacts): string[] {
   const { config, token, dataDir } = prepared;
@@ -62,7 +62,7 @@ function commands(prepared: Prepared, url: string): string[] {
   ];
 }
 
-/** A path as one word of a POSIX shell, also between double quotes inside of `$(…)`. */
+/** Writes a path as one word of a POSIX shell, also between double quotes inside of `$(…)`. */
 function shellWord(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

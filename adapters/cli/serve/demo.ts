@@ -42,7 +42,7 @@ async function expectOk(pending: Response | Promise<Response>): Promise<void> {
   await response.body?.cancel();
 }
 
-/** The project's Markdown documents, wherever this file runs from (the sources or `dist/`). */
+/** Reads the project's Markdown documents, wherever this file runs from (the sources or `dist/`). */
 function documents(): { name: string; text: string }[] {
   const root = projectRoot(dirname(fileURLToPath(import.meta.url)));
   const guides = existsSync(join(root, "docs"))
@@ -60,7 +60,7 @@ function prose(markdown: string): string {
   return markdown.replaceAll(/^```[^]*?^```$/gm, "");
 }
 
-/** The nearest folder above that holds a `package.json`. */
+/** Returns the nearest folder above that holds a `package.json`. */
 export function projectRoot(folder: string): string {
   const parent = dirname(folder);
   return existsSync(join(folder, "package.json")) || parent === folder

@@ -1,7 +1,7 @@
 import type { Log } from "../../../core/ports.ts";
 import { consoleLink, type LinkTarget } from "../context/console-link.ts";
 
-/** The console's link for the start lines; null without a console, and when a full disk does not store it. */
+/** Returns the console's link for the start lines; null without a console, and when a full disk does not store it. */
 export async function linkAtStart(target: LinkTarget, log: Log): Promise<string | null> {
   try {
     return await consoleLink(target);

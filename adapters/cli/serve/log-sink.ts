@@ -56,7 +56,7 @@ export function logSink({ format, level, colours, write, later }: LogSinkOptions
 /** Milliseconds for which lines are held back. */
 const LATER_MS = 20;
 
-/** The log that a configuration asks for, on standard error: for people on a terminal, else JSON. */
+/** Returns the log that a configuration asks for, on standard error: for people on a terminal, else JSON. */
 export function configuredLog({ log, logLevel = "info" }: Config): Log {
   const { stderr, env } = process;
   const sink = logSink({
@@ -119,7 +119,7 @@ function requestText(fields: Fields, paint: (text: string, colour: number) => st
   return `${paint(String(status), colour)} ${String(method)} ${String(route)} ${time}${size}${rest(fields, inText)}`;
 }
 
-/** Values as JSON where they hold more than a word: no text can break the line. */
+/** Writes values as JSON where they hold more than a word: no text can break the line. */
 function rest(fields: Fields, shown: readonly string[]): string {
   return Object.entries(fields)
     .filter(([name, value]) => value !== undefined && !shown.includes(name))

@@ -20,7 +20,7 @@ export interface StoredSecret {
   readonly created: boolean;
 }
 
-/** The given secret; else the one stored as `name` in the data directory; else a new one, stored with mode 0600. */
+/** Returns the given secret; else the one stored as `name` in the data directory; else a new one, stored with mode 0600. */
 export function secretOf(
   given: string | undefined,
   dataDir: string,

@@ -201,8 +201,9 @@ export function checkPort(port: number, hostname: string): Promise<void> {
 }
 
 /**
- * The command line of this process as the system knows it, to start further ones with: with the runtime's own options, and
- * however this file was named there. Throws one line where that may not be read: on Deno it takes all permissions.
+ * Returns the command line of this process as the system knows it, to start further ones with: with the runtime's own
+ * options, and however this file was named there. Throws one line where that may not be read: on Deno it takes all
+ * permissions.
  */
 export function ownCommandLine(): readonly string[] {
   try {

@@ -42,7 +42,7 @@ export const shownTokenSchema: v.GenericSchema<unknown, ShownToken> = v.looseObj
   ),
 });
 
-/** Tokens as lines for people. */
+/** Formats tokens as lines for people. */
 export function tokenTable(tokens: readonly ShownToken[]): string {
   const head = ["ID", "NAME", "STATUS", "EXPIRES", "LAST USED", "PERMISSIONS"];
   return table(

@@ -47,7 +47,7 @@ const OWNER: Principal = {
   grants: [{ permissions: ["*"], accounts: ["*"] }],
 };
 
-/** The account whose tokens are meant. */
+/** Returns the account whose tokens are meant. */
 export function targetAccount(options: TargetOptions, env: ReadEnv): string {
   if (options.url === undefined) return configOf(options, env).accountId;
   return options["account-id"] ?? env("CAUSEY_ACCOUNT_ID") ?? defaults.accountId;
@@ -61,7 +61,7 @@ export async function openTarget(options: TargetOptions, env: ReadEnv): Promise<
     : serverTarget(options.url, account, env("CAUSEY_TOKEN") ?? "");
 }
 
-/** The data folder that is meant. */
+/** Returns the data folder that is meant. */
 export function dataDirOf(options: TargetOptions, env: ReadEnv): string {
   return configOf(options, env).dataDir;
 }

@@ -92,7 +92,7 @@ export function parseToken(args: readonly string[], now: number): TokenCommand {
   };
 }
 
-/** The request body for a token. */
+/** Returns the request body for a token. */
 export function tokenBody(
   command: Extract<TokenCommand, { readonly command: "create" }>,
   account: string,
@@ -192,7 +192,7 @@ function checkId(rest: readonly string[]): string {
 
 const UNITS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
-/** The end of a token's time. */
+/** Returns the end of a token's time. */
 function expiryOf(when: string, now: number): string {
   const [, amount = "", unit = ""] = /^(\d{1,6})([mhdw])$/u.exec(when) ?? [];
   const units: Readonly<Record<string, number>> = UNITS;

@@ -43,7 +43,7 @@ interface Entry {
   lastUsed: number;
 }
 
-/** A directory with one home per kind and name. */
+/** Makes a directory with one home per kind and name. */
 export function actorDirectory(options: DirectoryOptions): ActorDirectory {
   const entries = new Map<string, Entry>();
   let isClosed = false;

@@ -179,7 +179,7 @@ function readHealth(log: Log): ReadHealth {
   };
 }
 
-/** Tells of alarms that an earlier version has stored for a time that never comes, and has them go off now. */
+/** Reports alarms that an earlier version has stored for a time that never comes, and makes them go off now. */
 function repairRows({ clock, db, log }: AlarmOptions): void {
   try {
     const count = repair(db, clock.now());

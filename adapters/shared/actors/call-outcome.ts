@@ -27,20 +27,20 @@ export async function settledCall(
   }
 }
 
-/** The value of an outcome; throws what the call threw. */
+/** Returns the value of an outcome; throws what the call threw. */
 export function valueOf(outcome: CallOutcome): Plain {
   if ("thrown" in outcome) throw fromThrown(outcome.thrown);
   return outcome.value;
 }
 
-/** The failure of `fetch` as a response that {@link responseOf} turns back into a throw. */
+/** Returns the failure of `fetch` as a response that {@link responseOf} turns back into a throw. */
 export function errorAsResponse(error: unknown, log: Log, what: string): Response {
   // A header holds Latin-1 of one line: percent-encoding carries the rest.
   const data = encodeURIComponent(JSON.stringify(toThrown(error, log, what)).toWellFormed());
   return new Response(null, { status: 500, headers: { [ERROR_HEADER]: data } });
 }
 
-/** The response of an actor as its caller gets it; throws what {@link errorAsResponse} carried. */
+/** Returns the response of an actor as its caller gets it; throws what {@link errorAsResponse} carried. */
 export function responseOf(response: Response): Response {
   const data = response.headers.get(ERROR_HEADER);
   if (data === null) return response;
@@ -64,7 +64,7 @@ function toThrown(error: unknown, log: Log, what: string): Thrown {
   return error instanceof SqlError ? { sql: error.reason, message } : { other: name, message };
 }
 
-/** As in one process: the same class where core knows it, else an `Error` that is answered as a generic 500. */
+/** Rebuilds the thrown error: the same class where core knows it, else an `Error` that is answered as a generic 500. */
 function fromThrown(thrown: Thrown): Error {
   if ("api" in thrown) return ApiError.from(thrown.api);
   if ("sql" in thrown) {

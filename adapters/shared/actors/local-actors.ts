@@ -49,7 +49,7 @@ export interface LocalActors extends Actors {
   close(graceMs: number): Promise<void>;
 }
 
-/** Actors as objects of this process over one shared journal database. */
+/** Makes actors as objects of this process over one shared journal database. */
 export function localActors(options: LocalActorsOptions): LocalActors {
   const { db, idleMs = 60_000, log, system } = options;
   createTables(db);
@@ -135,7 +135,7 @@ function sweep(directory: ActorDirectory, idleMs: number): ReturnType<typeof set
   return timer;
 }
 
-/** The system of one actor: its background work also keeps the instance. */
+/** Returns the system of one actor: its background work also keeps the instance. */
 function holding(system: System, hold: (work: Promise<unknown>) => void): System {
   return {
     ...system,

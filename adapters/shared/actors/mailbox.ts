@@ -8,7 +8,7 @@ export interface Mailbox {
   run<T>(task: () => T | Promise<T>): Promise<T>;
 }
 
-/** A mailbox that holds at most `limit` tasks. */
+/** Makes a mailbox that holds at most `limit` tasks. */
 export function mailbox(limit: number): Mailbox {
   let tail: Promise<unknown> = Promise.resolve();
   let size = 0;

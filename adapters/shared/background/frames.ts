@@ -30,7 +30,7 @@ export function frameOf(value: object, part: string): Uint8Array[] {
   return [length, written, ...lifted.map(([, member]) => member)];
 }
 
-/** An object whose members may be bytes. */
+/** Whether a value is an object whose members may be bytes. */
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return isObject(value) && !Array.isArray(value) && !(value instanceof Uint8Array);
 }

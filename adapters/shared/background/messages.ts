@@ -21,7 +21,7 @@ export type ProcessAnswer = TaskOutcome & {
   readonly isLast?: boolean;
 };
 
-/** The buffers of bytes, or of a value's own members that are bytes: they change hands instead of being copied. */
+/** Returns the buffers of bytes, or of a value's own members that are bytes: they change hands instead of being copied. */
 export function buffersOf(value: Plain): ArrayBuffer[] {
   if (typeof value !== "object" || value === null) return [];
   // The members of bytes are numbers, of which there may be millions.

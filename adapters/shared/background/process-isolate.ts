@@ -24,7 +24,7 @@ const entry = new URL(
 const PASSED = ["PATH", "HOME", "DENO_DIR", "TMPDIR", "TEMP", "SYSTEMROOT", "USERPROFILE"];
 
 /**
- * Why no process can be started here; true when one can. Executables that hold their program would start it once more.
+ * Says why no process can be started here; true when one can. Executables that hold their program would start it once more.
  */
 export function processesAvailable(): true | string {
   if (!/^(?:node|nodejs|deno|bun)[\d.-]*(?:\.exe)?$/iu.test(basename(process.execPath)))
@@ -94,7 +94,7 @@ export async function startProcess(
   };
 }
 
-/** Options of the runtime: on Deno the process may read files, and reach nothing else. */
+/** Returns the options of the runtime: on Deno the process may read files, and reach nothing else. */
 function flags(): string[] {
   if (process.versions["deno"] === undefined) return [];
   return ["run", "--quiet", "--no-prompt", "--allow-read", "--allow-env", "--allow-sys"];

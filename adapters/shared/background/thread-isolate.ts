@@ -36,7 +36,7 @@ export async function startThread(signal: AbortSignal): Promise<Isolate> {
   };
 }
 
-/** The next message of a thread; rejects when it fails or ends, or on abort. */
+/** Returns the next message of a thread; rejects when it fails or ends, or on abort. */
 function answerOf(worker: Worker, signal: AbortSignal): Promise<TaskOutcome> {
   return new Promise((resolve, reject) => {
     const settle = (finish: () => void): void => {

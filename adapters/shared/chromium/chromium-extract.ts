@@ -98,7 +98,7 @@ async function unpackTar(from: string, to: string): Promise<void> {
   }
 }
 
-/** The system's fonts where there are any, and the packed ones, so that a bare machine prints text too. */
+/** Writes a configuration of the system's fonts, if any, and the packed ones, so that a bare machine prints text too. */
 function fontsConf(folder: string): string {
   const text = (path: string): string => path.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
   return `<?xml version="1.0"?>

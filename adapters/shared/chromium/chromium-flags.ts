@@ -19,7 +19,7 @@ const disabledFeatures = [
   "Translate",
 ];
 
-/** The command line of a browser whose every connection goes through the egress proxy. */
+/** Returns the command line of a browser whose every connection goes through the egress proxy. */
 export function chromiumFlags(options: FlagOptions): string[] {
   return [
     "--headless",

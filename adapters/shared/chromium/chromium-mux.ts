@@ -163,7 +163,7 @@ function noteContext(state: State, link: Link, answer: string): void {
 
 const callHead = /^\{"id":(?<id>\d+)(?:,"sessionId":"(?<session>[^"]*)")?/u;
 
-/** A long call with the ids of this connection: only its head is looked at. */
+/** Returns a long call with the ids of this connection: only its head is looked at. */
 function renumbered(state: State, link: Link, message: Iterable<string>): Iterable<string> {
   const parts = message[Symbol.iterator]();
   const first = String(parts.next().value ?? "");

@@ -65,7 +65,9 @@ interface Pipes {
   readonly output: Readable;
 }
 
-/** The two ends of the connection, or null when the system did not start the program: Node then leaves out the list. */
+/**
+ * Returns the two ends of the connection, or null when the system did not start the program: Node then leaves out the list.
+ */
 function pipesOf(child: Partial<ChildProcess>): Pipes | null {
   const input = child.stdio?.[3] as Writable | null | undefined;
   const output = child.stdio?.[4] as Readable | null | undefined;

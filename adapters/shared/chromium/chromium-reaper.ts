@@ -76,7 +76,7 @@ function isPid(value: unknown): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 1;
 }
 
-/** The start time of a process; null when it is gone, `""` where the system cannot tell. */
+/** Returns the start time of a process; null when it is gone, `""` where the system cannot tell. */
 async function startOf(pid: number): Promise<string | null> {
   try {
     process.kill(pid, 0);

@@ -95,7 +95,7 @@ class Unstartable extends Error {}
 
 class SilentBrowser extends Error {}
 
-/** A connection to a browser that answers in time; one that comes later is closed at once. */
+/** Returns a connection to a browser that answers in time; one that comes later is closed at once. */
 async function answered(mux: Mux, ms: number): Promise<Wire> {
   const connecting = mux.connect();
   const late = Promise.withResolvers<never>();

@@ -48,7 +48,7 @@ export interface Chromium extends Browser {
   prepare(): Promise<void>;
 }
 
-/** The browser of Node, Deno and Bun: one Chromium, started on first use behind the egress proxy. */
+/** Makes the browser of Node, Deno and Bun: one Chromium, started on first use behind the egress proxy. */
 export function chromium(options: ChromiumOptions): Chromium {
   const { endpoint } = options;
   const browser =
@@ -148,7 +148,7 @@ function lackingFonts(find: () => Promise<FoundChromium | null>): {
   };
 }
 
-/** Work that is done once for all who ask for it while it is under way. */
+/** Wraps work so that it is done once for all who ask for it while it is under way. */
 function together<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
   return () => (running ??= work().finally(() => (running = undefined)));
@@ -178,7 +178,7 @@ interface DenoPermissions {
   };
 }
 
-/** Why this process may not start a browser: Deno without the permission. Null where it may. */
+/** Says why this process may not start a browser: Deno without the permission. Null where it may. */
 function runRefusal(found: FoundChromium): string | null {
   if (!("Deno" in globalThis)) return null;
   // `as`: the types of Node know no Deno.

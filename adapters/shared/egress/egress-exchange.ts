@@ -65,7 +65,7 @@ export async function exchange(
   return { client: true, upstream: isModern && !closes };
 }
 
-/** The head of the final answer; those before it (such as 103) are handed on. */
+/** Returns the head of the final answer; those before it (such as 103) are handed on. */
 async function answerHead(
   client: Socket,
   upstream: Inbox,

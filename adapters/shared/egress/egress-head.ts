@@ -29,7 +29,7 @@ export async function readHead(inbox: Inbox, timeoutMs: number): Promise<Head | 
   }
 }
 
-/** The values of a header, in their order. */
+/** Returns the values of a header, in their order. */
 export function valuesOf({ lines }: Head, name: string): string[] {
   return lines.flatMap((line) => {
     const at = line.indexOf(":");
@@ -37,7 +37,7 @@ export function valuesOf({ lines }: Head, name: string): string[] {
   });
 }
 
-/** The bytes of a head with some header lines dropped, and what is to become of the connection. */
+/** Returns the bytes of a head with some header lines dropped, and what is to become of the connection. */
 export function writeHead(
   first: string,
   lines: readonly string[],

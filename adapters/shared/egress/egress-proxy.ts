@@ -198,7 +198,9 @@ interface Refusal {
   readonly reason: string;
 }
 
-/** A connection for a destination: the one at hand if it was made for the same, else a new one to a checked address. */
+/**
+ * Returns a connection for a destination: the one at hand if it was made for the same, else a new one to a checked address.
+ */
 async function reach(url: URL, before: Upstream | null, guard: Guard): Promise<Upstream | Refusal> {
   const verdict = checkUrl(url, guard.allow);
   if (!verdict.ok) return { status: 403, reason: "destination_ip_prohibited" };

@@ -64,7 +64,8 @@ function codeOf(error: unknown): unknown {
 }
 
 /**
- * The operator's own names, and names without a dot, which only the search list completes, do not come from an attacker.
+ * Chooses the resolver. The operator's own names, and names without a dot, which only the search list completes, do not
+ * come from an attacker.
  */
 export function resolverOf(host: string, port: number, allow: AllowHosts): Resolve {
   return allow.host(host, port) || !host.includes(".") ? systemResolve : dnsResolve;

@@ -29,9 +29,9 @@ export interface EgressTransportOptions {
 }
 
 /**
- * A transport to addresses that a caller can steer. The name is resolved once, every address is checked, and
- * the connection goes to a checked address: DNS that changes its answer in between makes no difference.
- * Redirects are never followed. Works on Node, Deno and Bun, whose `fetch` cannot pin an address.
+ * Makes a transport to addresses that a caller can steer. The name is resolved once, every address is checked, and the
+ * connection goes to a checked address: DNS that changes its answer in between makes no difference. Redirects are never
+ * followed. Works on Node, Deno and Bun, whose `fetch` cannot pin an address.
  */
 export function egressTransport(options: EgressTransportOptions = {}): Transport {
   const allow = parseAllowHosts(options.allowHosts);
@@ -51,7 +51,7 @@ export function egressTransport(options: EgressTransportOptions = {}): Transport
   };
 }
 
-/** A transport to what the URL names and to nothing in between, whatever the environment says of proxies. */
+/** Makes a transport to what the URL names and to nothing in between, whatever the environment says of proxies. */
 export function directTransport(): Transport {
   return {
     async send(request) {
@@ -71,7 +71,7 @@ function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw new TransportError("aborted", "The request was aborted");
 }
 
-/** The result of some work, unless the request's signal or deadline ends the wait for it. */
+/** Returns the result of some work, unless the request's signal or deadline ends the wait for it. */
 function unlessEnded<T>(work: Promise<T>, { signal, beginMs }: OutboundRequest): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(new TransportError("aborted", "The request was aborted"));

@@ -5,7 +5,7 @@ import { readHead } from "./egress-head.ts";
 import { inboxOf } from "./inbox.ts";
 
 /**
- * A connection to the host of a `ws:` or `wss:` URL through an HTTP proxy (RFC 9110 section 9.3.6), with the TLS that
+ * Opens a connection to the host of a `ws:` or `wss:` URL through an HTTP proxy (RFC 9110 section 9.3.6), with the TLS that
  * the URL asks for. The proxy has `timeoutMs` for its answer; `signal` gives it up, as long as nothing is handed over.
  *
  * @throws TransportError when the proxy does not open the way; it does not show the proxy's address, which may hold a

@@ -19,7 +19,7 @@ export interface PassedUrl {
   readonly isPublic: boolean;
 }
 
-/** A guard that lets the operator's hosts pass, see `parseAllowHosts`. */
+/** Makes a guard that lets the operator's hosts pass, see `parseAllowHosts`. */
 export function urlGuard(allowHosts: readonly string[]): UrlGuard {
   const allow = parseAllowHosts(allowHosts);
   return {

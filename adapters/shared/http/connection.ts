@@ -67,7 +67,7 @@ interface State {
   timer: ReturnType<typeof setTimeout> | undefined;
 }
 
-/** A connection whose socket follows by `attach`. */
+/** Makes a connection whose socket follows by `attach`. */
 export function localConnection(
   id: string,
   accepting: AcceptOptions,

@@ -128,7 +128,7 @@ export function checkReusePort(
   );
 }
 
-/** The message for a port that cannot be opened: one line that says what to do. */
+/** Returns the message for a port that cannot be opened: one line that says what to do. */
 export function listenError(error: unknown, hostname: string, port: number): Error {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const message = error instanceof Error ? error.message : String(error);
@@ -159,15 +159,15 @@ export function listenError(error: unknown, hostname: string, port: number): Err
 }
 
 /**
- * A 400 for a request with two framings (RFC 9112 section 6.1: a sign of request smuggling).
- * Node's parser refuses it by itself.
+ * Returns a 400 for a request with two framings (RFC 9112 section 6.1: a sign of request smuggling). Node's parser refuses
+ * it by itself.
  */
 export function refuseAmbiguous({ headers }: Request): Response | undefined {
   if (!headers.has("transfer-encoding") || !headers.has("content-length")) return undefined;
   return errorResponse(new ApiError("ambiguous_framing"), "api", { connection: "close" });
 }
 
-/** The URL of a listening address. */
+/** Returns the URL of a listening address. */
 export function urlOf(hostname: string, port: number): string {
   return `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
 }

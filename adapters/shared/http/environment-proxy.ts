@@ -25,8 +25,8 @@ export function environmentProxy(
 }
 
 /**
- * The proxy for the URL of a WebSocket, as undici chooses one for HTTP: null for this machine and for what `NO_PROXY`
- * names. The variables are read once.
+ * Returns the proxy for the URL of a WebSocket, as undici chooses one for HTTP: null for this machine and for what
+ * `NO_PROXY` names. The variables are read once.
  */
 export function webSocketProxy(
   env: Readonly<Record<string, string | undefined>> = process.env,

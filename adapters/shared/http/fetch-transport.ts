@@ -23,7 +23,7 @@ export interface FetchTransportOptions {
   readonly framed?: (body: ReadableStream<Uint8Array>, length: number) => ReadableStream;
 }
 
-/** A transport over what takes and gives standard requests and responses: redirects are never followed. */
+/** Makes a transport over what takes and gives standard requests and responses: redirects are never followed. */
 export function fetchTransport(options: FetchTransportOptions): Transport {
   // None share a timer: some runtimes let a timer of one request touch no other (workerd).
   const deadlines = beginDeadlines({ durations: 0 });
@@ -73,7 +73,7 @@ function toRequest(
   return new Request(url, init);
 }
 
-/** The headers that no longer hold for a body that was decoded on its way. */
+/** Returns the headers that no longer hold for a body that was decoded on its way. */
 export function decodedHeaders(
   { headers }: Response,
   decodes: FetchTransportOptions["decodes"],

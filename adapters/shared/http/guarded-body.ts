@@ -14,7 +14,7 @@ const watches = attached<Watch>("guarded-body");
 type Watch = (watch: StreamWatch) => void;
 
 /**
- * The bytes of a `fetch` body, one chunk per pull, so that a slow reader slows the upstream; a body that breaks
+ * Returns the bytes of a `fetch` body, one chunk per pull, so that a slow reader slows the upstream; a body that breaks
  * off, falls silent, or that the caller's signal ends, ends in `TransportError`. {@link watchGuarded} has them watched on
  * their way, because a second stream around this one costs as much again.
  */

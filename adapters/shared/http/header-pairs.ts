@@ -1,7 +1,7 @@
 import { hopByHop } from "../../../core/http/hop-by-hop.ts";
 import type { HeaderPair } from "../../../core/ports.ts";
 
-/** The pairs without hop-by-hop headers, those named in `Connection` and those in `also`. */
+/** Returns the pairs without hop-by-hop headers, those named in `Connection` and those in `also`. */
 export function endToEnd(pairs: readonly HeaderPair[], also: readonly string[] = []): HeaderPair[] {
   const listed = listedIn(pairs, also);
   return pairs.filter(([name]) => !hopByHop.has(name) && !listed.includes(name));
@@ -32,7 +32,7 @@ const HANDSHAKE: readonly string[] = [
   "sec-websocket-version",
 ];
 
-/** The headers that go along with the handshake of a WebSocket. */
+/** Returns the headers that go along with the handshake of a WebSocket. */
 export function handshakeHeaders(pairs: readonly HeaderPair[]): HeaderPair[] {
   return endToEnd(pairs, HANDSHAKE);
 }

@@ -113,7 +113,7 @@ function flatHeaders(pairs: readonly HeaderPair[], streamed: boolean): string[] 
   return flat;
 }
 
-/** The chunks of a stream; who stops early, as undici does on an abort, cancels it. */
+/** Yields the chunks of a stream; stopping early, as undici does on an abort, cancels it. */
 async function* chunksOf(
   stream: ReadableStream<Uint8Array>,
   passed: () => void,

@@ -74,8 +74,8 @@ interface State {
 }
 
 /**
- * A body with one consumer: a web stream that asks chunk by chunk, or a sink that is written to from the
- * network's callback, at a third of the cost. Watching costs no stream of its own either.
+ * Makes a body with one consumer: a web stream that asks chunk by chunk, or a sink that is written to from the network's
+ * callback, at a third of the cost. Watching costs no stream of its own either.
  */
 export function upstreamBody(
   control: UpstreamControl,
@@ -219,7 +219,7 @@ function handLast({ changer, sink, out }: State): void {
   else sink.write(last);
 }
 
-/** The next chunk that waits, on its way to the consumer. */
+/** Returns the next chunk that waits, on its way to the consumer. */
 function next(state: State): Uint8Array | undefined {
   const chunk = state.waiting.shift();
   if (chunk === undefined) return undefined;
@@ -227,13 +227,13 @@ function next(state: State): Uint8Array | undefined {
   return passed(state, chunk);
 }
 
-/** A chunk as the consumer gets it; empty when all of it is kept back. */
+/** Returns a chunk as the consumer gets it; empty when all of it is kept back. */
 function passed({ watcher, changer }: State, chunk: Uint8Array): Uint8Array {
   watcher?.onChunk(chunk);
   return changer === undefined ? chunk : changer.push(chunk);
 }
 
-/** A chunk from the network: to the consumer at once when it can take it. */
+/** Takes a chunk from the network: it goes to the consumer at once when it can take it. */
 function take(state: State, chunk: Uint8Array<ArrayBuffer>): void {
   if (state.sink !== undefined) {
     const handed = passed(state, chunk);

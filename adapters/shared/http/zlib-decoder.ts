@@ -16,7 +16,7 @@ export function zlibDecoder(encoding: string): Decoder | null {
   return pairOf(zlib.createZstdDecompress({ params }));
 }
 
-/** The two ends as web streams; a reader that waits holds the writer up, however much a few bytes unpack to. */
+/** Returns the two ends as web streams; a reader that waits holds the writer up, however much a few bytes unpack to. */
 function pairOf(decoder: Transform): Decoder {
   // The next read or write reports the error.
   decoder.on("error", () => undefined);

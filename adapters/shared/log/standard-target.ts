@@ -11,9 +11,9 @@ export function standardTarget(descriptor: Descriptor, onReady: () => void): Lin
 }
 
 /**
- * A descriptor that never waits. Whether it waits belongs to what was opened, and others have that open too: so a pipe, a
- * terminal or a device is opened once more. A file has no reader to wait for, and one position for all who write to it.
- * Null where that cannot be: without /proc, for a socket, with few permissions on Deno.
+ * Opens a descriptor that never waits. Whether it waits belongs to what was opened, and others have that open too: so a
+ * pipe, a terminal or a device is opened once more. A file has no reader to wait for, and one position for all who write to
+ * it. Null where that cannot be: without /proc, for a socket, with few permissions on Deno.
  */
 function openAgain(descriptor: Descriptor): number | null {
   const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;

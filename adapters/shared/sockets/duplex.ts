@@ -42,7 +42,7 @@ interface State {
   timer: ReturnType<typeof setTimeout> | undefined;
 }
 
-/** A duplex whose socket follows by `attach`; `protocolOf` is asked once it is open. */
+/** Makes a duplex whose socket follows by `attach`; `protocolOf` is asked once it is open. */
 export function localDuplex(protocolOf: () => string): LocalDuplex {
   const opened = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<DuplexEnd>();

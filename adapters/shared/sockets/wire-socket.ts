@@ -60,7 +60,7 @@ export function wireSocket(socket: WebSocket, events: SocketEvents): DuplexSocke
   };
 }
 
-/** The close code for what a peer did wrong (RFC 6455 section 7.4.1). */
+/** Returns the close code for what a peer did wrong (RFC 6455 section 7.4.1). */
 function faultOf(error: Error): number | undefined {
   const code = "code" in error ? String(error.code) : "";
   if (code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH") return 1009;

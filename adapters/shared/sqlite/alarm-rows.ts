@@ -16,7 +16,7 @@ export interface AlarmRow {
 const COLUMNS = "SELECT kind, actor, at, attempts, version FROM causey_alarms";
 const SAME = "WHERE kind = ? AND actor = ? AND version = ?";
 
-/** The earliest alarms of a kind. */
+/** Returns the earliest alarms of a kind. */
 export function earliest(db: SqliteDatabase, kind: string, limit: number): AlarmRow[] {
   return db.rows(`${COLUMNS} WHERE kind = ? ORDER BY at LIMIT ?`, [kind, limit]).map(toRow);
 }

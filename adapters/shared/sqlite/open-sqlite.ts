@@ -110,7 +110,7 @@ function openConnection(
   }
 }
 
-/** Statements that set up a connection that writes. */
+/** Returns statements that set up a connection that writes. */
 function pragmasOf(synchronous: string): string {
   return `PRAGMA synchronous = ${synchronous}; PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 67108864;
     PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`;

@@ -10,7 +10,7 @@ const MARGIN = 1024 * 1024;
 /** Bytes of one write: longer than what file systems that compress look back. */
 const PART = 256 * 1024;
 
-/** The reserve in a file at that path. */
+/** Returns the reserve in a file at that path. */
 export function spaceReserve(path: string): SpaceReserve {
   const isThere = (): boolean => existsSync(path) && statSync(path).size >= RESERVE_BYTES;
   return {

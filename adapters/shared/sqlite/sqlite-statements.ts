@@ -19,7 +19,9 @@ export interface Statements {
   run(sql: string, params: readonly SqlValue[] | undefined): StatementResult;
 }
 
-/** Statements of one database, whose errors `onError` hears of; those that were not used for a while are dropped. */
+/**
+ * Caches the statements of one database, and reports errors to `onError`; those that were not used for a while are dropped.
+ */
 export function statements(
   db: SqliteConnection,
   onError: (error: SqlError) => void = () => undefined,
@@ -63,8 +65,9 @@ export function statements(
 }
 
 /**
- * The rows of a statement. `node:sqlite` throws at a whole number beyond 2^53, and would let one such row hide all others:
- * they are read once more, and the number is rounded. A statement that writes runs once, so all of its numbers are read with care.
+ * Returns the rows of a statement. `node:sqlite` throws at a whole number beyond 2^53, and would let one such row hide all
+ * others: they are read once more, and the number is rounded. A statement that writes runs once, so all of its numbers are
+ * read with care.
  */
 function readRows(
   statement: PreparedStatement,

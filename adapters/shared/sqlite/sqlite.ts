@@ -52,9 +52,9 @@ export interface SqliteDatabase extends Sql {
 }
 
 /**
- * The journal over an open database. Statements run on the calling thread, and stop the process while they run; long
- * queries run on `readers`, long batches on `writer`. Batches of one turn of the event loop share one transaction; one that fails takes no other with it. `all`
- * sees what is committed: await a batch before reading what it wrote.
+ * Makes the journal over an open database. Statements run on the calling thread, and stop the process while they run; long
+ * queries run on `readers`, long batches on `writer`. Batches of one turn of the event loop share one transaction; one that
+ * fails takes no other with it. `all` sees what is committed: await a batch before reading what it wrote.
  */
 export function journal(
   db: SqliteConnection,

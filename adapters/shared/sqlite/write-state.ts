@@ -110,7 +110,7 @@ function shrink(db: SqliteConnection): void {
   }
 }
 
-/** The database's own words, without the statement. */
+/** Returns the database's own words, without the statement. */
 function causeOf({ cause, message }: SqlError): string {
   return cause instanceof Error ? cause.message : message;
 }

@@ -161,7 +161,7 @@ function resultsOf(answer: WriterAnswer | WriterState): StatementResult[] {
   return Array.from(answer.changes, (changes, n) => ({ rows: rows.get(n) ?? [], changes }));
 }
 
-/** The next message of a thread; rejects when it fails or ends. */
+/** Returns the next message of a thread; rejects when it fails or ends. */
 function answerOf(worker: Worker): Promise<WriterAnswer | WriterState> {
   return new Promise((resolve, reject) => {
     const settle = (finish: () => void): void => {

@@ -38,8 +38,8 @@ export interface BeginDeadlines {
 }
 
 /**
- * Deadlines of many requests with one timer: nearly all have the same duration, so the oldest is the next one due. A
- * timer per request would cost some percent of a small one. Beyond `durations` of them each has a timer of its own.
+ * Keeps the deadlines of many requests with one timer: nearly all have the same duration, so the oldest is the next one
+ * due. A timer per request would cost some percent of a small one. Beyond `durations` of them each has a timer of its own.
  */
 export function beginDeadlines(options: BeginDeadlineOptions = {}): BeginDeadlines {
   const { tickMs = 1000, coarseFromMs = 30_000, durations = 8 } = options;
@@ -148,7 +148,7 @@ function remove(deadline: BeginDeadline): void {
   deadline.after = null;
 }
 
-/** The error of an answer that did not begin within `ms`. */
+/** Returns the error of an answer that did not begin within `ms`. */
 export function lateAnswer(ms: number): TransportError {
   return new TransportError("late", `No answer began within ${ms} ms`);
 }

@@ -19,7 +19,7 @@ export function defaultFileBytes(): number {
 
 const MB = 1024 * 1024;
 
-/** Bytes that this process may use: of the machine, of its control group, and of its engine's heap the least. */
+/** Returns the bytes that this process may use: the least of the machine's, its control group's and its engine's heap. */
 function memoryLimit(): number {
   // Bun's heap has no limit of its own; what it tells grows with use.
   const heap = process.versions["bun"] === undefined ? getHeapStatistics().heap_size_limit : 0;

@@ -14,7 +14,7 @@ interface Stub {
   fetch(request: Request): Promise<Response>;
 }
 
-/** The directory of actors: each is the Durable Object of its name. */
+/** Makes the directory of actors: each is the Durable Object of its name. */
 export function objectActors(
   namespace: ObjectNamespace,
   prefix: string,

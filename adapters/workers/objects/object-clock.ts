@@ -18,7 +18,7 @@ const KEY = "causey:clock-ahead";
 const JUMP_MS = 1000;
 
 /**
- * A clock for an object: workerd tells no elapsed time beside its clock, so that all it can do about a clock that was
+ * Makes a clock for an object: workerd tells no elapsed time beside its clock, so that all it can do about a clock that was
  * set is not to go back with it.
  */
 export function objectClock(kv: Settings, wall: () => number): ObjectClock {

@@ -12,16 +12,16 @@ export interface ObjectAddress {
 const LONGEST_NATIVE_NAME = 1024;
 
 /**
- * The name of the Durable Object of an actor: `kind:name`, or `prefix/kind:name`. Prefix and kind are
- * percent-encoded, so that they hold neither `/` nor `:`, and the actor's name stands last and untouched: no
- * two actors share an object.
+ * Returns the name of the Durable Object of an actor: `kind:name`, or `prefix/kind:name`. Prefix and kind are
+ * percent-encoded, so that they hold neither `/` nor `:`, and the actor's name stands last and untouched: no two actors
+ * share an object.
  */
 export function objectName({ prefix, kind, name }: ObjectAddress): string {
   const head = prefix === "" ? "" : `${encodeURIComponent(prefix)}/`;
   return `${head}${encodeURIComponent(kind)}:${name}`;
 }
 
-/** The inverse of {@link objectName}. */
+/** Parses a name that {@link objectName} made. */
 export function parseObjectName(text: string): ObjectAddress {
   const colon = text.indexOf(":");
   if (colon < 0)

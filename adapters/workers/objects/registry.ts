@@ -53,7 +53,7 @@ export function defineKind(prefix: string, kind: ActorKind): void {
   kinds?.set(kind.name, kind);
 }
 
-/** A kind and the space that it lives in, after building the app if need be. */
+/** Returns a kind and the space that it lives in, after building the app if need be. */
 export function findKind(
   prefix: string,
   kind: string,

@@ -133,7 +133,7 @@ export function refusedWrite(error: unknown, writes: ObjectWrites): unknown {
   return found.reason === "full" ? noted(found, writes) : error;
 }
 
-/** Tells of a write that the disk refused. */
+/** Reports a write that the disk refused. */
 function noted(error: SqlError, writes: ObjectWrites): SqlError {
   if (error.reason !== "full" || error.isReported) return error;
   error.isReported = true;
