@@ -14,7 +14,7 @@ const parts: Readonly<Record<string, string>> = {
   "core/console/": "console",
 };
 
-/** Paths of files that differ from a commit, and those that git does not know yet. */
+/** Lists the paths of files that differ from a commit, and those that git does not know yet. */
 export function changedFiles(since: string): string[] {
   const list = (...args: string[]): string[] => {
     const { status, stdout, stderr } = spawnSync("git", args, { encoding: "utf8" });
@@ -28,8 +28,8 @@ export function changedFiles(since: string): string[] {
 }
 
 /**
- * Words of the black-box files that changed files can break; null for all of them. A server under test is a process of
- * its own, where no import graph leads from a test to the sources.
+ * Returns the words of the black-box files that changed files can break; null for all of them. A server under test is a
+ * process of its own, where no import graph leads from a test to the sources.
  */
 export function blackBoxWords(files: readonly string[]): string[] | null {
   const words = new Set<string>();

@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 /** The path of the built files. */
 export const builtFile: string = `${root}core/console/assets.ts`;
 
-/** The text of {@link builtFile} that the sources give. */
+/** Returns the text of {@link builtFile} that the sources give. */
 export async function buildConsole(): Promise<string> {
   const { outputFiles } = await build({
     absWorkingDir: root,

@@ -21,7 +21,7 @@ Each answer has the id of its request in \`x-request-id\`, one of the gateway in
 \`request_id\`.
 `;
 
-/** The page that the table gives. */
+/** Returns the page that the table gives. */
 export function errorReference(): string {
   const parts = sections(readFileSync(`${root}core/http/codes.ts`, "utf8"));
   const pages = parts.map(({ title, page, names }) => {
@@ -46,7 +46,7 @@ interface Section {
   readonly names: ErrorName[];
 }
 
-/** The table's own parts: a comment begins each. */
+/** Returns the table's own parts: a comment begins each. */
 function sections(source: string): readonly Section[] {
   const found: Section[] = [];
   for (const line of source.split("\n")) {

@@ -194,7 +194,7 @@ async function watchConsole(): Promise<void> {
   clearInterval(timer);
 }
 
-/** Megabytes of the server, as it counts them; of workerd, which cannot, as the system does. */
+/** Returns the megabytes of the server, as it counts them; of workerd, which cannot, as the system does. */
 async function megabytes(): Promise<number> {
   const response = await fetch(`${url}/metrics`, { headers });
   const text = await response.text();

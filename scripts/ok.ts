@@ -243,7 +243,7 @@ process.on("SIGTERM", () => {
 /** Steps of a change that are not known to be needed before the change lands. */
 const landing = /^(?:build|package|publint|attw|jsr|deno lint|sql)$|^http .*(?:deno|bun|workers)/u;
 
-/** The steps that what differs from a commit can break, with the test files that it can break. */
+/** Returns the steps that what differs from a commit can break, with the test files that it can break. */
 function stepsOfChange(since: string): Step[] {
   const words = blackBoxWords(changedFiles(since));
   console.log(

@@ -12,7 +12,7 @@ export const builtFile: string = fileURLToPath(
   new URL("../core/openapi/document.ts", import.meta.url),
 );
 
-/** The text of {@link builtFile} that the sources give. */
+/** Returns the text of {@link builtFile} that the sources give. */
 export function buildOpenApi(): string {
   const document = openApiDocument();
   const entry = (name: string, about: string, text: string): string => {

@@ -104,14 +104,14 @@ async function client(number: number, jobs: readonly SoakJob[]): Promise<void> {
 /** Processes of browsers that were seen, by their ids. */
 const seen = new Map<number, string>();
 
-/** How many processes of pages there are below the server. */
+/** Returns how many processes of pages there are below the server. */
 function pageProcesses(): number {
   const commands = [...commandsBelow()].filter(([, command]) => command.includes("--type="));
   for (const [pid, command] of commands) seen.set(pid, command);
   return commands.filter(([, command]) => command.includes("--type=renderer")).length;
 }
 
-/** How many of the processes that were seen are still there. */
+/** Returns how many of the processes that were seen are still there. */
 function left(): number {
   return [...seen].filter(([pid, command]) => {
     try {

@@ -109,7 +109,7 @@ main().catch((error) => {
   process.exit(known.code);
 });
 
-/** The variables of OpenTelemetry, which a Worker reads from its bindings. */
+/** Returns the variables of OpenTelemetry, which a Worker reads from its bindings. */
 function collectorVariables() {
   const named = Object.entries(process.env).filter(([name]) => name.startsWith("OTEL_"));
   return Object.fromEntries(named.filter(([, value]) => value !== undefined));

@@ -25,7 +25,7 @@ function write(path: string, text: string): void {
   writeFileSync(path, text);
 }
 
-/** The API reference: a page for each entry of the package, from the types and their comments. */
+/** Writes the API reference: a page for each entry of the package, from the types and their comments. */
 function writeReference(): { text: string; link: string }[] {
   const { exports } = JSON.parse(readFileSync(join(root, "deno.json"), "utf8")) as {
     exports: Record<string, string>;

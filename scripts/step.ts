@@ -54,7 +54,7 @@ export function run(
   });
 }
 
-/** The seconds in the second line of times(1), which is about children: "1m2.50s 0m3.25s". */
+/** Returns the seconds in the second line of times(1), which is about children: "1m2.50s 0m3.25s". */
 function readCpu(file: string): number {
   try {
     const [, ofChildren = ""] = readFileSync(file, "utf8").split("\n");

@@ -179,7 +179,7 @@ const main :Workerd.Worker = (
 `;
 }
 
-/** The port that workerd reports on its control channel once it listens; rejects with its complaint. */
+/** Resolves to the port that workerd reports on its control channel once it listens; rejects with its complaint. */
 function listening(child: ChildProcess): Promise<number> {
   const control = child.stdio[3] as Readable;
   let reports = "";

@@ -21,17 +21,17 @@ const tags: readonly (readonly [pattern: RegExp, tag: string])[] = [
   [/\/accounts(?:$|\/[^/]+(?:$|\/tokens))|\/user\//, "Tokens and accounts"],
 ];
 
-/** The tag of a path. */
+/** Returns the tag of a path. */
 export function tagOf(path: string): string {
   return tags.find(([pattern]) => pattern.test(path))?.[1] ?? "Platform";
 }
 
-/** A route of Hono in the writing of OpenAPI. */
+/** Writes a route of Hono as OpenAPI does. */
 export function templateOf(route: string): string {
   return route.replaceAll(/:(\w+)(?:\{[^}]*\})?/g, "{$1}");
 }
 
-/** The document: OpenAPI 3.1, whose schemas are those that check the bodies. */
+/** Builds the document: OpenAPI 3.1, whose schemas are those that check the bodies. */
 export function openApiDocument(): Json {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const [key, operation] of Object.entries(operations)) {
@@ -85,7 +85,7 @@ export function bodies(): Record<string, Json> {
   );
 }
 
-/** The JSON Schema of each answer, by its name. */
+/** Returns the JSON Schema of each answer, by its name. */
 export function answers(): Record<string, Json> {
   return Object.fromEntries(
     Object.entries(answerSchemas).map(([name, schema]) => [name, jsonSchemaOf(schema)]),
@@ -129,7 +129,7 @@ function operationObject(method: string, path: string, operation: Operation): Js
   };
 }
 
-/** Names that generators of clients make functions of: unlike each other, and steady. */
+/** Returns the name of which generators of clients make a function: unique and stable. */
 function idOf(method: string, path: string): string {
   const words = path
     .replace(/^\/client\/v4\/accounts\/\{account_id\}/, "")
@@ -159,7 +159,7 @@ function contentOf({ body, freeBody, example, isUpload = false }: Operation): Js
   };
 }
 
-/** A form with a page and its files: `options` is what the body is otherwise, without the page. */
+/** Describes a form with a page and its files: `options` is what the body is otherwise, without the page. */
 function uploadOf(body: Json): Json {
   const form = jsonSchemaOf(uploadSchema);
   const properties = { ...Object(form["properties"]), options: body };

@@ -23,8 +23,8 @@ export function jsonSchemaOf(schema: GenericSchema): Fields {
 }
 
 /**
- * The schema as the converter understands it: of several schemas in a pipe it takes the first alone, and metadata it
- * takes for JSON Schema.
+ * Returns the schema as the converter understands it: of several schemas in a pipe it takes the first alone, and metadata
+ * it takes for JSON Schema.
  */
 function plainOf(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(plainOf);

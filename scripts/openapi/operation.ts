@@ -40,7 +40,7 @@ export interface Operation {
 /** The operations of a resource by method and rest of the path. */
 export type Operations = Readonly<Record<string, Operation>>;
 
-/** The same operations below a path. */
+/** Returns the same operations below a path. */
 export function below(root: string, operations: Operations): Operations {
   return Object.fromEntries(
     Object.entries(operations).map(([key, operation]) => {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The page that shows the document: one file without a script. */
+/** Writes the page that shows the document: one file without a script. */
 export function pageOf(document: Fields): string {
   const paths = fields(document["paths"]);
   const all = Object.entries(paths).flatMap(([path, item]) =>
@@ -31,7 +31,7 @@ export function pageOf(document: Fields): string {
   ].join("\n");
 }
 
-/** The source of the style for a Content-Security-Policy. */
+/** Returns the source of the style for a Content-Security-Policy. */
 export function styleHash(): string {
   return `sha256-${createHash("sha256").update(STYLE).digest("base64")}`;
 }
@@ -109,7 +109,7 @@ function row(name: string, place: string, isRequired: boolean, type: string): st
   return `<tr><td><code>${html(name)}</code>${mark}</td><td>${html(place)}</td><td>${html(type)}</td></tr>`;
 }
 
-/** A schema in few words. */
+/** Describes a schema in few words. */
 function typeOf(schema: Fields): string {
   const options = list(schema["anyOf"] ?? schema["oneOf"]).map((one) => typeOf(fields(one)));
   if (options.length > 0) return [...new Set(options)].join(" or ");

@@ -156,7 +156,7 @@ function left(site: string): SoakJob[] {
   }));
 }
 
-/** All of them, hostile ones between the others. */
+/** Lists all jobs, hostile ones between the others. */
 export function soakJobs(site: string): SoakJob[] {
   const [good, bad] = [usual(site), [...hostile(site), ...left(site)]];
   return bad.flatMap((job, n) => [good[n % good.length] ?? job, job]);

@@ -44,7 +44,8 @@ function pathOf(source: string): string | null {
 }
 
 /**
- * The pages of the site: the repository's documents, with links that lead to pages of the site or to the repository.
+ * Returns the pages of the site: the repository's documents, with links that lead to pages of the site or to the
+ * repository.
  *
  * @throws Error when a link leads to no file.
  */
@@ -63,7 +64,7 @@ function sitePage(source: string): SitePage {
   return { source, path, title, text: relinked(text, source, path) };
 }
 
-/** A page's text with its links as the site has them. Code stays as it is. */
+/** Returns a page's text with its links as the site has them. Code stays as it is. */
 function relinked(text: string, source: string, path: string): string {
   const code = /^```[\s\S]*?^```$|`[^`\n]+`/gmu;
   const relink = (prose: string): string =>
