@@ -91,7 +91,7 @@ export interface SearchPartsOptions extends SearchOptions {
 }
 
 /**
- * Search with and without generation, and the management of its instances, items, jobs and namespaces
+ * Makes the routes of search with and without generation, and the management of its instances, items, jobs and namespaces
  * (docs/search.md).
  */
 export function search(options: SearchOptions): Hono {
@@ -126,7 +126,7 @@ const reading = ({ platform }: SearchOptions): ReadJsonOptions => ({
   platform,
 });
 
-/** The options for one request, whose models' calls are spans of its trace. */
+/** Returns the options for one request, whose models' calls are spans of its trace. */
 function traced(options: SearchOptions, c: Context): SearchOptions {
   return withTracedModels(options, traceOf(c.req.raw));
 }

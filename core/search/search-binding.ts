@@ -33,7 +33,7 @@ export interface SearchPlace {
   readonly namespace?: string | undefined;
 }
 
-/** The binding of one instance. Throws where no instance can have the name. */
+/** Makes the binding of one instance. Throws where no instance can have the name. */
 export function searchBinding(place: SearchPlace, options: SearchOptions): SearchBinding {
   const { account, id, namespace = DEFAULT_NAMESPACE } = place;
   checkNamespace(namespace);

@@ -123,7 +123,7 @@ export async function destroyInstance(state: InstanceState): Promise<InstanceSet
   return settings;
 }
 
-/** Counts as the API shows them. */
+/** Returns the counts as the API shows them. */
 export async function instanceStats(state: InstanceState): Promise<Record<string, unknown>> {
   const facts = state.facts();
   const { sql } = state.context;

@@ -49,7 +49,7 @@ const interleaved =
 const VECTORS = 512 * 1024 * 1024;
 const WORKER_VECTORS = 48 * 1024 * 1024;
 
-/** The kind of actor that is one search instance, with what its queue indexes with. */
+/** Makes the kind of actor that is one search instance, with what its queue indexes with. */
 export function instanceKind(deps: SearchOptions): ActorKind {
   const { runtime, system } = deps.platform;
   const bytes = deps.vectorMemoryBytes ?? (runtime === "workers" ? WORKER_VECTORS : VECTORS);

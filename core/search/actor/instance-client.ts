@@ -12,7 +12,9 @@ export interface InstanceAddress {
   readonly id: string;
 }
 
-/** The instance at an address, whether it exists or not: its methods throw 7002 then. `search()` defines its kind. */
+/**
+ * Returns the instance at an address, whether it exists or not: its methods throw 7002 then. `search()` defines its kind.
+ */
 export function instanceAt(
   platform: Platform,
   { account, namespace, id }: InstanceAddress,

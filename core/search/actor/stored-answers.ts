@@ -73,7 +73,7 @@ const NEGATIONS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** The question in the form in which equal ones are equal: case, punctuation and blanks do not count. */
+/** Returns the question in the form in which equal ones are equal: case, punctuation and blanks do not count. */
 function normalQuestion(text: string): string {
   return words(text, "query").join(" ");
 }
@@ -97,7 +97,7 @@ function fixedWords(text: string): string {
     .join(" ");
 }
 
-/** Runs of four characters: scripts without spaces have them too, and the order of words counts. */
+/** Splits into runs of four characters: scripts without spaces have them too, and the order of words counts. */
 function pieces(text: string): Set<string> {
   const out = new Set<string>();
   const padded = ` ${text} `;

@@ -54,7 +54,7 @@ function lastQuestion({ messages, query }: ChatInput): string {
   return last === undefined ? query : textOf(last);
 }
 
-/** A hash of all that an answer depends on beside the wording of the question. */
+/** Hashes all that an answer depends on beside the wording of the question. */
 function contextOf(
   { chunks, messages, model, parameters }: ChatInput,
   body: ChatBody,

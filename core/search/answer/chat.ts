@@ -27,8 +27,8 @@ const FOR_EXTRACTIVE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Which answerer and model serve a request. Throws 7010 for a model that the builtin one cannot be, and 400 for a parameter
- * that would have no effect on it.
+ * Chooses the answerer and the model for a request. Throws 7010 for a model that the builtin one cannot be, and 400 for a
+ * parameter that would have no effect on it.
  */
 export function chooseModel(
   asked: string | undefined,
@@ -81,7 +81,7 @@ export interface ChatCompletion {
   readonly errors?: readonly InstanceFailure[];
 }
 
-/** The chat completion object, with the chunks. Without chunks no chat model is asked and the content is empty. */
+/** Returns the chat completion object, with the chunks. Without chunks no chat model is asked and the content is empty. */
 export async function completeChat(
   input: ChatInput,
   answerer: Answerer,
@@ -116,8 +116,8 @@ export async function completeChat(
 }
 
 /**
- * The events of a streamed answer: `chunks`, then the deltas, then `[DONE]`; or `error` in place of the rest. The chunks go
- * out before the model is asked. A client that leaves aborts the model's request at once.
+ * Yields the events of a streamed answer: `chunks`, then the deltas, then `[DONE]`; or `error` in place of the rest. The
+ * chunks go out before the model is asked. A client that leaves aborts the model's request at once.
  */
 export function streamChat(
   input: ChatInput,

@@ -76,7 +76,7 @@ function extract({ query, messages, chunks, parameters }: Question): Answer {
   };
 }
 
-/** The text cut to the tokens that a request allows. */
+/** Returns the text cut to the tokens that a request allows. */
 function shortened(text: string, parameters: Question["parameters"]): string {
   const most = parameters["max_completion_tokens"] ?? parameters["max_tokens"];
   if (typeof most !== "number" || countTokens(text) <= most) return text;
@@ -102,7 +102,7 @@ function candidatesOf(chunks: Question["chunks"], asked: ReadonlySet<string>): C
   });
 }
 
-/** A passage as it is quoted: of a long table the rows that share most with the question. */
+/** Returns a passage as it is quoted: of a long table the rows that share most with the question. */
 function quotedText({ text, rows }: Passage, asked: ReadonlySet<string>): string {
   if (rows.length === 0) return text;
   const shared = rows.map((row) => [...termsOf(row)].filter((term) => asked.has(term)).length);

@@ -87,7 +87,7 @@ interface PlacedChunk {
 
 const NOWHERE: ItemPlace = { values: [], group: null };
 
-/** The chunks of an instance with where they stand. */
+/** Returns the chunks of an instance with where they stand. */
 function placed(id: string, { chunks, places }: FoundChunks): { readonly placed: PlacedChunk[] } {
   return {
     placed: chunks.map((chunk, n) => ({

@@ -18,7 +18,7 @@ export interface FoundChunks extends Retrieved {
   readonly notes: readonly string[];
 }
 
-/** Chunks of one instance for a query, with the options of a request. */
+/** Finds chunks of one instance for a query, with the options of a request. */
 export async function findChunks(
   instance: Instance,
   settings: InstanceSettings,
@@ -50,7 +50,7 @@ export async function findChunks(
   };
 }
 
-/** How a search is reranked; null when it is not. Throws 400 where a request asks for two orders. */
+/** Returns how a search is reranked; null when it is not. Throws 400 where a request asks for two orders. */
 function rerankingOf(
   options: RequestOptions | undefined,
   settings: InstanceSettings,
@@ -65,7 +65,7 @@ function rerankingOf(
   return isSorted ? null : chooseReranker(options?.reranking, settings, deps);
 }
 
-/** The chunks as a reranker orders them; in their former order, with a note, when it fails. */
+/** Returns the chunks as a reranker orders them; in their former order, with a note, when it fails. */
 async function reranked(
   query: string,
   chunks: Chunk[],
@@ -92,7 +92,7 @@ export function checkEnabled({ enable, id }: InstanceSettings): void {
   });
 }
 
-/** The vector of a query when the instance's vectors are of the configured embedder. */
+/** Returns the vector of a query when the instance's vectors are of the configured embedder. */
 async function queryVector(
   { embedding_model: model, index_method: method }: InstanceSettings,
   query: string,

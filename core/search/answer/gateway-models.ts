@@ -37,7 +37,7 @@ export type GatewayRun = (
 /** Stands for an address: the gateway knows the provider's. */
 const BASE = "gateway:";
 
-/** A chat model of any provider, in the OpenAI format, through a gateway. */
+/** Makes a chat model of any provider, in the OpenAI format, through a gateway. */
 export function gatewayChatModel(
   { model, headers }: GatewayModel,
   run: GatewayRun,
@@ -48,14 +48,14 @@ export function gatewayChatModel(
   );
 }
 
-/** An embedder of a provider that has OpenAI's `embeddings`, through a gateway. */
+/** Makes an embedder of a provider that has OpenAI's `embeddings`, through a gateway. */
 export function gatewayEmbedder(endpoint: GatewayEmbeddings, run: GatewayRun): Embedder {
   const [provider = ""] = endpoint.model.split("/", 1);
   const transport = gatewayTransport(run, provider, (name) => name.slice(provider.length + 1));
   return openAiEmbedder({ ...endpoint, baseUrl: BASE }, transport);
 }
 
-/** A transport whose requests are steps of a gateway; `nameOf` is what the provider calls a model. */
+/** Makes a transport whose requests are steps of a gateway; `nameOf` is what the provider calls a model. */
 function gatewayTransport(
   run: GatewayRun,
   provider: string,

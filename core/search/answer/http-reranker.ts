@@ -16,7 +16,7 @@ const scored = v.array(
 /** Cohere, Jina and vLLM say `results`, Voyage `data`, Text Embeddings Inference sends the list itself. */
 const answer = v.union([v.object({ results: scored }), v.object({ data: scored }), scored]);
 
-/** A reranker behind an endpoint like Cohere's, Jina's or vLLM's: `POST {baseUrl}/rerank`. */
+/** Makes a reranker behind an endpoint like Cohere's, Jina's or vLLM's: `POST {baseUrl}/rerank`. */
 export function httpReranker(endpoint: OpenAiEndpoint, transport: Transport): Reranker {
   const { model } = endpoint;
   return {

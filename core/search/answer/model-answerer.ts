@@ -166,10 +166,9 @@ function failed(what: string): ApiError {
 }
 
 /**
- * The messages for a chat model: our instructions with the retrieved text, then the client's conversation
- * as it came. Retrieved text is untrusted: each source is one line of JSON with no angle bracket in it,
- * between tags that carry a random mark, so that no document can end the list or speak as another role
- * (docs/compatibility.md).
+ * Returns the messages for a chat model: our instructions with the retrieved text, then the client's conversation as it
+ * came. Retrieved text is untrusted: each source is one line of JSON with no angle bracket in it, between tags that carry a
+ * random mark, so that no document can end the list or speak as another role (docs/compatibility.md).
  */
 function promptMessages(question: Question, mark: string): Message[] {
   const sources = question.chunks.map((chunk, index) =>

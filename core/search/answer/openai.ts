@@ -29,7 +29,7 @@ export interface OpenAiEmbeddings extends OpenAiEndpoint {
 /** Bytes of an embeddings answer that are read. */
 const MAX_ANSWER = 64 * 1024 * 1024;
 
-/** A chat model behind any OpenAI-compatible endpoint. */
+/** Makes a chat model behind any OpenAI-compatible endpoint. */
 export function openAiChatModel(endpoint: OpenAiEndpoint, transport: Transport): NamedChatModel {
   const url = endpointUrl(endpoint, "chat/completions");
   const model = async (request: Request): Promise<Response> => {
@@ -54,7 +54,7 @@ const embeddings = v.object({
   data: v.array(v.object({ index: v.optional(v.number()), embedding: v.array(v.number()) })),
 });
 
-/** An embedder behind any OpenAI-compatible endpoint. */
+/** Makes an embedder behind any OpenAI-compatible endpoint. */
 export function openAiEmbedder(endpoint: OpenAiEmbeddings, transport: Transport): Embedder {
   const { model, dimensions } = endpoint;
   const url = endpointUrl(endpoint, "embeddings");
@@ -89,12 +89,12 @@ export function openAiEmbedder(endpoint: OpenAiEmbeddings, transport: Transport)
   };
 }
 
-/** The address of a path below an endpoint. */
+/** Returns the address of a path below an endpoint. */
 export function endpointUrl({ baseUrl }: OpenAiEndpoint, path: string): string {
   return `${baseUrl.replace(/\/+$/, "")}/${path}`;
 }
 
-/** The headers of a request to an endpoint. */
+/** Returns the headers of a request to an endpoint. */
 function endpointHeaders({ apiKey, headers = {} }: OpenAiEndpoint): HeaderPair[] {
   const key: HeaderPair[] = apiKey === undefined ? [] : [["authorization", `Bearer ${apiKey}`]];
   const own = Object.entries(headers).map(([name, value]): HeaderPair => [
@@ -104,7 +104,7 @@ function endpointHeaders({ apiKey, headers = {} }: OpenAiEndpoint): HeaderPair[]
   return [["content-type", "application/json"], ...key, ...own];
 }
 
-/** The same with the name of the span that the request is; without one, as they are. */
+/** Returns the headers with the `traceparent` of the request's span; without one, unchanged. */
 export function tracedHeaders(
   endpoint: OpenAiEndpoint,
   traceparent: string | null | undefined,
@@ -113,7 +113,7 @@ export function tracedHeaders(
   return traceparent == null ? headers : withTraceparent(headers, traceparent);
 }
 
-/** The text of an answer's body; `who` sent it. Throws when it is too long or breaks off. */
+/** Returns the text of an answer's body; `who` sent it. Throws when it is too long or breaks off. */
 export async function answerText(body: InboundResponse["body"], who: string): Promise<string> {
   if (body === null) return "";
   const bytes =

@@ -21,8 +21,8 @@ interface Block {
 }
 
 /**
- * The passages of a chunk, in their order. Headings are left out, and so is code that nothing introduces. A table that goes
- * on from the chunk before gets its header from the columns that end `heading`.
+ * Returns the passages of a chunk, in their order. Headings are left out, and so is code that nothing introduces. A table
+ * that goes on from the chunk before gets its header from the columns that end `heading`.
  */
 export function passagesOf(text: string, heading: string): Passage[] {
   const out: Passage[] = [];

@@ -21,7 +21,10 @@ export interface Reranking {
   readonly threshold: number;
 }
 
-/** The reranker that a request or its instance asks for; null when neither does. Throws 7010 for one that is not here. */
+/**
+ * Returns the reranker that a request or its instance asks for; null when neither does. Throws 7010 for one that is not
+ * here.
+ */
 export function chooseReranker(
   asked: RequestOptions["reranking"],
   settings: Pick<InstanceSettings, "reranking" | "reranking_model">,
@@ -37,7 +40,7 @@ export function chooseReranker(
   };
 }
 
-/** The chunks by the scores of a reranker, best first, without those below the threshold. */
+/** Returns the chunks by the scores of a reranker, best first, without those below the threshold. */
 export async function rerank(
   query: string,
   chunks: readonly Chunk[],

@@ -20,9 +20,9 @@ export interface Rewritable {
 }
 
 /**
- * The query to search with. A follow-up question is rewritten by the configured chat model when the request or the
- * instance asks for it; the first user message and a failing model leave the query as it is. Throws 7010 when a request asks
- * for it and no chat model is configured.
+ * Returns the query to search with. A follow-up question is rewritten by the configured chat model when the request or the
+ * instance asks for it; the first user message and a failing model leave the query as it is. Throws 7010 when a request
+ * asks for it and no chat model is configured.
  */
 export async function rewrittenQuery(
   query: string,

@@ -83,7 +83,7 @@ export async function dropInstance(
   ]);
 }
 
-/** The instances of a namespace, by the time of their creation; throws 7063. */
+/** Returns the instances of a namespace, by the time of their creation; throws 7063. */
 export async function listInstances(
   context: ActorContext,
   query: InstanceQuery,

@@ -38,7 +38,7 @@ export async function findNamespace(
   });
 }
 
-/** All namespaces whose name or description holds `search`, `default` first. */
+/** Lists all namespaces whose name or description holds `search`, `default` first. */
 export async function listNamespaces(
   { name: actor, sql }: ActorContext,
   search: string | null,

@@ -24,7 +24,7 @@ export async function sealSecret(
   return seal(await keyOf(master), secret, `${account}/${id}`, platform.system.random(12));
 }
 
-/** A token with its secret, for its use. Throws 7075 when it is gone, 503 when no master secret opens it. */
+/** Returns a token with its secret, for its use. Throws 7075 when it is gone, 503 when no master secret opens it. */
 export async function openToken(
   { platform, masterSecret, formerMasterSecrets = [] }: Deps,
   account: string,

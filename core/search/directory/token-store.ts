@@ -42,7 +42,7 @@ export interface SearchTokenMethods {
 /** BucketCredentials of an account. */
 const MAX_TOKENS = 1000;
 
-/** The credentials of an account, in rows of its directory. */
+/** Returns the credentials of an account, in rows of its directory. */
 export function tokenMethods(context: ActorContext): SearchTokenMethods {
   const { name: actor, sql } = context;
   return {

@@ -3,7 +3,7 @@ import { markdownTable } from "../read/markdown-table.ts";
 import { openPackage, parseXml } from "./package-parts.ts";
 import { refused } from "../read/refused.ts";
 
-/** The text of a DOCX document: headings, paragraphs, lists and tables, in their order. */
+/** Returns the text of a DOCX document: headings, paragraphs, lists and tables, in their order. */
 export function* docxText(bytes: Uint8Array, budget: TextBudget): Generator<void, string, void> {
   const parts = openPackage(bytes);
   const main = parts.names.find((name) => /^word\/document\d*\.xml$/.test(name)) ?? "";
@@ -14,7 +14,7 @@ export function* docxText(bytes: Uint8Array, budget: TextBudget): Generator<void
   return reading.blocks.join("\n\n");
 }
 
-/** Levels of headings by the ids of their styles: ids are translated, names are not. */
+/** Returns the levels of headings by the ids of their styles: ids are translated, names are not. */
 function* headingLevels(styles: string): Generator<void, Map<string, number>, void> {
   const levels = new Map<string, number>();
   let id = "";

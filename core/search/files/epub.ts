@@ -3,7 +3,7 @@ import { htmlSteps } from "../read/html-text.ts";
 import { openPackage, parseXml, resolved } from "./package-parts.ts";
 import { refused } from "../read/refused.ts";
 
-/** The text of an EPUB book, its chapters in the order of reading. */
+/** Returns the text of an EPUB book, its chapters in the order of reading. */
 export function* epubText(bytes: Uint8Array, budget: TextBudget): Generator<void, string, void> {
   const parts = openPackage(bytes);
   let root = "";

@@ -95,7 +95,7 @@ export function* parseXml(xml: string, events: XmlEvents): Generator<void, void,
   parser.end();
 }
 
-/** The targets of a part's relations, by their ids; paths from the root of the package. */
+/** Returns the targets of a part's relations, by their ids; paths from the root of the package. */
 export function* relations(
   parts: PackageParts,
   part: string,
@@ -110,7 +110,7 @@ export function* relations(
   return out;
 }
 
-/** A path from the root of a package, of one from a folder in it. */
+/** Resolves a path in a folder of a package to one from its root. */
 export function resolved(folder: string, path: string): string {
   return new URL(path, `http://package/${folder}`).pathname.slice(1);
 }

@@ -3,7 +3,7 @@ import type { TextBudget } from "../../files/text-budget.ts";
 import { type PagedText, pagedText } from "./paged-text.ts";
 import { refused } from "../read/refused.ts";
 
-/** The text of a PDF document, each page below a heading with its number. */
+/** Returns the text of a PDF document, each page below a heading with its number. */
 export async function* pdfText(
   bytes: Uint8Array<ArrayBuffer>,
   budget: TextBudget,

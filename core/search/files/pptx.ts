@@ -3,7 +3,7 @@ import { openPackage, parseXml, relations } from "./package-parts.ts";
 import { type PagedText, pagedText } from "./paged-text.ts";
 import { refused } from "../read/refused.ts";
 
-/** The text of a PPTX presentation: each slide below a heading with its number and title. */
+/** Returns the text of a PPTX presentation: each slide below a heading with its number and title. */
 export function* pptxText(bytes: Uint8Array, budget: TextBudget): Generator<void, PagedText, void> {
   const parts = openPackage(bytes);
   const main = "ppt/presentation.xml";

@@ -7,7 +7,10 @@ import { cellStyles, type CellStyles, dateText } from "./xlsx-dates.ts";
 /** Columns of a sheet that are read. */
 const MAX_COLUMNS = 200;
 
-/** The cells of an XLSX workbook: each sheet a table below its name. Dates and times are ISO 8601; other values are as they were stored. */
+/**
+ * Returns the cells of an XLSX workbook: each sheet a table below its name. Dates and times are ISO 8601; other values are
+ * as they were stored.
+ */
 export function* xlsxText(bytes: Uint8Array, budget: TextBudget): Generator<void, string, void> {
   const parts = openPackage(bytes);
   const main = "xl/workbook.xml";
@@ -111,7 +114,7 @@ function cellText(
   return value;
 }
 
-/** The number of a column from a reference, e.g. 27 of `AB7`. */
+/** Returns the number of a column from a reference, e.g. 27 of `AB7`. */
 function columnOf(reference: string): number {
   let column = 0;
   for (const letter of /^[A-Z]{1,3}/.exec(reference)?.[0] ?? "A")

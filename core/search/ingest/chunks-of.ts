@@ -27,7 +27,7 @@ export const splitLongText: LongTask<
     }),
 };
 
-/** The chunks of a text under the settings of an instance. Throws when there are too many. */
+/** Returns the chunks of a text under the settings of an instance. Throws when there are too many. */
 export async function chunksOf(
   { text, format, pages = [] }: ExtractedText,
   settings: InstanceSettings,
@@ -51,7 +51,9 @@ export async function chunksOf(
   return withPages(chunks, pages);
 }
 
-/** Chunks of a text in their order, each with the pages that it is from; without pages they stay as they are. */
+/**
+ * Returns the chunks of a text in their order, each with the pages that it is from; without pages they stay as they are.
+ */
 function withPages(chunks: readonly TextChunk[], pages: readonly FilePage[]): readonly TextChunk[] {
   if (pages.length === 0) return chunks;
   let first = 0;

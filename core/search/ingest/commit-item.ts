@@ -93,7 +93,7 @@ export async function commitItem(
 /** Chunks whose text is prepared before others may go on: a few milliseconds. */
 const SLICE = 1000;
 
-/** The text that vectors are made of: a chunk under its headings. */
+/** Returns the text that vectors are made of: a chunk under its headings. */
 export function embeddedText(chunk: { readonly heading: string; readonly text: string }): string {
   return chunk.heading === "" ? chunk.text : `${chunk.heading}\n${chunk.text}`;
 }
@@ -168,7 +168,7 @@ function insertChunk(
   return [row, insertKeywordRow(state, tokenizerOf(settings), id, chunk.heading, chunk.text)];
 }
 
-/** Statements that take everything of an item out of the indexes. */
+/** Returns statements that take everything of an item out of the indexes. */
 export function removeIndexed(state: InstanceState, itemId: string, keyword: boolean): Statement[] {
   const params = [state.actor, itemId];
   return [
@@ -179,7 +179,7 @@ export function removeIndexed(state: InstanceState, itemId: string, keyword: boo
   ];
 }
 
-/** Statements that store the filterable values of an item. */
+/** Returns statements that store the filterable values of an item. */
 export function metaStatements(
   actor: string,
   itemId: string,

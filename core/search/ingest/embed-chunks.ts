@@ -7,7 +7,7 @@ import type { QueryVector } from "../retrieve/vector-leg.ts";
 /** Texts of one request to the embedder. */
 const BATCH = 64;
 
-/** Vectors of all chunks of an item, of the configured embedder. Throws when any of them is unusable. */
+/** Makes the vectors of all chunks of an item with the configured embedder. Throws when any of them is unusable. */
 export async function embedChunks(
   embedder: Embedder,
   chunks: readonly Pick<NewChunk, "heading" | "text">[],

@@ -10,7 +10,7 @@ import { vectorStatements } from "../vectors/vector-rows.ts";
 import type { SearchOptions } from "../models/search-deps.ts";
 import { dropWork, isCurrent, type Work } from "../state/work-rows.ts";
 
-/** The embedder that an instance's vectors are of; throws when the configuration has it no longer. */
+/** Returns the embedder that an instance's vectors are of; throws when the configuration has it no longer. */
 export function embedderOf(
   { embedding_model: model }: InstanceSettings,
   { embedder }: Pick<SearchOptions, "embedder">,

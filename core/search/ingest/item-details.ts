@@ -25,7 +25,7 @@ export type ItemLog = {
   readonly timestamp: string;
 };
 
-/** Chunks of an item in their order, and how many there are. */
+/** Returns chunks of an item in their order, and how many there are. */
 export async function itemChunks(
   state: InstanceState,
   itemId: string,

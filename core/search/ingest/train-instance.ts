@@ -95,7 +95,7 @@ async function learn(state: InstanceState, background: Background): Promise<Stor
   return withinMs(LEARN_MS, system.closing, work, system);
 }
 
-/** Texts of chunks, spread over the instance, as {@link learnModel} reads them. */
+/** Returns texts of chunks, spread over the instance, as {@link learnModel} reads them. */
 async function sampleOf(state: InstanceState): Promise<{ pages: Uint8Array[]; count: number }> {
   const { actor, context } = state;
   const step = Math.max(1, Math.floor(state.facts().chunks / MAX_SAMPLE));

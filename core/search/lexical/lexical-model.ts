@@ -41,7 +41,7 @@ export interface LexicalModel {
   embed(text: string): Float32Array;
 }
 
-/** The model before any training (hashed character n-grams only) or after one. */
+/** Makes the model before any training (hashed character n-grams only) or after one. */
 export function lexicalModel(trained: Trained | null): LexicalModel {
   if (trained === null) {
     return {
@@ -102,7 +102,7 @@ export function* trainLexical(texts: readonly string[]): Pausing<Trained> {
   return { terms, termIdf, latent: { values, scales }, gramIdf };
 }
 
-/** Terms of two chunks or more, the most frequent first when there are too many. */
+/** Returns the terms of two chunks or more, the most frequent first when there are too many. */
 function* vocabulary(bags: readonly ReadonlyMap<string, number>[]): Pausing<{
   terms: string[];
   termIdf: Float32Array;
@@ -152,7 +152,7 @@ function addLatent(
   }
 }
 
-/** The words of a text that carry a topic, with their counts. */
+/** Returns the words of a text that carry a topic, with their counts. */
 function bagOf(text: string): Map<string, number> {
   const bag = new Map<string, number>();
   for (const word of words(text, "query")) {
@@ -201,7 +201,7 @@ function mix(hash: number): number {
   return (h ^ (h >>> 16)) >>> 0;
 }
 
-/** The slot of a hash in a table of document frequencies. */
+/** Returns the slot of a hash in a table of document frequencies. */
 function gramSlot(hash: number): number {
   return hash & (GRAM_SLOTS - 1);
 }

@@ -21,7 +21,7 @@ export type Calibration = { readonly floor: number; readonly related: number };
 /** The calibration of hashed n-grams without any statistics; measured on English abstracts. */
 export const UNTRAINED: Calibration = { floor: 0.1, related: 0.24 };
 
-/** A cosine as a score from 0 to 1, rounded so that runtimes agree. */
+/** Turns a cosine into a score from 0 to 1, rounded so that runtimes agree. */
 export function calibrated(cosine: number, calibration: Calibration | null): number {
   if (!(cosine > 0)) return 0;
   if (calibration === null) return round(Math.min(1, cosine));
@@ -107,7 +107,7 @@ function stored({ trained, calibration }: TrainedModel): StoredModel {
   };
 }
 
-/** The training that its parts hold. */
+/** Returns the training that its parts hold. */
 export function trainedModel(parts: StoredModel): TrainedModel {
   const text = new TextDecoder().decode(parts.terms);
   const { terms, calibration } = JSON.parse(text) as { terms: string[]; calibration: Calibration };
@@ -119,7 +119,7 @@ export function trainedModel(parts: StoredModel): TrainedModel {
   return { trained: { terms, termIdf, latent, gramIdf }, calibration };
 }
 
-/** Statements that store a training as the current one. */
+/** Returns statements that store a training as the current one. */
 export function trainedStatements(actor: string, version: number, model: StoredModel): Statement[] {
   const sql = "INSERT INTO search_models (actor, name, part, data) VALUES (?, ?, ?, ?)";
   return [
@@ -128,7 +128,7 @@ export function trainedStatements(actor: string, version: number, model: StoredM
   ];
 }
 
-/** The stored training of a version; null when it is not there. */
+/** Returns the stored training of a version; null when it is not there. */
 export async function readTrained(
   context: ActorContext,
   version: number,

@@ -13,7 +13,7 @@ const OVERSAMPLING = 16;
 const STRIDE = 64;
 
 /**
- * The first `rank` right singular vectors of a sparse matrix, as a `width` x `rank` matrix in row order:
+ * Computes the first `rank` right singular vectors of a sparse matrix, as a `width` x `rank` matrix in row order:
  * randomised range finder with one power iteration. Deterministic: its random numbers have a fixed seed.
  */
 export function* rightSingularVectors(

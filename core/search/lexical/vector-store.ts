@@ -162,7 +162,7 @@ async function readLexical(
 /** Items up to which a filter narrows what is read. */
 const FEW = 2_000;
 
-/** Vectors that stay in their rows: each search reads them in slices, of which one is in memory. */
+/** Makes an index of vectors that stay in their rows: each search reads them in slices, of which one is in memory. */
 export function streamedVectors(
   context: ActorContext,
   tag: string,

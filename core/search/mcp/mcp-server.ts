@@ -92,7 +92,7 @@ function serverOf(tools: McpTools): McpServer {
   return server;
 }
 
-/** A tool's result as text, which every client reads, and as the object that it is. */
+/** Returns a tool's result as text, which every client reads, and as the object that it is. */
 async function result(of: () => Promise<Readonly<Record<string, unknown>>>) {
   try {
     const found = await of();
@@ -104,7 +104,7 @@ async function result(of: () => Promise<Readonly<Record<string, unknown>>>) {
   }
 }
 
-/** A schema that also tells its JSON Schema, as the protocol shows it. */
+/** Makes a schema that also tells its JSON Schema, as the protocol shows it. */
 function withJson<S extends v.GenericSchema>(
   schema: S,
   json: Record<string, unknown>,

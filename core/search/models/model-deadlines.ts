@@ -91,7 +91,7 @@ function timedChatModel(chatModel: NamedChatModel, ms: number, system: System): 
   return chatModel.model === undefined ? ask : Object.assign(ask, { model: chatModel.model });
 }
 
-/** The work's result; rejects after `ms`, or when the caller leaves, and then ends the work. */
+/** Returns the work's result; rejects after `ms`, or when the caller leaves, and then ends the work. */
 async function inTime<T>(
   work: Promise<T>,
   ms: number,

@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { SearchOptions } from "./search-deps.ts";
 
-/** The names of the models that these options stand for. */
+/** Returns the names of the models that these options stand for. */
 export function modelNames(options: SearchOptions): ModelNames {
   const { chatModel } = options;
   return {

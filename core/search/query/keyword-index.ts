@@ -4,12 +4,12 @@ import type { InstanceState } from "../state/instance-state.ts";
 import type { KeywordTokenizer } from "../terms/query-terms.ts";
 import { folded, segment } from "../text/segment.ts";
 
-/** The tokenizer of an instance. */
+/** Returns the tokenizer of an instance. */
 export function tokenizerOf(settings: InstanceSettings): KeywordTokenizer {
   return settings.indexing_options?.keyword_tokenizer ?? "porter";
 }
 
-/** Statements that (re)create the empty full-text table. */
+/** Returns statements that (re)create the empty full-text table. */
 export function createKeywordIndex(state: InstanceState, settings: InstanceSettings): Statement[] {
   const tokenize =
     tokenizerOf(settings) === "trigram"
@@ -29,7 +29,7 @@ export function dropKeywordIndex(state: InstanceState): Statement[] {
   return [wordsOf(state), state.index].map((table) => ({ sql: `DROP TABLE IF EXISTS ${table}` }));
 }
 
-/** The table that lists the words of the full-text table; it holds no rows of its own. */
+/** Returns the table that lists the words of the full-text table; it holds no rows of its own. */
 export function wordsOf(state: InstanceState): string {
   return `${state.index}_words`;
 }

@@ -109,8 +109,8 @@ function bounded(choices: readonly WordChoice[]): WordChoice[] {
 }
 
 /**
- * A plan as an FTS5 query; null when it looks for nothing. Every term is quoted and holds only letters, digits and marks, so
- * no user text can be read as query syntax.
+ * Writes a plan as an FTS5 query; null when it looks for nothing. Every term is quoted and holds only letters, digits and
+ * marks, so no user text can be read as query syntax.
  */
 export function matchExpression(
   { words, required, excluded }: Omit<KeywordPlan, "text" | "tokenizer">,

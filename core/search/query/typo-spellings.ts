@@ -13,8 +13,8 @@ const MAX_COMPARED = 20_000;
 const SLICE = 1_000;
 
 /**
- * Words of the instance that unknown words are likely misspellings of, nearest first. Their first letter must be right. Words
- * with digits are names and numbers, which stay as they are.
+ * Finds words of the instance that unknown words are likely misspellings of, nearest first. Their first letter must be
+ * right. Words with digits are names and numbers, which stay as they are.
  */
 export async function typoSpellings(
   state: InstanceState,
@@ -42,7 +42,7 @@ export async function typoSpellings(
   return out;
 }
 
-/** The words nearest to a term, most frequent first among equally near ones. */
+/** Returns the words nearest to a term, most frequent first among equally near ones. */
 async function spellingsOf(
   state: InstanceState,
   term: string,
@@ -85,7 +85,7 @@ export function spelled(stemmed: string): string | null {
   return null;
 }
 
-/** The least text behind all that begin with a character. */
+/** Returns the least text behind all that begin with a character. */
 function following(character: string): string {
   return String.fromCodePoint((character.codePointAt(0) ?? 0) + 1);
 }

@@ -28,7 +28,7 @@ export async function runSchedule(state: InstanceState, work: Work): Promise<voi
   await state.clock.write([postpone(state.actor, work, due)], due);
 }
 
-/** The statements that set the schedule of an instance to its settings; a new source is looked at at once. */
+/** Returns the statements that set the schedule of an instance to its settings; a new source is looked at at once. */
 export function scheduleStatements(
   owner: QueueOwner,
   settings: InstanceSettings,

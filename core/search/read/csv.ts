@@ -1,4 +1,4 @@
-/** The rows of a CSV text (RFC 4180): quoted cells may hold separators, quotes and line breaks. */
+/** Returns the rows of a CSV text (RFC 4180): quoted cells may hold separators, quotes and line breaks. */
 export function* csvRows(text: string, separator: string): Generator<void, string[][], void> {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -17,7 +17,7 @@ export function* csvRows(text: string, separator: string): Generator<void, strin
   return rows;
 }
 
-/** The cell that begins at a place, and where the separator or line break behind it is. */
+/** Returns the cell that begins at a place, and where the separator or line break behind it is. */
 function cellAt(text: string, at: number, separator: string): { cell: string; end: number } {
   if (text[at] !== '"') {
     const end = endOfCell(text, at, separator);

@@ -39,7 +39,7 @@ const TYPES: ReadonlyMap<string, DocumentKind> = new Map([
   ["message/rfc822", "eml"],
 ]);
 
-/** The kind of a document; null for all else. */
+/** Returns the kind of a document; null for all else. */
 export function documentKind({ key, contentType, bytes }: ReadableFile): DocumentKind | null {
   if (beginsWith(bytes, "%PDF-")) return "pdf";
   const type = contentType.split(";")[0]?.trim().toLowerCase() ?? "";

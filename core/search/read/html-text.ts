@@ -60,8 +60,8 @@ export const TOO_DEEP: string = `its elements are nested more than ${MAX_LEVELS}
 const STEP = 65_536;
 
 /**
- * The text of an HTML document: blocks become paragraphs, headings Markdown headings, list items bullets.
- * A stand-in for a full converter, which `search({ htmlToMarkdown })` takes.
+ * Returns the text of an HTML document: blocks become paragraphs, headings Markdown headings, list items bullets. A
+ * stand-in for a full converter, which `search({ htmlToMarkdown })` takes.
  */
 export function* htmlSteps(
   html: string,

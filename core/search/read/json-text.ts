@@ -16,7 +16,7 @@ export function* jsonParagraphs(
   return yield* paragraphs(parts, budget);
 }
 
-/** The same of one JSON value a line. */
+/** Does the same for one JSON value a line. */
 export function* jsonLinesParagraphs(
   source: string,
   budget: TextBudget,

@@ -1,6 +1,6 @@
 import type { TextBudget } from "../../files/text-budget.ts";
 
-/** A Markdown table of rows, the first of which names the columns; empty for no rows. */
+/** Makes a Markdown table of rows, the first of which names the columns; empty for no rows. */
 export function markdownTable(rows: readonly (readonly string[])[], budget: TextBudget): string {
   const filled = rows.filter((row) => row.some((cell) => cell.trim() !== ""));
   const [header] = filled;

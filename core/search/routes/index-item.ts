@@ -90,7 +90,9 @@ async function indexNow(
   return waits ? settledItem(instance, attempt.itemId, deps) : instance.item(attempt.itemId);
 }
 
-/** The item once it is indexed, or once that has failed a first time, or when the patience of its caller ends. */
+/**
+ * Resolves to the item once it is indexed, or once that has failed a first time, or when the patience of its caller ends.
+ */
 async function settledItem(
   instance: Instance,
   itemId: string,

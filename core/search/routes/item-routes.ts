@@ -211,7 +211,7 @@ async function readForm(body: Uint8Array<ArrayBuffer>, type: string): Promise<Up
   };
 }
 
-/** The media type that a form says of its file. Bun goes by the name instead, and says that all text is UTF-8. */
+/** Returns the media type that a form says of its file. Bun goes by the name instead, and says that all text is UTF-8. */
 function partType(body: Uint8Array): string | null {
   const form = new TextDecoder("latin1").decode(body);
   const [part] = /^content-disposition:[^\r\n]*;\s*name="?file"?(?=[;\r])/im.exec(form) ?? [];
@@ -226,7 +226,7 @@ function malformed(): never {
   });
 }
 
-/** The options for work that a request asks for. */
+/** Returns the options for work that a request asks for. */
 function worked(c: Context, options: SearchOptions): WorkOptions {
   return { ...options, trace: traceparentOf(c.req.raw), owner: workOwner(c) };
 }

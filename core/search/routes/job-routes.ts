@@ -60,7 +60,7 @@ const LOOK_MS = 500;
 const ALIVE_MS = 15_000;
 const STREAM_MS = 3_600_000;
 
-/** The job whenever it has changed, as `progress`, until it has ended: then as `end`. */
+/** Yields the job whenever it has changed, as `progress`, until it has ended: then as `end`. */
 async function* jobEvents(
   read: () => Promise<SyncJob>,
   system: System,

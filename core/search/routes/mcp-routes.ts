@@ -104,7 +104,7 @@ function reported(tools: McpTools, log: Log): McpTools {
   };
 }
 
-/** The item of a chunk's id; the id of an item is its own. */
+/** Returns the item of a chunk's id; the id of an item is its own. */
 function itemOf(chunk: string): string {
   return chunk.split(":", 1)[0] ?? "";
 }

@@ -37,7 +37,7 @@ export function routeContext(options: SearchOptions, auth: Auth): RouteContext {
   };
 }
 
-/** The account of a path, whose form {@link authorize} has checked. */
+/** Returns the account of a path, whose form {@link authorize} has checked. */
 export function accountOf(c: Context): string {
   return c.req.param("account_id") ?? "";
 }
@@ -88,14 +88,14 @@ export interface PageQuery {
   readonly perPage: number;
 }
 
-/** The page that a query asks for, which has no other parameters than `others`. */
+/** Returns the page that a query asks for, which has no other parameters than `others`. */
 export function pageOf(c: Context, others: readonly string[] = []): PageQuery {
   checkQuery(c, [...Object.keys(pageSchema.entries), ...others]);
   const { page, per_page: perPage } = parse(pageSchema, c.req.query());
   return { page, perPage };
 }
 
-/** A whole number of the query, within bounds. */
+/** Reads a whole number of the query, within bounds. */
 export function numberOf(
   c: Context,
   name: string,
@@ -106,7 +106,7 @@ export function numberOf(
   return parse(v.object({ [name]: whole(fallback, min, max) }), c.req.query())[name] ?? fallback;
 }
 
-/** The `result_info` of a page. */
+/** Returns the `result_info` of a page. */
 export function pageInfo(
   { page, perPage }: PageQuery,
   count: number,

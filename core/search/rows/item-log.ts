@@ -13,7 +13,7 @@ export interface LogEntry {
   readonly tookMs: number;
 }
 
-/** Statements that add an entry to the log of an item and drop its oldest. */
+/** Returns statements that add an entry to the log of an item and drop its oldest. */
 export function logStatements(
   actor: string,
   itemId: string,

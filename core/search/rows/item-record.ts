@@ -29,7 +29,7 @@ export const WAITS: string =
 /** The columns that {@link toItem} reads. */
 export const ITEM_COLUMNS: string = `i.id, i.key, i.status, i.error, i.metadata, i.checksum, i.size, i.chunks, i.created_ms, i.modified_ms, i.seen_ms, i.source, ${WAITS}`;
 
-/** A row of `search_items` as an item. */
+/** Turns a row of `search_items` into an item. */
 export function toItem(row: SqlRow, namespace: string): Item {
   const status = String(row["status"]) as ItemStatus;
   const key = String(row["key"]);
@@ -51,7 +51,7 @@ export function toItem(row: SqlRow, namespace: string): Item {
   };
 }
 
-/** All metadata of an item: its own, and what follows from its key and its time. */
+/** Returns all metadata of an item: its own, and what follows from its key and its time. */
 export function itemMetadata(row: SqlRow, key: string): Metadata {
   const own = JSON.parse(String(row["metadata"])) as Metadata;
   return { ...own, ...builtinMetadata(key, Number(row["modified_ms"])) };

@@ -49,7 +49,7 @@ export type Pending = Pick<Upload, "metadata" | "checksum" | "contentType"> & {
   readonly modified: number;
 };
 
-/** The row of an item by id; throws 7041. */
+/** Returns the row of an item by id; throws 7041. */
 export async function itemRow(state: InstanceState, itemId: string): Promise<SqlRow> {
   state.facts();
   const [row] = await state.context.sql.all(
@@ -109,7 +109,7 @@ function startStatus({ paused }: InstanceSettings): "queued" | "running" {
   return paused === true ? "queued" : "running";
 }
 
-/** The statement that has an item's row say that an upload is being indexed. */
+/** Returns the statement that has an item's row say that an upload is being indexed. */
 function startRow(
   state: InstanceState,
   upload: Upload,
@@ -210,7 +210,7 @@ export type Content = {
   readonly bytes: Uint8Array;
 };
 
-/** The newest stored bytes of an item. */
+/** Returns the newest stored bytes of an item. */
 export async function readContent(state: InstanceState, itemId: string): Promise<Content> {
   const row = await itemRow(state, itemId);
   const pending = row["pending"] === null ? null : (JSON.parse(String(row["pending"])) as Pending);
@@ -238,7 +238,7 @@ export type ItemQuery = {
   readonly sortBy: "status" | "modified_at";
 };
 
-/** A page of items and how many there are in all. `condition` narrows by metadata. */
+/** Returns a page of items and how many there are in all. `condition` narrows by metadata. */
 export async function listItems(
   state: InstanceState,
   query: ItemQuery,

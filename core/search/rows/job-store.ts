@@ -127,7 +127,7 @@ async function checkNoneRuns({ actor, context: { sql } }: InstanceState): Promis
   });
 }
 
-/** How far a job has come; null when it was cancelled, or deleted, and should stop. */
+/** Returns how far a job has come; null when it was cancelled, or deleted, and should stop. */
 export async function jobProgress(state: InstanceState, id: string): Promise<Progress | null> {
   const [row] = await state.context.sql.all(
     "SELECT ended_ms, progress FROM search_jobs WHERE actor = ? AND id = ?",
@@ -136,7 +136,7 @@ export async function jobProgress(state: InstanceState, id: string): Promise<Pro
   return row === undefined || row["ended_ms"] !== null ? null : readProgress(row["progress"]);
 }
 
-/** How far a job had come, whether it has ended or not. */
+/** Returns how far a job had come, whether it has ended or not. */
 export async function lastProgress(
   { actor, context }: InstanceState,
   id: string,
@@ -210,7 +210,7 @@ export async function getJob(state: InstanceState, id: string): Promise<SyncJob>
   return toJob(await jobRow(state, id));
 }
 
-/** The log of a job. */
+/** Returns the log of a job. */
 export async function jobLogs(
   state: InstanceState,
   id: string,
@@ -248,7 +248,7 @@ async function jobRow(state: InstanceState, id: string): Promise<SqlRow> {
   return row;
 }
 
-/** A page of jobs, newest first. */
+/** Returns a page of jobs, newest first. */
 export async function listJobs(
   state: InstanceState,
   page: number,

@@ -20,7 +20,7 @@ const WORTH = 0.9;
 const INSERT =
   "INSERT INTO search_content (actor, item_id, revision, form, part, data) VALUES (?, ?, ?, ?, ?, ?)";
 
-/** Statements that store bytes as they came. */
+/** Returns statements that store bytes as they came. */
 export function addContent(
   actor: string,
   itemId: string,
@@ -30,7 +30,10 @@ export function addContent(
   return insertParts(INSERT, [actor, itemId, revision, null], bytes);
 }
 
-/** Statements that store the bytes of an item in the form that goes with its new chunks. Commit them with the chunks. */
+/**
+ * Returns statements that store the bytes of an item in the form that goes with its new chunks. Commit them with the
+ * chunks.
+ */
 export async function packContent(
   context: ActorContext,
   itemId: string,
@@ -61,7 +64,7 @@ async function packed(
   return deflated.length < bytes.length * WORTH ? ["deflate", deflated] : [null, bytes];
 }
 
-/** The stored bytes of an item; `size` is about how many. */
+/** Returns the stored bytes of an item; `size` is about how many. */
 export async function storedBytes(
   context: ActorContext,
   itemId: string,
@@ -118,7 +121,7 @@ async function gapsBetween(
   return utf8(JSON.stringify(gaps));
 }
 
-/** The bytes that {@link gapsBetween} was given. */
+/** Returns the bytes that {@link gapsBetween} was given. */
 async function joined(
   gaps: Uint8Array,
   rows: readonly SqlRow[],

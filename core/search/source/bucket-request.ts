@@ -96,7 +96,7 @@ async function bodyOf(
   return readUpTo(body, limit);
 }
 
-/** Why a bucket cannot be read. */
+/** Makes the error for a bucket that cannot be read. */
 export function bucketFailure(message: string): ApiError {
   return new ApiError("network_error", { message });
 }

@@ -134,7 +134,7 @@ async function removeGone(
   return true;
 }
 
-/** The reader of an instance's source; null for an instance of uploads. Throws what is missing for it. */
+/** Returns the reader of an instance's source; null for an instance of uploads. Throws what is missing for it. */
 async function openSource(state: InstanceState, deps: SearchOptions): Promise<SourceReader | null> {
   const { settings } = state.facts();
   const source = settings.type == null ? null : sourceOf(settings, deps);

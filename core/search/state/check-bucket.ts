@@ -18,7 +18,7 @@ export interface BucketSource extends Required<BucketEndpoint> {
   readonly isConfigured: boolean;
 }
 
-/** The bucket that settings stand for. Throws by the name of the field. */
+/** Returns the bucket that settings stand for. Throws by the name of the field. */
 export function bucketSource(
   bucket: string,
   { source_params: given, token_id: tokenId }: SourceFields,

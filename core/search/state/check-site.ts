@@ -17,7 +17,7 @@ const PAGES = 1000;
 const SECRET_HEADERS = new Set(["authorization", "cookie", "proxy-authorization", "x-api-key"]);
 const AT = "source_params.web_crawler";
 
-/** The website that settings stand for. Throws by the name of the field, and 503 without a crawler. */
+/** Returns the website that settings stand for. Throws by the name of the field, and 503 without a crawler. */
 export function siteSource(
   source: string,
   { source_params: params, token_id: tokenId }: SourceFields,

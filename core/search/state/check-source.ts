@@ -10,7 +10,7 @@ export type InstanceSource = BucketSource | SiteSource;
 /** Seconds between two jobs where a source is given without `sync_interval`; what the hosted API does. */
 export const SYNC_INTERVAL = 21_600;
 
-/** The type that a source has: the given one, else by its form. */
+/** Returns the type that a source has: the given one, else by its form. */
 export function sourceType({ type, source }: SourceFields): "r2" | "web-crawler" | null {
   if (type != null) return type;
   if (source == null || source.trim() === "") return null;
@@ -18,8 +18,8 @@ export function sourceType({ type, source }: SourceFields): "r2" | "web-crawler"
 }
 
 /**
- * The source that settings stand for; null for an instance of uploads. Throws what is wrong with them, by the name of the
- * field, and for what would have no effect.
+ * Returns the source that settings stand for; null for an instance of uploads. Throws what is wrong with them, by the name
+ * of the field, and for what would have no effect.
  */
 export function sourceOf(
   settings: SourceFields,

@@ -31,7 +31,7 @@ export interface InstanceSettings extends SettingsChanges {
   readonly status: string;
 }
 
-/** A new instance: the changes over the defaults (docs/search.md). Throws 7010, 7036. */
+/** Makes the settings of a new instance: the changes over the defaults (docs/search.md). Throws 7010, 7036. */
 export function newSettings(
   changes: SettingsChanges & { readonly id: string },
   namespace: string,
@@ -111,7 +111,7 @@ export function changedSettings(
   };
 }
 
-/** Throws for what would be stored and have no effect. */
+/** Throws for settings that would have no effect. */
 function checkEffects(changes: SettingsChanges, names: ModelNames): void {
   if (changes.public_endpoint_params != null)
     throw withoutEffect(
@@ -168,7 +168,7 @@ function embeddingModel(name: string | null, names: ModelNames): string {
   });
 }
 
-/** Settings as the API shows them: with the name of the chat model that answers. */
+/** Returns the settings as the API shows them: with the name of the chat model that answers. */
 export function shownSettings(settings: InstanceSettings, names: ModelNames): InstanceSettings {
   return settings.ai_search_model === "" ? { ...settings, ai_search_model: names.chat } : settings;
 }

@@ -144,7 +144,7 @@ export function needsTraining({ settings, chunks, trainedChunks }: InstanceFacts
   return builtin && chunks >= TRAIN_FROM && chunks >= trainedChunks * 1.5;
 }
 
-/** The name under which current vectors are stored: those of another model or training are never mixed in. */
+/** Returns the name under which current vectors are stored: those of another model or training are never mixed in. */
 export function vectorTag(facts: InstanceFacts): string {
   const model = facts.settings.embedding_model;
   return model === LEXICAL_MODEL ? `${LEXICAL_MODEL}@${facts.trainedVersion}` : model;

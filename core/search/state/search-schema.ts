@@ -199,7 +199,7 @@ export interface Query {
   readonly kind: "text" | "image" | "multimodal";
 }
 
-/** The query of a request: its `query`, else its last user message. Throws the given error when it is blank. */
+/** Returns the query of a request: its `query`, else its last user message. Throws the given error when it is blank. */
 export function queryOf(
   body: { readonly query?: string | undefined; readonly messages?: readonly Message[] | undefined },
   missing: ErrorName,
@@ -219,7 +219,7 @@ export function queryOf(
   return { text, kind: hasImage ? "multimodal" : "text" };
 }
 
-/** The text of a message, its parts joined by line breaks. */
+/** Returns the text of a message, its parts joined by line breaks. */
 export function textOf({ content }: Message): string {
   if (content === null || content === undefined) return "";
   if (typeof content === "string") return content;

@@ -82,7 +82,7 @@ export function enqueue(
   };
 }
 
-/** The statement that takes work out of the queue, whichever it is. */
+/** Returns the statement that takes work out of the queue, whichever it is. */
 export function dropWork(actor: string, id: string): Statement {
   return { sql: "DELETE FROM search_work WHERE actor = ? AND id = ?", params: [actor, id] };
 }
@@ -104,7 +104,10 @@ export async function releaseWork(
   state.queueNews.notify();
 }
 
-/** The statement that has work wait until `due` (of `steady()`). A job that waits has come so far: its attempts count from there. */
+/**
+ * Returns the statement that has work wait until `due` (of `steady()`). A job that waits has come so far: its attempts
+ * count from there.
+ */
 export function postpone(actor: string, { id, stage, token, trace }: Work, due: number): Statement {
   const attempts = stage === "job" ? 0 : "attempts";
   return {
@@ -113,7 +116,7 @@ export function postpone(actor: string, { id, stage, token, trace }: Work, due: 
   };
 }
 
-/** The statement that has jobs go on now. */
+/** Returns the statement that has jobs go on now. */
 export function jobsDue({ actor, context }: QueueOwner): Statement {
   return {
     sql: "UPDATE search_work SET due_ms = ? WHERE actor = ? AND stage = 'job'",
@@ -121,7 +124,7 @@ export function jobsDue({ actor, context }: QueueOwner): Statement {
   };
 }
 
-/** The statement that keeps others off work that takes long, for as long as nothing is heard of it. */
+/** Returns the statement that keeps others off work that takes long, for as long as nothing is heard of it. */
 export function renewLease({ actor, context }: QueueOwner, id: string): Statement {
   return {
     sql: "UPDATE search_work SET lease_ms = ? WHERE actor = ? AND id = ? AND lease_ms > 0",
@@ -129,7 +132,10 @@ export function renewLease({ actor, context }: QueueOwner, id: string): Statemen
   };
 }
 
-/** The statement that does {@link renewLease} for work that has come further: this is the first attempt at what comes now. */
+/**
+ * Returns the statement that does {@link renewLease} for work that has come further: this is the first attempt at what
+ * comes now.
+ */
 export function noteStep({ actor, context }: QueueOwner, id: string): Statement {
   return {
     sql: "UPDATE search_work SET lease_ms = ?, attempts = 1 WHERE actor = ? AND id = ? AND lease_ms > 0",
@@ -194,7 +200,7 @@ export async function earliestDue({ actor, context }: QueueOwner): Promise<numbe
   return row?.["due"] == null ? null : Number(row["due"]);
 }
 
-/** When the first lease on work that is due ends (of `steady()`); null when no such work is there. */
+/** Returns when the first lease on work that is due ends (of `steady()`); null when no such work is there. */
 export async function earliestLease({ actor, context }: QueueOwner): Promise<number | null> {
   const [row] = await context.sql.all(
     "SELECT MIN(lease_ms) AS lease FROM search_work WHERE actor = ? AND due_ms <= ?",

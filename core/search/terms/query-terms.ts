@@ -12,8 +12,8 @@ const MAX_CHARACTERS = 8_192;
 const MAX_WORD = 64;
 
 /**
- * The terms that a query asks for. Repeated ones are kept, they weigh more; stop words go, unless there
- * is nothing else.
+ * Returns the terms that a query asks for. Repeated ones are kept, they weigh more; stop words go, unless there is nothing
+ * else.
  */
 export function queryTerms(query: string, tokenizer: KeywordTokenizer): string[] {
   const text = query.slice(0, MAX_CHARACTERS).toWellFormed();
@@ -42,7 +42,7 @@ export function phraseOf(text: string, tokenizer: KeywordTokenizer): string {
   return /[\p{L}\p{N}]/u.test(letters) && letters.length > 2 ? letters : "";
 }
 
-/** A term or a phrase in the syntax of FTS5. Quoted, so that no user text is read as query syntax. */
+/** Writes a term or a phrase in the syntax of FTS5. Quoted, so that no user text is read as query syntax. */
 export function quoted(term: string): string {
   return isSingleCharacter(term) ? `"${term}" *` : `"${term.replaceAll('"', '""')}"`;
 }

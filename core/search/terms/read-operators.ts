@@ -39,12 +39,12 @@ export function readOperators(query: string): QueryParts {
   return { words: words.trim(), required, excluded };
 }
 
-/** The parts of a query that is read as it is. */
+/** Returns the parts of a query that is read as it is. */
 export function plainParts(query: string): QueryParts {
   return { words: query, required: [], excluded: [] };
 }
 
-/** A query without its operators, as vectors and readers take it: without what it excludes. */
+/** Returns a query without its operators, as vectors and readers take it: without what it excludes. */
 export function withoutOperators(query: string): string {
   const { words, required } = readOperators(query);
   return [words, ...required].filter((part) => part !== "").join(" ");

@@ -41,7 +41,7 @@ const NONE: SynonymIndex = { at: () => null };
 /** Made once for each object of settings. */
 const made = new WeakMap<Synonyms, SynonymIndex>();
 
-/** The index of an instance's synonyms. A key is known by the stems of its words. */
+/** Returns the index of an instance's synonyms. A key is known by the stems of its words. */
 export function synonymIndex(
   given: Synonyms | null | undefined,
   tokenizer: KeywordTokenizer,

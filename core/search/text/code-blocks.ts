@@ -87,7 +87,7 @@ function methodName(code: string): string | null {
     : name;
 }
 
-/** How far the line of a place is indented; chunks are trimmed, so it begins before them. */
+/** Returns how far the line of a place is indented; chunks are trimmed, so it begins before them. */
 function indentOf(text: string, place: number): number {
   const line = text.slice(text.lastIndexOf("\n", place - 1) + 1, place + LINE);
   return line.length - line.trimStart().length;

@@ -5,7 +5,7 @@ export type CountTokens = (text: string) => number;
 const TOKEN =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]|[\p{L}\p{M}]{1,6}|\p{N}{1,3}|[^\s\p{L}\p{M}\p{N}]/gu;
 
-/** An upper-side estimate of a cl100k token count, without a vocabulary table. */
+/** Estimates a cl100k token count, rather too high than too low, without a vocabulary table. */
 export function countTokens(text: string): number {
   let count = 0;
   TOKEN.lastIndex = 0;

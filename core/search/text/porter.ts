@@ -67,7 +67,7 @@ function measure(base: string): number {
   return base.match(MEASURE)?.length ?? 0;
 }
 
-/** The stem of a lower-case English word by Porter's algorithm; other words come back unchanged. */
+/** Returns the stem of a lower-case English word by Porter's algorithm; other words come back unchanged. */
 export function stem(word: string): string {
   if (word.length < 3 || word.length > 40 || !/^[a-z]+$/.test(word)) return word;
   let out = inflection(plural(word));

@@ -122,7 +122,7 @@ export function isPaired(run: string): boolean {
   return SINGLE.test([...run].at(0) ?? "");
 }
 
-/** A text as words and as runs of scripts that have no spaces, with their places (UTF-16 units). */
+/** Splits a text into words and runs of scripts that have no spaces, with their places (UTF-16 units). */
 export function splitByScript(
   text: string,
 ): { readonly text: string; readonly start: number; readonly unspaced: boolean }[] {
@@ -133,12 +133,12 @@ export function splitByScript(
   }));
 }
 
-/** The words of a text in lower case and without accents, as SQLite folds them; in order, repeated ones kept. */
+/** Returns the words of a text in lower case and without accents, as SQLite folds them; in order, repeated ones kept. */
 export function words(text: string, side: "index" | "query"): string[] {
   return withoutAccents(segment(text, side)).match(WORD) ?? [];
 }
 
-/** A folded text in lower case and without accents. */
+/** Returns a folded text in lower case and without accents. */
 export function withoutAccents(text: string): string {
   const lower = text.toLowerCase();
   if (ASCII.test(lower)) return lower;

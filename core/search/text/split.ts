@@ -202,7 +202,7 @@ function isInRow(text: string, place: number): boolean {
   return line < place && /^\s*\|/.test(text.slice(line, place));
 }
 
-/** The columns of the table whose rows a place lies among; places come in ascending order. */
+/** Returns the columns of the table whose rows a place lies among; places come in ascending order. */
 function columnsAt(tables: readonly MarkdownTable[]): (place: number) => string {
   let next = 0;
   return (place) => {

@@ -11,7 +11,7 @@ const DELIMITER = /^[\s|:-]+$/;
 /** Characters of a header row that are kept, and of a delimiter row that are looked at. */
 const MOST = 200;
 
-/** The tables of a Markdown text, in their order: a row with bars, a row of dashes, and the rows below. */
+/** Returns the tables of a Markdown text, in their order: a row with bars, a row of dashes, and the rows below. */
 export function tablesOf(text: string): MarkdownTable[] {
   const out: MarkdownTable[] = [];
   let before = "";
@@ -42,7 +42,7 @@ function columnsOf(row: string): string {
   return cellsOf(row.slice(0, MOST)).filter(Boolean).join(" | ");
 }
 
-/** The cells of a row of a table, without marks of emphasis and code. */
+/** Returns the cells of a row of a table, without marks of emphasis and code. */
 export function cellsOf(row: string): string[] {
   return row
     .trim()

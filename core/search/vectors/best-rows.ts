@@ -67,7 +67,7 @@ export function bestRows(limit: number): BestRows {
   return best;
 }
 
-/** The nearest rows in order: by cosine, then by chunk. */
+/** Returns the nearest rows in order: by cosine, then by chunk. */
 export function nearestRows(rows: readonly NearRow[], limit: number): NearRow[] {
   const all = rows.toSorted((a, b) => b.cosine - a.cosine || a.chunk - b.chunk);
   return all.filter(({ cosine }, n) => n < limit && cosine > 0);

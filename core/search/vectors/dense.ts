@@ -8,7 +8,7 @@ export function normalize(vector: Float32Array): boolean {
   return true;
 }
 
-/** The dot product of `query` with the vector that begins at `at`: four sums, so that they run in parallel. */
+/** Returns the dot product of `query` with the vector that begins at `at`: four sums, so that they run in parallel. */
 export function dot(query: Float32Array, block: Float32Array, at: number): number {
   const size = query.length;
   const even = size - (size % 4);
@@ -26,12 +26,12 @@ export function dot(query: Float32Array, block: Float32Array, at: number): numbe
   return a + b + (c + d);
 }
 
-/** The bytes of vectors, for storage and for crossing an actor boundary. */
+/** Returns the bytes of vectors, for storage and for crossing an actor boundary. */
 export function toBytes(vectors: Float32Array): Uint8Array {
   return new Uint8Array(vectors.buffer, vectors.byteOffset, vectors.byteLength);
 }
 
-/** The vectors that {@link toBytes} made; copies, so that any alignment will do. */
+/** Returns the vectors that {@link toBytes} made; copies, so that any alignment will do. */
 export function fromBytes(bytes: Uint8Array): Float32Array {
   return new Float32Array(bytes.slice().buffer);
 }

@@ -28,7 +28,10 @@ const MODULE: string =
   "CP0bACAI/RsBaiAI/RsCIAj9GwNqajYCBCAEIAr9GwAgCv0bAWogCv0bAiAK/RsDamo2AgggBCAM/RsAIAz9GwFqIAz9GwIg" +
   "DP0bA2pqNgIMIAshASAEQRBqIQQgAkEEayECDAALCws=";
 
-/** The kernel over a memory: in WebAssembly with 128-bit vectors, or in JavaScript where no code may be compiled (Workers). */
+/**
+ * Makes the kernel over a memory: in WebAssembly with 128-bit vectors, or in JavaScript where no code may be compiled
+ * (Workers).
+ */
 export function dotKernel(memory: WebAssembly.Memory): DotKernel {
   const bytes = fromBase64(MODULE);
   try {
@@ -44,7 +47,7 @@ export function dotKernel(memory: WebAssembly.Memory): DotKernel {
   }
 }
 
-/** The same in JavaScript. */
+/** Makes the same kernel in JavaScript. */
 export function scalarKernel(memory: WebAssembly.Memory): DotKernel {
   return (query, rows, count, size, out) => {
     const bytes = new Int8Array(memory.buffer);

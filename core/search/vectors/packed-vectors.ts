@@ -121,7 +121,7 @@ export function packedVectors(dimensions: number): PackedVectors {
   };
 }
 
-/** Rows that were found before, by the query that is placed now. */
+/** Ranks rows that were found before, by the query that is placed now. */
 function seenAgain(
   rows: Rows,
   dots: DotKernel,

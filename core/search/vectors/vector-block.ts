@@ -21,7 +21,7 @@ export function toBlock(first: number, dimensions: number, vectors: Float32Array
   return block;
 }
 
-/** A block of `count` vectors that are still to be written, see {@link quantize}. */
+/** Makes a block of `count` vectors that are still to be written, see {@link quantize}. */
 export function emptyBlock(first: number, dimensions: number, count: number): VectorBlock {
   const [scales, bytes] = [new Float32Array(count), new Int8Array(count * dimensions)];
   return { first, dimensions, scales, bytes };
@@ -38,12 +38,12 @@ export function partOf(block: VectorBlock, from: number, to: number): VectorBloc
   };
 }
 
-/** A block as two values of a row. */
+/** Returns a block as two values of a row. */
 export function blockColumns({ scales, bytes }: VectorBlock): readonly [Uint8Array, Uint8Array] {
   return [toBytes(scales), new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)];
 }
 
-/** The block that {@link blockColumns} wrote. */
+/** Returns the block that {@link blockColumns} wrote. */
 export function fromColumns(
   first: number,
   dimensions: number,
@@ -69,7 +69,7 @@ export function quantize(
   return most / 127;
 }
 
-/** The vector whose bytes begin at `at`. */
+/** Returns the vector whose bytes begin at `at`. */
 export function toVector(
   bytes: Int8Array,
   at: number,

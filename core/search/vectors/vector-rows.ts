@@ -14,7 +14,7 @@ export interface StoredBlock {
   readonly block: VectorBlock;
 }
 
-/** Statements that replace the stored vectors of an item, of whichever model. */
+/** Returns statements that replace the stored vectors of an item, of whichever model. */
 export function vectorStatements(
   actor: string,
   itemId: string,
@@ -30,7 +30,7 @@ const MODELS = `WITH RECURSIVE models (model) AS (
   UNION ALL SELECT (SELECT MIN(b.model) FROM search_vector_blocks b WHERE b.actor = ? AND b.model > m.model)
     FROM models m WHERE m.model IS NOT NULL)`;
 
-/** The statement that deletes the vectors of an item, of whichever model. */
+/** Returns the statement that deletes the vectors of an item, of whichever model. */
 export function dropVectors(actor: string, itemId: string): Statement {
   return {
     sql: `${MODELS} DELETE FROM search_vector_blocks WHERE actor = ? AND model IN (SELECT model FROM models) AND item_id = ?`,
@@ -38,7 +38,7 @@ export function dropVectors(actor: string, itemId: string): Statement {
   };
 }
 
-/** Statements that store vectors of an item beside those of other models. */
+/** Returns statements that store vectors of an item beside those of other models. */
 export function addVectors(
   actor: string,
   itemId: string,
@@ -62,7 +62,7 @@ export function addVectors(
 /** The key of a stored part of vectors: an item, and its first chunk in the part. */
 type Place = readonly [itemId: string, firstChunk: number];
 
-/** All stored vectors of a model in slices of a few milliseconds; `items` narrows them. */
+/** Yields all stored vectors of a model in slices of a few milliseconds; `items` narrows them. */
 export async function* storedBlocks(
   { name: actor, sql, system }: ActorContext,
   tag: string,
@@ -106,7 +106,7 @@ export async function* storedBlocks(
   }
 }
 
-/** The last parts of slices that have about {@link READ_BYTES}. */
+/** Returns the last parts of slices that have about {@link READ_BYTES}. */
 function sliceEnds(keys: readonly SqlRow[]): Place[] {
   const ends: Place[] = [];
   let bytes = 0;
@@ -139,7 +139,7 @@ export async function storedDimensions(
   return row === undefined ? null : Number(row["dimensions"]);
 }
 
-/** The vectors of some chunks, read from their rows. */
+/** Returns the vectors of some chunks, read from their rows. */
 export async function storedVectors(
   { name: actor, sql }: ActorContext,
   tag: string,
