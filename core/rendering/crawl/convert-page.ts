@@ -74,7 +74,7 @@ function textOf(part: Uint8Array | undefined, whole: string): string {
   return part === undefined ? whole : new TextDecoder().decode(part);
 }
 
-/** A text as JSON, in pieces: of ten megabytes it would take too long at once. Half a surrogate pair is escaped. */
+/** Yields a text as JSON, in pieces: ten megabytes would take too long at once. Half a surrogate pair is escaped. */
 function* jsonText(text: string): Generator<void, Uint8Array> {
   const pieces = [utf8('"')];
   for (let at = 0; at < text.length; at += STEP) {

@@ -39,7 +39,7 @@ const CRAWL_KIND = "rendering-crawl";
 /** The mailbox belongs to the alarm, which lasts as long as there are pages to read. */
 const interleaved = ["create", "read", "contentPart", "cancel", "expire"];
 
-/** The kind of actor that is one crawl, with what it reads pages with. */
+/** Makes the kind of actor that is one crawl, with what it reads pages with. */
 export function crawlKind(deps: CrawlDeps): ActorKind {
   return {
     name: CRAWL_KIND,
@@ -49,7 +49,7 @@ export function crawlKind(deps: CrawlDeps): ActorKind {
   };
 }
 
-/** A crawl of an account, whether it exists or not. */
+/** Returns a crawl of an account, whether it exists or not. */
 export function crawlAt(
   actors: Pick<Actors, "get">,
   account: string,

@@ -73,7 +73,7 @@ const MAPS = 4;
 const WAITING = 10_000;
 const DAY_MS = 86_400_000;
 
-/** The part of {@link CrawlDeps} that follows from the options alone. */
+/** Returns the part of {@link CrawlDeps} that follows from the options alone. */
 export function crawlLimits({ crawls = {} }: RenderingOptions): CrawlLimits {
   return {
     running: crawls.maxRunning ?? 10,

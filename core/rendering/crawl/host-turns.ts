@@ -33,7 +33,7 @@ function turnsOf({ steady }: ActorContext): HostTurns {
   };
 }
 
-/** The turns of a host, which all crawls share. */
+/** Returns the turns of a host, which all crawls share. */
 export function hostTurnsAt(actors: Pick<Actors, "get">, host: string): ActorClient<HostTurns> {
   return actorClient(actors.get(hostTurnsKind.name, host));
 }

@@ -35,7 +35,7 @@ function lineOf(record: CrawlRecord): string {
   return `- [${titleOf(record).replaceAll(/[[\]\\]/gu, String.raw`\$&`)}](${url})\n`;
 }
 
-/** A page without a title is called by its path. */
+/** Returns a page's title, or its path without one. */
 function titleOf({ url, metadata }: CrawlRecord): string {
   return metadata?.title || new URL(url).pathname;
 }

@@ -62,7 +62,7 @@ export async function loadSitemaps(
   }
 }
 
-/** The bytes of a sitemap once it is its host's turn. */
+/** Loads the bytes of a sitemap once it is its host's turn. */
 async function sitemapAt(
   deps: CrawlDeps,
   address: string,

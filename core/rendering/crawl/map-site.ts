@@ -82,7 +82,7 @@ interface ReadStart {
   readonly failure: ApiError | null;
 }
 
-/** The links of the start, unless the site forbids it. A start that fails may have sitemaps nevertheless. */
+/** Reads the links of the start, unless the site forbids it. A start that fails may have sitemaps nevertheless. */
 async function readStart(
   deps: CrawlWork,
   { options = {} }: MapBody,

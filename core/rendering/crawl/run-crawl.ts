@@ -98,7 +98,7 @@ export function crawlRunner(state: CrawlState, deps: CrawlDeps): () => Promise<v
   };
 }
 
-/** How a crawl ends that cannot or may not go on; null for any other. */
+/** Returns how a crawl ends that cannot or may not go on; null for any other. */
 function earlyEnd(
   { isOpen, input, created }: CrawlFacts,
   { platform: { log, system }, secrets }: CrawlDeps,
@@ -111,7 +111,7 @@ function earlyEnd(
   return "errored";
 }
 
-/** The hosts that nothing is under way on. */
+/** Returns the hosts that nothing is under way on. */
 function idle({ hosts }: CrawlState, busy: ReadonlySet<string>): CrawlState["hosts"] {
   return new Map([...hosts].filter(([host]) => !busy.has(host)));
 }

@@ -39,7 +39,7 @@ export async function fetchRobots(
   });
 }
 
-/** The rules of an origin, as they were when the crawl first went there; null when it cannot say at present. */
+/** Returns the rules of an origin, as they were when the crawl first went there; null when it cannot say at present. */
 export async function rulesOf(
   state: CrawlState,
   deps: CrawlDeps,

@@ -12,7 +12,7 @@ export type ScopeInput = {
 /** Addresses that are looked at between two yields. */
 const STEP = 10;
 
-/** Each page once, with whether the crawl goes there; at most `most` of them. */
+/** Lists each page once, with whether the crawl goes there; at most `most` of them. */
 export function* sortLinks(
   links: Iterable<{ readonly url: string; readonly isOld?: boolean }>,
   { options, homes, allowHosts }: ScopeInput,

@@ -62,7 +62,7 @@ export async function visitPage(
   await state.inTurn(() => finishPage(state, page, outcome, deps.limits.maxBytes));
 }
 
-/** The span of an attempt to read a page. */
+/** Returns the span of an attempt to read a page. */
 function visitSpan(
   { context }: CrawlState,
   { tracer }: CrawlWork,
@@ -178,7 +178,7 @@ async function read(
   return { ...outcome, homes };
 }
 
-/** The rules of a page's site; null while it cannot say, and a closed site when it could not at last. */
+/** Returns the rules of a page's site; null while it cannot say, and a closed site when it could not at last. */
 async function siteRules(
   state: CrawlState,
   deps: CrawlWork,
@@ -195,7 +195,7 @@ function isAllowed(robots: Robots, url: URL, { input }: CrawlFacts): boolean {
   return mayRead(robots, url) && allowsUse(robots, { purposes, use: input.contentUse ?? "full" });
 }
 
-/** Why a crawl does not follow a redirect; null when it does. The start may lead to another host. */
+/** Says why a crawl does not follow a redirect; null when it does. The start may lead to another host. */
 async function refusalOf(
   state: CrawlState,
   deps: CrawlWork,

@@ -116,7 +116,9 @@ function unasked(why: string): ApiError {
   return new ApiError("invalid_request", { message: `custom_ai: ${why}` });
 }
 
-/** The first model that answers decides; a page whose data no model can write fails as the last of them did. */
+/**
+ * Asks models in turn. The first that answers decides; a page whose data no model can write fails as the last of them did.
+ */
 async function firstOf<T>(
   models: readonly RenderModel[],
   ask: (model: RenderModel) => Promise<T>,
@@ -170,7 +172,7 @@ function check(
   return background.run(checkJson, { text, schema }, signal);
 }
 
-/** The page is untrusted: it stands between tags with a random mark, which it cannot know. */
+/** Writes the prompt. The page is untrusted: it stands between tags with a random mark, which it cannot know. */
 function promptOf(
   page: string,
   prompt: string | undefined,
@@ -196,7 +198,7 @@ function repairOf({ problems }: CheckedJson): Message {
   return { role: "user", content };
 }
 
-/** The text that a model answers. One that knows no `response_format` is asked without. */
+/** Returns the text that a model answers. One that knows no `response_format` is asked without. */
 async function answerOf(
   deps: JsonWork,
   model: RenderModel,

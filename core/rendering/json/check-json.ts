@@ -93,7 +93,7 @@ function jsonIn(text: string): Plain | undefined {
   return undefined;
 }
 
-/** Every string and every name in a document. */
+/** Lists every string and every name in a document. */
 function stringsOf(value: Plain): Set<string> {
   const found = new Set<string>();
   const left: unknown[] = [value];
@@ -120,8 +120,8 @@ interface ReadMeter {
 }
 
 /**
- * The same value, whose reads are counted. A small schema can ask for work that grows exponentially with the document
- * (`$ref` twice in a cycle, `uniqueItems` in `uniqueItems`), and a validator has no bound of its own.
+ * Returns the same value, whose reads are counted. A small schema can ask for work that grows exponentially with the
+ * document (`$ref` twice in a cycle, `uniqueItems` in `uniqueItems`), and a validator has no bound of its own.
  */
 function metered<T>(value: T, meter: ReadMeter): T {
   if (typeof value !== "object" || value === null) return value;

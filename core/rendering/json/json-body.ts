@@ -79,7 +79,7 @@ export function checkWanted({ prompt, response_format: format }: JsonOptions, fi
   });
 }
 
-/** The JSON Schema that is asked for; also one that is wrapped as OpenAI has it. Null without any. */
+/** Returns the JSON Schema that is asked for; also one that is wrapped as OpenAI has it. Null without any. */
 export function wantedSchema({ response_format: format }: JsonOptions): string | null {
   if (format === undefined) return null;
   const { json_schema: given } = format;

@@ -69,7 +69,7 @@ function valueOf(keyword: string, value: unknown, matched: Matched): unknown {
   );
 }
 
-/** A pattern that matches these texts only; `name` keeps two patterns that match the same apart. */
+/** Makes a pattern that matches these texts only; `name` keeps two patterns that match the same apart. */
 function anyOf(texts: readonly string[], name: string): string {
   const escape = (text: string): string =>
     text.replaceAll(/[$()*+./?[\\\]^{|}]/gu, String.raw`\$&`);

@@ -1,7 +1,7 @@
 import { longestRun } from "./escape.ts";
 import type { Attributes } from "./html-events.ts";
 
-/** The lines of a fenced code block; its fence is longer than any run of backticks inside. */
+/** Returns the lines of a fenced code block; its fence is longer than any run of backticks inside. */
 export function fenced(text: string, language: string): string[] {
   // trimEnd, not a pattern: \s+$ is quadratic on long runs of white space.
   const body = text.replace(/^\n/u, "").trimEnd();

@@ -67,7 +67,7 @@ export interface Element {
   readonly close?: (context: Context) => void;
 }
 
-/** A fresh state. */
+/** Makes a fresh state. */
 export function newContext(base: string | null): Context {
   return {
     inline: inlineCollector(),
@@ -92,7 +92,7 @@ export function newContext(base: string | null): Context {
   };
 }
 
-/** The open cell of a data table; null when blocks go to the page. */
+/** Returns the open cell of a data table; null when blocks go to the page. */
 export function openCell(context: Context): string[] | null {
   const top = context.tables.at(-1);
   return top === undefined || top.layout ? null : top.cell;
@@ -130,7 +130,7 @@ export function flushBlock(context: Context): void {
   writer.write(outside);
 }
 
-/** Lines with hard breaks in between. */
+/** Returns lines with hard breaks in between. */
 export function paragraph(lines: readonly string[]): string[] {
   return lines.map((line, i) => escapeLineStart(line) + (i < lines.length - 1 ? "  " : ""));
 }

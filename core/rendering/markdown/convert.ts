@@ -29,7 +29,7 @@ export function convertHtml(html: string, options: MarkdownOptions): Converted {
   return runThrough(conversion(html, options));
 }
 
-/** The steps of {@link convertHtml}. */
+/** Runs {@link convertHtml} in steps. */
 export function* conversion(
   html: string,
   options: MarkdownOptions,
@@ -128,7 +128,7 @@ function frontmatterOf(facts: PageFacts): string {
   return lines.length === 0 ? "" : `---\n${lines.join("\n")}\n---\n\n`;
 }
 
-/** A double-quoted YAML scalar: JSON's quoting, with what YAML calls unprintable escaped too. */
+/** Writes a double-quoted YAML scalar: JSON's quoting, with what YAML calls unprintable escaped too. */
 function quoted(value: string): string {
   const json = JSON.stringify(value.slice(0, VALUE_LIMIT));
   return json.replaceAll(/[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/gu, (char) => {

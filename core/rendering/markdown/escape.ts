@@ -45,7 +45,7 @@ export function escapeHeadingEnd(line: string): string {
   return line.replace(/(^|\s)(#+)$/u, "$1\\$2");
 }
 
-/** A code span around text; its fence is longer than any run of backticks inside. */
+/** Makes a code span around text; its fence is longer than any run of backticks inside. */
 export function codeSpan(text: string): string {
   const flat = text.replaceAll(/[\t\n\f\r ]+/gu, " ");
   if (flat === "" || flat === " ") return flat;
@@ -57,7 +57,7 @@ export function codeSpan(text: string): string {
   return `${fence}${pad}${flat}${pad}${fence}`;
 }
 
-/** The length of the longest run of backticks. */
+/** Returns the length of the longest run of backticks. */
 export function longestRun(text: string): number {
   let longest = 0;
   let run = 0;

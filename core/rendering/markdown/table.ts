@@ -93,7 +93,7 @@ export function tableCollector(): Table {
   };
 }
 
-/** The alignment of the header's cell, else of the one below it. */
+/** Returns the alignment of the header's cell, else of the one below it. */
 function ruleOf(rows: readonly Row[], column: number): string {
   for (const { aligns } of rows.slice(0, 2)) {
     const align = aligns[column] ?? null;

@@ -9,8 +9,8 @@ export function linkAddress(href: string, base: string | null): string | null {
 }
 
 /**
- * The best address of a picture: the lazy one that scripts put in the place of `src`, else `src`, else the largest of the
- * responsive ones.
+ * Returns the best address of a picture: the lazy one that scripts put in the place of `src`, else `src`, else the largest
+ * of the responsive ones.
  */
 export function imageAddress(attributes: Attributes, base: string | null): string | null {
   const candidates = [
@@ -34,13 +34,13 @@ function lazy(address: string | undefined): string | undefined {
   return text.length <= 8192 && /^[^\s{}<>"]*[./][^\s{}<>"]*$/u.test(text) ? text : undefined;
 }
 
-/** An address against a base, as written when it cannot be resolved. */
+/** Resolves an address against a base; returns it as written when it cannot be resolved. */
 export function absolute(address: string, base: string | null): string {
   const url = base === null ? URL.parse(address) : URL.parse(address, base);
   return url === null ? address : url.href;
 }
 
-/** The last candidate of a `srcset` with the largest width or density. */
+/** Returns the last candidate of a `srcset` with the largest width or density. */
 function largest(srcset: string): string {
   let best = "";
   let size = -1;

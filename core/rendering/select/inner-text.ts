@@ -11,8 +11,8 @@ const blocks = new Set(
 const verbatim = new Set("listing plaintext pre textarea xmp".split(" "));
 
 /**
- * The text of an element as a reader sees it (HTML, `innerText`), as far as markup alone tells: blocks on lines of their
- * own, paragraphs with an empty line between, cells with a tab between. One that is not shown gives its raw text.
+ * Returns the text of an element as a reader sees it (HTML, `innerText`), as far as markup alone tells: blocks on lines of
+ * their own, paragraphs with an empty line between, cells with a tab between. One that is not shown gives its raw text.
  */
 export function* innerTextOf(tree: Tree, index: number): Generator<void, string, void> {
   const isShown = !hidden(tree, index);

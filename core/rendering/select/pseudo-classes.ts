@@ -37,7 +37,7 @@ const counted: ReadonlyMap<string, From> = new Map<string, From>([
   ["nth-last-of-type", "last of type"],
 ]);
 
-/** A pseudo-class that markup alone tells; null for any other one, and for a wrong argument. */
+/** Returns the test of a pseudo-class that markup alone tells; null for any other one, and for a wrong argument. */
 export function pseudoClass(name: string, argument: string | null): TestOf | null {
   if (argument === null) return simple.get(name) ?? null;
   const from = counted.get(name);
@@ -83,7 +83,7 @@ function at(tree: Tree, from: From, step: number, offset: number): Test {
   };
 }
 
-/** The place of each element among its siblings, from 1 on. */
+/** Returns the place of each element among its siblings, from 1 on. */
 function placesOf(tree: Tree, from: From): Uint32Array {
   const places = new Uint32Array(tree.length);
   const counts = new Map<string | number, number>();

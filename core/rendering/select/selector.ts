@@ -128,7 +128,9 @@ function* testOf(tree: Tree, token: Selector): Generator<void, Test, void> {
   return of === null ? () => false : of(tree);
 }
 
-/** The elements from which a relative selector (`:has()`) finds something: its parts are gone through from the end. */
+/**
+ * Returns the elements from which a relative selector (`:has()`) finds something: its parts are gone through from the end.
+ */
 function* chooseAround(tree: Tree, list: ParsedSelector): Generator<void, Chosen, void> {
   const found = new Uint8Array(tree.length);
   for (const tokens of list) {
@@ -187,7 +189,9 @@ function hasWord(value: string, word: string): boolean {
   return value.split(/[\t\n\f\r ]+/u).includes(word);
 }
 
-/** The elements that stand to a chosen one as a combinator says: below it, its children, right after it, after it. */
+/**
+ * Returns the elements that stand to a chosen one as a combinator says: below it, its children, right after it, after it.
+ */
 function step(tree: Tree, chosen: Uint8Array, combinator: string): Uint8Array {
   const found = new Uint8Array(tree.length);
   const isNear = combinator === "child" || combinator === "adjacent";
@@ -200,7 +204,7 @@ function step(tree: Tree, chosen: Uint8Array, combinator: string): Uint8Array {
   return found;
 }
 
-/** The elements to which a chosen one stands as a combinator says. */
+/** Returns the elements to which a chosen one stands as a combinator says. */
 function stepBack(tree: Tree, chosen: Uint8Array, combinator: string): Uint8Array {
   const found = new Uint8Array(tree.length);
   const isNear = combinator === "child" || combinator === "adjacent";

@@ -147,7 +147,7 @@ export async function uploadOf(
   });
 }
 
-/** A body whose page is that of an upload. @throws ApiError `invalid_request` when it names another */
+/** Returns a body whose page is that of an upload. @throws ApiError `invalid_request` when it names another */
 export function withUploadedPage<B extends RenderBody>(body: B): B {
   const other = ["url", "html"].find((name) => name in body);
   // The bytes of the page are beside it, as those of a long request are.
@@ -157,7 +157,7 @@ export function withUploadedPage<B extends RenderBody>(body: B): B {
   });
 }
 
-/** A job whose page is given the files of an upload, at an address of its own. */
+/** Returns a job whose page is given the files of an upload, at an address of its own. */
 export function uploadedTo(upload: PageUpload | null, job: Job): Job {
   // Without a browser nothing is asked for; links stay as they are.
   if (upload === null || job.body.render === false) return job;

@@ -57,13 +57,13 @@ export function checkUpload(form: Readonly<Record<string, unknown>>): UploadForm
   throw new ApiError("invalid_request", { message: isFiles ? `files: ${message}` : message });
 }
 
-/** A name is a path below the page, and nothing that could be taken for another place. */
+/** Whether a name is a path below the page, and nothing that could be taken for another place. */
 function isPath(name: string): boolean {
   const isBelow = name.split("/").every((part) => part !== "" && part !== "." && part !== "..");
   return isBelow && name.length <= MAX_NAME && !/[\\:\p{Cc}]/u.test(name);
 }
 
-/** The first name that comes a second time. */
+/** Returns the first name that comes a second time. */
 function twice(files: readonly File[]): string | undefined {
   const names = new Set<string>();
   return files.find(({ name }) => names.size === names.add(name).size)?.name;

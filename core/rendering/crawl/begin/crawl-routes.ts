@@ -142,7 +142,7 @@ function shownCrawl({ created, ended, ...crawl }: ListedCrawl): Record<string, u
   };
 }
 
-/** The account of a path, whose form `authorize` has checked. */
+/** Returns the account of a path, whose form `authorize` has checked. */
 function accountOf(c: Context): string {
   return c.req.param("account_id") ?? "";
 }
@@ -209,7 +209,7 @@ async function* piecesOf(
   yield utf8(`]},${JSON.stringify(rest).slice(1)}`);
 }
 
-/** A record without the end of its object. */
+/** Returns a record without the end of its object. */
 function recordHead({ seq: _seq, sizes: _sizes, ...shown }: CrawlRecord): string {
   return JSON.stringify(shown).slice(0, -1);
 }

@@ -13,7 +13,7 @@ import type { CrawlBody } from "../rows/crawl-schema.ts";
 import type { CrawlStatus } from "../rows/crawl-state.ts";
 import { compileScope } from "../rules/scope.ts";
 
-/** Crawls for code of the same process: websites that search instances have as their source. */
+/** Makes crawls for code of the same process: websites that search instances have as their source. */
 export function siteCrawler(deps: CrawlDeps): SiteCrawler {
   const { actors } = deps.platform;
   return {

@@ -47,7 +47,7 @@ export const crawlListKind: ActorKind = {
   start: (context): Actor => ({ methods: { ...methodsOf(context) } }),
 };
 
-/** The list of an account. */
+/** Returns the list of an account. */
 export function crawlListAt(actors: Pick<Actors, "get">, account: string): ActorClient<CrawlList> {
   return actorClient(actors.get(crawlListKind.name, account));
 }

@@ -81,7 +81,7 @@ function limitOf({ input }: CrawlFacts): number {
   return input.limit ?? 10;
 }
 
-/** Pages that a crawl may still take. */
+/** Returns how many pages a crawl may still take. */
 export function roomOf(facts: CrawlFacts): number {
   return Math.max(0, limitOf(facts) - facts.total);
 }
@@ -124,7 +124,7 @@ async function unknown({ context }: CrawlState, found: readonly FoundPage[]): Pr
   return [...byUrl.values()];
 }
 
-/** The statements that insert pages: values are actor, seq, url, host, depth and status. */
+/** Returns the statements that insert pages: values are actor, seq, url, host, depth and status. */
 export function inserts(rows: readonly (readonly SqlValue[])[]): Statement[] {
   const statements: Statement[] = [];
   for (let at = 0; at < rows.length; at += ROWS) {
@@ -138,7 +138,7 @@ export function inserts(rows: readonly (readonly SqlValue[])[]): Statement[] {
   return statements;
 }
 
-/** The pages of a host that wait. */
+/** Returns the pages of a host that wait. */
 export function queueAt({ hosts, context }: CrawlState, host: string): HostQueue {
   let queue = hosts.get(host);
   if (queue === undefined)
@@ -146,7 +146,7 @@ export function queueAt({ hosts, context }: CrawlState, host: string): HostQueue
   return queue;
 }
 
-/** The first page of a host that waits. */
+/** Returns the first page of a host that waits. */
 export async function firstWaiting(
   { context }: CrawlState,
   host: string,

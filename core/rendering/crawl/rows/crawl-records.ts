@@ -101,7 +101,7 @@ function toRecord(row: SqlRow, isOver: boolean): CrawlRecord {
   };
 }
 
-/** A part of a page's content, as JSON text; null when it is gone. */
+/** Returns a part of a page's content, as JSON text; null when it is gone. */
 export async function readContentPart(
   { context }: CrawlState,
   seq: number,

@@ -36,7 +36,7 @@ export interface CrawlBody extends Omit<RenderBody, "html" | "userAgent"> {
 /** Pages of one crawl, and steps from its start. */
 const MOST = 100_000;
 
-/** A whole number within bounds. */
+/** Makes a schema for a whole number within bounds. */
 export function wholeNumber(min: number, max: number): v.GenericSchema<number> {
   return v.pipe(
     v.number(),

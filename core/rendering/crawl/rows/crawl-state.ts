@@ -124,7 +124,7 @@ function nextDue({
   return facts.status === "running" ? (nextTurn(hosts) ?? context.steady()) : facts.due;
 }
 
-/** When the first host may be asked again (of `steady()`); null when no page waits. */
+/** Returns when the first host may be asked again (of `steady()`); null when no page waits. */
 export function nextTurn(hosts: CrawlState["hosts"]): number | null {
   let next: number | null = null;
   for (const queue of hosts.values())
@@ -199,7 +199,7 @@ function toFacts(row: SqlRow): Omit<CrawlFacts, "input" | "isOpen" | "owner"> {
   };
 }
 
-/** The account and the id in the name of a crawl's actor. */
+/** Returns the account and the id in the name of a crawl's actor. */
 export function crawlName(name: string): { readonly account: string; readonly id: string } {
   const slash = name.lastIndexOf("/");
   return { account: name.slice(0, slash), id: name.slice(slash + 1) };

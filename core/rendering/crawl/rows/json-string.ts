@@ -32,7 +32,7 @@ export function jsonStringReader(): JsonStringReader {
 /** The longest escape: a code unit in four hexadecimal digits. */
 const ESCAPE = 6;
 
-/** The length of a text without the escape that its end cuts in two. */
+/** Returns the length of a text without the escape that its end cuts in two. */
 function wholeLength(text: string): number {
   const last = text.lastIndexOf("\\");
   if (last < 0 || text.length - last >= ESCAPE) return text.length;

@@ -23,7 +23,10 @@ interface StoredInput {
 /** Separates these keys from other uses of one master secret. */
 const PURPOSE = "crawls";
 
-/** A request for its row, and the statements that its key needs. Cookies, headers and keys of models lie sealed there. */
+/**
+ * Seals a request for its row, and returns the statements that its key needs. Cookies, headers and keys of models lie
+ * sealed there.
+ */
 export async function sealInput(
   { name, system }: ActorContext,
   { master }: CrawlSecrets,
@@ -45,7 +48,7 @@ export function endedInput(url: string): string {
   return JSON.stringify({ url } satisfies StoredInput);
 }
 
-/** The statement that forgets the key of a crawl that has ended. */
+/** Returns the statement that forgets the key of a crawl that has ended. */
 export function forgetKey(actor: string): Statement {
   return { sql: "DELETE FROM rendering_crawl_keys WHERE actor = ?", params: [actor] };
 }

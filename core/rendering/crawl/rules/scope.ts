@@ -46,7 +46,7 @@ export function compileScope(options: ScopeOptions, allow: AllowHosts): CrawlSco
   };
 }
 
-/** The site of `www.example.com` is that of `example.com` where subdomains count. */
+/** Whether two hosts are one site: `www.example.com` belongs to `example.com` where subdomains count. */
 function isSameSite({ host, hostname }: URL, home: string, subdomains: boolean): boolean {
   if (host === home) return true;
   if (!subdomains) return false;
@@ -97,7 +97,7 @@ function compile(pattern: string, field: string): UrlPattern {
   return (url) => matchGlob(parts, isPath ? url.pathname + url.search : withoutFragment(url));
 }
 
-/** An address as patterns see it. */
+/** Returns an address as patterns see it. */
 function withoutFragment({ href, hash }: URL): string {
   return hash === "" ? href : href.slice(0, href.length - hash.length);
 }
