@@ -141,7 +141,7 @@ export interface LeaderWatch {
   readonly system: System;
 }
 
-/** The answer for the leader's client. A shareable one is kept, and streamed to the followers. */
+/** Returns the answer for the leader's client. A shareable one is kept, and streamed to the followers. */
 export function leaderAnswer(
   answer: InboundResponse,
   { leader, client }: Leadership,

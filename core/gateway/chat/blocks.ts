@@ -16,7 +16,7 @@ export interface Block {
   readonly extra?: ExtraContent;
 }
 
-/** The blocks of a whole answer. */
+/** Returns the blocks of a whole answer. */
 export function blocksOf(reply: ChatReply): Block[] {
   const { text, refusal = "", reasoning = [], images = [], toolCalls } = reply;
   const plain = { id: "", name: "" };

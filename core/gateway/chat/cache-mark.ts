@@ -18,7 +18,7 @@ export function isMarked(part: Markable): boolean {
   return cacheMark(part).cache_control !== undefined;
 }
 
-/** The last mark of several parts that become one block. */
+/** Returns the last mark of several parts that become one block. */
 export function lastMark(parts: readonly Markable[]): Markable {
   return cacheMark(...parts.toReversed());
 }
@@ -31,13 +31,13 @@ export function markedBlocks(blocks: Json[], message: Markable): Json[] {
   return blocks.with(at, { ...last, ...cacheMark(last, message) });
 }
 
-/** A part without its mark, for providers that may refuse what they do not know. */
+/** Returns a part without its mark, for providers that may refuse what they do not know. */
 export function unmarkedPart(part: ChatPart): ChatPart {
   const { cache_control: _, ...rest } = part;
   return rest;
 }
 
-/** A tool without its mark, likewise. */
+/** Returns a tool without its mark, likewise. */
 export function unmarkedTool(tool: ChatTool): ChatTool {
   const { cache_control: _, ...rest } = tool;
   const { cache_control: __, ...named } = tool.function;

@@ -12,7 +12,7 @@ export const chatFormats: readonly ["chat/completions", "responses", "messages"]
 /** One of {@link chatFormats}. */
 export type ChatFormat = (typeof chatFormats)[number];
 
-/** The JSON object in the body of a chat request; throws `chat_format` for anything else. */
+/** Reads the JSON object in the body of a chat request; throws `chat_format` for anything else. */
 export function readChatBody(body: Uint8Array | ReadableStream<Uint8Array> | null): Json {
   const value = body instanceof Uint8Array ? asObject(parseJson(body, "chat_format")) : null;
   if (value !== null) return value;
@@ -36,7 +36,7 @@ export function asksForStream({ stream }: Json): boolean {
   return stream === true;
 }
 
-/** The messages of a chat request, or the one text in place of them. */
+/** Returns the messages of a chat request, or the one text in place of them. */
 export function conversationOf(body: Json, format: ChatFormat): unknown {
   return body[format === "responses" ? "input" : "messages"];
 }

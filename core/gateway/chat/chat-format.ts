@@ -120,7 +120,7 @@ export interface Chat extends Markable {
   shows_thoughts?: boolean;
 }
 
-/** The error for something that the provider's format has no place for. */
+/** Makes the error for something that the provider's format has no place for. */
 export function cannot(what: string): ApiError {
   return new ApiError("chat_format", {
     message: `"${what.slice(0, 128)}" cannot be translated for this provider`,
@@ -139,7 +139,7 @@ export function refuseChat(
   }
 }
 
-/** The text of a message's content; images and the like are refused. */
+/** Returns the text of a message's content; images and the like are refused. */
 export function textContent(value: ChatContent): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "string") return value;
@@ -152,7 +152,7 @@ export function textContent(value: ChatContent): string {
     .join("");
 }
 
-/** The texts of all system and developer messages; every provider but OpenAI has one place for them. */
+/** Returns the texts of all system and developer messages; every provider but OpenAI has one place for them. */
 export function systemText(messages: readonly ChatMessage[]): string {
   return messages
     .filter(({ role }) => role === "system" || role === "developer")
@@ -160,7 +160,7 @@ export function systemText(messages: readonly ChatMessage[]): string {
     .join("\n\n");
 }
 
-/** The content of a message as parts without empty texts. */
+/** Returns the content of a message as parts without empty texts. */
 export function contentParts(content: ChatContent): ChatPart[] {
   const parts: ChatPart[] =
     typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []);
@@ -173,13 +173,13 @@ export function dataUrl(url: string): { mediaType: string; data: string } | null
   return match === null ? null : { mediaType: match[1] ?? "", data: url.slice(match[0].length) };
 }
 
-/** A model's name as a part of a URL's path, slashes kept. A lone surrogate, which no URL can hold, is replaced. */
+/** Returns a model's name as a part of a URL's path, slashes kept. A lone surrogate, which no URL can hold, is replaced. */
 export function modelPath(model: string): string {
   const segments = model.toWellFormed().split("/");
   return segments.map(encodeURIComponent).join("/").replaceAll("%40", "@");
 }
 
-/** How hard to think, for providers that take no number of tokens: the nearest of OpenAI's efforts. */
+/** Returns how hard to think, for providers that take no number of tokens: the nearest of OpenAI's efforts. */
 export function effortOf({
   reasoning_effort: effort,
   thinking_budget: budget,
@@ -188,7 +188,7 @@ export function effortOf({
   return budget < 2048 ? "low" : budget < 8192 ? "medium" : "high";
 }
 
-/** The parsed arguments of a tool call. */
+/** Returns the parsed arguments of a tool call. */
 export function toolArguments(text: string): Json {
   const value = text.trim() === "" ? {} : parsedObject(text);
   if (value !== null) return value;

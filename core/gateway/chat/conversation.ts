@@ -82,7 +82,7 @@ function look(value: unknown, found: ConversationScan, depth: number): void {
   for (const inner of Object.values(value)) look(inner, found, depth + 1);
 }
 
-/** Characters of all texts within. */
+/** Counts the characters of all texts within. */
 function lengthOf(value: unknown, depth: number): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null || depth > DEPTH) return 0;
@@ -128,8 +128,9 @@ export const abilities: readonly ["tools", "images", "audio", "files", "json"] =
 export type Ability = (typeof abilities)[number];
 
 /**
- * Which turn of its conversation a request belongs to: a turn is a user's message and everything up to the next one,
- * such as tool calls with their results. Null when the request holds no user's message, so that it goes on with a turn.
+ * Returns which turn of its conversation a request belongs to: a turn is a user's message and everything up to the next
+ * one, such as tool calls with their results. Null when the request holds no user's message, so that it goes on with a
+ * turn.
  */
 export async function turnOf(
   body: Json,

@@ -6,12 +6,12 @@ function wantsOne({ parallel_tool_calls: parallel }: Chat): boolean {
   return parallel === false;
 }
 
-/** A whole answer with no more calls than the chat wants: of several, the first. */
+/** Returns a whole answer with no more calls than the chat wants: of several, the first. */
 export function singleCall(reply: ChatReply, chat: Chat): ChatReply {
   return wantsOne(chat) ? { ...reply, toolCalls: reply.toolCalls.slice(0, 1) } : reply;
 }
 
-/** A stream with no more calls than the chat wants. */
+/** Returns a stream with no more calls than the chat wants. */
 export function singleCallStream(reader: StreamReader, chat: Chat): StreamReader {
   if (!wantsOne(chat)) return reader;
   const only = (event: ChatDelta): ChatDelta => {

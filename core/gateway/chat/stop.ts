@@ -56,14 +56,14 @@ function stopsOf({ stop }: Chat): string[] {
   return stop == null ? [] : [stop].flat();
 }
 
-/** A whole answer up to the first stop sequence; what came behind it was never said. */
+/** Returns a whole answer up to the first stop sequence; what came behind it was never said. */
 export function stoppedReply(reply: ChatReply, chat: Chat): ChatReply {
   const watch = stopText(stopsOf(chat));
   const text = watch.push(reply.text);
   return watch.stopped ? { ...reply, text, toolCalls: [], finishReason: "stop" } : reply;
 }
 
-/** A stream up to the first stop sequence. It is read to its end all the same, so that its usage is known. */
+/** Returns a stream up to the first stop sequence. It is read to its end all the same, so that its usage is known. */
 export function stoppedStream(reader: StreamReader, chat: Chat): StreamReader {
   const stops = stopsOf(chat);
   if (stops.length === 0) return reader;

@@ -104,7 +104,7 @@ function failureOf(
   };
 }
 
-/** A whole answer as the events of a stream. */
+/** Writes a whole answer as the events of a stream. */
 function writeAtOnce(reply: ChatReply, writer: StreamWriter): string {
   const { id, model, text, refusal, reasoning = [], images = [], toolCalls, usage } = reply;
   const deltas: MessageDelta[] = [
@@ -161,8 +161,8 @@ function deltaOf(reader: StreamReader, data: string): ChatDelta {
 }
 
 /**
- * Texts that are made of a byte stream, as bytes, one text per pull. Leaving it ends the source, also before the first
- * text and while one is waited for: `make` is given a signal for that.
+ * Streams texts that are made of a byte stream, as bytes, one text per pull. Leaving it ends the source, also before the
+ * first text and while one is waited for: `make` is given a signal for that.
  */
 function textStream(
   source: ReadableStream<Uint8Array>,
@@ -191,7 +191,7 @@ function textStream(
 /** The largest answer that is translated, in bytes, whole or as a stream: a stream's content is kept for its last event. */
 const ANSWER_LIMIT: number = 32 * 1024 * 1024;
 
-/** A body as text; throws `TransportError` beyond 32 MiB, and for one that cannot be read or decoded to its end. */
+/** Reads a body as text; throws `TransportError` beyond 32 MiB, and for one that cannot be read or decoded to its end. */
 async function wholeText(body: Uint8Array | ReadableStream<Uint8Array>): Promise<string> {
   const bytes = body instanceof Uint8Array ? body : await read(body);
   if (bytes !== null) return new TextDecoder().decode(bytes);

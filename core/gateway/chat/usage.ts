@@ -44,7 +44,7 @@ export function withReport(
   return all;
 }
 
-/** The tokens of two reports together. */
+/** Returns the tokens of two reports together. */
 export function sumOfKinds(
   a: TokensByKind | undefined,
   b: TokensByKind | undefined,
@@ -123,12 +123,12 @@ export function sum(a: number | null, b: number | null): number | null {
   return a === null && b === null ? null : (a ?? 0) + (b ?? 0);
 }
 
-/** The member `kinds`, where there are any. */
+/** Returns the member `kinds`, where there are any. */
 export function ofKinds(kinds: TokensByKind | undefined): Pick<TokenUsage, "kinds"> {
   return kinds === undefined ? {} : { kinds };
 }
 
-/** The member `reasoningOut`, as counted now or known before. */
+/** Returns the member `reasoningOut`, as counted now or known before. */
 export function reasoned(
   counted: number | null,
   usage: TokenUsage,

@@ -69,7 +69,7 @@ export interface AccessOptions extends DeclaredGateways {
   readonly logins: LoginGuard;
 }
 
-/** Access by the tokens of the configuration, else by API tokens with the permission "AI Gateway Run". */
+/** Makes the access by the tokens of the configuration, else by API tokens with the permission "AI Gateway Run". */
 export function gatewayAccess(options: AccessOptions): GatewayAccess {
   const { auth, system, keys, logins } = options;
   const declared = Object.values(options.gateways).map((gateway) => {
@@ -141,7 +141,7 @@ function byKey(
   return client === undefined ? entering : entering.catch(countsRefusal(client, logins));
 }
 
-/** The caller of one of the gateway's own tokens, which is known from there; null for any other. */
+/** Returns the caller of one of the gateway's own tokens, which is known from there; null for any other. */
 function byOwn(
   token: string,
   own: OwnTokens | undefined,
@@ -176,14 +176,16 @@ function ended(): never {
   });
 }
 
-/** The place of a token among others, or -1. Compares with all, so that the time does not tell which nearly matched. */
+/**
+ * Returns the place of a token among others, or -1. Compares with all, so that the time does not tell which nearly matched.
+ */
 function matching(token: Uint8Array, known: readonly Uint8Array[]): number {
   let found = -1;
   for (const [at, one] of known.entries()) if (constantTimeEqual(token, one)) found = at;
   return found;
 }
 
-/** The callers of a gateway's tokens by their places, each made once. */
+/** Returns the callers of a gateway's tokens by their places, each made once. */
 function callersBy(
   tokens: readonly string[],
   system: System,

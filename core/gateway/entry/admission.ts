@@ -207,7 +207,7 @@ function findToken(headers: readonly HeaderPair[], options: AdmitOptions): Prese
   return keyInPlaceOfCredential(headers) ?? keyInQuery(options.query) ?? { token, place: HEADER };
 }
 
-/** A virtual key in the parameter in which a provider takes its own. */
+/** Finds a virtual key in the parameter in which a provider takes its own. */
 function keyInQuery(query: string = ""): PresentedToken | null {
   if (!query.includes("causey_")) return null;
   const parameters = new URLSearchParams(query);
@@ -218,7 +218,7 @@ function keyInQuery(query: string = ""): PresentedToken | null {
   return null;
 }
 
-/** A virtual key where an SDK puts its provider's: any SDK can be given one as its `apiKey`. */
+/** Finds a virtual key where an SDK puts its provider's: any SDK can be given one as its `apiKey`. */
 function keyInPlaceOfCredential(headers: readonly HeaderPair[]): PresentedToken | null {
   for (const [name, value] of headers) {
     if (!credentialHeaders.has(name) || !value.includes("causey_")) continue;
@@ -270,7 +270,7 @@ function verdictOn(
   }
 }
 
-/** A caller that is known already. A virtual key counts a request where it is admitted. */
+/** Returns a caller that is known already. A virtual key counts a request where it is admitted. */
 function knownCaller(
   caller: GatewayCaller | null,
   name: GatewayName,
@@ -281,7 +281,7 @@ function knownCaller(
   return access.refreshCaller(caller, name, { token: connected?.token ?? null, counts: true });
 }
 
-/** The error of a refusal that counts. A wrong token is a failed login. */
+/** Returns the error of a refusal that counts. A wrong token is a failed login. */
 function errorOf(
   { token, place, client, error }: TokenRefusal,
   { access }: Pick<AdmissionParts, "access">,
@@ -308,7 +308,9 @@ function countGuess(
   }
 }
 
-/** The settings of the gateway that a request may enter; null for the default one, which its first request makes. */
+/**
+ * Returns the settings of the gateway that a request may enter; null for the default one, which its first request makes.
+ */
 function entered(
   settings: GatewaySettings | null,
   name: GatewayName,

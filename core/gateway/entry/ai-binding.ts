@@ -48,7 +48,7 @@ export interface BindingParts extends StepsParts {
   readonly resume?: ResumableRuns | undefined;
 }
 
-/** The binding of one gateway over an engine. */
+/** Makes the binding of one gateway over an engine. */
 export function aiBinding(name: GatewayName, parts: BindingParts): AiBinding {
   return {
     run: (steps, options = {}) =>

@@ -3,8 +3,8 @@ import type { Call } from "../call/call.ts";
 import { ownHeaders } from "../wire/own-headers.ts";
 
 /**
- * The error that answers an admitted call. The call's trace hears of it, and the answer has the event id under which
- * the rows of the call's attempts are found.
+ * Returns the error that answers an admitted call. The call's trace hears of it, and the answer has the event id under
+ * which the rows of the call's attempts are found.
  */
 export function callError(call: Call | undefined, error: unknown): unknown {
   tracedError(call, error);

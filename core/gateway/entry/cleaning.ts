@@ -18,8 +18,8 @@ export interface CleaningParts {
 }
 
 /**
- * A step as it may leave the gateway: to the address that it names, and without gateway tokens. The beginning of its
- * body is kept for the log, and a packed body has its unpacked bytes beside it.
+ * Returns a step as it may leave the gateway: to the address that it names, and without gateway tokens. The beginning of
+ * its body is kept for the log, and a packed body has its unpacked bytes beside it.
  */
 export function cleaning({
   stripOwnTokens,
@@ -36,7 +36,7 @@ export function cleaning({
   };
 }
 
-/** The step whose body, when it streams through, leaves its first bytes to the log row, as many as that keeps. */
+/** Returns the step whose body, when it streams through, leaves its first bytes to the log row, as many as that keeps. */
 export function withHeadKept(step: Step, keptBytes: () => number): Step {
   const { body, headers } = step;
   if (!(body instanceof ReadableStream)) return step;
@@ -45,7 +45,7 @@ export function withHeadKept(step: Step, keptBytes: () => number): Step {
   return { ...step, ...passingBody(body, keep) };
 }
 
-/** The same stream, chunk by chunk, and what has passed of it so far. */
+/** Returns the same stream, chunk by chunk, and what has passed of it so far. */
 function passingBody(
   source: ReadableStream<Uint8Array>,
   keep: number,
@@ -73,7 +73,7 @@ function passingBody(
   };
 }
 
-/** The text of UTF-8 in pieces; a character that the end cuts in two is left out. */
+/** Returns the text of UTF-8 in pieces; a character that the end cuts in two is left out. */
 function textOf(pieces: readonly Uint8Array[]): string {
   const decoder = new TextDecoder();
   return pieces.map((piece) => decoder.decode(piece, { stream: true })).join("");

@@ -51,7 +51,9 @@ function noted(response: Response, { reply: { body }, logId }: Forwarded): Respo
   });
 }
 
-/** The server-sent events of a reply, if they are plain text; those that came at once only where `whole` says so. */
+/**
+ * Returns the server-sent events of a reply, if they are plain text; those that came at once only where `whole` says so.
+ */
 function eventsOf(
   { status, headers, body }: InboundResponse,
   whole: boolean,

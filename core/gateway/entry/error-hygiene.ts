@@ -8,8 +8,8 @@ import { tokenSearch } from "../guard/tokens/token-search.ts";
 const HIDDEN = "[token]";
 
 /**
- * The error of a request, its message without the request's own tokens: messages quote what was sent. A token in the
- * path is an error of its own, because paths are written to the process's log.
+ * Returns the error of a request, its message without the request's own tokens: messages quote what was sent. A token in
+ * the path is an error of its own, because paths are written to the process's log.
  */
 export function withoutTokens(error: unknown, request: Request): unknown {
   const headers = headerPairs(request);

@@ -126,7 +126,7 @@ function arrivalOf(c: Context, raw: Request): Arrival {
   return { raw, name, segment, tail: { rest: slash === -1 ? "" : rest.slice(slash + 1), query } };
 }
 
-/** A path segment as a router reads it. */
+/** Returns a path segment as a router reads it. */
 function decoded(segment: string): string {
   if (!segment.includes("%")) return segment;
   try {
@@ -198,7 +198,7 @@ async function accept(
   }
 }
 
-/** The tail's place in the raw URL, also when a host app mounted this one below a prefix. */
+/** Returns the tail's place in the raw URL, also when a host app mounted this one below a prefix. */
 function segmentsBeforeTail(path: string): number {
   let slashes = 0;
   for (let at = path.indexOf("/"); at !== -1; at = path.indexOf("/", at + 1)) slashes++;

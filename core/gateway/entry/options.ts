@@ -92,7 +92,7 @@ export interface GatewayOptions extends SafetyOptions {
   readonly spans?: SpanExporter | undefined;
 }
 
-/** The vault of the options' master keys; throws `invalid_options` for a short one. */
+/** Makes the vault of the options' master keys; throws `invalid_options` for a short one. */
 export function gatewayVault({
   platform,
   masterKey,
@@ -138,7 +138,7 @@ interface WaitLimits {
   readonly silence: AnswerSilence;
 }
 
-/** How long is waited for a provider and for a silent stream; throws `invalid_options` for no time at all. */
+/** Returns how long to wait for a provider and for a silent stream; throws `invalid_options` for no time at all. */
 export function waitLimits(options: GatewayOptions): WaitLimits {
   const { sseKeepAliveSeconds: silent, firstByteSeconds = 600, silenceSeconds = 600 } = options;
   return {

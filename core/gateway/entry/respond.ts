@@ -6,7 +6,7 @@ import { NULL_BODY } from "../wire/reply-body.ts";
 import { collectsLog } from "../call/recording.ts";
 import { ownHeaders } from "../wire/own-headers.ts";
 
-/** The facts that the gateway adds to an answer, under both prefixes. */
+/** Returns the facts that the gateway adds to an answer, under both prefixes. */
 export function gatewayHeaders(forwarded: Forwarded, universal: boolean): HeaderPair[] {
   const { call, answeredBy, routing, logId } = forwarded;
   const pairs: HeaderPair[] = [];
@@ -34,7 +34,7 @@ export function gatewayHeaders(forwarded: Forwarded, universal: boolean): Header
   return pairs;
 }
 
-/** The response for the client: the provider's status, bytes and clean headers, and the gateway's facts. */
+/** Returns the response for the client: the provider's status, bytes and clean headers, and the gateway's facts. */
 export function respond(forwarded: Forwarded, universal: boolean = false): Response {
   const { status, headers, body } = forwarded.reply;
   const pairs = [...replyHygiene(headers), ...gatewayHeaders(forwarded, universal)];

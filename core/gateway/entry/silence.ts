@@ -7,8 +7,8 @@ import { TIMER_OVER } from "../../time/timer-over.ts";
 const COMMENT = new TextEncoder().encode(":\n\n");
 
 /**
- * The same server-sent events, with a comment whenever the provider was silent for `ms` between two of them:
- * load balancers cut what is silent. Nothing is sent to a client that does not read.
+ * Returns the same server-sent events, with a comment whenever the provider was silent for `ms` between two of them: load
+ * balancers cut what is silent. Nothing is sent to a client that does not read.
  */
 export function keptAlive(
   body: ReadableStream<Uint8Array>,

@@ -74,8 +74,9 @@ export function toSteps(value: unknown): Step[] {
 const HEADER_LIMIT = 16 * 1024;
 
 /**
- * The headers of a step. They are data, so what no header line can hold is refused here (RFC 9110, section 5.5), and
- * what would be ambiguous: one name in two letter cases. The gateway's own never stand in a line: they may hold any text.
+ * Returns the headers of a step. They are data, so what no header line can hold is refused here (RFC 9110, section 5.5),
+ * and what would be ambiguous: one name in two letter cases. The gateway's own never stand in a line: they may hold any
+ * text.
  */
 function headersOf(
   given: Readonly<Record<string, string | number | boolean>>,

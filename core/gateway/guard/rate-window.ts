@@ -81,7 +81,7 @@ export function rateWindow(stored: RateState | null = null): RateWindow {
   };
 }
 
-/** Times in steps of `step` ms: a request never leaves the window sooner than it would have. */
+/** Groups times in steps of `step` ms: a request never leaves the window sooner than it would have. */
 function together(times: readonly number[], step: number): [at: number, count: number][] {
   const pairs: [at: number, count: number][] = [];
   for (const time of times) {
@@ -108,7 +108,7 @@ export interface KeptRateWindow {
 }
 
 /**
- * The rate window of one gateway, counted in memory and stored a moment later. An evicted instance or a new process
+ * Opens the rate window of one gateway, counted in memory and stored a moment later. An evicted instance or a new process
  * goes on where the last one stopped.
  */
 export async function keptRateWindow({ name, sql, system }: ActorContext): Promise<KeptRateWindow> {

@@ -278,7 +278,7 @@ function requestType({ unified }: Step): "compat" | null {
   return unified === true ? "compat" : null;
 }
 
-/** Bytes of a body, of one that cannot be unpacked as it came. */
+/** Returns the bytes of a body; packed ones where it cannot be unpacked. */
 function sizeOf({ body: given }: Step, body: Uint8Array | null): number {
   return body?.length ?? (given instanceof Uint8Array ? given.length : 0);
 }

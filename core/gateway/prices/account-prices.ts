@@ -15,7 +15,7 @@ const KEPT_MS = 600_000;
 /** The prefix of the version while a price is about to be written: a crash may leave it so. */
 const CHANGING = "~";
 
-/** The version of prices of which `change` is about to be written: their book is read for every request. */
+/** Returns the version of prices of which `change` is about to be written: their book is read for every request. */
 export function changingPrices(change: string): string {
   return CHANGING + change;
 }
@@ -35,7 +35,7 @@ export interface AccountPrices {
   read(account: string): Promise<PriceBook>;
 }
 
-/** The prices of accounts, with those of the configuration. */
+/** Returns the prices of accounts, with those of the configuration. */
 export function accountPrices(
   file: readonly PriceRowSetting[],
   records: RecordStore,
@@ -64,7 +64,7 @@ export function accountPrices(
 
 const numbers = ["cached", "cacheWrite", "cacheWriteHour", "reasoning"] as const;
 
-/** A stored price as a row. */
+/** Returns a stored price as a row. */
 function rowOfRecord({ id, body }: StoredRecord): PriceRowSetting & { readonly id: string } {
   const optional = numbers.flatMap((name) => {
     const value = body[name];

@@ -117,7 +117,7 @@ export function modelSpellings(model: string, provider: string): ModelSpellings 
   return { family, priced, covered: unique([...priced, ...bases, ...free]) };
 }
 
-/** The name as a rule or a price writes it: no case, no `models/`. */
+/** Returns the name as a rule or a price writes it: no case, no `models/`. */
 export function plainName(name: string): string {
   return name
     .trim()
@@ -177,7 +177,7 @@ function fineTuned(name: string, base: string, family: string | null): ModelSpel
   return { family, priced, covered: unique([...priced, ...bases]) };
 }
 
-/** The name as it is, then with one piece less each time. */
+/** Yields the name as it is, then with one piece less each time. */
 function* without(name: string, family: string | null): Generator<string, void> {
   yield name;
   const patterns = family === null ? [] : [...(versions[family] ?? []), SAME_PRICE];

@@ -43,8 +43,8 @@ const ANY = "*";
 const REMEMBERED = 1000;
 
 /**
- * The built-in prices with those of operators over them. The most specific name decides first (a snapshot, its model,
- * `*`), then who says it, then the latest date that has come.
+ * Makes a book of the built-in prices with those of operators over them. The most specific name decides first (a snapshot,
+ * its model, `*`), then who says it, then the latest date that has come.
  */
 export function priceBook({ api = [], file = [] }: OwnPrices = {}): PriceBook {
   const layers = [byModel(api, "api"), byModel(file, "file")];
@@ -69,7 +69,7 @@ export function priceBook({ api = [], file = [] }: OwnPrices = {}): PriceBook {
 
 type Layer = ReadonlyMap<string, readonly PriceEntry[]>;
 
-/** The rows of one origin by provider and model, the latest first. */
+/** Returns the rows of one origin by provider and model, the latest first. */
 function byModel(rows: NonNullable<OwnPrices["api"]>, origin: PriceOrigin): Layer {
   const entries = rows.map((row) => entryOf(row, origin));
   return Map.groupBy(entries.toSorted(latestFirst), ({ provider, model }) =>

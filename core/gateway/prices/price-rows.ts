@@ -85,7 +85,7 @@ export function startOf({ from }: { readonly from?: string | undefined }): numbe
   return from === undefined ? null : parseInstant(from);
 }
 
-/** The price that a row says. */
+/** Returns the price that a row says. */
 export function priceOfRow(given: PriceRowSetting): Price {
   const { input, output, cached, cacheWrite, cacheWriteHour, reasoning } = given;
   return {

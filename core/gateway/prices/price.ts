@@ -74,7 +74,7 @@ export function tiered(
   );
 }
 
-/** The same models, with audio input at the price of text input. */
+/** Returns the same models, with audio input at the price of text input. */
 export function withAudioAtInputPrice(table: PriceTable): PriceTable {
   const withAudio = <P extends Tariff>(given: P): P => {
     const { input, cached = input } = given;
@@ -88,7 +88,7 @@ export function withAudioAtInputPrice(table: PriceTable): PriceTable {
   );
 }
 
-/** The prices of a model that takes audio, and maybe images. */
+/** Returns the prices of a model that takes audio, and maybe images. */
 export function voicePrice(text: PriceRow, audio: KindPrice, image?: KindPrice): Price {
   return { ...price(text), kinds: { audio, ...(image === undefined ? {} : { image }) } };
 }

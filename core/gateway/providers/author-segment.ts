@@ -7,7 +7,7 @@ const segments: Readonly<Record<string, string>> = {
   perplexity: "perplexity-ai",
 };
 
-/** The path segment of the provider that serves the models of an author. */
+/** Returns the path segment of the provider that serves the models of an author. */
 export function segmentOf(author: string): string {
   return (Object.hasOwn(segments, author) ? segments[author] : undefined) ?? author;
 }

@@ -2,7 +2,7 @@ import { didYouMean } from "../../http/fields/nearest.ts";
 import { ECHO, providers } from "./known/table.ts";
 import { isCustomSegment, type ProviderOptions } from "./target.ts";
 
-/** Why no request could ever reach a configured provider; null when one can. */
+/** Says why no request could ever reach a configured provider; null when one can. */
 export function providerProblem(slug: string, { baseUrl }: ProviderOptions): string | null {
   const name = slug.slice(0, 80);
   if (slug.startsWith("custom-")) {

@@ -21,7 +21,7 @@ function tokenNeeded(slug: string, header: string): ApiError {
 }
 
 /**
- * The headers of a request with the credential that it lacks: the stored key of its alias, else what the
+ * Returns the headers of a request with the credential that it lacks: the stored key of its alias, else what the
  * configuration has for the provider. A gateway with `byok_only` uses no key of the operator's. Throws
  * `gateway_unauthorized` where one would be used for a stranger.
  */
@@ -54,7 +54,7 @@ export async function withCredential(
   return [...headers, [native, credentialValue(provider, apiKey)]];
 }
 
-/** The stored key of a call's alias; of a virtual key's aliases, the first that is stored. */
+/** Returns the stored key of a call's alias; of a virtual key's aliases, the first that is stored. */
 async function storedKey(
   slug: string,
   call: Call,
@@ -70,7 +70,7 @@ async function storedKey(
   return keys.key(call.name, slug, alias);
 }
 
-/** The aliases by which a call's stored key is looked for; undefined = the default one. Throws `forbidden`. */
+/** Returns the aliases by which a call's stored key is looked for; undefined = the default one. Throws `forbidden`. */
 function aliasesOf({ caller, controls: { byokAlias: asked } }: Call): (string | undefined)[] {
   const own = caller?.grant?.aliases;
   if (own === undefined) return [asked];
@@ -89,7 +89,7 @@ export function addsSecret({ custom }: ProviderTarget): boolean {
 }
 
 /**
- * The headers with those of a custom provider. A credential that the request brought stays. Throws
+ * Returns the headers with those of a custom provider. A credential that the request brought stays. Throws
  * `gateway_unauthorized` where a stranger would get one of the operator's.
  */
 export function withProviderHeaders(

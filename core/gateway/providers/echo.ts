@@ -26,8 +26,8 @@ const chatRequest = v.looseObject({
 type ChatRequest = v.InferOutput<typeof chatRequest>;
 
 /**
- * The demo provider: speaks OpenAI's format, needs no key and no network, and answers with the last user
- * message. The same request gets the same answer, but for `id` and `created`.
+ * Makes the demo provider: it speaks OpenAI's format, needs no key and no network, and answers with the last user message.
+ * The same request gets the same answer, but for `id` and `created`.
  */
 export function echoTransport(system: System): Transport {
   return { send: (request) => Promise.resolve(echo(request, system)) };

@@ -26,7 +26,7 @@ const translators = {
 
 const fronts = { responses: responsesFront, messages: messagesFront } as const;
 
-/** How a step is translated; undefined when its bytes go out as they are. */
+/** Returns how a step is translated; undefined when its bytes go out as they are. */
 export function translationRoute(
   step: Step,
   targets: ConfiguredTargets,
@@ -41,7 +41,7 @@ export function translationRoute(
   return { front: fronts[format], translator: own ?? overChat(slug) };
 }
 
-/** The translator of a provider with a format of its own. */
+/** Returns the translator of a provider with a format of its own. */
 function translatorOf(slug: string, targets: ConfiguredTargets): ChatTranslator | undefined {
   const format = providers[slug]?.chat;
   // Below `v1` Workers AI speaks OpenAI's format.

@@ -12,8 +12,8 @@ import { modelPath } from "../chat/chat-format.ts";
 export type InferencePath = ChatFormat | "run";
 
 /**
- * The step that a REST inference request stands for: `model` is `author/model`, `dynamic/{route}`, or a
- * Workers AI model (`@cf/…`). Throws `chat_format` for a model of no provider that takes chats.
+ * Returns the step that a REST inference request stands for: `model` is `author/model`, `dynamic/{route}`, or a Workers AI
+ * model (`@cf/…`). Throws `chat_format` for a model of no provider that takes chats.
  */
 export function inferenceStep(
   path: InferencePath,
@@ -58,8 +58,8 @@ function runStep(
 }
 
 /**
- * The path segment and the model that a name stands for: `author/model`, `@cf/…`, `dynamic/{route}`, or the one that
- * is taken as it is. Throws `chat_format` for anything else.
+ * Returns the path segment and the model that a name stands for: `author/model`, `@cf/…`, `dynamic/{route}`, or the one
+ * that is taken as it is. Throws `chat_format` for anything else.
  */
 export function modelOf(
   named: string,

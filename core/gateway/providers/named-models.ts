@@ -58,7 +58,7 @@ const read = jsonPlaces(places);
 const MENTIONED = /(?:model(?:_?ids?|s)?|fallbacks|"version)"|\\u(?:00[4-7]|017f)|\0/iu;
 
 /**
- * Every model that a JSON body names for a provider (`slug`); null for a body that parsers may read differently. Most
+ * Lists every model that a JSON body names for a provider (`slug`); null for a body that parsers may read differently. Most
  * bodies name it first and nowhere else, and need no parsing.
  */
 export function jsonModels(json: string, slug: string): string[] | null {
@@ -90,7 +90,10 @@ const NONE: readonly string[] = [];
 /** The ends of the names of members with further models; few texts have one. */
 const FURTHER = /(?:models|fallbacks|"plugins)"|\\u(?:00[4-7]|017f)/iu;
 
-/** Models that a JSON body names beside its own (`model`), for when that cannot answer; null where that cannot be read. */
+/**
+ * Lists models that a JSON body names beside its own (`model`), for when that cannot answer; null where that cannot be
+ * read.
+ */
 export function furtherModels(
   json: string | null,
   slug: string,
@@ -100,7 +103,7 @@ export function furtherModels(
   return jsonModels(json, slug)?.filter((name) => name !== model) ?? null;
 }
 
-/** The same of a step. */
+/** Lists those of a step. */
 export function furtherModelsOf(step: ModelRequest): readonly string[] | null {
   if (!mayFallBack(step.slug)) return NONE;
   const json = jsonOf(step);

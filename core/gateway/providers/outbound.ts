@@ -89,7 +89,10 @@ function isLent({ target, bringsKey }: Addressed, { caller }: Call): boolean {
   return !bringsKey || (caller !== null && (custom?.headers.length ?? 0) > 0);
 }
 
-/** The headers that may go beside the operator's credential. Throws `forbidden` for what a virtual key may not ask with it. */
+/**
+ * Returns the headers that may go beside the operator's credential. Throws `forbidden` for what a virtual key may not ask
+ * with it.
+ */
 function lentHeaders(
   { step, target: { path } }: Addressed,
   given: HeaderPair[],
@@ -180,7 +183,7 @@ function asIs(
   };
 }
 
-/** The answer, unless it answers a body that was broken off here: workerd ends such a body as if it were whole. */
+/** Returns the answer, unless it answers a body that was broken off here: workerd ends such a body as if it were whole. */
 function unlessRefused(answer: InboundResponse, { refusal }: Step): InboundResponse {
   const error = refusal?.() ?? null;
   if (error === null) return answer;
@@ -188,7 +191,7 @@ function unlessRefused(answer: InboundResponse, { refusal }: Step): InboundRespo
   throw error;
 }
 
-/** A provider of the management API; what the configuration declares outranks it. */
+/** Finds a provider of the management API; what the configuration declares outranks it. */
 async function customProvider(
   slug: string,
   { name }: Call,

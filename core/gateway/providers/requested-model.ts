@@ -16,7 +16,10 @@ export interface ModelRequest extends ReadableRequest {
   readonly query: string;
 }
 
-/** The model that a step names: in its form, else as {@link requestModel}, else in its query; `json` is the body's text. */
+/**
+ * Returns the model that a step names: in its form, else as {@link requestModel}, else in its query; `json` is the body's
+ * text.
+ */
 export function stepModel(step: ModelRequest, json: string | null): string {
   const { headers, rest, query, slug } = step;
   const type = headerValue(headers, "content-type") ?? "";
@@ -54,7 +57,7 @@ export function queryModel(query: string): string {
   return queryModels(query)[0] ?? "";
 }
 
-/** Every model that a query names. */
+/** Lists every model that a query names. */
 export function queryModels(query: string): string[] {
   return query === "" ? [] : modelsIn(new URLSearchParams(query));
 }
@@ -91,8 +94,8 @@ const NAME_LIMIT = 256;
 const MODEL_FIELD = /^model(?:_id)?(?:\[\d*\])?$/i;
 
 /**
- * The model of a body that names it first and, spelled out or escaped, nowhere again: the last one would count. `end` is where
- * the rest begins.
+ * Returns the model of a body that names it first and, spelled out or escaped, nowhere again: the last one would count.
+ * `end` is where the rest begins.
  */
 export function namedOnce(body: string): { readonly name: string; readonly end: number } | null {
   const found = MODEL_FIRST.exec(body);
@@ -120,7 +123,7 @@ function hasModelTwice(body: string): boolean {
   return (mayBe || body.includes("\\u00")) && countMembers(body, "model") > 1;
 }
 
-/** How many members of a JSON object have a name, however it is escaped. */
+/** Counts how many members of a JSON object have a name, however it is escaped. */
 function countMembers(body: string, wanted: string): number {
   const marks = /["{}[\]]/g;
   let [depth, count] = [0, 0];
@@ -168,7 +171,7 @@ const modelTypes: readonly (readonly [RegExp, string])[] = [
   [/chat|messages|responses|generateContent|completions|converse|\/run\//i, "text-generation"],
 ];
 
-/** The model that a request names: in its JSON body, else in its path (Gemini, Bedrock, Azure, Workers AI). */
+/** Returns the model that a request names: in its JSON body, else in its path (Gemini, Bedrock, Azure, Workers AI). */
 export function modelName(body: unknown, path: string): string {
   if (typeof body === "object" && body !== null) {
     // ElevenLabs and Cartesia call it an id.

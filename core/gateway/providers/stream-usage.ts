@@ -41,7 +41,7 @@ interface StreamRequest {
   readonly asks: boolean;
 }
 
-/** The stream that a step asks for; null for any other request. Only bodies that mention one are parsed. */
+/** Returns the stream that a step asks for; null for any other request. Only bodies that mention one are parsed. */
 function streamRequest(step: Step): StreamRequest | null {
   if (step.method !== "POST" || !CHAT_PATH.test(step.rest)) return null;
   const bytes = plainBytes(step);
@@ -82,8 +82,8 @@ function takesQuestion({ slug, rest, query }: Step, { body }: StreamRequest): bo
 }
 
 /**
- * The body that also asks for the usage of its stream, where the gateway needs it and the provider sends it only when
- * asked. Null for all other requests, which go out as they came.
+ * Returns the body that also asks for the usage of its stream, where the gateway needs it and the provider sends it only
+ * when asked. Null for all other requests, which go out as they came.
  */
 export function askingBody(
   step: Step,
@@ -125,7 +125,7 @@ export function isEncoding(name: string): boolean {
   return ENCODING.has(name);
 }
 
-/** The answer as it would have come unasked. */
+/** Returns the answer as it would have come unasked. */
 export function unasked(
   answer: InboundResponse,
   { decoding, transport }: UnaskedParts,

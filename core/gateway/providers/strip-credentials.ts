@@ -3,8 +3,8 @@ import { choosesAccount, isGatewayHeader, isSecretHeader } from "../wire/header-
 import { credentialHeaders } from "./known/table.ts";
 
 /**
- * A step without headers and query that may identify the caller at a provider, keys above all. They are meant for the
- * one provider that the caller chose.
+ * Returns a step without headers and query that may identify the caller at a provider, keys above all. They are meant for
+ * the one provider that the caller chose.
  */
 export function stripCredentials(step: Step): Step {
   return { ...step, headers: step.headers.filter(([name]) => !isCredential(name)), query: "" };

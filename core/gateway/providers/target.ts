@@ -85,8 +85,8 @@ export function resolveTarget(
 }
 
 /**
- * The path of a request behind the base URL of its provider, without a version in front; null where it leads nowhere. One
- * of a custom provider is as it stands.
+ * Returns the path of a request behind the base URL of its provider, without a version in front; null where it leads
+ * nowhere. One of a custom provider is as it stands.
  */
 export function providerPath(
   { slug, rest }: Pick<Step, "slug" | "rest">,
@@ -176,8 +176,8 @@ function placeable(base: string, name: string): RegExp {
 }
 
 /**
- * The path behind a base URL in which `v1`, or another version, appears once: clients differ in whether their base URL,
- * their path or both carry it (docs/compatibility.md).
+ * Returns the path behind a base URL in which `v1`, or another version, appears once: clients differ in whether their base
+ * URL, their path or both carry it (docs/compatibility.md).
  */
 function pathBehind(url: string, path: string, provider: Provider): string {
   const rest = withoutRepeated(url, path, provider);
@@ -191,7 +191,7 @@ function pathBehind(url: string, path: string, provider: Provider): string {
 /** How a path begins that names a version. */
 const VERSION = /^(?:v\d\w*|alpha|beta)(?:\/|$)/;
 
-/** A path without what it says twice, or says again behind the provider's base URL, as `groq-sdk` does. */
+/** Returns a path without what it says twice, or says again behind the provider's base URL, as `groq-sdk` does. */
 function withoutRepeated(url: string, path: string, { baseUrl }: Provider): string {
   if (baseUrl === null) return path;
   const rest = path.replace(/^(v\d\w*)\/(?=\1(?:\/|$))/, "");
@@ -204,7 +204,7 @@ function withoutRepeated(url: string, path: string, { baseUrl }: Provider): stri
 export const CUSTOM_PREFIX = "custom-";
 
 /**
- * The step with the path, query and host that its provider's header names, if it has one (`addressIn` of its row).
+ * Returns the step with the path, query and host that its provider's header names, if it has one (`addressIn` of its row).
  * Throws `invalid_request` for an address that is not one of the provider's.
  */
 export function withNamedAddress(step: Step): Step {

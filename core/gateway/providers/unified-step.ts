@@ -17,7 +17,7 @@ export const AUTO_MODEL: string = "cloudflare/auto";
 const ANTHROPIC_VERSION = "2023-06-01";
 
 /**
- * The step that a unified request stands for: `model` is `{provider}/{model}`, the rest is an OpenAI chat or
+ * Returns the step that a unified request stands for: `model` is `{provider}/{model}`, the rest is an OpenAI chat or
  * responses request, or an Anthropic message. Throws `chat_format` (2019) when the model names no provider that takes one.
  */
 export function compatStep(given: Step): Step {
@@ -51,7 +51,7 @@ function badFormat(why: string): ApiError {
   return new ApiError("chat_format", { message: `Chat completion bad format: ${why}` });
 }
 
-/** Why a model's provider is not asked by the unified endpoint. */
+/** Makes the error for a provider that the unified endpoint does not ask. */
 function notHere(slug: string, format: ChatFormat): ApiError {
   const shown = slug.slice(0, 64);
   if (!Object.hasOwn(providers, slug)) {
@@ -89,7 +89,7 @@ function versioned({ headers }: Step, slug: string, { rest }: Place): Step["head
     : [...headers, ["anthropic-version", ANTHROPIC_VERSION]];
 }
 
-/** The models whose names are known, in OpenAI's list format with names as `compat` takes them; others work too. */
+/** Returns the models whose names are known, in OpenAI's list format with names as `compat` takes them; others work too. */
 export function modelList(demo: boolean, auto: boolean): object {
   const names = priceLists.flatMap(({ family, table }) =>
     Object.keys(table).map((name) => `${segmentOf(family)}\n${name}`),

@@ -215,7 +215,7 @@ function stream(): StreamReader {
   };
 }
 
-/** A whole call, or a piece of one in OpenAI's form. */
+/** Returns a whole call, or a piece of one in OpenAI's form. */
 function callDelta(call: Json, next: number): ToolCallDelta {
   return "function" in call
     ? openaiCallDelta(call, next)

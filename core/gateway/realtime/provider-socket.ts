@@ -150,14 +150,14 @@ async function opened(
   }
 }
 
-/** The call of a connection with its caller as it is now; throws `gateway_unauthorized`. */
+/** Returns the call of a connection with its caller as it is now; throws `gateway_unauthorized`. */
 async function withFreshCaller(call: Call, { access }: ProviderSocketParts): Promise<Call> {
   const { caller, token, name } = call;
   if (caller === null) return call;
   return { ...call, caller: await access.refreshCaller(caller, name, { token, counts: false }) };
 }
 
-/** The subprotocols that hold no token of ours. */
+/** Returns the subprotocols that hold no token of ours. */
 async function foreignProtocols(
   protocols: readonly string[],
   call: Call,

@@ -60,7 +60,7 @@ function joined(parts: readonly string[]): string {
   return parts.length === 0 ? "" : `?${parts.join("&")}`;
 }
 
-/** The configured providers, those with a host of their own for this path included. */
+/** Returns the configured providers, those with a host of their own for this path included. */
 export function realtimeTargets(
   options: ConfiguredTargets,
   slug: string,

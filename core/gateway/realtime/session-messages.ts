@@ -9,20 +9,20 @@ const PARSE_LIMIT = 256 * 1024;
 /** Characters of a text that is left out then. */
 const LONG_TEXT = 4 * 1024;
 
-/** The JSON of a message: Google sends its own as bytes. Null for sound and the like. */
+/** Returns the JSON of a message: Google sends its own as bytes. Null for sound and the like. */
 export function messageText(message: string | Uint8Array): string | null {
   if (typeof message === "string") return message;
   return beginsAsJson(message.subarray(0, 64)) ? new TextDecoder().decode(message) : null;
 }
 
-/** The object that a message holds; undefined for one that cannot be parsed. */
+/** Returns the object that a message holds; undefined for one that cannot be parsed. */
 export function messageObject(text: string): Json | undefined {
   const short = text.length > PARSE_LIMIT ? withoutLongTexts(text, LONG_TEXT) : text;
   const value = boundedJson(short);
   return isObject(value) ? jsonObject(value) : undefined;
 }
 
-/** Every model that a client's message names, in all places from which some provider takes one. */
+/** Lists every model that a client's message names, in all places from which some provider takes one. */
 export function namedModels(message: Json): string[] {
   const session = jsonObject(message["session"]);
   const input = jsonObject(jsonObject(session["audio"])["input"]);

@@ -3,8 +3,8 @@ import { presentedToken, tokenOf } from "../call/gateway-token.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 
 /**
- * The gateway token of an upgrade request: in its header, or in a subprotocol, because browsers send no
- * headers with a WebSocket (docs/compatibility.md).
+ * Returns the gateway token of an upgrade request: in its header, or in a subprotocol, because browsers send no headers
+ * with a WebSocket (docs/compatibility.md).
  */
 export function socketToken(headers: readonly HeaderPair[]): string | null {
   const inHeader = presentedToken(headers, true);

@@ -63,7 +63,7 @@ function messageOf(text: string): unknown {
 }
 
 /**
- * The frames of an answer: one for a whole answer; for a stream a beginning, its events and an end. Throws
+ * Yields the frames of an answer: one for a whole answer; for a stream a beginning, its events and an end. Throws
  * `TransportError` for an answer that breaks off, is too long for a frame, or cannot be decoded.
  */
 export async function* universalFrames(
@@ -102,7 +102,7 @@ export async function* universalFrames(
   yield frame("done", {});
 }
 
-/** The frame of a failure. */
+/** Returns the frame of a failure. */
 export function universalError(error: ApiError, eventId: string | null): string {
   return JSON.stringify({
     type: "universal.error",
@@ -121,7 +121,7 @@ async function whole(body: Forwarded["reply"]["body"], held?: BodyHold): Promise
   throw new TransportError("broken", "The answer is too long for one message");
 }
 
-/** JSON as a value, text as text, anything else as base64. */
+/** Returns JSON as a value, text as text, anything else as base64. */
 function valueOf(bytes: Uint8Array, type: string): unknown {
   if (/^(?:audio|image|video)\/|^application\/octet-stream/i.test(type)) return toBase64(bytes);
   try {

@@ -53,15 +53,15 @@ interface ConnectionState {
 /** Actors among which the connections of one gateway are spread. */
 const SLOTS = 32;
 
-/** The name of the actor for a new connection; `random` is any byte. */
+/** Returns the name of the actor for a new connection; `random` is any byte. */
 export function socketActorName({ account, gateway }: GatewayName, random: number): string {
   return JSON.stringify([account, gateway, random % SLOTS]);
 }
 
 /**
- * The actors that hold universal WebSockets. Messages are answered outside of the mailbox, so that requests run side by
- * side and a close is heard at once. The process keeps the running requests, not the instance, which may be evicted
- * during a long answer.
+ * Makes the kind of the actors that hold universal WebSockets. Messages are answered outside of the mailbox, so that
+ * requests run side by side and a close is heard at once. The process keeps the running requests, not the instance, which
+ * may be evicted during a long answer.
  */
 export function universalSocketKind(name: string, parts: SocketParts): ActorKind {
   const state: ConnectionState = { requests: new Map(), tokens: new Map() };

@@ -2,7 +2,7 @@ import type { Duplex } from "../../net/duplex.ts";
 import type { LentAccount } from "../call/outbound.ts";
 import { beginsAsJson } from "../wire/readable-body.ts";
 
-/** A client's end of a WebSocket that is closed with 1008 when a message asks for what its caller may not have. */
+/** Returns a client's end of a WebSocket that is closed with 1008 when a message asks for what its caller may not have. */
 export function withinAccount(client: Duplex, account: LentAccount): Duplex {
   return {
     protocol: client.protocol,
@@ -25,7 +25,7 @@ export function withinAccount(client: Duplex, account: LentAccount): Duplex {
 const REASON_LIMIT = 123;
 const decoder = new TextDecoder();
 
-/** A message that can be JSON, whichever kind of frame it came in; null for sound. */
+/** Returns the text of a message that can be JSON, whichever kind of frame it came in; null for sound. */
 function textOf(message: string | Uint8Array): string | null {
   if (typeof message === "string") return message;
   return beginsAsJson(message) ? decoder.decode(message) : null;

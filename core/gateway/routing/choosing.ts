@@ -145,7 +145,7 @@ function endsAt(id: string | null, { elements }: Graph): boolean {
   return id === null || elements.get(id)?.kind === "end";
 }
 
-/** The call, which also tells the budgets on its way what it cost. */
+/** Returns the call, which also tells the budgets on its way what it cost. */
 function charging({ call, parts, budgets }: RouteRun): Call {
   if (budgets.length === 0) return call;
   const counters = parts.stored.counters(call.name);

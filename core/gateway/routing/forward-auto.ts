@@ -73,7 +73,7 @@ export async function forwardAuto(
   return askInOrder(decision.candidates, ask, call, parts);
 }
 
-/** The answer with what is said of the decision in its headers. */
+/** Returns the answer with what is said of the decision in its headers. */
 function withRouting(
   forwarded: Forwarded,
   candidate: PoolCandidate,
@@ -91,7 +91,10 @@ function withRouting(
   };
 }
 
-/** The request for one candidate: a client that leaves the choice to the gateway cannot know how each limits its answer. */
+/**
+ * Returns the request for one candidate: a client that leaves the choice to the gateway cannot know how each limits its
+ * answer.
+ */
 function bodyFor({ slug, model }: PoolCandidate, body: Json, format: ChatFormat): Json {
   const named = { ...body, model: `${slug}/${model}` };
   const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;

@@ -15,13 +15,13 @@ export function isText(type: string): boolean {
   return !/^(?:audio|image|video|font)\/|^application\/(?:octet-stream|pdf|zip)\b/i.test(type);
 }
 
-/** The content encoding that a body's headers name; empty without one. */
+/** Returns the content encoding that a body's headers name; empty without one. */
 export function encodingOf(headers: readonly HeaderPair[]): string {
   const encoding = (headerValue(headers, "content-encoding") ?? "").trim().toLowerCase();
   return encoding === "identity" ? "" : encoding.slice(0, 32);
 }
 
-/** The bytes of a body without its content encoding; null when that is not known here, or a lie. */
+/** Returns the bytes of a body without its content encoding; null when that is not known here, or a lie. */
 export async function decoded(
   body: Uint8Array,
   encoding: string,
@@ -38,8 +38,8 @@ export async function decoded(
 }
 
 /**
- * All bytes of a body; when they are too many, a stream of the same bytes. Throws `bodies_full` when `held` has no room
- * for them.
+ * Reads all bytes of a body; when they are too many, a stream of the same bytes. Throws `bodies_full` when `held` has no
+ * room for them.
  */
 export async function collected(
   body: Uint8Array | ReadableStream<Uint8Array> | null,

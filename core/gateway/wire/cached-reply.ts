@@ -9,7 +9,7 @@ export interface CachedReply extends ReplyHead {
 /** How an answer begins. */
 export type ReplyHead = Pick<InboundResponse, "status" | "headers">;
 
-/** The text of the last bytes, at least as many as asked for where there are. */
+/** Returns the text of the last bytes, at least as many as asked for where there are. */
 export function lastText(chunks: readonly Uint8Array[], last: number): string {
   let [from, size] = [chunks.length, 0];
   while (from > 0 && size < last) size += chunks[--from]?.length ?? 0;

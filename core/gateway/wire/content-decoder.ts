@@ -125,7 +125,7 @@ function stacked(
 }
 
 /**
- * The elements of a list that name a readable encoding, in one order when the client has no preference: answers are
+ * Returns the elements of a list that name a readable encoding, in one order when the client has no preference: answers are
  * cached by this header.
  */
 function only(accepted: string, isReadable: (encoding: string) => boolean): string {

@@ -52,7 +52,10 @@ function step<T>(member: unknown, next: PlaceNode<T>, owner: Json, onFound: OnFo
   if (next.next.size > 0 && typeof member === "object") visit(member, next, onFound);
 }
 
-/** A member's name without letter case and underscores. Go's servers take "ſ" and "K", the sign of kelvins, for letters, too. */
+/**
+ * Returns a member's name without letter case and underscores. Go's servers take "ſ" and "K", the sign of kelvins, for
+ * letters, too.
+ */
 function plainMember(name: string): string {
   return name.toUpperCase().toLowerCase().replaceAll("_", "");
 }

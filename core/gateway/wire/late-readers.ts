@@ -67,7 +67,7 @@ export interface NewReader {
 /** The weight of a chunk beside its bytes: a stream of many tiny ones must not outgrow its limit. */
 const CHUNK_OVERHEAD = 64;
 
-/** Bytes that a kept chunk costs. */
+/** Returns the weight of a kept chunk, in bytes. */
 export function chunkWeight(chunk: Uint8Array): number {
   return chunk.length + CHUNK_OVERHEAD;
 }

@@ -50,7 +50,7 @@ interface Delimiter {
   readonly isLast: boolean;
 }
 
-/** The next line that begins with the boundary. */
+/** Finds the next line that begins with the boundary. */
 function delimiterAfter(bytes: Uint8Array, boundary: Uint8Array, from: number): Delimiter | null {
   const first = boundary[0] ?? DASH;
   for (let at = bytes.indexOf(first, from); at !== -1; at = bytes.indexOf(first, at + 1)) {

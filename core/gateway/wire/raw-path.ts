@@ -27,14 +27,14 @@ export function rawTail(url: string, segments: number): RawTail {
 const SECRET_PARAMETERS =
   /(?:key|token|secret|signature|password|passwd|pwd|credentials?|auth|authorization|jwt|bearer|session|cookie|(?:^|[-_.])(?:sig|sid|code|pass|pat))(?:\[\w*\])?$/i;
 
-/** A query for a log row: the values of parameters that can be secrets are taken out. */
+/** Returns a query for a log row: the values of parameters that can be secrets are taken out. */
 export function redactQuery(query: string): string {
   if (query.length < 2) return query;
   const parts = query.slice(1).split("&");
   return `?${parts.map((part) => (isSecret(part) ? `${part.slice(0, part.indexOf("="))}=REDACTED` : part)).join("&")}`;
 }
 
-/** The values of a URL's parameters that can be secrets, as written and as read. */
+/** Returns the values of a URL's parameters that can be secrets, as written and as read. */
 export function secretValues(url: string): string[] {
   const question = url.indexOf("?");
   if (question === -1) return [];

@@ -25,7 +25,9 @@ const PLAIN_LIMIT = 10 * 1024 * 1024;
 
 const decoder = new TextDecoder();
 
-/** The step, with what its packed body holds beside it. Few clients pack, so the others pay a look at their headers. */
+/**
+ * Returns the step, with what its packed body holds beside it. Few clients pack, so the others pay a look at their headers.
+ */
 export function withPlainBody<T extends ReadableRequest>(
   step: T,
   decoding: ContentDecoding,
@@ -62,7 +64,7 @@ export function bodyText(step: ReadableRequest): string | null {
   return reading.text;
 }
 
-/** The text of a body that is JSON, or begins as it does whatever its type says; null for any other. */
+/** Returns the text of a body that is JSON, or begins as it does whatever its type says; null for any other. */
 export function jsonOf(step: ReadableRequest): string | null {
   const bytes = plainBytes(step);
   return bytes !== null && isJson(step, bytes) ? bodyText(step) : null;

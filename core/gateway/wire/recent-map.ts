@@ -6,7 +6,7 @@ export interface RecentMap<T> {
   set(key: string, value: T): void;
 }
 
-/** A map of at most `size` entries, which forgets what was not set for `ms`, and what was set longest ago. */
+/** Makes a map of at most `size` entries, which forgets what was not set for `ms`, and what was set longest ago. */
 export function recentMap<T>(
   size: number,
   ms: number,

@@ -19,7 +19,7 @@ export function withNullBodyStatus(answer: InboundResponse, system: System): Inb
   return { status, headers: headers.filter(([name]) => name !== "content-length"), body: null };
 }
 
-/** Bytes that came at once, as a stream of one chunk. */
+/** Returns bytes that came at once, as a stream of one chunk. */
 export function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start(controller) {

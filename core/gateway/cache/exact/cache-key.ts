@@ -15,7 +15,7 @@ const CACHE_KEY_TTL = 300;
 
 const CACHEABLE: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);
 
-/** Seconds that an answer to this call may be kept; 0 = not at all. */
+/** Returns the seconds for which an answer to this call may be cached; 0 = not at all. */
 export function cacheTtl({ controls, settings }: Call): number {
   if (controls.skipCache === true) return 0;
   if (controls.cacheTtl !== undefined) return controls.cacheTtl;
@@ -27,10 +27,11 @@ export function cacheTtl({ controls, settings }: Call): number {
 export type CacheableRun = Pick<StepRun, "call" | "prepared" | "step">;
 
 /**
- * The cache key of a request, or null when it cannot have one. Everything that is sent and can change an answer is in it:
- * gateway, provider, address, headers (see `varying-headers.ts`) and body; and the callers who share answers, because
- * the provider credential in the headers may be the operator's, the same for all. A caller's own key replaces address
- * and body only. Whether a stream is wanted stays in the key, and so does the model of a caller who may not use all.
+ * Returns the cache key of a request, or null when it cannot have one. Everything that is sent and can change an answer is
+ * in it: gateway, provider, address, headers (see `varying-headers.ts`) and body; and the callers who share answers,
+ * because the provider credential in the headers may be the operator's, the same for all. A caller's own key replaces
+ * address and body only. Whether a stream is wanted stays in the key, and so does the model of a caller who may not use
+ * all.
  */
 export function cacheKey(
   run: CacheableRun,
@@ -58,7 +59,10 @@ export function cacheKey(
   return whenReady(quickSha256Hex(request.body ?? "", system), asked);
 }
 
-/** The model, for a virtual key of certain models: an answer of another one must not be found by a key of the caller's. */
+/**
+ * Returns the model, for a virtual key of certain models: an answer of another one must not be found by a key of the
+ * caller's.
+ */
 function allowedModel({ call, step }: CacheableRun): string[] {
   if (call.caller?.grant?.models == null) return [];
   return ["model", stepModel(step, jsonOf(step))];

@@ -55,7 +55,7 @@ type Entry = CachedReply & {
   movedAt: number;
 };
 
-/** A cache of at most `capacity` bytes; as much again may be held of answers under way. */
+/** Makes a cache of at most `capacity` bytes; as much again may be held of answers under way. */
 export function replyCache(system: System, capacity: number): ReplyCache {
   const entries = lruEntries(system, capacity);
   const underway = new Map<string, SharedCall>();
@@ -120,8 +120,8 @@ export function replyCache(system: System, capacity: number): ReplyCache {
 const PIECE = 64 * 1024;
 
 /**
- * The same bytes in few pieces: a chunk for each event would cost every replay ten times as much, and a chunk can hold a
- * whole buffer of the network.
+ * Returns the same bytes in few pieces: a chunk for each event would cost every replay ten times as much, and a chunk can
+ * hold a whole buffer of the network.
  */
 function inPieces(chunks: readonly Uint8Array[]): readonly Uint8Array[] {
   if (chunks.length < 2) return chunks;
@@ -187,7 +187,7 @@ function lruEntries(system: System, capacity: number): LruEntries {
   };
 }
 
-/** A cached answer as if it had just come, chunk by chunk when it was a stream. */
+/** Returns a cached answer as if it had just come, chunk by chunk when it was a stream. */
 export function replay({ status, headers, chunks, streamed }: CachedReply): InboundResponse {
   const [first] = chunks;
   if (first === undefined) return { status, headers, body: null };

@@ -40,7 +40,7 @@ const VICTIMS = 500;
 /** Durable Object storage binds at most 100 values per statement. */
 const PARAMETERS = 90;
 
-/** The shelf of one gateway; what arrives while `isOpen` says no is dropped. */
+/** Makes the shelf of one gateway; what arrives while `isOpen` says no is dropped. */
 export function replyShelf(
   { name: actor, sql, system }: ActorContext,
   isOpen: () => boolean,

@@ -126,7 +126,7 @@ function collected(
   return shared;
 }
 
-/** The answer to keep; null when its first chunks were dropped, or its last ones are missing. */
+/** Returns the answer to keep; null when its first chunks were dropped, or its last ones are missing. */
 function whole(
   answer: ReplyHead,
   chunks: readonly Uint8Array[] | null,

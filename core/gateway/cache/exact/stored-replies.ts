@@ -106,7 +106,10 @@ export function storedReplies({ store, system, log, capacity }: StoredRepliesDep
   };
 }
 
-/** The result of work that does not reject; null, and `onLate`, when it takes too long, and null when `signal` aborts. */
+/**
+ * Returns the result of work that does not reject; null, and `onLate`, when it takes too long, and null when `signal`
+ * aborts.
+ */
 async function inTime<T>(
   work: Promise<T | null>,
   signal: AbortSignal,
@@ -129,8 +132,8 @@ async function inTime<T>(
 }
 
 /**
- * The name of a row. It tells nothing of the key, which opens the row. Another form of answers needs another word in it:
- * processes of two versions may share a database.
+ * Returns the name of a row. It tells nothing of the key, which opens the row. Another form of answers needs another word
+ * in it: processes of two versions may share a database.
  */
 function idOf(key: string, system: System): Promise<string> | string {
   return quickSha256Hex(`stored reply ${key}`, system);

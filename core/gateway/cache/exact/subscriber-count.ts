@@ -24,7 +24,7 @@ export interface SubscriberCount {
   readonly none: Promise<void>;
 }
 
-/** A count of subscribers; `onNone` is called synchronously when the last one is removed. */
+/** Makes a count of subscribers; `onNone` is called synchronously when the last one is removed. */
 export function subscriberCount(onNone: () => void): SubscriberCount {
   const { promise: none, resolve } = Promise.withResolvers<void>();
   let count = 0;

@@ -43,13 +43,16 @@ function isOfTrace(name: string): boolean {
   return perRequest.has(name) || name.startsWith("x-b3-");
 }
 
-/** Telemetry of clients: Stainless makes those of OpenAI and Anthropic, Fern those of Cohere, Deepgram and ElevenLabs. */
+/**
+ * Whether a header is a client's telemetry: Stainless makes the SDKs of OpenAI and Anthropic, Fern those of Cohere,
+ * Deepgram and ElevenLabs.
+ */
 function isTelemetry(name: string): boolean {
   return perClient.has(name) || name.startsWith("x-stainless-") || name.startsWith("x-fern-");
 }
 
 /**
- * The headers of a request that can change its answer, in one order. Left out are those that change no answer, and
+ * Returns the headers of a request that can change its answer, in one order. Left out are those that change no answer, and
  * those that the gateway's settings name.
  */
 export function varyingHeaders(

@@ -26,7 +26,7 @@ const RUN = /[\p{L}\p{M}\p{N}.,:/%'-]+/gu;
 const WORD = /[\p{L}\p{M}']+/gu;
 
 /**
- * The numbers and negations of a text, in their order. Vectors do not tell these apart: "with 5 users" and "with 50
+ * Returns the numbers and negations of a text, in their order. Vectors do not tell these apart: "with 5 users" and "with 50
  * users", or a question and its opposite, are often closer to each other than two paraphrases
  * (https://github.com/zilliztech/GPTCache/issues/694). Two texts whose terms differ are two questions.
  */
@@ -46,7 +46,7 @@ function negations(word: string): string[] {
   return Array.from(word.matchAll(UNSPACED), () => "not");
 }
 
-/** A number without the marks of the sentence that it ends. */
+/** Returns a number without the marks of the sentence that it ends. */
 function withoutEnd(run: string): string {
   let end = run.length;
   while (end > 0 && ".,:/'-".includes(run.charAt(end - 1))) end--;

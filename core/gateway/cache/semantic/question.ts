@@ -38,9 +38,9 @@ const MESSAGE_KEYS: ReadonlySet<string> = new Set(
 const PART_KEYS: ReadonlySet<string> = new Set(["type", "text", "cache_control", "annotations"]);
 
 /**
- * The question of a request in one of the formats of chats (chat completions, messages, responses, `generateContent`,
- * Workers AI); null for any other request. A request that is too long, or has tools, images or files, has no question
- * either.
+ * Returns the question of a request in one of the formats of chats (chat completions, messages, responses,
+ * `generateContent`, Workers AI); null for any other request. A request that is too long, or has tools, images or files,
+ * has no question either.
  */
 export function questionOf(
   { method, url, body }: OutboundRequest,
@@ -66,7 +66,7 @@ function decoded(bytes: Uint8Array): string | null {
   }
 }
 
-/** The text of the last message, if the user said it and the conversation is nothing but text. */
+/** Returns the text of the last message, if the user said it and the conversation is nothing but text. */
 function lastText(conversation: unknown, maxMessages: number): string | null {
   if (typeof conversation === "string") return conversation;
   if (!Array.isArray(conversation) || conversation.length > maxMessages) return null;
@@ -81,7 +81,7 @@ function lastText(conversation: unknown, maxMessages: number): string | null {
   return last?.role === "user" && others.length === 0 ? (text ?? null) : null;
 }
 
-/** The texts of a message; null when it is more than text. */
+/** Returns the texts of a message; null when it is more than text. */
 function textsOf(message: Record<string, unknown>): string[] | null {
   const { role = "user", content = message["parts"] } = message as {
     role?: unknown;

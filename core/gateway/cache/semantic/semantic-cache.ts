@@ -36,7 +36,7 @@ export interface SemanticCache {
   find(run: CacheableRun, key: string, ttl: number): Promise<SimilarAnswer | null>;
 }
 
-/** A semantic cache over the answers of an exact one. Throws `invalid_options` for options out of bounds. */
+/** Makes a semantic cache over the answers of an exact one. Throws `invalid_options` for options out of bounds. */
 export function semanticCache(
   options: SemanticCacheOptions,
   replies: ReplyCache,

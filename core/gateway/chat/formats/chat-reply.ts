@@ -9,7 +9,7 @@ import type { ReplyContext, ChatDelta, ChatFront, ChatReply, StreamWriter } from
  */
 export const chatFront: ChatFront = { read: readChat, reply: completion, stream: chunks, failure };
 
-/** An error in OpenAI's form. */
+/** Returns an error in OpenAI's form. */
 export function failure(message: string, status: number): object {
   const type = status >= 500 ? "server_error" : "invalid_request_error";
   return { error: { message, type, param: null, code: null } };
@@ -39,7 +39,7 @@ function completion(reply: ChatReply, { chat, created, id }: ReplyContext): obje
   };
 }
 
-/** The form in which OpenRouter gives them, so that clients that know it bring them back. */
+/** Returns thoughts in the form of OpenRouter, so that clients that know it bring them back. */
 function detailsOf({ text, signature, hidden }: ChatReasoning): object[] {
   if (hidden !== undefined) return [{ type: "reasoning.encrypted", data: hidden }];
   return signature === undefined ? [] : [{ type: "reasoning.text", text, signature }];

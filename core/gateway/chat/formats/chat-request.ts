@@ -179,7 +179,7 @@ function messageOf(one: ChatBody["messages"][number]): ChatMessage {
   };
 }
 
-/** Thoughts as `chat-reply.ts` gave them. */
+/** Reads thoughts as `chat-reply.ts` gave them. */
 function reasoningOf(details: unknown): ChatReasoning[] {
   return jsonObjects(details).flatMap((detail): ChatReasoning[] => {
     if (typeof detail["data"] === "string") return [{ text: "", hidden: detail["data"] }];

@@ -53,7 +53,7 @@ const stopReasons: Readonly<Record<string, string>> = {
   content_filter: "refusal",
 };
 
-/** Why an answer ended: a model that says why it refuses says so in a text. */
+/** Says why an answer ended: a model that says why it refuses says so in a text. */
 function stopped(reason: string | null, blocks: readonly Block[]): Json {
   const refusal = blocks.find(({ kind }) => kind === "refusal");
   const why = refusal === undefined ? (stopReasons[reason ?? ""] ?? "end_turn") : "refusal";
@@ -78,7 +78,7 @@ function usageOf(usage: ChatUsage): object {
   };
 }
 
-/** A block as it begins. */
+/** Returns a block as it begins. */
 function contentBlock({ kind, reasoning, id, name, extra }: Block): Json {
   if (kind === "call") {
     const kept = extra === undefined ? {} : { extra_content: extra };

@@ -253,13 +253,13 @@ function messageOf(one: Item): ChatMessage {
   }
 }
 
-/** An image as `responses-reply.ts` gave it: its type stands in its first bytes. */
+/** Reads an image as `responses-reply.ts` gave it: its type stands in its first bytes. */
 function imageOf(data: string): ChatPart {
   const type = data.startsWith("/9j/") ? "jpeg" : data.startsWith("UklGR") ? "webp" : "png";
   return { type: "image_url", image_url: { url: `data:image/${type};base64,${data}` } };
 }
 
-/** A thought as `responses-reply.ts` gave it. */
+/** Reads a thought as `responses-reply.ts` gave it. */
 function thoughtOf(one: Extract<Item, { type: "reasoning" }>): ChatReasoning {
   const said = [...(one.summary ?? []), ...(one.content ?? [])].map((piece) => piece.text).join("");
   const { encrypted_content: secret } = one;

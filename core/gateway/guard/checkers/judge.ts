@@ -24,8 +24,8 @@ const PIECES = 16;
 const ANSWER_LIMIT = 64 * 1024;
 
 /**
- * A checker that asks a model which kinds of harm a text shows. It understands an answer as JSON and in the
- * form of Llama Guard (`unsafe`, then `S1,S10`). Rejects with `scanner_unavailable` when the answer is neither.
+ * Makes a checker that asks a model which kinds of harm a text shows. It understands an answer as JSON and in the form of
+ * Llama Guard (`unsafe`, then `S1,S10`). Rejects with `scanner_unavailable` when the answer is neither.
  */
 export function llmJudge({ ask, model = "guard", categories }: JudgeOptions): Checker {
   const wanted = categories ?? Object.keys(hazards);
@@ -102,7 +102,7 @@ function contentOf(body: string): string {
   throw unavailable("The judge's answer is not a chat completion");
 }
 
-/** The categories that the judge names, of those that were asked for. */
+/** Returns the categories that the judge names, of those that were asked for. */
 function verdict(answer: string, wanted: readonly string[]): string[] {
   const named = namedIn(answer.trim());
   if (named !== null) return wanted.filter((key) => named.includes(key));
@@ -129,7 +129,7 @@ function nameIn(category: unknown): string | null {
   return Object.hasOwn(hazards, key) ? key : null;
 }
 
-/** The error of a checker that cannot check. */
+/** Makes the error of a checker that cannot check. */
 export function unavailable(message: string, cause?: unknown): ApiError {
   return new ApiError("scanner_unavailable", { message, cause });
 }

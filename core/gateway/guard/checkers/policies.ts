@@ -42,12 +42,12 @@ export interface CheckPolicy {
   readonly blocks: boolean;
 }
 
-/** The names of all profiles that a policy can use. */
+/** Returns the names of all profiles that a policy can use. */
 export function profileNames({ checkers = {} }: SafetyOptions): string[] {
   return [...new Set([...Object.keys(profiles), ...Object.keys(checkers)])];
 }
 
-/** The checks of a phase, guardrails first: a blocked prompt needs no further look. */
+/** Returns the checks of a phase, guardrails first: a blocked prompt needs no further look. */
 export function policiesOf(
   { guardrails, dlp }: SafetySettings,
   phase: CheckPhase,

@@ -169,7 +169,7 @@ async function check(given: Check): Promise<DlpReport | null> {
   return report;
 }
 
-/** The text of a body. Throws `invalid_request` for a request that its provider could read in another way. */
+/** Returns the text of a body. Throws `invalid_request` for a request that its provider could read in another way. */
 function* readable(bytes: Uint8Array, scope: Scope, given: Check): Slices<string | null> {
   const { headers, phase, policies } = given;
   const type = headerValue(headers, "content-type") ?? "";

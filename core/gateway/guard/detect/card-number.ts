@@ -103,7 +103,7 @@ function isCard(digits: string): boolean {
   return network.test(digits) && hasCheckDigit(digits);
 }
 
-/** The Luhn check; a row of one repeated digit is a placeholder. */
+/** Whether the Luhn check passes; a row of one repeated digit is a placeholder. */
 function hasCheckDigit(digits: string): boolean {
   if (/^(\d)\1+$/.test(digits)) return false;
   let sum = 0;

@@ -11,7 +11,7 @@ export interface Pattern {
   readonly begins?: RegExp;
 }
 
-/** A checker that reports what has one of these forms. */
+/** Makes a checker that reports what has one of these forms. */
 export function patternChecker(patterns: readonly Pattern[]): Checker {
   return {
     check(text, _phase, _signal, pause) {

@@ -25,8 +25,9 @@ const others = /\\{1,16}[tbf]?/g;
 const isPlain = /^[\x20-\x5b\x5d-\x7e]*$/;
 
 /**
- * A text as a reader sees it. Full-width letters and digits, ligatures and the like become the plain ones (Unicode's
- * NFKC), spaces and dashes too. Nothing invisible is left, and every line end is a line feed without blanks around it.
+ * Returns a text as a reader sees it. Full-width letters and digits, ligatures and the like become the plain ones
+ * (Unicode's NFKC), spaces and dashes too. Nothing invisible is left, and every line end is a line feed without blanks
+ * around it.
  */
 export function visibleForm(text: string): string {
   if (isPlain.test(text)) return text;
@@ -51,8 +52,8 @@ function trimmedLines(text: string): string {
 }
 
 /**
- * A text as patterns read it: {@link visibleForm} without the escapes of JSON that stands in a string. There the `n` of
- * a line break would look like the first letter of a longer word.
+ * Returns a text as patterns read it: {@link visibleForm} without the escapes of JSON that stands in a string. There the
+ * `n` of a line break would look like the first letter of a longer word.
  */
 export function plainForm(text: string): string {
   if (isPlain.test(text)) return text;
@@ -84,7 +85,7 @@ export function* visibleText(text: string): Slices<string> {
 export const REACH = 20_000;
 const blank = /[ \n]/;
 
-/** A place at most `reach` characters before `wanted` where no word is cut in two, or else `wanted` itself. */
+/** Returns a place at most `reach` characters before `wanted` where no word is cut in two, or else `wanted` itself. */
 export function cutAfter(text: string, wanted: number, reach: number = REACH): number {
   if (wanted >= text.length) return text.length;
   for (let at = wanted; at > Math.max(0, wanted - reach); at--) {

@@ -182,13 +182,13 @@ export function textCollector(options: TextCollectorOptions): TextCollector {
   };
 }
 
-/** How an element of an array is read. */
+/** Returns how an element of an array is read. */
 function element(value: JsonValue, index: number, { place, skipped, isSpoken }: Walk): Reading {
   const at = within(place, `[${discriminatorOf(value) || index}]`);
   return { place: at, skipped, isSpoken };
 }
 
-/** How a member of an object is read. */
+/** Returns how a member of an object is read. */
 function member(name: string, index: number, { place, skipped, repeats }: Walk): Reading {
   // Of two members with the same name, one must not continue the text of the other.
   const at = within(place, repeats?.has(index) === true ? `${name} ${index}` : name);
@@ -199,7 +199,7 @@ function member(name: string, index: number, { place, skipped, repeats }: Walk):
   };
 }
 
-/** The texts of pieces, each on lines of its own. */
+/** Returns the texts of pieces, each on lines of its own. */
 function* linesOf(texts: readonly (readonly string[])[], counted: WorkMeter): Slices<string> {
   const blocks: string[] = [];
   let block: string[] = [];

@@ -250,7 +250,9 @@ function isEscaped(text: string, quote: number, start: number): boolean {
 
 const unbroken = /[^"\\]{0,65536}/y;
 
-/** The string that begins at the reader; undefined for one that does not end, or has an escape that there is not. */
+/**
+ * Returns the string that begins at the reader; undefined for one that does not end, or has an escape that there is not.
+ */
 function* longString(reader: Reader): Slices<string | undefined> {
   const { text, counted } = reader;
   const pieces: string[] = [];

@@ -15,7 +15,7 @@ export interface WorkMeter {
   done: number;
 }
 
-/** A meter of its own. */
+/** Makes a new meter. */
 export function workMeter(): WorkMeter {
   return { done: 0 };
 }

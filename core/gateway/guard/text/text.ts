@@ -93,7 +93,7 @@ function* streamText(body: string, scope: Scope, counted: WorkMeter): Slices<Bod
   return { text: isDeep ? `${texts}\n${body}` : texts, duplicate, isJson: false };
 }
 
-/** The data of every event, of one without its blank line as well; null now and then, where it is time to stop. */
+/** Yields the data of every event, of one without its blank line as well; null now and then, where it is time to stop. */
 function* eventsOf(stream: string, counted: WorkMeter): Generator<string | null, void> {
   let data: string[] = [];
   // An event of very many lines is joined block by block.

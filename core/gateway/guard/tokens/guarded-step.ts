@@ -5,9 +5,9 @@ import type { Call, Step } from "../../call/call.ts";
 import { tokenSearch, type TokenSearch } from "./token-search.ts";
 
 /**
- * The step when its caller's gateway token stands nowhere but in a header or query parameter, from which it can be
- * taken out. Throws `invalid_request` when it stands in the path, in the bytes of the body, or in what a log row keeps.
- * A body that streams through breaks off before the token instead; then `refusal` says so.
+ * Returns the step when its caller's gateway token stands nowhere but in a header or query parameter, from which it can be
+ * taken out. Throws `invalid_request` when it stands in the path, in the bytes of the body, or in what a log row keeps. A
+ * body that streams through breaks off before the token instead; then `refusal` says so.
  */
 export function guardedStep(step: Step, call: Call, search: TokenSearch | null): Step {
   if (search === null) return step;
@@ -37,7 +37,7 @@ export function isInPath(path: string, search: TokenSearch): boolean {
   }
 }
 
-/** The error for a token that stands where it cannot be taken out. */
+/** Makes the error for a token that stands where it cannot be taken out. */
 export function held(place: string): ApiError {
   return new ApiError("invalid_request", {
     message: `The ${place} of the request holds the gateway token, which must not reach a provider: send it in the header cf-aig-authorization (or gw-aig-authorization) only`,
@@ -45,8 +45,8 @@ export function held(place: string): ApiError {
 }
 
 /**
- * The same bytes, broken off before the token with what `onFound` returns; what may be the beginning of the token waits
- * for the bytes behind it.
+ * Returns the same bytes, broken off before the token with what `onFound` returns; what may be the beginning of the token
+ * waits for the bytes behind it.
  */
 export function guardedStream(
   source: ReadableStream<Uint8Array>,
@@ -73,7 +73,7 @@ export function guardedStream(
   return pulledStream(read, (reason) => reader.cancel(reason));
 }
 
-/** A client's end of a WebSocket that is closed with 1008 when a message holds the client's gateway token. */
+/** Returns a client's end of a WebSocket that is closed with 1008 when a message holds the client's gateway token. */
 export function guardedClient(client: Duplex, token: string | null): Duplex {
   const search = token === null ? null : tokenSearch(token);
   if (search === null) return client;

@@ -46,7 +46,7 @@ export interface GatewayLog {
   forget(): void;
 }
 
-/** The log of one gateway; rows that arrive after the gateway was deleted are dropped. */
+/** Opens the log of one gateway; rows that arrive after the gateway was deleted are dropped. */
 export async function gatewayLog(
   { name: actor, sql, system }: ActorContext,
   settings: () => GatewaySettings | null,
@@ -145,8 +145,8 @@ async function countRows(sql: Sql, actor: string): Promise<number> {
 }
 
 /**
- * The number of the row stored last. Never less than the time at the actor's start, so that no number comes twice, even
- * when the newest rows were deleted. A follower would take a repeated number for a row that it has seen.
+ * Returns the number of the row stored last. Never less than the time at the actor's start, so that no number comes twice,
+ * even when the newest rows were deleted. A follower would take a repeated number for a row that it has seen.
  */
 async function lastNumber(sql: Sql, actor: string, now: number): Promise<number> {
   const [row] = await sql.all("SELECT MAX(seq) AS n FROM gateway_logs WHERE actor = ?", [actor]);

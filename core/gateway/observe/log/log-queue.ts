@@ -109,7 +109,7 @@ function weightOf({ request, response }: LogRow): number {
   return (request.text?.length ?? 0) + (response.text?.length ?? 0);
 }
 
-/** The rows of each actor, in batches that are bounded in number and in weight. */
+/** Returns the rows of each actor, in batches that are bounded in number and in weight. */
 function batchesOf(entries: readonly Entry[], limit: number): Map<string, Batch[]> {
   const byActor = new Map<string, Batch[]>();
   for (const { actor, row } of entries) {

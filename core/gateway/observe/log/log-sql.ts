@@ -64,7 +64,7 @@ const insertBodies = `INSERT INTO gateway_log_bodies
   VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (actor, id) DO NOTHING`;
 
 /**
- * The statements that store a row; `seq` grows in the order of storing. Storing a row twice, as after a retried
+ * Returns the statements that store a row; `seq` grows in the order of storing. Storing a row twice, as after a retried
  * flush, changes nothing.
  */
 export function insertLog(actor: string, row: LogRow, seq: number): Statement[] {
@@ -126,7 +126,7 @@ export interface Where {
   readonly params: SqlValue[];
 }
 
-/** The condition of a log query; filters are joinConditions by AND. */
+/** Returns the condition of a log query; filters are joined by AND. */
 export function whereLogs(actor: string, query: LogQuery): Where {
   const parts = ["actor = ?"];
   const params: SqlValue[] = [actor];

@@ -42,7 +42,7 @@ export interface TailDeps {
   readonly last: () => number;
 }
 
-/** The tail of one gateway's log. It keeps nothing in memory: followers read the rows, from wherever they are. */
+/** Makes the tail of one gateway's log. It keeps nothing in memory: followers read the rows, from wherever they are. */
 export function logTail(deps: TailDeps): LogTail {
   const { system } = deps;
   const waiters = new Set<() => void>();
@@ -107,8 +107,8 @@ async function look(position: number, query: LogQuery, deps: TailDeps): Promise<
 }
 
 /**
- * The rows that are stored after `from` (-1 = now), as server-sent events, until `signal` aborts. An event's
- * id is the position behind its row: a client that comes back with it goes on where it was.
+ * Yields the rows that are stored after `from` (-1 = now), as server-sent events, until `signal` aborts. An event's id is
+ * the position behind its row: a client that comes back with it goes on where it was.
  */
 export async function* tailEvents(
   next: (position: number, waitMs: number) => Promise<TailPage>,
@@ -143,7 +143,7 @@ export async function* tailEvents(
   }
 }
 
-/** The position that a `Last-Event-ID` names; -1 without one. Throws `invalid_request` for anything else. */
+/** Returns the position that a `Last-Event-ID` names; -1 without one. Throws `invalid_request` for anything else. */
 export function tailPosition(lastEventId: string | undefined): number {
   if (lastEventId === undefined || lastEventId === "") return -1;
   if (/^\d{1,15}$/.test(lastEventId)) return Number(lastEventId);

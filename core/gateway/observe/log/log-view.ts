@@ -11,7 +11,7 @@ const OPTIONAL = [
   "status_code",
 ];
 
-/** A stored row as the management API shows it. */
+/** Returns a stored row as the management API shows it. */
 export function logView(row: SqlRow): Record<string, unknown> {
   const view: Record<string, unknown> = {
     id: row["id"],
@@ -41,7 +41,7 @@ export function logView(row: SqlRow): Record<string, unknown> {
 /** Characters of each body in a single row's answer; `…/request` and `…/response` have all that is kept. */
 const HEAD = 4096;
 
-/** A single row, with the beginning of both bodies. */
+/** Returns a single row, with the beginning of both bodies. */
 export function logDetail(row: SqlRow): Record<string, unknown> {
   return { ...logView(row), ...head(row, "request"), ...head(row, "response") };
 }

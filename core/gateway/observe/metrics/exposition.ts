@@ -10,7 +10,7 @@ import { type RequestSeries, type Series, seriesOf } from "./series.ts";
 import { VERSION } from "../../../version.ts";
 import { durationBounds, sumOf, type Totals } from "./totals.ts";
 
-/** An account's series as a scraper reads them; `runtime` is where this process runs. */
+/** Writes an account's series as a scraper reads them; `runtime` is where this process runs. */
 export function exposition(table: SeriesTable, runtime: string, format: ExpositionFormat): string {
   const entries = [...table].flatMap(([key, totals]): Entry[] => {
     const series = seriesOf(key);
@@ -142,7 +142,7 @@ function labelsOf(series: RequestSeries): Labels {
   return { gateway, provider, model, status, success, cached };
 }
 
-/** The sums over all series with the same of some labels. */
+/** Returns the sums over all series with the same of some labels. */
 function sums(
   entries: readonly RequestEntry[],
   some: (series: RequestSeries) => Labels,

@@ -11,7 +11,7 @@ export type Delta = readonly [key: string, totals: Totals];
 export const SERIES_LIMIT = 1000;
 
 /**
- * The key under which something is counted. Callers choose models and cause statuses, so the number of series is
+ * Returns the key under which something is counted. Callers choose models and cause statuses, so the number of series is
  * bounded: beyond the limit a new series loses its model, beyond twice the limit every label that callers influence.
  */
 export function boundedKey(
@@ -60,7 +60,7 @@ export function added(
   return { table: next, changed };
 }
 
-/** The models that have answered with success. */
+/** Returns the models that have answered with success. */
 function servedModels(keys: readonly string[]): ReadonlySet<string> {
   const served = new Set<string>();
   for (const key of keys) {

@@ -45,7 +45,7 @@ export const OTHER = "other";
 /** Parts keys. No label holds a tab: labels have no control characters. */
 const SEPARATOR = "\t";
 
-/** The key of the series of an attempt; `provider` and `model` are labels. */
+/** Returns the key of the series of an attempt; `provider` and `model` are labels. */
 export function metricSeriesKey(
   gateway: string,
   provider: string,
@@ -56,7 +56,7 @@ export function metricSeriesKey(
   return `request\t${gateway}\t${provider}\t${model}\t${status}\t${row.success}\t${row.cached}`;
 }
 
-/** The key of a series. */
+/** Returns the key of a series. */
 export function keyOf(series: Series): string {
   switch (series.family) {
     case "request": {

@@ -55,7 +55,7 @@ export function addRow(totals: Totals, { duration, tokensIn, tokensOut, cost }: 
   totals.duration += duration;
 }
 
-/** The sum of two. */
+/** Returns the sum of two. */
 export function sumOf(one: Totals, other: Totals | undefined): Totals {
   if (other === undefined) return one;
   const length = Math.max(one.buckets.length, other.buckets.length);

@@ -50,7 +50,7 @@ export interface TracedRequest {
   readonly breach: "aborted" | "broken";
 }
 
-/** The span of a whole request, named and judged as OpenTelemetry's conventions for HTTP servers say. */
+/** Makes the span of a whole request, named and judged as OpenTelemetry's conventions for HTTP servers say. */
 export function requestSpan(request: TracedRequest): Span {
   const { entry, attempts, outcome } = request;
   const answered = "logId" in outcome ? rowOf(outcome.logId, attempts) : null;

@@ -60,7 +60,7 @@ export async function openOtel(
   return JSON.parse((await vault.open(records, contextOf(url), sealed)).text) as OtelSecrets;
 }
 
-/** An endpoint as clients see it: names, never values. */
+/** Returns an endpoint as clients see it: names, never values. */
 export function otelView({ url, names, authorized }: OtelEndpoint): Record<string, unknown> {
   return {
     url,

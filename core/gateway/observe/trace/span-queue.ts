@@ -118,7 +118,7 @@ function weightOf({ attributes }: Span): number {
   return size;
 }
 
-/** The spans of each gateway and endpoint, in batches. */
+/** Returns the spans of each gateway and endpoint, in batches. */
 function batchesOf(entries: readonly Entry[], limit: number): Entry[][] {
   const batches: Entry[][] = [];
   const open = new Map<string, Entry[]>();

@@ -74,7 +74,7 @@ export function spanAt(place: SpanPlace, { name, kind, status, from, to, facts }
   };
 }
 
-/** The span of one request to a provider, sent `resends` times before. */
+/** Makes the span of one request to a provider, sent `resends` times before. */
 export function attemptSpan(row: LogRow, resends: number, place: SpanPlace): Span {
   return spanAt(place, {
     name: row.model === "" ? operationOf(row) : `${operationOf(row)} ${row.model}`,
@@ -151,7 +151,7 @@ function anyValue(key: string, value: string | number | boolean): AnyValue {
   return { doubleValue: value };
 }
 
-/** The body of an export: the spans of one gateway (OTLP/HTTP, ExportTraceServiceRequest). */
+/** Returns the body of an export: the spans of one gateway (OTLP/HTTP, ExportTraceServiceRequest). */
 export function exportRequest(gateway: string, spans: readonly Span[]): object {
   const attributes: Attribute[] = [
     { key: "service.name", value: { stringValue: "causey-gateway" } },

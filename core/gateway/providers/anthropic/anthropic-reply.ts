@@ -16,7 +16,7 @@ function finishReason(reason: unknown): string {
   return finishReasons[jsonText(reason)] ?? "stop";
 }
 
-/** A Messages answer. */
+/** Reads a Messages answer. */
 export function anthropicReply(body: Json): ChatReply {
   const content = jsonObjects(body["content"]);
   const text = content.filter(({ type }) => type === "text").map((one) => jsonText(one["text"]));
@@ -47,7 +47,7 @@ function thoughtOf(one: Json): ChatReasoning[] {
   return [signature === "" ? { text } : { text, signature }];
 }
 
-/** Why the model refuses, where it says so. */
+/** Says why the model refuses, where it says so. */
 function refusalOf(ended: Json): { readonly refusal?: string } {
   const refusal = jsonText(jsonObject(ended["stop_details"])["explanation"]);
   return refusal === "" ? {} : { refusal };

@@ -15,12 +15,12 @@ const finishReasons: Readonly<Record<string, string>> = {
   TOO_MANY_TOOL_CALLS: "stop",
 };
 
-/** An answer of `generateContent`. */
+/** Reads an answer of `generateContent`. */
 export function geminiReply(body: Json): ChatReply {
   return replyAfter(body, 0);
 }
 
-/** An answer, or one event of a stream, which has the same shape, behind so many calls. */
+/** Reads an answer, or one event of a stream, which has the same shape, behind so many calls. */
 function replyAfter(body: Json, calls: number): ChatReply {
   const candidate = jsonObjects(body["candidates"])[0] ?? {};
   const parts = jsonObjects(jsonObject(candidate["content"])["parts"]);

@@ -69,7 +69,7 @@ export interface Provider {
   readonly chat?: "anthropic" | "gemini" | "workers-ai";
 }
 
-/** The value of a provider's native credential header for a key. */
+/** Returns the value of a provider's native credential header for a key. */
 export function credentialValue(provider: Provider, key: string): string {
   const scheme = provider.scheme ?? (provider.credentials[0] === "authorization" ? "Bearer" : "");
   return scheme === "" ? key : `${scheme} ${key}`;

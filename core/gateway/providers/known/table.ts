@@ -232,7 +232,7 @@ export const providers: Readonly<Record<string, Provider>> = {
   },
 };
 
-/** How a provider's WebSockets differ; undefined where they do not. */
+/** Returns how a provider's WebSockets differ; undefined where they do not. */
 export function realtimeOf(slug: string): Realtime | undefined {
   return Object.hasOwn(providers, slug) ? providers[slug]?.realtime : undefined;
 }

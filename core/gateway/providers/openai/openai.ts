@@ -34,7 +34,7 @@ export interface OpenAiDialect {
   readonly wantsThoughts: boolean;
 }
 
-/** Chats that came in another format than OpenAI's, over a provider that speaks OpenAI's. */
+/** Makes the translator for chats that came in another format than OpenAI's, over a provider that speaks OpenAI's. */
 export function openaiTranslator(dialect: OpenAiDialect): ChatTranslator {
   return {
     request: (chat) => ({
@@ -238,7 +238,7 @@ function deltaOf(given: Json, started: boolean): NonNullable<ChatDelta["delta"]>
   };
 }
 
-/** A piece of a tool call in OpenAI's form, whose absent members some providers send as null. */
+/** Returns a piece of a tool call in OpenAI's form, whose absent members some providers send as null. */
 export function openaiCallDelta(call: Json, next: number): ToolCallDelta {
   const { name, arguments: args } = jsonObject(call["function"]);
   const index = typeof call["index"] === "number" ? call["index"] : next;

@@ -95,7 +95,7 @@ function firstBlankLine(bytes: Uint8Array): number {
   return -1;
 }
 
-/** Bytes of whole events, without what was only sent because it was asked for. */
+/** Returns the bytes of whole events, without what was only sent because it was asked for. */
 function changed(bytes: Uint8Array): Uint8Array {
   const kept: Uint8Array[] = [];
   let end = bytes.length;
@@ -207,7 +207,7 @@ function endsPlainly(bytes: Uint8Array, from: number, end: number): boolean {
   return closed === 1;
 }
 
-/** How deep in brackets a place of JSON is; -1 inside a text. */
+/** Returns how deep in brackets a place of JSON is; -1 inside a text. */
 function depthAt(bytes: Uint8Array, from: number, place: number): number {
   let depth = 0;
   let inText = false;
@@ -223,7 +223,7 @@ function depthAt(bytes: Uint8Array, from: number, place: number): number {
   return inText ? -1 : depth;
 }
 
-/** A member with the comma that parts it from the others. */
+/** Returns a member with the comma that parts it from the others. */
 function member(bytes: Uint8Array, begin: number, end: number): Cut {
   let before = begin;
   while (isSpace(bytes[before - 1])) before--;
@@ -240,7 +240,7 @@ function isReport(data: string): boolean {
   );
 }
 
-/** The whole event that a line belongs to, with its blank line. */
+/** Returns the whole event that a line belongs to, with its blank line. */
 function eventAround(bytes: Uint8Array, { begin: line, end: lineEnd }: Cut): Cut {
   let begin = line;
   while (begin > 0 && !isBlankLineEnd(bytes, begin - 1)) begin--;

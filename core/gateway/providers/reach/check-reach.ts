@@ -45,7 +45,7 @@ export function checkReach({ step, path: given, grant }: ReachRequest): void {
   if (reference !== undefined) throw new ApiError("forbidden", { message: kept(reference, slug) });
 }
 
-/** The first of these that a key may not read. */
+/** Returns the first of these that a key may not read. */
 function closedReference(
   references: readonly StoredReference[],
   slug: string,
@@ -83,7 +83,9 @@ function opensAll(paths: readonly GrantedPath[], slug: string): boolean {
   );
 }
 
-/** A path that every server reads as it stands: an escaped slash may lead elsewhere, and so may what is escaped twice. */
+/**
+ * Whether every server reads a path as it stands: an escaped slash may lead elsewhere, and so may what is escaped twice.
+ */
 function isPlain(path: string): boolean {
   if (!path.includes("%")) return !path.includes("//") && !path.includes(";");
   if (/%(?:25|5c|00|23|3f|3b)/i.test(path)) return false;

@@ -210,7 +210,7 @@ export function takesUpload({ slug, path }: Pick<ReachedPath, "slug" | "path">):
   );
 }
 
-/** A path behind a provider's base URL without the version in front of it. */
+/** Returns a path behind a provider's base URL without the version in front of it. */
 export function plainPath(path: string): string {
   return path.replace(/^(?:v\d\w*|alpha|beta)\//, "");
 }

@@ -182,7 +182,7 @@ const read = jsonPlaces(places);
 /** Names that say nothing by themselves: their owners' do. */
 const PLAIN_NAMES: ReadonlySet<string> = new Set(["id", "type", "uri"]);
 
-/** The name by which a text can be seen to have something at a place; null where another rule finds it. */
+/** Returns the name by which a text can be seen to have something at a place; null where another rule finds it. */
 function tellingName(place: string): string | null {
   const names = place.split(".");
   const last = names.at(-1) ?? "";
@@ -232,7 +232,7 @@ export function storedReferences(text: string, path: string): StoredReference[] 
   return found;
 }
 
-/** The id alone: some are named with their collection, or by an address. */
+/** Returns the id alone: some are named with their collection, or by an address. */
 function idIn(value: string, collection: string): string {
   const at = value.lastIndexOf(`${collection}/`);
   return at === -1 ? value : value.slice(at + collection.length + 1);

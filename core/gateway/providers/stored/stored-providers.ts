@@ -21,7 +21,7 @@ import type { StoredProviders } from "../../account/records/stored-providers.ts"
 const OPENED = 1000;
 const OPENED_MS = 60_000;
 
-/** The stored providers of a record store. */
+/** Returns the stored providers of a record store. */
 export function storedProviders(store: RecordStore, vault: Vault, system: System): StoredProviders {
   const opened = recentMap<string>(OPENED, OPENED_MS, system);
   const open = async (records: Records, record: StoredRecord, id: string): Promise<string> => {
@@ -83,7 +83,7 @@ export function storedProviders(store: RecordStore, vault: Vault, system: System
   };
 }
 
-/** The stored providers, with the keys and routes that are declared over them. */
+/** Returns the stored providers, with the keys and routes that are declared over them. */
 export function withDeclaredProviders(
   stored: StoredProviders,
   declared: DeclaredGateways,
@@ -116,7 +116,7 @@ async function countUse(config: StoredRecord, records: Records): Promise<void> {
   });
 }
 
-/** The stored key that a request means: the alias it names, else the provider's default one. */
+/** Returns the stored key that a request means: the alias it names, else the provider's default one. */
 export function chooseConfig(
   configs: readonly StoredRecord[],
   wanted: string | undefined,

@@ -46,7 +46,7 @@ export function readGraph(value: unknown): Graph {
   return { start: start[0], elements };
 }
 
-/** The ids that an element leads to. */
+/** Returns the ids that an element leads to. */
 export function outputsOf(element: RouteElement): string[] {
   const given = (to: string | null): string[] => (to === null ? [] : [to]);
   switch (element.kind) {
@@ -142,7 +142,7 @@ export function advanceRoute(
   return { kind: "end" };
 }
 
-/** The branch that a number from 0 to 1 falls into; null behind the last one. */
+/** Returns the branch that a number from 0 to 1 falls into; null behind the last one. */
 function chosen(shares: readonly { percent: number; to: string }[], random: number): string | null {
   let left = random * 100;
   for (const { percent, to } of shares) {

@@ -37,7 +37,7 @@ const COOLDOWN_MS = 30_000;
 
 const COOLDOWNS = 10_000;
 
-/** The automatic router of the options; throws `invalid_options`. */
+/** Makes the automatic router of the options; throws `invalid_options`. */
 export function autoRouter(
   options: ModelRouter,
   platform: Pick<Platform, "system" | "log">,

@@ -39,8 +39,8 @@ const TIMEOUT_MS = 2000;
 const NAMES = 64;
 
 /**
- * The hook of the options, bounded: what it throws, how long it takes and what it answers can do no more than cost its
- * say. Throws `router_failed` where the options want that.
+ * Bounds the hook of the options: what it throws, how long it takes and what it answers can do no more than cost its say.
+ * Throws `router_failed` where the options want that.
  */
 export function chooser(
   choose: NonNullable<ModelRouter["choose"]>,
@@ -98,7 +98,9 @@ export function chooser(
 /** How a hook's turn ended; in place of an order stands what is wrong with the answer. */
 type Outcome = "late" | { readonly error: string } | { readonly order: Order | string };
 
-/** The order that an answer asks for, or what is wrong with it: never what else is in it, which may be the prompt. */
+/**
+ * Returns the order that an answer asks for, or what is wrong with it: never what else is in it, which may be the prompt.
+ */
 function orderOf(answer: unknown, ranked: readonly Ranked[]): Order | string {
   if (!isChoice(answer)) return 'expected "models", a list of names';
   const { models, reason = "cost_optimal_within_pool" } = answer;

@@ -13,8 +13,8 @@ export interface Ranked {
 }
 
 /**
- * The candidates, cheapest first; those of the same cost as they were declared, those without a price last. `warm` is
- * the one that holds the conversation in its prompt cache, so that its input costs what cached input costs.
+ * Returns the candidates, cheapest first; those of the same cost as they were declared, those without a price last. `warm`
+ * is the one that holds the conversation in its prompt cache, so that its input costs what cached input costs.
  */
 export function ranked(
   candidates: readonly PoolCandidate[],
