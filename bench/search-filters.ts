@@ -1,6 +1,6 @@
 // A keyword search of one instance with 20,000 chunks, without a filter and behind filters that nearly all, a tenth and a
-// few of its items pass, in this process over the API's routes. The unfiltered search is the unit: a filter may cost as
-// much again.
+// few of its items pass, and with facets and sorting, in this process over the API's routes. The unfiltered search is the
+// unit: each of these may cost as much again. `search-filters ITEMS` takes another number of items.
 import { nodePlatform } from "../adapters/node/mod.ts";
 import { search } from "../core/search/mod.ts";
 import type { Figure } from "./harness/figure.ts";
@@ -10,12 +10,15 @@ import type { Options } from "./harness/options.ts";
 const ITEMS = 20_000;
 const UNFILTERED = "no filter";
 const goals = [{ of: UNFILTERED, atMost: 2 }];
-const filters = [
-  { name: UNFILTERED, filters: undefined, goals: [] },
-  { name: "90 % pass", filters: { lang: "en" }, goals },
-  { name: "a range, nearly all pass", filters: { n: { $gte: 5 } }, goals },
-  { name: "10 % pass", filters: { lang: "de" }, goals },
-  { name: "50 items pass", filters: { n: { $lt: 50 } }, goals },
+const searches = [
+  { name: UNFILTERED, retrieval: {}, goals: [] },
+  { name: "90 % pass", retrieval: { filters: { lang: "en" } }, goals },
+  { name: "a range, nearly all pass", retrieval: { filters: { n: { $gte: 5 } } }, goals },
+  { name: "10 % pass", retrieval: { filters: { lang: "de" } }, goals },
+  { name: "50 items pass", retrieval: { filters: { n: { $lt: 50 } } }, goals },
+  { name: "facets of two fields", retrieval: { facets: ["lang", "n"] }, goals },
+  { name: "sorted, each item in its place", retrieval: { sort: ["n:asc"] }, goals },
+  { name: "sorted, two places", retrieval: { sort: ["lang:desc"] }, goals },
 ];
 
 /** Runs `search-filters`. */
@@ -49,9 +52,10 @@ export async function* bench(options: Options): AsyncGenerator<Figure[]> {
     form.set("wait_for_completion", "true");
     await app.request(`${base}/docs/items`, { method: "POST", body: form });
   };
-  for (let n = 0; n < ITEMS; n += 50)
+  const items = Number(options.rest[0] ?? ITEMS);
+  for (let n = 0; n < items; n += 50)
     await Promise.all(Array.from({ length: 50 }, (_, i) => upload(n + i)));
-  const contestants = filters.map((one) => ({
+  const contestants = searches.map((one) => ({
     name: one.name,
     goals: one.goals,
     run: (n: number) =>
@@ -60,7 +64,7 @@ export async function* bench(options: Options): AsyncGenerator<Figure[]> {
         ai_search_options: {
           retrieval: {
             retrieval_type: "keyword",
-            ...(one.filters !== undefined && { filters: one.filters }),
+            ...one.retrieval,
           },
         },
       }),

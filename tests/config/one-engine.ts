@@ -21,6 +21,7 @@ export const logicFolders: readonly LogicFolder[] = [
     everywhere: [
       // SQLite's full-text search and JSON.
       "broad-filter",
+      "columns",
       "filter",
       "keyword",
       // Most of the statements, which each SQLite prepares.
