@@ -279,7 +279,7 @@ describe("an image on the web, which Workers AI does not fetch", () => {
     [
       "another scheme",
       () => ({ status: 301, headers: [["location", "file:///etc/passwd"]], body: null }),
-      /no web address/,
+      /other than an http\(s\) address/,
     ],
     [
       "a private address",
