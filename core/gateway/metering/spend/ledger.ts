@@ -104,7 +104,7 @@ type Place = Pick<Budget, "rule" | "scope">;
 /** The slices of one budget, by their beginnings. */
 type Slices = Map<number, Slice>;
 
-/** The ledger of an actor, in memory and in its table: an actor has one home at a time. */
+/** Keeps the ledger of an actor in memory, and in its table for the next instance: an actor has one home at a time (`bench/SPEED.md`). */
 export function ledger(context: ActorContext, table: LedgerTable): Ledger {
   const now = steadyNow(context.system);
   const memory = ledgerMemory(context, table, now);
