@@ -1,5 +1,7 @@
 import * as v from "valibot";
+import { utf8 } from "../crypto/encoding.ts";
 import { ApiError } from "../http/api-error.ts";
+import { noteResponse, responseNote } from "../http/response-note.ts";
 import type { System } from "../ports.ts";
 
 /** What a rendering answered, to be answered again. */
@@ -65,7 +67,7 @@ export function renderCache(system: System, joins: boolean): RenderCache {
   ): Promise<Kept | Response> => {
     const answer = await render(signal);
     if (answer.status !== 200) return answer;
-    const bytes = new Uint8Array(await answer.arrayBuffer());
+    const bytes = await bytesOf(answer);
     const made = { bytes, headers: answer.headers, at: system.now() };
     keep(key, made);
     return made;
@@ -111,9 +113,19 @@ async function waitFor(running: Running, signal: AbortSignal): Promise<Kept | Re
   }
 }
 
+/** The bytes of an answer: those that its maker noted, as a response makes copies of them, which hold up others for long. */
+async function bytesOf(answer: Response): Promise<Uint8Array<ArrayBuffer>> {
+  const body = responseNote(answer)?.body;
+  if (typeof body === "string") return utf8(body);
+  if (body instanceof Uint8Array && body.buffer instanceof ArrayBuffer)
+    return body as Uint8Array<ArrayBuffer>;
+  return new Uint8Array(await answer.arrayBuffer());
+}
+
 function again(answer: Kept | Response): Response {
   if (answer instanceof Response) return answer;
-  return new Response(answer.bytes, { headers: answer.headers });
+  const { bytes, headers } = answer;
+  return noteResponse(new Response(bytes, { headers }), { body: bytes });
 }
 
 /** Seconds for which a rendering may be reused. */

@@ -61,19 +61,17 @@ export async function answerPicture(
   if (body.screenshotOptions?.encoding !== "base64")
     return binary(await bytesOf(result.base64, system, signal), result.type, meta);
   const text = await inParts(cutText(result.base64), system, signal);
-  return new Response(text, {
-    headers: { "content-type": "text/plain; charset=utf-8", ...failedFiles(meta) },
-  });
+  const headers = { "content-type": "text/plain; charset=utf-8", ...failedFiles(meta) };
+  return noteResponse(new Response(text, { headers }), { body: text });
 }
 
 function binary(bytes: Uint8Array<ArrayBuffer>, type: string, meta: PageMeta): Response {
-  return new Response(bytes, {
-    headers: {
-      "content-type": type,
-      "content-length": String(bytes.byteLength),
-      ...failedFiles(meta),
-    },
-  });
+  const headers = {
+    "content-type": type,
+    "content-length": String(bytes.byteLength),
+    ...failedFiles(meta),
+  };
+  return noteResponse(new Response(bytes, { headers }), { body: bytes });
 }
 
 /** The header of an answer without an envelope: a list of strings with parameters (RFC 9651). */

@@ -157,6 +157,13 @@ export const renderingMutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/print"],
   },
   {
+    name: "bytes of an answer are not copied to be kept",
+    file: "core/rendering/render-cache.ts",
+    find: "const bytes = await bytesOf(answer);",
+    replace: "const bytes = new Uint8Array(await answer.arrayBuffer());",
+    tests: ["tests/unit/rendering/render-cache"],
+  },
+  {
     name: "a long picture is not parsed",
     file: "core/rendering/cdp/long-answer.ts",
     find: "if (message.length <= AT_ONCE) return",

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { noteResponse, responseNote } from "../../../core/http/response-note.ts";
 import { renderCache, type RenderCache } from "../../../core/rendering/render-cache.ts";
 import { fakeClock, settled } from "../../fakes/rendering-system.ts";
 
@@ -34,6 +35,17 @@ describe.each([true, false])("renderCache(), joining: %s", (joins) => {
     expect(await ask(cache, "a", render, { maxAgeMs: 1000 })).toBe("3");
     await clock.advance(5000);
     expect(await ask(cache, "a", render)).toBe("4");
+  });
+
+  it("copies no bytes that the maker of an answer has noted", async () => {
+    const bytes = Uint8Array.of(1, 2, 3);
+    const answer = noteResponse(new Response(null), { body: bytes });
+    const cache = renderCache(fakeClock().system, joins);
+    const render = (): Promise<Response> => Promise.resolve(answer);
+    const made = await cache.share({ key: "a", maxAgeMs: 5000, signal: forever, render });
+    expect(responseNote(made)?.body).toBe(bytes);
+    expect(new Uint8Array(await made.arrayBuffer())).toEqual(bytes);
+    expect(answer.bodyUsed).toBe(false);
   });
 
   it("keeps no failures", async () => {
