@@ -2,8 +2,10 @@ import { Readable } from "node:stream";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
 import { splitMessages } from "../../adapters/shared/chromium/chromium-process.ts";
+import { linksAction, scrapeAction } from "../../core/rendering/actions/actions.ts";
 import { jsonPieces, JsonText } from "../../core/http/json/json-pieces.ts";
 import { evaluateText } from "../../core/rendering/page/evaluate-text.ts";
+import { readFacts } from "../../core/rendering/page/page-scripts.ts";
 import {
   insteadOfLong,
   MESSAGE_LIMIT,
@@ -118,4 +120,25 @@ it("writes JSON in pieces as JSON.stringify does", () => {
   expect(pieces.join("")).toBe(JSON.stringify(value));
   expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(1_500_000);
   expect([...jsonPieces({ a: new JsonText('["😀"]') })].join("")).toBe('{"a":["😀"]}');
+});
+
+it("bounds the links and elements of an answer, and the title", async () => {
+  const page = (count: number): Page =>
+    ({
+      world: { context: 1 },
+      call: () => Promise.resolve({ result: { value: { length: 0, first: "", mark: 0, count } } }),
+    }) as unknown as Page;
+  const facts = { title: "", url: null, base: null, drawable: true };
+  await expect(linksAction({})(page(100_001), facts, signal)).rejects.toThrow("may have 100000: ");
+  const elements = [{ selector: "b" }];
+  await expect(scrapeAction({ elements })(page(50_001), facts, signal)).rejects.toThrow(
+    "may have 50000: ",
+  );
+  const document = {
+    documentElement: null,
+    title: "t".repeat(10_001),
+    fonts: { status: "loaded" },
+  };
+  const { title } = runInNewContext(`(${readFacts})()`, { document }) as { title: string };
+  expect(title.length).toBe(10_000);
 });
