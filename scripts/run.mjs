@@ -82,6 +82,7 @@ const tasks = {
   build: { needs: ["."], command: [node, "scripts/build.ts"] },
   site: { needs: [".", site], command: [node, "scripts/site.ts"] },
   bench: { needs: everything, command: [node, "bench/run.ts"] },
+  trace: { needs: ["."], command: [node, "scripts/trace.ts"] },
 };
 
 /**

@@ -70,6 +70,7 @@ export const groups: readonly Group[] = [
       "CHANGELOG.md",
       "SECURITY.md",
       "ARCHITECTURE.md",
+      "docs/life-of-a-request.md",
       "CONTRIBUTING.md",
       "bench/RESULTS.md",
       "bench/SPEED.md",
