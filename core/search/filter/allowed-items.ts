@@ -15,11 +15,11 @@ export interface KnownHits {
   readonly own: Int32Array;
   /** Those of all groups that one search asks for. */
   readonly all: Int32Array;
-  /** What the full-text table answered for `all`, by the query. */
+  /** The full-text table's answers for `all`, by the query. */
   readonly asked: Map<string, Promise<SqlRow[]>>;
 }
 
-/** What filters let through, kept until an item changes. */
+/** The items that filters let through, kept until an item changes. */
 export interface AllowedItems {
   of(condition: Condition): Promise<Allowed>;
   /** After every commit that changes items. */
@@ -35,7 +35,7 @@ const SLICE = 2000;
 export function createAllowedItems({ name: actor, sql, system }: ActorContext): AllowedItems {
   const kept = new Map<string, Promise<Allowed>>();
 
-  /** In slices, so that a condition over many items holds up nobody. */
+  /** Reads in slices, so that a condition over many items does not block the event loop. */
   async function read({ sql: where, params }: Condition): Promise<Allowed> {
     const ids = new Set<string>();
     let chunks = 0;

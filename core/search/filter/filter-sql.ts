@@ -27,7 +27,7 @@ const SIGNS: Readonly<Record<Comparison, string>> = {
 
 /**
  * A filter as SQL over the metadata index, to be applied before anything is ranked. Field names and
- * values are always parameters. Throws 7057 for an operand of a datetime field that is no time, and 7058
+ * values are always parameters. Throws 7057 for an operand of a datetime field that is not a time, and 7058
  * for one that does not fit its field's type.
  */
 export function filterCondition(filter: Filter, schema: readonly MetadataField[]): Condition {

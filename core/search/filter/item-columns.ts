@@ -291,7 +291,7 @@ async function* metaRows(
   }
 }
 
-/** Values in ascending order, sorted in runs that are merged, so that many hold up nobody. */
+/** Sorts values in ascending order, in runs that are then merged, so that many values do not block the event loop. */
 async function ascending(
   values: readonly ColumnValue[],
   pause: () => Promise<void>,

@@ -13,7 +13,7 @@ export type MetadataField = { readonly field_name: string; readonly data_type: F
 /** Metadata of an item; values are scalars. */
 export type Metadata = Readonly<Record<string, Scalar>>;
 
-/** What an upload is told about metadata that no filter will see (docs/compatibility.md). */
+/** A warning to an uploader about metadata that no filter will see (docs/compatibility.md). */
 export type MetadataWarning =
   | {
       readonly code: "custom_metadata_value_not_indexed";

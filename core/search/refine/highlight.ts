@@ -3,7 +3,7 @@ import type { InstanceState } from "../state/instance-state.ts";
 import type { KeywordPlan } from "../query/keyword-plan.ts";
 import { type Mark, marksIn } from "./marks.ts";
 
-/** Where the words of a query are marked. Names as in Meilisearch. */
+/** The fields of a request that ask for the words of a query to be marked, named as in Meilisearch. */
 export type Highlighting = {
   readonly attributes_to_highlight?: readonly ("text" | "heading" | "*")[] | undefined;
   /** @default "<em>" */
@@ -13,14 +13,14 @@ export type Highlighting = {
   readonly show_matches_position?: boolean | undefined;
 };
 
-/** Where a word of the query stands in a text, in bytes of UTF-8. */
+/** The place of a word of the query in a text, in bytes of UTF-8. */
 type MatchPosition = { readonly start: number; readonly length: number };
 
-/** What a chunk shows of the query's words, where that was asked for. */
+/** The query's words in a chunk; each field is there only if the request asked for it. */
 export type Highlighted = {
   /** The text and its headings with tags around the words of the query. */
   readonly formatted?: Readonly<Record<string, string>>;
-  /** Where the words of the query stand, in bytes of UTF-8. */
+  /** The places of the query's words, in bytes of UTF-8. */
   readonly matches_position?: Readonly<Record<string, readonly MatchPosition[]>>;
 };
 

@@ -83,7 +83,7 @@ export interface Token {
   readonly word: string;
   readonly start: number;
   readonly end: number;
-  /** Of a pair of characters, where the first one stands. */
+  /** The place of the first character when the token is a pair of characters. */
   readonly first?: { readonly start: number; readonly end: number };
 }
 

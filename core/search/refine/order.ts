@@ -2,7 +2,7 @@ import type { InstanceState } from "../state/instance-state.ts";
 import type { Column, ItemView } from "../filter/item-columns.ts";
 import { knownField } from "./fields.ts";
 
-/** What `distinct` calls the item itself. */
+/** The value of `distinct` that stands for the item itself. */
 const ITEM = "key";
 
 /** How the results of a search are to be ordered and grouped. */
@@ -15,7 +15,7 @@ export interface SearchOrder {
 /** A value to sort by; null where an item has none. */
 export type SortValue = string | number | null;
 
-/** Where an item stands: what it is sorted by, and the group of which only one result is shown; null = it is its own. */
+/** An item's sort values, and its group, of which only one result is shown; null = the item is its own group. */
 export type ItemPlace = { readonly values: readonly SortValue[]; readonly group: string | null };
 
 /** Reads `sort` and `distinct` of a request. Throws 400 for a field that the instance does not have. */
@@ -36,7 +36,7 @@ export function readOrder(
   };
 }
 
-/** Where the items of a view stand in an order, by their numbers; -1 is an item that the view does not know. */
+/** The order of a view's items, by their numbers; -1 is an item that the view does not know. */
 export interface Places {
   /** 0 where the order leaves it to the score. Items without a value come last, whatever the direction. */
   compare(a: number, b: number): number;

@@ -5,7 +5,7 @@ import type { Message } from "../state/search-schema.ts";
 /** A question with what was retrieved for it; there is at least one chunk. */
 export interface Question {
   readonly query: string;
-  /** What the request says to the model itself, e.g. `temperature`. */
+  /** Parameters of the request that are passed on to the model, e.g. `temperature`. */
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly messages: readonly Message[];
   readonly chunks: readonly Chunk[];

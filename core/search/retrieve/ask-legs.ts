@@ -11,7 +11,7 @@ import { type KeywordHit, keywordLeg, type KeywordMode } from "./keyword-leg.ts"
 import type { RetrievalType, SearchInput } from "./search-input.ts";
 import { type Beside, type VectorHit, type VectorLeg, vectorLeg } from "./vector-leg.ts";
 
-/** What the legs of a search found. */
+/** The results of both legs of a search. */
 export interface LegResults {
   readonly legs: Legs;
   /** Whether both legs answered. */
@@ -44,7 +44,7 @@ export async function askLegs(
   const askKeywords = (): Promise<KeywordHit[]> =>
     keywordLeg(state, plan, keywordMode(state, input), enough, bring, allowed);
   const keywords = type === "vector" ? noKeywords : attempt(askKeywords, failed.keyword);
-  // Whoever awaits it hears of its failure; the vector leg may end before it does.
+  // Each `await` of it still throws its failure; this only prevents an unhandled rejection when the vector leg ends first.
   keywords.catch(() => undefined);
   const asked = { query: plan.text, vector: input.vector };
   const mayExpand = type === "hybrid" && hasLearned(state);

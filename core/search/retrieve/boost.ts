@@ -4,7 +4,7 @@ import { asSet, isOneOf } from "../../sql/sql-text.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import type { MetadataField } from "../filter/metadata.ts";
 
-/** What one boost can add to a score of at most 1, before the sum is scaled back. */
+/** The most that one boost adds to a score of at most 1, before the sum is scaled back. */
 const STRENGTH = 0.1;
 
 /**

@@ -42,7 +42,7 @@ export type PageNumbers = {
   readonly last_page_number?: number;
 };
 
-/** What a result tells: a chunk, perhaps with its neighbours. */
+/** The text of a result: a chunk, perhaps with its neighbours. */
 export type FoundText = PageNumbers & { readonly text: string };
 
 /** The pages of a row of `search_chunks`, or from one to another of the same item. */

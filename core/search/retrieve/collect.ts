@@ -22,7 +22,7 @@ import type { Seen } from "./vector-leg.ts";
 
 /** Candidates that each leg brings at most, for fusion and for boosts to reorder. */
 const CANDIDATES = 100;
-/** What a leg brings beyond the limit when nothing will reorder it: room for chunks that are just being replaced. */
+/** Hits that a leg returns beyond the limit when nothing reorders them: spares for chunks that are just being replaced. */
 const SPARE = 20;
 /** How much more is brought while groups are missing, and the most of it. */
 const WIDEN = 4;
@@ -36,13 +36,13 @@ export interface Search extends MatchingSearch {
   readonly join: (found: LegResults) => Candidate[];
 }
 
-/** What a search found, before texts are read. */
+/** The results of a search, before texts are read. */
 export interface Collected {
   /** Best first, one of each group, not cut yet. */
   readonly ranked: readonly RankedChunk[];
   readonly legs: LegResults;
   readonly facets: Facets | null;
-  /** Where each item stands; null when nothing is sorted or grouped. */
+  /** Returns an item's sort values and group; null when nothing is sorted or grouped. */
   readonly placeOf: ((item: string) => ItemPlace) | null;
 }
 
@@ -52,7 +52,7 @@ export async function collect(search: Search): Promise<Collected> {
   const isSorted = order.sort.length > 0;
   const wide = type === "hybrid" || reordered(search);
   const bring = wide ? CANDIDATES : limit + SPARE;
-  // What a sorted search of keywords matches is known without its best hits.
+  // A sorted keyword search needs no best hits: `matchingItems()` below finds all its matches.
   const legs = isSorted && type === "keyword" ? NOTHING : await ask(search, allowed, bring);
   const fields = input.facets;
   if (!isSorted && fields === undefined)
@@ -89,7 +89,7 @@ const NOTHING: LegResults = {
   exhausted: true,
 };
 
-/** What the legs found, as it is to be ordered and grouped. */
+/** Orders and groups the results of the legs as the request asks. */
 async function inOrder(
   { state, input, order, limit, join }: Search,
   legs: LegResults,
@@ -159,7 +159,7 @@ function ask(search: Search, allowed: Allowed | null, bring: number): Promise<Le
   return askLegs(state, input, plan, type, { enough, bring }, allowed);
 }
 
-/** What the legs find in the items that come first. Those that all are shown are asked for apart: none may be crowded out. */
+/** Asks the legs about the items that come first. Items that are all shown are asked for apart, so that none is crowded out. */
 async function askInOrder(
   search: Search,
   matching: Matching,

@@ -18,7 +18,7 @@ export interface Candidate {
 /** Rank that halves a contribution, from the paper on reciprocal rank fusion (Cormack et al. 2009). */
 const RRF_K = 60;
 
-/** What {@link fuse} joins. A leg that was not asked is empty. */
+/** The hits that {@link fuse} joins. A leg that was not asked is empty. */
 export interface Legs {
   readonly keyword: readonly KeywordHit[];
   readonly vector: readonly VectorHit[];

@@ -10,7 +10,7 @@ export interface KeywordHit {
   readonly chunk: number;
   /** Raw BM25, higher is better. */
   readonly bm25: number;
-  /** What hits are ordered by: BM25, with every hit of all terms lifted above those of some terms. */
+  /** The value that hits are ordered by: BM25, with every hit of all terms lifted above those of some terms. */
   readonly value: number;
 }
 
@@ -35,7 +35,7 @@ export async function keywordLeg(
   };
   if (mode !== "fill") return find(mode);
   const all = await find("and");
-  // Of one word or less there is no "some".
+  // A query of one word or none has no hits of "some" words.
   const asked = new Set(plan.words.flatMap(({ terms }) => terms));
   if (all.length >= enough || asked.size < (plan.required.length > 0 ? 1 : 2)) return all;
   return lifted(all, await find("or"));

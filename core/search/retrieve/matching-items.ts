@@ -18,14 +18,14 @@ export interface Matching {
   readonly hits: { readonly chunks: Int32Array; readonly owners: Int32Array } | null;
 }
 
-/** What decides of which items match. */
+/** Everything that decides which items match. */
 export interface MatchingSearch {
   readonly state: InstanceState;
   readonly input: SearchInput;
   readonly plan: KeywordPlan;
   readonly type: RetrievalType;
   readonly threshold: number;
-  /** What the filter lets through; null without one. */
+  /** The items that the filter lets through; null without one. */
   readonly allowed: Allowed | null;
 }
 
@@ -47,7 +47,7 @@ export async function matchingItems(
   const chunks = new Int32Array(view.ids.length);
   for (let n = 0; n < owners.length; n++) count(chunks, owners[n] ?? -1);
   if (allowed !== null) leaveOut(chunks, (item) => !allowed.ids.has(view.ids[item] ?? ""));
-  // What keywords found of an item may be the same chunks.
+  // An item that keywords found too is not counted again: its chunks may be the same.
   const others = near.map(({ itemId }) => view.ofId(itemId)).filter((item) => chunks[item] === 0);
   for (const item of others) count(chunks, item);
   return {

@@ -28,11 +28,11 @@ import { type ItemPlace, readOrder } from "../refine/order.ts";
 const TRAINED_WEIGHT = 0.25;
 const UNTRAINED_WEIGHT = 0.1;
 
-/** What a search of one instance found. */
+/** The results of a search of one instance. */
 export type Retrieved = {
   readonly chunks: Chunk[];
   readonly facets: Facets | null;
-  /** Where each chunk stands in the order that was asked for; null when none was. */
+  /** Each chunk's sort values and group; null when the request asked for no order. */
   readonly places: ItemPlace[] | null;
 };
 
@@ -108,7 +108,7 @@ function placesIn({ placeOf }: Collected, shown: readonly RankedChunk[]): ItemPl
   return placeOf === null ? null : shown.map((one) => placeOf(itemOf(one)));
 }
 
-/** What the best hit is worth by itself: the share of the question that it holds, or its similarity where that was asked. */
+/** Scores the best hit by itself: the share of the question that it holds, or its similarity where that was asked. */
 function bestWorth(
   shown: readonly RankedChunk[],
   coverages: readonly number[],

@@ -9,7 +9,7 @@ export type QueryVector =
   | { readonly model: string; readonly data: Uint8Array }
   | { readonly model: string; readonly failure: string };
 
-/** What the vector leg needs of a search. */
+/** The parts of a search that the vector leg needs. */
 export interface VectorInput {
   readonly query: string;
   readonly vector?: QueryVector | undefined;
@@ -21,7 +21,7 @@ export interface VectorHit extends Seen {
   readonly itemId: string;
 }
 
-/** What the vector leg found. */
+/** The results of the vector leg. */
 export interface VectorLeg {
   /** Best first, by how near they are. */
   readonly hits: VectorHit[];
@@ -45,7 +45,7 @@ const SHARE = 0.15;
 /** The nearest chunks among which the wider query looks: looking through all of them again would take as long as the first time. */
 const LOOKED_AT_AGAIN = 1000;
 
-/** What a search asks of the vector leg. */
+/** A search's request to the vector leg. */
 export interface VectorAsk {
   /** The most hits. */
   readonly limit: number;
@@ -53,11 +53,11 @@ export interface VectorAsk {
   readonly allowed: ReadonlySet<string> | null;
   /** Whether {@link Beside.expands} may be true. */
   readonly mayExpand: boolean;
-  /** What the other leg comes to; it may still run. */
+  /** Resolves with the other leg's result; that leg may still run. */
   readonly beside: () => Promise<Beside>;
 }
 
-/** What the vector leg needs to know of the other one. */
+/** Facts about the other leg that the vector leg needs. */
 export interface Beside {
   /** Chunks that are to be seen beside those that are found. */
   readonly others: readonly number[];
