@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
-import OpenAI from "openai";
+import OpenAI, { toFile } from "openai";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { spoken } from "../http/native-model.ts";
+import { fingerprint, spoken } from "../http/native-model.ts";
 import { account, base, native, providerUrl, rowsOf } from "./gateway-native.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -115,6 +115,22 @@ describe("a virtual key as an SDK's apiKey", () => {
     await expect(
       other.chat.completions.create({ model: "gpt-4o", messages }),
     ).rejects.toBeInstanceOf(OpenAI.PermissionDeniedError);
+  });
+});
+
+describe("a virtual key for certain models", () => {
+  it("has 25 MiB of sound transcribed by the unmodified SDK, the file before or behind the model", async () => {
+    const { key } = await make({ models: ["openai/transcriber"] });
+    const bytes = new Uint8Array(25 * 1024 * 1024).fill(7);
+    const file = await toFile(bytes, "a.wav", { type: "audio/wav" });
+    const { transcriptions } = openai(key, randomUUID()).audio;
+    for (const body of [
+      { file, model: "transcriber" },
+      { model: "transcriber", file },
+    ])
+      expect((await transcriptions.create(body)).text).toBe(`a.wav ${fingerprint(bytes)}`);
+    const other = transcriptions.create({ file, model: "another" });
+    await expect(other).rejects.toMatchObject({ status: 403 });
   });
 });
 

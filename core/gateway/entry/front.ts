@@ -12,7 +12,7 @@ import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { headerPairs } from "../wire/header-hygiene.ts";
 import { type RawTail, rawTail } from "../wire/raw-path.ts";
 import { isWebSocketUpgrade } from "../wire/websocket.ts";
-import { requestBody } from "./request-body.ts";
+import { needsForm, requestBody } from "./request-body.ts";
 import { callError } from "./call-error.ts";
 import type { BodyBudget, BodyHold } from "../../work/body-budget.ts";
 import type { Platform } from "../../ports.ts";
@@ -190,6 +190,7 @@ async function accept(
       system: parts.system,
       hold: () => (held = parts.bodies.hold()),
       mayPass: () => !parts.needsBody(step, call),
+      readsForm: () => needsForm(call),
     });
     return { call: held === undefined ? call : { ...call, held }, step: { ...step, body } };
   } catch (error) {

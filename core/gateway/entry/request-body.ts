@@ -15,6 +15,7 @@ import { limitsSpend } from "../metering/spend/spend.ts";
 import { retryPolicy } from "../call/policy.ts";
 import type { ConfiguredTargets } from "../providers/target.ts";
 import type { GatewaySettings } from "../account/settings/settings.ts";
+import { FORM_LIMIT } from "../wire/multipart.ts";
 import { translationRoute } from "../providers/families.ts";
 
 /** Bytes of a JSON body that are read into memory, once; larger ones stream through. */
@@ -35,6 +36,8 @@ export interface BodyRoom {
   hold(): BodyHold;
   /** Whether nothing needs the bytes, so that they may stream through. */
   mayPass(): boolean;
+  /** Whether a form has to be read that would stream through for its length. @default false */
+  readsForm?(): boolean;
 }
 
 /**
@@ -48,20 +51,18 @@ export function requestBody(
   room: BodyRoom,
 ): Promise<Step["body"]> | Step["body"] {
   if (request.method === "GET" || request.method === "HEAD") return null;
-  const isJson = /^application\/(?:[\w.-]+\+)?json\b/i.test(
-    headerValue(headers, "content-type") ?? "",
-  );
+  const type = headerValue(headers, "content-type") ?? "";
+  const isJson = JSON_TYPE.test(type);
   const declared = headerValue(headers, "content-length");
   const length = declared === null ? Number.NaN : Number(declared);
-  const limit = isJson ? JSON_LIMIT : OTHER_LIMIT;
   if (length <= UNCOUNTED && received === null) return readSmall(request, room.system);
   if (length <= READ_AT_ONCE && received !== null) {
     const whole = received.bytes().catch(brokenOff);
     return length <= UNCOUNTED ? whole : whole.then((bytes) => counted(bytes, isJson, room));
   }
   if (request.body === null) return null;
-  const isRead = length <= limit || (isJson && Number.isNaN(length));
-  if (!isRead) return request.body;
+  const limit = readLimit(type, length, room);
+  if (limit === null) return request.body;
   const hold = room.hold();
   return readArriving(request.body, limit, {
     system: room.system,
@@ -69,6 +70,19 @@ export function requestBody(
     clear: () => hold.clear(),
     mayPass: () => room.mayPass(),
   });
+}
+
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\b/i;
+const FORM_TYPE = /^multipart\/form-data\b/i;
+
+/** Bytes up to which a body is read; null for one that streams through. A form whose file is a stream has no known length. */
+function readLimit(type: string, length: number, room: BodyRoom): number | null {
+  const isJson = JSON_TYPE.test(type);
+  const isForm = FORM_TYPE.test(type) && room.readsForm?.() === true;
+  const named = isForm ? FORM_LIMIT : null;
+  const limit = isJson ? JSON_LIMIT : named;
+  if (Number.isNaN(length)) return limit;
+  return length <= (limit ?? OTHER_LIMIT) ? (limit ?? OTHER_LIMIT) : null;
 }
 
 function counted(bytes: Uint8Array, isJson: boolean, room: BodyRoom): Uint8Array {
@@ -84,16 +98,19 @@ export interface BodyNeeds {
   readonly firstByteMs: number;
 }
 
+/** Whether a form must be read whole: a virtual key's models, and what a limit counts, are those of each of its fields. */
+export function needsForm({ caller, settings }: Call): boolean {
+  return caller?.grant !== undefined || limitsSpend(settings.spend_limits);
+}
+
 /** Whether something would read a step's body, or send it twice: then it cannot stream through. */
 export function needsBody(step: Step, call: Call, parts: BodyNeeds): boolean {
-  const { settings, controls, caller } = call;
+  const { settings, controls } = call;
   return (
     step.slug === "compat" ||
     translationRoute(step, parts.targets) !== undefined ||
     parts.hasChecks(settings) ||
-    limitsSpend(settings.spend_limits) ||
-    // A virtual key's models and budget are those of the body.
-    caller?.grant !== undefined ||
+    needsForm(call) ||
     cacheTtl(call) > 0 ||
     retryPolicy(settings, controls, parts.firstByteMs).attempts > 1
   );

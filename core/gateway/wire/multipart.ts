@@ -12,15 +12,29 @@ export interface Part {
 const PARTS = 256;
 const HEAD = 8 * 1024;
 
+/** Bytes of a form that is read for a virtual key: a file of 25 MiB, which OpenAI takes at most, and its fields. */
+export const FORM_LIMIT: number = 26 * 1024 * 1024;
+
 const CRLF = 13;
 const LF = 10;
 const DASH = 45;
+
+/** The parts of bodies that were read: several ask for them, and a search through 25 MB takes 10 ms. */
+const read = new WeakMap<Uint8Array, { readonly type: string; readonly parts: Part[] | null }>();
 
 /**
  * Returns the parts of a multipart body; null for other bodies, for one that is cut off, or one with more or larger heads
  * than any client sends. Nothing is copied: the bodies are views of the bytes.
  */
-export function partsOf(bytes: Uint8Array, contentType: string): Part[] | null {
+export function partsOf(bytes: Uint8Array, type: string): readonly Part[] | null {
+  const known = read.get(bytes);
+  if (known?.type === type) return known.parts;
+  const parts = readParts(bytes, type);
+  read.set(bytes, { type, parts });
+  return parts;
+}
+
+function readParts(bytes: Uint8Array, contentType: string): Part[] | null {
   const boundary = boundaryOf(contentType);
   if (boundary === null) return null;
   const parts: Part[] = [];
@@ -35,12 +49,22 @@ export function partsOf(bytes: Uint8Array, contentType: string): Part[] | null {
   return at === null ? null : parts;
 }
 
+/** The bytes that part a body, and how far a search goes on behind each last byte. */
+interface Boundary {
+  readonly word: Uint8Array;
+  readonly steps: Uint16Array;
+}
+
 /** Returns the boundary; null without one, and for several: parsers differ in which they take. */
-function boundaryOf(contentType: string): Uint8Array | null {
+function boundaryOf(contentType: string): Boundary | null {
   if ((contentType.match(/boundary\*?=/gi)?.length ?? 0) !== 1) return null;
   const found = /;\s*boundary=(?:"([^"\r\n]{1,200})"|([^\s;"]{1,200}))/i.exec(contentType);
   const boundary = found?.[1] ?? found?.[2];
-  return boundary === undefined ? null : new TextEncoder().encode(`--${boundary}`);
+  if (boundary === undefined) return null;
+  const word = new TextEncoder().encode(`--${boundary}`);
+  const steps = new Uint16Array(256).fill(word.length);
+  for (let i = 0; i < word.length - 1; i++) steps[word[i] ?? 0] = word.length - 1 - i;
+  return { word, steps };
 }
 
 interface Delimiter {
@@ -51,18 +75,23 @@ interface Delimiter {
 }
 
 /** Finds the next line that begins with the boundary. */
-function delimiterAfter(bytes: Uint8Array, boundary: Uint8Array, from: number): Delimiter | null {
-  const first = boundary[0] ?? DASH;
-  for (let at = bytes.indexOf(first, from); at !== -1; at = bytes.indexOf(first, at + 1)) {
-    if ((at > 0 && bytes[at - 1] !== LF) || !startsWith(bytes, boundary, at)) continue;
-    const end = at + boundary.length;
-    const isLast = bytes[end] === DASH && bytes[end + 1] === DASH;
-    const line = bytes.indexOf(LF, end);
-    if (!isLast && line === -1) return null;
-    const start = at < 2 ? at : bytes[at - 2] === CRLF ? at - 2 : at - 1;
-    return { start: Math.max(from, start), behind: isLast ? end : line + 1, isLast };
-  }
-  return null;
+function delimiterAfter(bytes: Uint8Array, boundary: Boundary, from: number): Delimiter | null {
+  const at = lineWith(bytes, boundary, from);
+  if (at === -1) return null;
+  const end = at + boundary.word.length;
+  const isLast = bytes[end] === DASH && bytes[end + 1] === DASH;
+  const line = bytes.indexOf(LF, end);
+  if (!isLast && line === -1) return null;
+  const start = at < 2 ? at : bytes[at - 2] === CRLF ? at - 2 : at - 1;
+  return { start: Math.max(from, start), behind: isLast ? end : line + 1, isLast };
+}
+
+/** Finds where the next line begins with the boundary; -1 for none. Steps as far as the last byte allows (Boyer, Moore, Horspool). */
+function lineWith(bytes: Uint8Array, { word, steps }: Boundary, from: number): number {
+  const last = word.length - 1;
+  for (let at = from; at + last < bytes.length; at += steps[bytes[at + last] ?? 0] ?? 1)
+    if ((at === 0 || bytes[at - 1] === LF) && startsWith(bytes, word, at)) return at;
+  return -1;
 }
 
 function startsWith(bytes: Uint8Array, word: Uint8Array, at: number): boolean {

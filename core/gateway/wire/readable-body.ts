@@ -80,12 +80,14 @@ export function isJson({ headers }: ReadableRequest, bytes: Uint8Array): boolean
   return isJsonType(headerValue(headers, "content-type") ?? "") || beginsAsJson(bytes);
 }
 
+/** White space and the mark in front of UTF-8. */
 const SPACE: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);
 
 /** Whether bytes begin as a JSON object or list does. */
 export function beginsAsJson(bytes: Uint8Array): boolean {
-  const first = bytes.find((byte) => !SPACE.has(byte));
-  return first === 0x7b || first === 0x5b;
+  let at = 0;
+  while (SPACE.has(bytes[at] ?? 0)) at++;
+  return bytes[at] === 0x7b || bytes[at] === 0x5b;
 }
 
 /** Whether a body says that its text is not UTF-8: then its provider might read other names in it. */

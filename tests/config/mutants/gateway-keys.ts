@@ -94,6 +94,13 @@ export const gatewayKeyMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/keys/virtual-key-models"],
   },
   {
+    name: "a long form of a virtual key is read whole",
+    file: "core/gateway/entry/front.ts",
+    find: "readsForm: () => needsForm(call),",
+    replace: "readsForm: () => false,",
+    tests: ["tests/unit/gateway/keys/virtual-key-models"],
+  },
+  {
     name: "a model that no known format names is read anywhere",
     file: "core/gateway/account/keys/check-model.ts",
     find: "named === null || isKnownFormat(step, path) ?",

@@ -2,6 +2,7 @@ import { ApiError } from "../../../http/api-error.ts";
 import type { Step } from "../../call/call.ts";
 import { fitsPattern, modelSpellings } from "../../prices/model-spellings.ts";
 import { headerValue } from "../../wire/header-hygiene.ts";
+import { FORM_LIMIT } from "../../wire/multipart.ts";
 import {
   beginsAsWideText,
   bodyText,
@@ -34,9 +35,16 @@ export function checkModel(step: Step, { models, path, known }: ModelCheck): voi
   throw new ApiError("forbidden", {
     message:
       wrong === undefined
-        ? "The virtual key is for certain models, and the request does not say in a way that can be read which one it is for"
+        ? `The virtual key is for certain models, and the request does not say in a way that can be read which one it is for${unread(step)}`
         : `The virtual key is not for the model "${`${step.slug}/${wrong}`.slice(0, 128)}"`,
   });
+}
+
+/** What to do about a body that streams through. */
+function unread({ body }: Step): string {
+  return body instanceof ReadableStream
+    ? `: JSON is read up to 10 MB, a form up to ${FORM_LIMIT / 1024 / 1024} MiB`
+    : "";
 }
 
 /** Whether a pattern fits a model, letter case ignored, or what the model is a version of at the same price. */

@@ -233,3 +233,42 @@ describe("the models of a virtual key", () => {
     );
   });
 });
+
+describe("a long form of a virtual key with models", () => {
+  const sound = "openai/v1/audio/transcriptions";
+  const part = (more: string, body: string): string =>
+    `--b\r\nContent-Disposition: form-data; ${more}\r\n\r\n${body}\r\n`;
+  const file = (bytes: number): string => part('name="file"; filename="a.wav"', "x".repeat(bytes));
+  const model = (name: string): string => part('name="model"', name);
+  const form = (body: string): RequestInit =>
+    raw(`${body}--b--\r\n`, "multipart/form-data; boundary=b");
+  const chunked = (body: string): RequestInit & { readonly duplex: "half" } => ({
+    body: new Blob([`${body}--b--\r\n`]).stream(),
+    headers: { "content-type": "multipart/form-data; boundary=b" },
+    duplex: "half",
+  });
+  const mebi = 1024 * 1024;
+
+  it("names its model before or behind a file of 25 MiB, of known length or not", async () => {
+    for (const body of [model("small") + file(2 * mebi), file(25 * mebi) + model("small")]) {
+      expect(await send(sound, form(body))).toBe(200);
+      expect(await send(sound, chunked(body))).toBe(200);
+      expect(gate.transport.bodies.at(-1)?.length).toBe(body.length + 7);
+    }
+  });
+
+  it("names no other one behind its file", async () => {
+    for (const body of [
+      file(2 * mebi) + model("big"),
+      model("small") + file(2 * mebi) + model("big"),
+    ])
+      expect(await send(sound, form(body))).toBe(403);
+  });
+
+  it("is told how long it may be", async () => {
+    const body = form(model("small") + file(26 * mebi));
+    const response = await gate.send(`closed/${sound}`, { token: key, ...body });
+    expect(response.status).toBe(403);
+    expect(await response.text()).toContain("a form up to 26 MiB");
+  });
+});
