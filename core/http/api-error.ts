@@ -53,10 +53,15 @@ export class ApiError extends Error {
 
 /**
  * The failure to answer with when the database refused a write that may succeed later: the disk is full, or another
- * process holds the lock. Null for any other error.
+ * process holds the lock; or when nobody knows whether it was committed. Null for any other error.
  */
 export function storageFailure(error: unknown): ApiError | null {
   if (!(error instanceof SqlError)) return null;
+  if (error.reason === "unknown")
+    return new ApiError("outcome_unknown", {
+      headers: { "x-should-retry": "false" },
+      cause: error,
+    });
   if (error.reason !== "full" && error.reason !== "busy") return null;
   const kind = error.reason === "full" ? "storage_full" : "unavailable";
   return new ApiError(kind, { headers: { "retry-after": "1" }, cause: error });

@@ -32,6 +32,11 @@ export const errorKinds = {
     10506,
     "The server stores nothing, most likely because its disk is full: free space there, or delete what is no longer needed. Reading and deleting go on",
   ],
+  outcome_unknown: [
+    500,
+    10507,
+    "The server cannot tell whether this was stored: look before you send it again",
+  ],
   missing_capability: [503, 10504, "This runtime lacks a capability that the request needs"],
   // Gateway: docs/gateway.md
   gateway_unknown: [400, 2001, "Please configure the gateway first: it does not exist"],

@@ -1,8 +1,8 @@
 /**
  * Why a statement failed: `busy` and `full` are worth a retry later, the others are not. `full` is a database that takes no
- * writes: its disk is full or fails, or it is read-only.
+ * writes: its disk is full or fails, or it is read-only. `unknown`: it may have been committed, so that a retry could do it twice.
  */
-export type SqlErrorReason = "constraint" | "busy" | "full" | "invalid";
+export type SqlErrorReason = "constraint" | "busy" | "full" | "invalid" | "unknown";
 
 /** The one error that `Sql` rejects with, whatever the driver. */
 export class SqlError extends Error {

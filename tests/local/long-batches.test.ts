@@ -1,6 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, inject, it } from "vitest";
+import { Worker } from "node:worker_threads";
+import { describe, expect, inject, it, vi } from "vitest";
 import type { Statement } from "../../core/ports.ts";
 import { openSqlite } from "../../adapters/shared/sqlite/open-sqlite.ts";
 import type { SqliteDatabase } from "../../adapters/shared/sqlite/sqlite.ts";
@@ -94,6 +95,27 @@ describe("long batches", () => {
     const again = openSqlite(path);
     expect(await again.all("SELECT count(*) AS n FROM t")).toEqual([{ n: 3000 }]);
     await again.close();
+  }, 60_000);
+
+  it("have an unknown outcome when their thread dies behind COMMIT, and are not run again", async () => {
+    const db = open();
+    const tell = vi.spyOn(Worker.prototype, "postMessage");
+    tell.mockImplementationOnce(function dying(this: Worker, part: unknown) {
+      tell.mockRestore();
+      const emit = this.emit.bind(this);
+      this.emit = (event: string | symbol, ...values: unknown[]) => {
+        if (event !== "message") return emit(event, ...values);
+        void this.terminate();
+        return true;
+      };
+      this.postMessage(part);
+    });
+    const lost = db.batch(inserts(0, 600));
+    await expect(lost).rejects.toMatchObject({ name: "SqlError", reason: "unknown" });
+    expect(await db.all("SELECT count(*) AS n FROM t")).toEqual([{ n: 600 }]);
+    await db.batch(inserts(600, 1200));
+    expect(await db.all("SELECT count(*) AS n FROM t")).toEqual([{ n: 1200 }]);
+    await db.close();
   }, 60_000);
 
   it("run on the event loop where no thread can write, which is told once", async () => {

@@ -105,12 +105,19 @@ async function startThread(workerData: {
   return {
     async run(batch) {
       worker.ref();
+      let isWhole = false;
+      const tellPart = (part: WriterPart): void => {
+        isWhole = part.isLast;
+        tell(part);
+      };
       try {
         const answer = answerOf(worker);
         // It may end while parts are still handed over.
         answer.catch(() => undefined);
-        await handOver(batch, tell, () => isOver);
+        await handOver(batch, tellPart, () => isOver);
         return resultsOf(await answer);
+      } catch (error) {
+        throw error instanceof SqlError ? error : lostBatch(error, isWhole);
       } finally {
         worker.unref();
       }
@@ -154,9 +161,18 @@ async function handOver(
   }
 }
 
+/** The failure of a batch whose thread ended: it may have been committed once all of it was handed over. */
+function lostBatch(cause: unknown, isWhole: boolean): SqlError {
+  return isWhole
+    ? new SqlError("unknown", "The thread ended that ran the batch: it may have committed it", {
+        cause,
+      })
+    : new SqlError("busy", "The thread ended before it had the whole batch", { cause });
+}
+
 function resultsOf(answer: WriterAnswer | WriterState): StatementResult[] {
   if ("reason" in answer) throw new SqlError(answer.reason, answer.message);
-  if ("state" in answer) throw new SqlError("busy", "The thread that ran the batch ended");
+  if ("state" in answer) throw new Error(`The thread is ${answer.state}`);
   const rows = new Map(answer.rows);
   return Array.from(answer.changes, (changes, n) => ({ rows: rows.get(n) ?? [], changes }));
 }
@@ -171,11 +187,8 @@ function answerOf(worker: Worker): Promise<WriterAnswer | WriterState> {
       finish();
     };
     const answered = (answer: WriterAnswer | WriterState): void => settle(() => resolve(answer));
-    const failed = (error: unknown): void =>
-      settle(() =>
-        reject(new SqlError("busy", `The thread that ran the batch failed: ${String(error)}`)),
-      );
-    const ended = (): void => failed("it ended");
+    const failed = (error: Error): void => settle(() => reject(error));
+    const ended = (): void => failed(new Error("The thread ended"));
     worker.on("message", answered);
     worker.on("error", failed);
     worker.on("exit", ended);

@@ -135,6 +135,7 @@ function unavailable(error: unknown): unknown {
   const failure = storageFailure(error);
   if (failure === null) return error;
   const { kind } = failure;
+  if (kind === "outcome_unknown") return failure;
   const reason = kind === "storage_full" ? ", most likely because the server's disk is full" : "";
   const message = `The event could not be stored${reason}: send it again later`;
   return new ApiError(kind, { message, headers: { "retry-after": "5" }, cause: error });

@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 /** Those of the database, of alarms and of the numbers that become rows. */
 export const storageMutants: readonly Mutant[] = [
   {
+    name: "a batch whose thread dies behind COMMIT has an unknown outcome",
+    file: "adapters/shared/sqlite/writer.ts",
+    find: "return isWhole\n",
+    replace: "return !isWhole\n",
+    tests: ["tests/local/long-batches"],
+  },
+  {
     name: "alarms of each kind have places of their own",
     file: "adapters/shared/actors/alarm-slots.ts",
     find: "Math.max(GUARANTEED - own.size, POOL - running)",

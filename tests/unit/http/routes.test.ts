@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ApiError } from "../../../core/http/api-error.ts";
 import { envelope, errorBody } from "../../../core/http/envelope.ts";
 import { closeRoutes } from "../../../core/http/routes.ts";
+import { SqlError } from "../../../core/sql/sql-error.ts";
 import { fakePlatform } from "../../fakes/auth-platform.ts";
 
 const logged: [string, Record<string, unknown>][] = [];
@@ -21,6 +22,9 @@ function host(): Hono {
   part.put("/things/:id", () => new Response());
   part.get("/fail", () => {
     throw new TypeError("secret detail");
+  });
+  part.get("/lost", () => {
+    throw new SqlError("unknown", "The thread ended");
   });
   part.get("/gone", () => {
     throw new ApiError("not_found", {
@@ -148,4 +152,11 @@ describe("ApiError", () => {
     expect(back.options.headers).toEqual({ a: "b" });
     expect(back.cause).toBeUndefined();
   });
+});
+
+it("a write whose outcome nobody knows is answered so that no client repeats it", async () => {
+  const response = await get("/api/lost");
+  expect([response.status, response.headers.get("x-should-retry")]).toEqual([500, "false"]);
+  expect(response.headers.get("retry-after")).toBeNull();
+  expect(await response.json()).toMatchObject({ errors: [{ code: 10507 }] });
 });
