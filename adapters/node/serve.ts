@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import {
@@ -74,7 +74,10 @@ function requestListener(
     const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse };
     rememberIncoming(request, incoming);
     const respond = (response: Response): Response | Promise<Response> => {
-      if (!incoming.readableEnded) drainOnceAnswered(incoming, outgoing);
+      if (!incoming.readableEnded) {
+        drainOnceAnswered(incoming, outgoing);
+        if (response.headers.get("connection") === "close") closeInOrder(incoming.socket);
+      }
       key ??= cachedBodyKey();
       const parts = cachedParts(response, key);
       if (parts === undefined) return writeResponse(response, outgoing);
@@ -100,6 +103,29 @@ function drainOnceAnswered(incoming: IncomingMessage, outgoing: ServerResponse):
       queueMicrotask(() => incoming.resume());
     });
   });
+}
+
+/** The rest of a body is read and dropped until no byte has come for so long, in ms, and no longer than ten times that. */
+const LINGER_MS = 1000;
+const LINGER_ROUNDS = 10;
+
+/**
+ * Has Node end a connection in two steps behind an answer that came before the end of its request (RFC 9112, section 9.6): our
+ * side with the answer, the whole connection once the client has ended or is silent. Closed at once, with bytes unread, it would be
+ * reset, and a client that still writes would see that instead of the answer.
+ */
+function closeInOrder(socket: Socket): void {
+  socket.destroySoon = () => {
+    if (!socket.writable) return;
+    socket.end();
+    let [seen, rounds] = [socket.bytesRead, 0];
+    const timer = setInterval(() => {
+      rounds += 1;
+      if (socket.bytesRead === seen || rounds === LINGER_ROUNDS) socket.destroy();
+      seen = socket.bytesRead;
+    }, LINGER_MS);
+    socket.once("close", () => clearInterval(timer));
+  };
 }
 
 function listen(server: Server, port: number, hostname: string, reusePort: boolean): Promise<void> {
