@@ -39,6 +39,21 @@ it.each(pages)("every path that %s names is there", (page) => {
   expect(unknown).toEqual([]);
 });
 
+it("each symptom in CONTRIBUTING.md names a source file and a test", () => {
+  const [, section = ""] = read("CONTRIBUTING.md").split("## What you see, and where to look\n");
+  const [table = ""] = section.split("\n## ");
+  const rows = [...table.matchAll(/^\| ([^|]+) \| ([^|]*) \| ([^|]*) \| [^|]*\|$/gmu)]
+    .map(([, symptom = "", file = "", test = ""]) => ({ symptom, file, test }))
+    .filter(({ file }) => file.includes("`"));
+  const isThere = (path: string): boolean => TOP.test(path) && existsSync(`${root}${path}`);
+  const incomplete = rows.filter(({ file, test }) => {
+    const hasTest = quoted(test).length > 0 || file.includes("`tests/");
+    return !hasTest || ![...quoted(file), ...quoted(test)].every(isThere);
+  });
+  expect(rows.length).toBeGreaterThanOrEqual(15);
+  expect(incomplete.map(({ symptom }) => symptom)).toEqual([]);
+});
+
 it("every file that the map of ARCHITECTURE.md names is there", () => {
   const [, map = ""] = /^```\n([\s\S]*?)^```$/mu.exec(read("ARCHITECTURE.md")) ?? [];
   const missing: string[] = [];
