@@ -3,13 +3,6 @@ import type { Mutant } from "./mutant.ts";
 /** Those of requests and answers of every part. */
 export const httpMutants: readonly Mutant[] = [
   {
-    name: "an early answer reaches a client that still writes",
-    file: "adapters/node/serve.ts",
-    find: "closeInOrder(incoming.socket);",
-    replace: "{}",
-    tests: ["tests/http/early-answer"],
-  },
-  {
     name: "a form has a bounded number of parts",
     file: "core/http/fields/form-bounds.ts",
     find: "if (parts > bounds.parts) throw",
