@@ -14,8 +14,8 @@ export interface ConversionDeps {
 const never = new AbortController().signal;
 
 /**
- * Markdown of an HTML text without a browser, for whoever indexes or stores it: no frontmatter, links as they are. Of main
- * content the title of the document comes first, which lies outside.
+ * Converts an HTML text to Markdown without a browser, to be indexed or stored: no frontmatter, links as they are. Main
+ * content begins with the title of the document, which lies outside of it.
  */
 export async function htmlToMarkdown(
   html: string,

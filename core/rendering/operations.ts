@@ -42,11 +42,11 @@ import { type StaticAction, staticLinks, staticScrape } from "./static/static-pa
 export interface RenderCall {
   readonly request: Request;
   readonly query: URLSearchParams;
-  /** Who asks: answers are kept for one caller only. Null: for nobody. */
+  /** The caller that answers are kept for, and for no other; null = they are not kept. */
   readonly caller: string | null;
   /** For whom it is done: places and threads are shared fairly between owners. */
   readonly owner: string;
-  /** Whoever has proved to be the same one: pages may be kept for them. @default nobody */
+  /** A caller that has proved its identity: pages may be kept for it. @default no pages are kept */
   readonly keeper?: string | null;
   /** Is told how long a browser was busy. */
   readonly onBrowserMs: (ms: number) => void;
@@ -54,7 +54,7 @@ export interface RenderCall {
   readonly onUnknown: (messages: readonly string[]) => void;
   /** The span of the request. @default none */
   readonly trace?: TraceContext | null;
-  /** Names the rendering's span to the origin that is rendered. @default nobody traces */
+  /** Names the rendering's span to the origin that is rendered. @default no tracing */
   readonly traceparent?: string;
 }
 
@@ -137,18 +137,18 @@ export function renderOperations(
   };
 }
 
-/** What makes operations: a schema, the action that a body asks for, how its result is answered, and what needs no browser. */
+/** Makes an operation from a schema, the action that a body asks for, the answer to its result, and what needs no browser. */
 type MakeOperation = <B extends RenderBody, T>(
   schema: v.GenericSchema<unknown, B>,
   actionOf: (body: B, background: Background) => Action<T>,
   answer: (rendered: Rendered<T>, body: B, signal: AbortSignal) => Response | Promise<Response>,
   more?: {
     readonly shortcut?: Shortcut;
-    /** What a body with `render: false` asks for. @default refused */
+    /** Returns the action of a body with `render: false`. @default refused */
     readonly withoutBrowser?: (body: B) => StaticAction;
     /** Whether the page and its files may come as a form. @default false */
     readonly takesUpload?: boolean;
-    /** What a schema cannot check, before anything is loaded. */
+    /** Checks what a schema cannot, before anything is loaded. */
     readonly before?: (body: B, work: OwnedWork, signal: AbortSignal) => Promise<void>;
     /** Makes the answer of that of the rendering, whose place another one may have by then. */
     readonly after?: (
@@ -213,7 +213,7 @@ function operationOver(
             throw reportable(error, platform, signal);
           }
         };
-        // What a caller brings is cheap to send again; a site is not to be asked again at once.
+        // Answers about a caller's own `html` are not kept: keeping is there to spare sites.
         if (caller === null || maxAgeMs === 0 || job.url === null || body.html !== undefined)
           return run(request.signal);
         const key = `${caller}\n${await sha256Hex(bytes)}`;
@@ -237,7 +237,7 @@ async function orAsPdf(
   }
 }
 
-/** What all renderings share: one browser, and one bound on how much it does at a time. */
+/** Makes what all renderings share: one browser, and one bound on how much it does at a time. */
 export function renderDeps(options: RenderingOptions): RenderDeps {
   const { platform, maxConcurrency = 2 } = options;
   const most = Math.min(maxConcurrency, 4);
@@ -262,7 +262,7 @@ export function renderDeps(options: RenderingOptions): RenderDeps {
   };
 }
 
-/** What is reported for a failure that no row of the table describes; the details go to the log only. */
+/** Turns a failure that no row of the table describes into an internal error, whose details go to the log only. */
 function reportable(error: unknown, { log, system }: Platform, signal: AbortSignal): ApiError {
   if (error instanceof ApiError) return error;
   if (signal.aborted) return new ApiError("request_timeout", { message: "The client went away" });

@@ -4,7 +4,7 @@ import { ApiError } from "../http/api-error.ts";
 import { noteResponse, responseNote } from "../http/response-note.ts";
 import type { System } from "../ports.ts";
 
-/** What a rendering answered, to be answered again. */
+/** The answer of a rendering, to be given again. */
 interface Kept {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly headers: Headers;
@@ -41,7 +41,7 @@ const ONE_BYTES = 16 * 1024 * 1024;
 
 /**
  * Keeps successful answers in memory, the latest up to 64 MB. Equal renderings that overlap are made once when `joins` says
- * that one request may wait for another's work; a caller who leaves ends it only when nobody else waits.
+ * that one request may wait for another's work; a caller who leaves ends it only if no other one waits.
  */
 export function renderCache(system: System, joins: boolean): RenderCache {
   const kept = new Map<string, Kept>();
@@ -90,14 +90,14 @@ export function renderCache(system: System, joins: boolean): RenderCache {
       if (found !== undefined && system.now() - found.at < maxAgeMs) return again(found);
       if (!joins) return again(await make(rendering, signal));
       const under = running.get(key);
-      // One that nobody waited for any more has been told to end.
+      // A rendering that all its callers have left has been aborted.
       const joined = under === undefined || under.stop.signal.aborted ? begin(rendering) : under;
       return again(await waitFor(joined, signal));
     },
   };
 }
 
-/** Waits for a shared rendering; whoever leaves leaves it to the others. */
+/** Waits for a shared rendering. A client that disconnects does not cancel it for the remaining ones. */
 async function waitFor(running: Running, signal: AbortSignal): Promise<Kept | Response> {
   signal.throwIfAborted();
   running.waiting += 1;

@@ -7,7 +7,7 @@ import type { Shortcut } from "./static/shortcut.ts";
 import { within } from "./input/timers.ts";
 import { type PageUpload, uploadOf } from "./upload/read-upload.ts";
 
-/** What was sent, taken apart: the body as JSON, and the page where that came in a form or is long. */
+/** A request taken apart: the body as JSON, and the page where that came in a form or is long. */
 export interface SentParts {
   readonly upload: PageUpload | null;
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -27,7 +27,7 @@ interface SentOptions {
   readonly platform: Platform;
   readonly work: OwnedWork;
   readonly requestMs: number;
-  /** What is told of a failure. */
+  /** Turns a failure into the error that the caller is told. */
   readonly reportable: (error: unknown, platform: Platform, signal: AbortSignal) => ApiError;
 }
 

@@ -51,7 +51,7 @@ const landmarks = new Set(
   "banner complementary contentinfo form main navigation region search".split(" "),
 );
 
-/** What is asked for of the nodes of a page. */
+/** The nodes of a page, and which of them the tree shows. */
 export type TreeRequest = {
   /** JSON of what DevTools answers: an object with all `nodes`. */
   readonly text: string;
@@ -168,7 +168,7 @@ function isInteresting(node: TreeNode, insideControl: boolean): boolean {
   return !insideControl && isLeaf(node) && name !== "";
 }
 
-/** What a user meets as one thing, whatever it is made of. */
+/** Whether a user meets a node as one thing, whatever it is made of. */
 function isLeaf(node: TreeNode): boolean {
   const { role, name, children, properties, holdsFocusable } = node;
   if (children.length === 0 || leaves.has(role)) return true;

@@ -63,7 +63,7 @@ export function contentAction({ includeTags = [], excludeTags = [] }: Parts = {}
     evaluateText(page, readDocument, [includeTags, excludeTags], htmlOf("content"), signal);
 }
 
-/** What a reader sees of the document, or of those parts, as HTML for the converter. */
+/** Makes the action that reads what a reader sees of the document, or of those parts, as HTML for the converter. */
 export function visibleAction({ includeTags = [], excludeTags = [] }: Parts = {}): Action<string> {
   return (page, _facts, signal) =>
     evaluateText(page, readVisible, [includeTags, excludeTags], htmlOf("markdown"), signal);

@@ -35,7 +35,7 @@ async function mainPart(
   return new TextDecoder().decode(found);
 }
 
-/** What of a page becomes Markdown, and by what. */
+/** The parts of a page that become Markdown, and the converter that makes it. */
 export interface MarkdownParts {
   readonly extract: ContentExtractor | null;
   readonly body: DocumentBody;
@@ -43,7 +43,7 @@ export interface MarkdownParts {
   readonly engine?: MarkdownEngine | undefined;
 }
 
-/** What a reader sees, as Markdown. */
+/** Makes the action that reads what a reader sees, as Markdown. */
 export function markdownAction(
   frontmatter: boolean,
   background: Background,
@@ -66,7 +66,6 @@ export function treeAction(body: AccessibilityBody, background: Background): Act
   return async (...loaded) => ({ accessibilityTree: await tree(...loaded) });
 }
 
-/** What {@link snapshotAction} needs. */
 export interface SnapshotDeps {
   readonly frontmatter: boolean;
   readonly background: Background;

@@ -15,7 +15,7 @@ const rendered = v.object({
   meta: v.record(v.string(), v.unknown()),
 });
 
-/** What `/json` does before a page is loaded, and what it makes of the page's Markdown. */
+/** Makes the two steps of `/json`: one before a page is loaded, and one that answers from the page's Markdown. */
 export function jsonAnswerOf(options: RenderingOptions): {
   readonly before: (body: JsonBody, work: OwnedWork, signal: AbortSignal) => Promise<void>;
   readonly after: (
@@ -39,7 +39,7 @@ export function jsonAnswerOf(options: RenderingOptions): {
   };
 }
 
-/** What asking a model needs, of the operator's options. */
+/** Takes from the operator's options what asking a model needs. */
 export function jsonDeps(options: RenderingOptions): JsonDeps {
   const { system } = options.platform;
   return {

@@ -120,7 +120,7 @@ interface Failing {
 function failOnce(pending: Map<number, Pending>): Failing {
   const failing = new AbortController();
   const { promise: ended, reject } = Promise.withResolvers<never>();
-  // Whoever waits for it hears of it; nobody has to.
+  // Each `await` of it still throws; this only prevents an unhandled rejection where there is none.
   ended.catch(() => undefined);
   const fail = (error: unknown): void => {
     if (failing.signal.aborted) return;

@@ -25,8 +25,8 @@ const TAIL = 200;
 const resultHead = /^\{"id":\d+,"result":(?=\{)/u;
 
 /**
- * What is delivered in the place of a message that is too long: the refusal of the call that it answers. An event has none:
- * nobody waits for it, so it is left out.
+ * Makes the message that replaces one that is too long: a refusal of the call that it answers. Returns null for an event:
+ * no call waits for it, so it is left out.
  *
  * @param head The first characters of the message; the ids are there
  * @param size Bytes of the whole message

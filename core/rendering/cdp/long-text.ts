@@ -2,7 +2,7 @@ import { toBase64 } from "../../crypto/encoding.ts";
 
 /** A text of any size in the parameters of a DevTools call, made while it is sent. */
 export interface LongText {
-  /** What stands between the quotes of its JSON, in parts. */
+  /** Yields the text between the quotes of its JSON, in parts. */
   readonly jsonParts: () => Iterable<string>;
 }
 
@@ -33,7 +33,7 @@ export function longBase64(bytes: Uint8Array): LongText {
   };
 }
 
-/** What a call begins with; its session is told before the method, so that the first part has it. */
+/** The members that a call begins with. The session comes before the method, so that the first part has it. */
 export interface CallHead {
   readonly id: number;
   readonly sessionId?: string;

@@ -107,7 +107,7 @@ export interface RenderBody {
   readonly waitForSelector?: SelectorWait | undefined;
   readonly waitForFunction?: FunctionWait | undefined;
   readonly waitForTimeout?: number | undefined;
-  /** What is done with the page after the waits, in this order. */
+  /** Actions on the page after the waits, in this order. */
   readonly actions?: readonly PageAction[] | undefined;
   readonly actionTimeout?: number | undefined;
   readonly addScriptTag?: readonly Tag[] | undefined;

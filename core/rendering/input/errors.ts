@@ -31,7 +31,7 @@ export function networkFailure(text: string): ApiError {
   });
 }
 
-/** What a browser says of a page that is a file. */
+/** The cause that marks the failure of a page that is a PDF. */
 const fileUrl = Symbol("file");
 
 /** The failure for a page that is a file of a media type. */
@@ -46,7 +46,7 @@ export function isPdfFailure(error: unknown): boolean {
   return error instanceof ApiError && error.cause === fileUrl;
 }
 
-/** What the egress proxy says in `Proxy-Status` (RFC 9209) about a destination that it did not reach. */
+/** Reads from `Proxy-Status` (RFC 9209) why the egress proxy did not reach a destination. */
 export function proxyFailure(status: string): ApiError | null {
   if (!status.startsWith("causey;")) return null;
   const reason = /error=(?<reason>[a-z_]+)/u.exec(status)?.groups?.["reason"] ?? "";
@@ -73,7 +73,7 @@ export function tooManyRenderings(): ApiError {
   });
 }
 
-/** What a site may have got over a moment later. */
+/** Failures that a site may have got over a moment later. */
 const transient: ReadonlySet<ErrorName> = new Set([
   "address_unreachable",
   "http2_error",

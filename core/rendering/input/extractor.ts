@@ -16,7 +16,7 @@ export type ExtractionRequest = {
 export type ContentExtractor = LongTask<ExtractionRequest, Uint8Array<ArrayBuffer>>;
 
 /**
- * What finds the content that a body asks for; null when it asks for none.
+ * Returns the extractor for the content that a body asks for; null when it asks for none.
  *
  * @throws ApiError `missing_capability` where the operator brings nothing that does
  */

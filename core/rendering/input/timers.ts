@@ -15,7 +15,7 @@ export interface Timers {
   readonly action: number;
 }
 
-/** What a caller may ask for at most, in ms. */
+/** The most that a caller may ask for, in ms. */
 export interface TimerCaps {
   /** @default 60000 */
   readonly goto?: number;
@@ -63,7 +63,7 @@ export function readTimers(body: PdfBody, caps: TimerCaps = {}): Timers {
       ),
     ),
     actions: caps.wait ?? minute,
-    // A fixed wait has no timer: 0 is no wait.
+    // A fixed wait has no timer: 0 does not wait.
     wait:
       body.waitForTimeout === 0
         ? 0

@@ -6,7 +6,7 @@ import { longBase64 } from "../cdp/long-text.ts";
 import { fileAnswer, isUploaded } from "../job/uploaded-files.ts";
 import { decideRequest } from "../job/request-gate.ts";
 
-/** What to answer to an intercepted request: a method of the `Fetch` domain and its parameters. */
+/** The answer to an intercepted request: a method of the `Fetch` domain and its parameters. */
 export interface InterceptAnswer {
   readonly method: string;
   readonly params: CdpData;
@@ -42,7 +42,7 @@ export function answerRequest(event: CdpEvent, job: Job, context: RequestContext
     const refusal = context.later ? refusalOf(params) : null;
     if (refusal === null) return { method: "Fetch.continueRequest", params: { requestId } };
     context.onRefused(request.url, refusal);
-    // What failed already takes no answer, but it may end without an error page.
+    // A request that failed already takes no answer; aborting it ends it without an error page.
     return params["responseErrorReason"] === undefined
       ? stay(requestId)
       : { method: "Fetch.failRequest", params: { requestId, errorReason: "Aborted" } };
@@ -129,11 +129,11 @@ function requestHeaders(
   return [...own, ...extra].map(([name, value]) => ({ name, value }));
 }
 
-/** Who has credentials for what. */
+/** The credentials that a request may be answered with: the caller's for the page, and the proxy's. */
 export interface Credentials {
   readonly job: Job | null;
   readonly login: ProxyLogin | null;
-  /** Requests that were given some: nobody gets them twice. */
+  /** Requests that were given credentials: none gets them twice. */
   readonly asked: Set<string>;
 }
 

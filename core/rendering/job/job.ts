@@ -16,13 +16,13 @@ export interface Job {
   readonly page?: Uint8Array<ArrayBuffer> | null;
   /** For whom it is done: places are shared fairly between owners. @default the server itself */
   readonly owner?: string;
-  /** Whose further documents may be shown in the same page, where they can do nothing else (`page/plain-document.ts`). @default nobody's */
+  /** The caller whose further plain documents (`page/plain-document.ts`) may be shown in the same page. @default none */
   readonly keeper?: string | null;
   /** The page to load, or the base of `html`; null when only `html` is given. */
   readonly url: URL | null;
   readonly rules: RequestRules;
   readonly timers: Timers;
-  /** What came with the page. @default nothing: everything is loaded */
+  /** Files that came with the page. @default none: everything is loaded */
   readonly upload?: UploadedFiles | undefined;
   /** Extra headers by lower-case name; they go to the origin of `url` only, because they are credentials. */
   readonly headers: ReadonlyMap<string, string>;
@@ -33,14 +33,14 @@ export function pageBytes({ page, body }: Job): Uint8Array<ArrayBuffer> {
   return page ?? utf8(body.html ?? "");
 }
 
-/** What the operator decides about jobs. */
+/** The operator's rules for jobs. */
 export interface JobPolicy {
   readonly allow: AllowHosts;
   readonly caps: TimerCaps;
   readonly unsafeRegex: boolean;
 }
 
-/** What the operator decides about each rendering. */
+/** Reads the rules for jobs from the operator's options. */
 export function jobPolicy(options: RenderingOptions): JobPolicy {
   return {
     allow: parseAllowHosts(options.allowHosts),

@@ -6,7 +6,7 @@ import type { JsonModels } from "../json/ask-json.ts";
 import type { PdfReader } from "../pdf/pdf-reader.ts";
 import type { TimerCaps } from "../input/timers.ts";
 
-/** What crawls may take. */
+/** The limits of crawls. */
 export interface CrawlOptions {
   /** Crawls of one account that run at a time; more are 429. @default 10 */
   readonly maxRunning?: number;
@@ -20,21 +20,21 @@ export interface CrawlOptions {
   readonly delayMs?: number;
 }
 
-/** What the operator decides about renderings. */
+/** The operator's options for renderings. */
 export interface RenderingOptions {
   readonly platform: Platform;
   /** Renderings at a time. @default 2 */
   readonly maxConcurrency?: number;
   /**
-   * Blank pages that are kept ready, so that a rendering need not wait for one; 0 makes each when it is asked for. Where a
-   * connection to the browser cannot outlive a request (Workers), or goes to a remote one, there are none.
+   * Blank pages that are kept ready, so that a rendering need not wait for one; 0 makes each when it is asked for. No page is
+   * kept where a connection to the browser cannot outlive a request (Workers), or goes to a remote browser.
    * @default `maxConcurrency`, at most 4
    */
   readonly pagesAhead?: number;
   /**
    * Pages that are kept after `html` which can neither run a script nor ask for anything, for the next such `html` of the same
-   * token: it need not wait for a process. 0 gives each document a page of its own. Where there are no pages ahead there are
-   * none of these either.
+   * token: it need not wait for a process. 0 gives each document a page of its own. Without pages that are kept ready, these
+   * are not kept either.
    * @default one more than `maxConcurrency`, at most 5
    */
   readonly pagesKept?: number;
@@ -62,7 +62,7 @@ export interface RenderingOptions {
   readonly customModel?: JsonModels["modelOf"];
   /** Milliseconds of one request to a model. @default 60000 */
   readonly chatTimeoutMs?: number;
-  /** What crawls may take. */
+  /** The limits of crawls. */
   readonly crawls?: CrawlOptions;
   /**
    * Seals the requests of running crawls in the database: they may hold cookies, headers and keys of models.
@@ -71,7 +71,7 @@ export interface RenderingOptions {
   readonly masterSecret?: string;
   /** Master secrets of before, which still open what they sealed. @default [] */
   readonly formerMasterSecrets?: readonly string[];
-  /** Takes a span of each rendering, and has it named to the origin that is rendered. @default nobody traces */
+  /** Takes a span of each rendering, and has it named to the origin that is rendered. @default no tracing */
   readonly tracer?: Tracer | undefined;
   /** Whether Markdown begins with YAML frontmatter when the page has a title. @default true */
   readonly frontmatter?: boolean;

@@ -2,7 +2,7 @@ import type { AllowHosts } from "../../net/allow-hosts.ts";
 import { checkUrl } from "../../net/check-url.ts";
 import type { Matcher } from "./patterns.ts";
 
-/** What a page may request. */
+/** The rules for what a page may request. */
 export interface RequestRules {
   readonly allow: AllowHosts;
   readonly allowPatterns: readonly Matcher[];

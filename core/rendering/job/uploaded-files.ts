@@ -23,7 +23,7 @@ export function isUploaded(url: string): boolean {
   return URL.parse(url)?.origin === ORIGIN;
 }
 
-/** What answers a request for a file of an upload: the file, or 404; nothing is ever loaded from there. */
+/** Answers a request for a file of an upload with the file, or 404; nothing is ever loaded from there. */
 export function fileAnswer(requestId: unknown, url: string, { files }: UploadedFiles): CdpData {
   const file = files.get(nameOf(url));
   return {

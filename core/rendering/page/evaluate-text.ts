@@ -16,13 +16,13 @@ const ATTEMPTS = 5;
 export interface WantedText {
   /** The action whose result it is. */
   readonly action: string;
-  /** What has the characters, such as "The page". */
+  /** The subject of the refusal of a text that is too long, such as "The page". */
   readonly what: string;
-  /** What to do where there is too much. */
+  /** The way to ask for less, for the same refusal. */
   readonly hint: string;
 }
 
-/** What {@link beginText} returns. */
+/** The answer of {@link beginText}. */
 interface Begun {
   readonly length: number;
   readonly first: string;

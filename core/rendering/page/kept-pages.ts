@@ -76,7 +76,7 @@ export function keptPages(count: number, deps: BrowserSessionDeps): KeptPages {
       const { tab, cdp } = session;
       const used = (uses.get(session) ?? 0) + 1;
       uses.set(session, used);
-      // What its document might still ask for is refused.
+      // Without a job, requests that its document still makes are refused.
       tab.job = null;
       tab.answeredAt = system.monotonic();
       if (used >= MOST_USES || system.closing?.aborted === true) return throwAway(session);

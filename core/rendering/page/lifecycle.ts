@@ -3,7 +3,7 @@ import type { CdpEvent } from "../cdp/cdp.ts";
 /** The two events of a document that loads wait for, in Chromium's spelling. */
 export type DocumentEvent = "DOMContentLoaded" | "load";
 
-/** What has happened in the main frame of a page. */
+/** The events so far in the main frame of a page. */
 export interface Lifecycle {
   /** Feeds an event of the page's own target. */
   see(event: CdpEvent): void;

@@ -205,7 +205,7 @@ async function addTags(
   const { hasScripts, system } = page;
   for (const tag of tags) {
     await evaluate(page, addTag, [kind, tag, hasScripts], signal);
-    // Where scripts are off no listener hears that a style sheet has loaded, and no script ever does.
+    // Without scripts no listener hears that a style sheet has loaded, so it is looked for; a script would never load.
     if (hasScripts || kind === "script" || tag.url === undefined) continue;
     while ((await evaluate(page, lastSheetLoaded, [], signal)) !== true)
       await system.sleep(LOOK_MS, signal);

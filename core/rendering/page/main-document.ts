@@ -12,7 +12,7 @@ export interface Hop {
 /** The answer of the site to the load of the page itself. */
 export interface MainResponse extends Hop {
   readonly type: string;
-  /** What the egress proxy says about a site that it did not reach. */
+  /** The egress proxy's reason when it did not reach the site. */
   readonly proxyError: ApiError | null;
 }
 

@@ -31,7 +31,7 @@ export async function waitForSelector(
  * Waits until an expression of the page's own world is true. One that throws is not true yet: what it asks for may not be
  * there.
  *
- * @throws ApiError `invalid_request` for what is no expression
+ * @throws ApiError `invalid_request` for a text that is not an expression
  */
 export async function waitForFunction(
   page: Page,
@@ -46,7 +46,7 @@ export async function waitForFunction(
     });
     const { result, exceptionDetails } = answer as Evaluated;
     const { className, description = "" } = exceptionDetails?.exception ?? {};
-    // What runs has a stack: JSON.parse() throws the same error.
+    // An error with a stack was thrown by an expression that runs, such as `JSON.parse()`: its own syntax is right.
     if (className === "SyntaxError" && !description.includes("\n    at "))
       throw new ApiError("invalid_request", {
         message: `waitForFunction.expression: ${description.split("\n", 1)[0]?.slice(0, 200) ?? ""}`,
@@ -100,7 +100,7 @@ export async function act(page: Page, action: PageAction, signal: AbortSignal): 
       const { selector = null, direction = "down" } = action;
       while ((await evaluate(page, scrollByScreen, [selector, direction], signal)) !== true)
         await page.system.sleep(POLL_MS, signal);
-      // What listens to scrolling hears of it with the next frame.
+      // Listeners for scrolling run with the next frame.
       return page.system.sleep(POLL_MS, signal);
     }
   }

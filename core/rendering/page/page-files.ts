@@ -6,14 +6,14 @@ import type { CdpData, CdpEvent } from "../cdp/cdp.ts";
 /** A file that a document names and that is missing in what was rendered. */
 export interface FailedFile {
   readonly url: string;
-  /** What it was for: `image`, `stylesheet`, `font`, `media`, `script`, or the `document` of a frame. */
+  /** The use of the file: `image`, `stylesheet`, `font`, `media`, `script`, or the `document` of a frame. */
   readonly type: string;
   /**
    * `forbidden`: its address is not allowed; `unreachable`: its site did not answer; `status`: it answered with an error;
    * `refused`: the browser may not use it (CORS, CSP); `unreadable`: it is not a picture; `late`: it had not come at the capture.
    */
   readonly reason: "forbidden" | "unreachable" | "status" | "refused" | "unreadable" | "late";
-  /** What the browser says, such as `net::ERR_NAME_NOT_RESOLVED` or the status. */
+  /** The browser's reason, such as `net::ERR_NAME_NOT_RESOLVED` or the status. */
   readonly detail: string;
 }
 
@@ -50,10 +50,10 @@ interface Asked {
   readonly document: string;
 }
 
-/** What {@link followFiles} has to know of the page. */
+/** The facts about a page that {@link followFiles} needs. */
 export interface FilesOf {
   readonly system: System;
-  /** The main frame: what loads the page itself is no file of it. */
+  /** Returns the id of the main frame: the requests that load the page itself do not count as its files. */
   readonly mainFrame: () => string;
   /** Files that the caller's rules refuse are not missing. */
   readonly rules: () => RequestRules | null;

@@ -54,7 +54,7 @@ export const readDocument: string = `function (include, exclude) {
 }`;
 
 /**
- * What a reader sees of the document, as HTML for the converter: without elements that style sheets hide, with shadow trees
+ * Reads what a reader sees of the document, as HTML for the converter: without elements that style sheets hide, with shadow trees
  * in the place of what they show, and with frames of the same origin. Frames of other sites stay as they are written.
  */
 export const readVisible: string = `function (include, exclude, { limit }) {
@@ -217,7 +217,7 @@ export const addTag: string = `function (kind, tag, waits) {
 }`;
 
 /**
- * Characters that no font has, of the first 100,000 of the page: one that is drawn like one that nobody can have. When \`waits\`
+ * Finds characters that no font has, among the first 100,000 of the page: they are drawn like one that no font can have. If `waits`
  * is set, the fonts that the page uses are waited for; without, nothing is told while they load.
  */
 export const findMissingGlyphs: string = `function (waits) {

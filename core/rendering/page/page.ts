@@ -16,7 +16,7 @@ import {
   type World,
 } from "./tab.ts";
 
-/** For so many ms after an answer nobody asks whether a browser still answers. */
+/** For so many ms after an answer, a browser is not asked whether it still answers. */
 const FRESH_MS = 1000;
 
 /** An open page in a browser context of its own. */
@@ -42,7 +42,7 @@ export interface Page {
   load(): Load;
   /** The last answer to a load of the page itself, whether or not its document came to be shown. */
   lastResponse(): MainResponse | null;
-  /** Whoever asks next for the document of the main frame does so for the caller, and not for the page. */
+  /** Announces that the next request for the main frame's document is the caller's load, and not the page's own doing. */
   navigating(): void;
   /** Navigations away from the page that came to nothing: the page stays. */
   readonly refused: readonly RefusedNavigation[];
@@ -102,7 +102,7 @@ function filesMs({ body, timers }: Job): number {
   return isTold ? 0 : Math.min(FILES_MS, timers.action / 2);
 }
 
-/** What differs from the window of a blank tab. */
+/** Returns the calls that set up what differs from the window of a blank tab. */
 function emulation({ body }: Job): SetUpCall[] {
   const calls: SetUpCall[] = [];
   if (body.viewport !== undefined)
@@ -116,12 +116,12 @@ function emulation({ body }: Job): SetUpCall[] {
   return calls;
 }
 
-/** What plain documents may ask for beside their contents. */
+/** Describes, to be compared, what a plain document may ask for beside its contents: its window and medium. */
 function lookOf({ body }: Job): string {
   return JSON.stringify([metrics(body.viewport ?? defaultViewport), body.emulateMediaType ?? ""]);
 }
 
-/** What may differ from what a plain document before has left. Each call may have the page drawn anew. */
+/** Returns the calls that undo what the plain document before has left. Each may redraw the page, so none is made in vain. */
 function renewal({ isPlain, look }: Tab, job: Job): SetUpCall[] {
   const { body } = job;
   return [

@@ -9,13 +9,13 @@ import {
 export interface PagesAhead {
   /** The page that has waited longest; undefined when none is ready. A rendering begins, which `closing` ends. */
   take(): BrowserSession | undefined;
-  /** Makes as many as are missing; to be called when whoever took one, or found none, has begun. */
+  /** Makes as many as are missing; call it when the rendering that took one, or found none, has begun. */
   refill(): void;
   /** Tells that a rendering is over, and its page is being disposed of until `over`. */
   closing(over: Promise<void>): void;
 }
 
-/** Pages that nobody has asked for in this time are thrown away, so that an idle browser can end, in ms. */
+/** Unused pages are thrown away after this time, so that an idle browser can end, in ms. */
 const UNUSED_MS = 30_000;
 
 /** The runtime has no pages ahead: each connection belongs to the request that opened it. */
@@ -60,7 +60,7 @@ export function pagesAhead(count: number, deps: BrowserSessionDeps): PagesAhead 
     while (ready.size + opening < count && all() <= Math.max(count, using))
       open().catch(() => undefined);
   };
-  /** Throws the pages away when nobody has asked for one in a while. */
+  /** Throws the pages away when none was taken for a while. */
   const watch = (): void => {
     if (isWatching) return;
     isWatching = true;

@@ -23,7 +23,7 @@ const metaName =
 /** Attributes that set something of the page: the colours of links, and what has the focus. */
 const pageAttributes = new Set(["alink", "autofocus", "link", "text", "vlink"]);
 
-/** Fields of a body that change nothing outside of the document, or that are set anew for each. */
+/** Fields of a body that change nothing outside of the document, or that are set again for each. */
 const fields = new Set([
   "html",
   "pdfOptions",
@@ -52,7 +52,7 @@ export function isPlainJob({ body, page = null, upload, url }: Job): boolean {
 }
 
 /**
- * What browsers and our reader take for different things: declarations but for comments and the doctype (CDATA is a comment
+ * Markup that browsers and our reader take for different things: declarations but for comments and the doctype (CDATA is a comment
  * to a browser, which ends at its first ">"), instructions, and closing tags with attributes.
  */
 const oddMarkup = /<(?:\?|!(?!--|doctype[\t\n\f\r ])|\/(?![a-z][a-z\d]*[\t\n\f\r ]*>))/iu;
@@ -61,7 +61,7 @@ const oddMarkup = /<(?:\?|!(?!--|doctype[\t\n\f\r ])|\/(?![a-z][a-z\d]*[\t\n\f\r
 export function isPlainDocument(html: string): boolean {
   if (html.length > LOOKED_AT || oddMarkup.test(html)) return false;
   let isPlain = true;
-  /** What the open element holds, if that is style: it may come in pieces. */
+  /** The text of the open element if it is a `style`, null else: it may come in pieces. */
   let style: string | null = null;
   const reading = readHtml(html, {
     open(name, attributes) {

@@ -13,7 +13,7 @@ import { isUploaded } from "../job/uploaded-files.ts";
 import { within } from "../input/timers.ts";
 import { type PageDeps, withPage } from "./with-page.ts";
 
-/** What every rendering shares. */
+/** The parts that all renderings share. */
 export interface RenderDeps extends PageDeps {
   readonly slots: FairSlots;
 }
@@ -28,13 +28,13 @@ export interface PageMeta {
   readonly headers?: Readonly<Record<string, string>>;
   /** The redirects on the way to it, oldest first. */
   readonly redirectChain?: readonly Hop[];
-  /** Where the page wanted to go and could not: what had been loaded was rendered. */
+  /** Navigations of the page that were refused: the document that had been loaded was rendered. */
   readonly refusedNavigations?: readonly RefusedNavigation[];
   /** Files of the page that are missing in it, the first ten. */
   readonly failedFiles?: readonly FailedFile[];
 }
 
-/** What a rendering gave. */
+/** The result of a rendering. */
 export interface Rendered<T> {
   readonly result: T;
   readonly meta: PageMeta;
@@ -45,16 +45,16 @@ export interface DocumentFacts {
   readonly title: string;
   /** Its own address; null for `html` without a URL. */
   readonly url: string | null;
-  /** What relative links start from; null for `html` without a URL. */
+  /** The URL that relative links start from; null for `html` without a URL. */
   readonly base: string | null;
   /** Whether all fonts are there, and no letter is one that they may lack. */
   readonly drawable: boolean;
 }
 
-/** The owner of what the server renders for nobody in particular. */
+/** The owner of renderings that the server makes for itself. */
 const OWN = "";
 
-/** What is done with a loaded page. */
+/** A function that takes a result from a loaded page. */
 export type Action<T> = (page: Page, facts: DocumentFacts, signal: AbortSignal) => Promise<T>;
 
 /**
@@ -108,7 +108,7 @@ async function use<T>(
   });
 }
 
-/** An empty document whose load was cut short is no result: the failure of the load is. */
+/** Reads the facts of the loaded document; throws `missed`, why its load was cut short, if the document is empty. */
 async function readDocument(
   page: Page,
   missed: ApiError | null,

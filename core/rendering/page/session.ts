@@ -4,7 +4,6 @@ import { within } from "../input/timers.ts";
 import { openCdp, type Cdp } from "../cdp/cdp.ts";
 import { openTab, type Tab, type TabDeps } from "./tab.ts";
 
-/** What a session needs from its surroundings. */
 export interface BrowserSessionDeps extends TabDeps {
   readonly browser: Browser;
   /** The whole request, queue included, in ms. */
@@ -30,8 +29,8 @@ const DISPOSE_ID = 2_147_483_647;
 export class LostBrowser extends ApiError {}
 
 /**
- * Opens a session; what is left of one that does not open in time, or that nobody waits for, is disposed of. Once it is open, the
- * signal says nothing any more.
+ * Opens a session. One that does not open in time, or whose caller has left, is disposed of. Once it is open, the signal
+ * has no effect any more.
  */
 export async function openSession(
   deps: BrowserSessionDeps,

@@ -17,12 +17,11 @@ import { followNetwork, type NetworkActivity } from "./network-idle.ts";
 import { followFiles, type PageFiles } from "./page-files.ts";
 import { crashFailure, followTargets, isCrash, type Target, type TargetHooks } from "./targets.ts";
 
-/** What a tab needs from its surroundings. */
 export interface TabDeps {
   readonly system: System;
   /** Whether an egress proxy guards the browser. Without one, WebSockets cannot be checked and are refused. */
   readonly guarded: boolean;
-  /** What that proxy asks for. @default nothing */
+  /** Returns the login that this proxy asks for. @default none */
   readonly login?: (() => ProxyLogin | null) | undefined;
 }
 
@@ -39,7 +38,7 @@ export interface Tab {
   readonly document: MainDocument;
   readonly refused: RefusedNavigation[];
   readonly asked: Set<string>;
-  /** What the tab is for; null while it is blank. Nothing is requested before that. */
+  /** The job of the tab; null while it is blank, when nothing may be requested. */
   job: Job | null;
   /** Whether its document has done anything but be shown: asked for something, opened a dialog, a window, a frame or a worker. */
   hasActed: boolean;
@@ -58,7 +57,7 @@ export interface Tab {
   isNextOwn: boolean;
 }
 
-/** Where functions of ours run, beside the scripts of a document. */
+/** The JavaScript world in which our functions run, apart from the scripts of a document. */
 export interface World {
   /** DevTools' id of it. */
   context: unknown;
@@ -141,7 +140,7 @@ async function setUp(tab: Tab, target: Target): Promise<void> {
         handleAuthRequests: true,
         patterns: [
           { urlPattern: "*", requestStage: "Request" },
-          // What answers a navigation decides whether the page is left at all.
+          // The answer to a navigation decides whether the page is left at all.
           { urlPattern: "*", resourceType: "Document", requestStage: "Response" },
         ],
       },
@@ -161,7 +160,7 @@ async function setUp(tab: Tab, target: Target): Promise<void> {
   await Promise.all(calls.map(([method, params]) => tab.cdp.call(method, params, session)));
 }
 
-/** What a job wants of every target's network. */
+/** Returns the calls that set up every target's network for a job. */
 export function networkCalls(guarded: boolean, job: Job | null): SetUpCall[] {
   const userAgent = job?.body.userAgent;
   return [
@@ -272,7 +271,7 @@ function noteRefused(tab: Tab, url: string, reason: RefusedNavigation["reason"])
     tab.refused.push({ url: url.slice(0, 2000), reason });
 }
 
-/** The target may be gone by now: nobody waits for the answer. */
+/** Replies to an event, and ignores a failure: the target may be gone by now. */
 function answer(tab: Tab, event: CdpEvent, reply: { method: string; params: CdpData }): void {
   tab.cdp.call(reply.method, reply.params, event.session).catch(() => undefined);
 }

@@ -8,7 +8,7 @@ export interface Target {
   readonly type: string;
 }
 
-/** What happens to the targets of one browser context. */
+/** The callbacks for the targets of one browser context. */
 export interface TargetHooks {
   /** Sets up a frame or page before its first request; a failure keeps it from running at all. */
   readonly setUp: (target: Target) => Promise<unknown>;
@@ -79,7 +79,7 @@ function closePopup(cdp: Cdp, target: Target): void {
   quietly(cdp.call("Target.closeTarget", { targetId: target.id }));
 }
 
-/** The target may be gone before the call arrives: nobody waits for the answer. */
+/** Ignores a call's failure: the target may be gone before the call arrives. */
 function quietly(call: Promise<unknown>): void {
   call.catch(() => undefined);
 }

@@ -6,7 +6,6 @@ import type { PagesAhead } from "./pages-ahead.ts";
 import { answering, endSession, LostBrowser, openSession } from "./session.ts";
 import type { BrowserSession, BrowserSessionDeps } from "./session.ts";
 
-/** What pages need from their surroundings. */
 export interface PageDeps extends BrowserSessionDeps {
   readonly ahead: PagesAhead;
   readonly kept: KeptPages;
@@ -64,7 +63,7 @@ async function again<T>(
   }
 }
 
-/** `keeper` is whose further documents the page may be kept for; null = nobody's. */
+/** Uses a page of its own, which is kept for further plain documents of `keeper`; null = it is not kept. */
 async function inOwnPage<T>(
   deps: PageDeps,
   job: Job,

@@ -1,12 +1,12 @@
 import type { LongTask, Steps } from "../../ports.ts";
 
-/** What a PDF says, as an HTML document in UTF-8: a section for each page. */
+/** The text of a PDF, as an HTML document in UTF-8: a section for each page. */
 export type ReadPdf = {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly pages: number;
 };
 
-/** What a document was before it was read as HTML; callers find it in `meta.document`. */
+/** The document before it was read as HTML; callers find it in `meta.document`. */
 export type SourceDocument = { readonly type: string; readonly pages: number };
 
 /** Reads a PDF beside the event loop. Throws `load_aborted` with the reason for one that cannot be read. */

@@ -127,7 +127,7 @@ function headersFor({ body, url: asked, headers }: Job, url: URL): HeaderPair[] 
     const cookies = cookiesFor(body.cookies ?? [], url);
     if (cookies !== "") sent.set("cookie", cookies);
     for (const [name, value] of headers) sent.set(name, value);
-    // What the caller could read, this could not.
+    // The caller's own header may name encodings that cannot be decoded here.
     sent.set("accept-encoding", "gzip");
   }
   return [...sent];

@@ -27,7 +27,7 @@ import {
   type StaticPage,
 } from "./static-page.ts";
 
-/** What renderings without a browser share. */
+/** The parts that renderings without a browser share. */
 export interface StaticDeps {
   readonly documents: Transport;
   readonly system: System;
@@ -50,7 +50,7 @@ export type StaticWork = StaticDeps & OwnedWork;
 /** Documents that are loaded without a browser at a time; each may be held in memory. */
 const LOADS = 16;
 
-/** What follows from the options. */
+/** Makes them from the operator's options. */
 export function staticDepsOf(
   options: RenderingOptions,
   { requestMs }: RenderDeps,
@@ -193,7 +193,7 @@ async function readable(
   return { ...page, bytes: new Uint8Array(bytes), contentType: UTF8_HTML, meta };
 }
 
-/** What takes the place of the whole document when only parts of it, or its main content, are asked for. */
+/** Reduces a document to the parts of it, or to its main content, if the action asks for no more. */
 async function mainPart(
   { background, extract, engine }: StaticWork,
   page: Pick<StaticPage, "bytes" | "contentType">,

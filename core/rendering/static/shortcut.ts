@@ -10,7 +10,7 @@ import { within } from "../input/timers.ts";
 import { selectParts } from "../select/select-parts.ts";
 import { type StaticAnswer, staticMarkdown } from "./static-markdown.ts";
 
-/** What may answer a request before a browser is asked, else gives its bytes on. */
+/** Answers a request before a browser is asked, or resolves to the request's bytes. */
 export type Shortcut = (
   bytes: Uint8Array<ArrayBuffer>,
   work: OwnedWork,

@@ -5,22 +5,22 @@ import type { LongTask, Plain } from "../../ports.ts";
 import type { LinksBody, ScrapeBody } from "../input/body.ts";
 import type { HtmlHandler } from "../markdown/html-events.ts";
 
-/** What is asked of a document without a browser: what is made of it, or the document itself, which has to be a PDF. */
+/** The result that is asked for without a browser: one made of a document, or the document itself, which has to be a PDF. */
 export type StaticAction = DocumentAction | { readonly kind: "pdf" };
 
-/** What is made of a document without a browser. */
+/** A result that is made of a document without a browser. */
 export type DocumentAction =
   | ({ readonly kind: "markdown"; readonly frontmatter: boolean } & Parts)
   | ({ readonly kind: "content" } & Parts)
   | { readonly kind: "links"; readonly excludeExternalLinks: boolean }
   | { readonly kind: "scrape"; readonly selectors: readonly string[] };
 
-/** What `/links` asks of a document. */
+/** Returns the action of `/links` without a browser. */
 export function staticLinks({ excludeExternalLinks = false }: LinksBody): StaticAction {
   return { kind: "links", excludeExternalLinks };
 }
 
-/** What `/scrape` asks of a document. */
+/** Returns the action of `/scrape` without a browser. */
 export function staticScrape({ elements }: ScrapeBody): StaticAction {
   return { kind: "scrape", selectors: elements.map(({ selector }) => selector) };
 }
@@ -113,7 +113,7 @@ export function pageFacts(url: string | null): DocumentReader {
   let isBaseSet = false;
   let title: string | null = null;
   let isInTitle = false;
-  // What stands in a template is no part of the document.
+  // The contents of a template do not belong to the document.
   let skipped = 0;
   const setBase = (href: string): void => {
     if (isBaseSet) return;

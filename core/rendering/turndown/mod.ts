@@ -9,7 +9,7 @@ import type { MarkdownEngine } from "../input/engine.ts";
 
 export type { MarkdownEngine } from "../input/engine.ts";
 
-/** What is used of Turndown's service. */
+/** The part of Turndown's service that is used. */
 export interface TurndownLike<Rule, Plugin> {
   addRule(name: string, rule: Rule): unknown;
   use(plugins: Plugin[]): unknown;
