@@ -24,6 +24,7 @@ import {
   cachedParts,
   isWhole,
   writeBytes,
+  writeLongBytes,
   writeResponse,
   writeUpstream,
 } from "./write-response.ts";
@@ -82,6 +83,7 @@ function requestListener(
       const parts = cachedParts(response, key);
       if (parts === undefined) return writeResponse(response, outgoing);
       if (writeBytes(parts, outgoing)) return RESPONSE_ALREADY_SENT;
+      if (writeLongBytes(response, parts, outgoing)) return RESPONSE_ALREADY_SENT;
       if (isWhole(parts)) return response;
       return writeUpstream(parts, outgoing)
         ? RESPONSE_ALREADY_SENT

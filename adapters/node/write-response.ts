@@ -56,6 +56,37 @@ export function writeBytes(
   return true;
 }
 
+/** Bytes of a body that is written in one go: the system copies them while nothing else runs, a megabyte in one millisecond. */
+const SLICE_BYTES = 512 * 1024;
+
+/** Writes a long body of bytes in slices, between which other requests go on; false when the parts hold something else. */
+export function writeLongBytes(
+  response: Response,
+  [, body]: readonly unknown[],
+  outgoing: ServerResponse,
+): boolean {
+  if (!(body instanceof Uint8Array) || body.byteLength <= SLICE_BYTES) return false;
+  const headers = { "content-length": String(body.byteLength), ...headersOf(response.headers) };
+  try {
+    outgoing.writeHead(response.status, headers);
+  } catch {
+    outgoing.destroy();
+  }
+  void writeBody(slicesOf(body), outgoing);
+  return true;
+}
+
+function slicesOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  let at = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (at >= bytes.byteLength) return controller.close();
+      controller.enqueue(bytes.subarray(at, at + SLICE_BYTES));
+      at += SLICE_BYTES;
+    },
+  });
+}
+
 /** Whether headers are kept as the gateway gives them. */
 function isPairs(headers: unknown): headers is [string, string][] {
   return Array.isArray(headers);

@@ -24,6 +24,13 @@ export const httpMutants: readonly Mutant[] = [
     tests: ["tests/local/every-runtime/pipelined"],
   },
   {
+    name: "a long body is written in slices",
+    file: "adapters/node/write-response.ts",
+    find: "controller.enqueue(bytes.subarray(at, at + SLICE_BYTES));",
+    replace: "controller.enqueue(bytes.subarray(at, (at = bytes.byteLength)));",
+    tests: ["tests/local/every-runtime/long-body"],
+  },
+  {
     name: "a client that pipelines too many requests is cut off",
     file: "adapters/node/in-order.ts",
     find: "else socket.destroy();",
