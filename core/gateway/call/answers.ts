@@ -19,7 +19,7 @@ export interface StepRun {
 /** Answers steps: with an answer that is kept, with one that is shared, or by asking the provider through `flow`. */
 export type Answers = (run: StepRun, flow: Flow) => Promise<Forwarded> | Forwarded;
 
-/** What {@link Answers} can do with a step. */
+/** The ways in which {@link Answers} can go on with a step. */
 export interface Flow {
   /** Asks the provider, from attempt number `first` (1) on. */
   ask(run: StepRun, share?: ShareAnswer | null, first?: number): Promise<Forwarded>;

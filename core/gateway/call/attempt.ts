@@ -15,7 +15,7 @@ import {
 /** How one attempt ended: with an answer of any status, or without one. */
 export type AttemptOutcome = InboundResponse | TransportError;
 
-/** What holds for one attempt. */
+/** The time limits and the trace of one attempt. */
 interface AttemptTerms {
   readonly beginMs: number;
   readonly silence: AnswerSilence;

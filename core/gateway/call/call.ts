@@ -17,7 +17,7 @@ import type { TraceParent } from "./trace-parent.ts";
 export interface Call {
   readonly name: GatewayName;
   readonly settings: GatewaySettings;
-  /** Whose token opened the gateway; null for a stranger, whom a gateway without authentication lets in. */
+  /** The owner of the token that opened the gateway; null for an anonymous caller of a gateway without authentication. */
   readonly caller: GatewayCaller | null;
   /** The prices of its account. */
   readonly prices: PriceBook;
@@ -27,7 +27,7 @@ export interface Call {
   readonly eventId: string;
   readonly userAgent: string | null;
   readonly signal: AbortSignal;
-  /** What the body takes in memory, until the last byte of the answer has passed. @default it does not count */
+  /** The memory that the body takes, until the last byte of the answer has passed. @default it does not count */
   readonly held?: BodyHold;
   /** Links the signal to the client, where streams can be resumed. */
   readonly abortLink?: AbortLink | undefined;
@@ -52,15 +52,15 @@ export interface Step {
   /** The caller's headers; hygiene comes later. */
   readonly headers: readonly HeaderPair[];
   readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
-  /** Of a body with a content encoding: its bytes without; null when they cannot be had. @default `body` has none */
+  /** The bytes of the body without its content encoding; null when they cannot be had. @default `body` has none */
   readonly plain?: Uint8Array | null;
-  /** The text of the body, once somebody has asked for it. @default it is decoded for everybody who asks */
+  /** The text of the body, decoded when it is first read. @default it is decoded at each read */
   readonly reading?: BodyReading;
-  /** Of a body that streams through: why it was broken off, once it was. */
+  /** Returns why a body that streams through was broken off, once it was. */
   readonly refusal?: () => ApiError | null;
-  /** Of a body that streams through: what has passed of it, where the log row keeps its beginning. */
+  /** Returns the part of a body that streams through which has passed, where the log row keeps its beginning. */
   readonly passed?: () => LoggedBody;
-  /** Where the provider takes this request, when that is not below its base URL. A configured base URL outranks it. */
+  /** The origin for this request, if its endpoint is not below its provider's base URL. A configured base URL outranks it. */
   readonly origin?: string;
   /** Whether it opens a WebSocket. @default false */
   readonly isSocket?: boolean;

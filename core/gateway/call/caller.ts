@@ -1,4 +1,4 @@
-/** Whom a request comes from, as its token says. Plain, because a connection keeps it. */
+/** The sender of a request, as its token says. Plain, because a connection keeps it. */
 export type GatewayCaller = {
   /**
    * `operator`: code of this process. `host`: the host app answers for it. `gateway`: a token of the configuration.
@@ -9,11 +9,11 @@ export type GatewayCaller = {
   readonly id: string | null;
   /** SHA-256 of the secret that was shown, for kinds `key` and `gateway`: tells apart tokens that have no name. */
   readonly tokenHash?: string;
-  /** What a virtual key is good for. */
+  /** The rights of a caller who came with a virtual key. */
   readonly grant?: KeyGrant;
 };
 
-/** What a virtual key is good for, beside what its limit of requests says. */
+/** The rights of a virtual key; its limit of requests was checked before. */
 export type KeyGrant = {
   /** In lower case; null = every model. */
   readonly models: readonly string[] | null;

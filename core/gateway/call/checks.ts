@@ -5,7 +5,7 @@ import type { DlpReport } from "./forwarded.ts";
 import type { Outbound } from "./outbound.ts";
 import type { Recording } from "./recording.ts";
 
-/** What a gateway has requests and answers checked for. */
+/** The checks of requests and answers that a gateway is set to. */
 export interface Checks {
   /** The request without the encodings in which an answer could not be checked. */
   readable(prepared: Outbound): Outbound;

@@ -8,7 +8,7 @@ import { headerValue } from "../wire/header-hygiene.ts";
 /** Growth of the pause between attempts. */
 export type Backoff = "constant" | "linear" | "exponential";
 
-/** What a request asks of the gateway by `cf-aig-*` / `gw-aig-*` headers. */
+/** The controls that a request sets by `cf-aig-*` / `gw-aig-*` headers. */
 export type Controls = {
   skipCache?: boolean;
   /** Seconds; 0 = do not cache. */
@@ -34,7 +34,7 @@ export type Controls = {
   sessionId?: string;
   turnId?: string;
   noSessionAffinity?: boolean;
-  /** What the automatic router may choose; `*` in a model stands for anything but `/`. */
+  /** The models that the automatic router may choose; `*` in a model stands for anything but `/`. */
   allowedModels?: readonly string[];
   allowedProviders?: readonly string[];
 };
@@ -72,7 +72,7 @@ export function parseControls(headers: readonly HeaderPair[]): Controls {
   for (const [header, value] of headers) {
     const control = controlHeaders.get(header);
     if (control === undefined) continue;
-    // Of a control that stands there under several names only one is read.
+    // A control can come under several names; only the highest-ranking one is read.
     const isOutranked = control.higher.some((other) => headerValue(headers, other) !== null);
     if (!isOutranked) control.parse(controls, value, header);
   }
@@ -162,7 +162,7 @@ function echoable(value: string, name: string, maximum: number): string {
   throw misfit(name, value, "characters that a header can hold");
 }
 
-/** Clients send UTF-8, whose bytes most runtimes hand over as one character each; what is no UTF-8 stays as it is. */
+/** Clients send UTF-8, whose bytes most runtimes hand over as one character each; other values stay as they are. */
 function asUtf8(value: string): string {
   if (/^[\t\x20-\x7e]*$/.test(value) || /[^\t\x20-\xff]/.test(value)) return value;
   try {
@@ -228,7 +228,7 @@ export type RequestMetadata = Readonly<Record<string, string | number | boolean>
 
 /** Reads the JSON text as which metadata travels (`Controls.metadata`); empty without one. */
 export function readMetadata(json: string | null | undefined): RequestMetadata {
-  // `as`: whoever wrote the json has checked its entries.
+  // `as`: the entries were checked when the JSON was written.
   if (json == null) return {};
   const entries = JSON.parse(json) as Record<string, string | number | boolean>;
   for (const [key, entry] of Object.entries(entries))

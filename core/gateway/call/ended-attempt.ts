@@ -30,9 +30,9 @@ export type LogRow = {
   eventId: string | null;
   userAgent: string | null;
   authentication: boolean;
-  /** Whom the request came from, as `key:<id>`, `token:<id>` or `jwt:<subject>`; null where that has no name. */
+  /** The caller, as `key:<id>`, `token:<id>` or `jwt:<subject>`; null for one without a name. */
   caller: string | null;
-  /** What data loss prevention did: `FLAG` or `BLOCK`. */
+  /** The action of data loss prevention: `FLAG` or `BLOCK`. */
   dlpAction: string | null;
   request: LoggedBody;
   response: LoggedBody;
@@ -47,13 +47,13 @@ export interface EndedAttempt {
   /** Whether its call leaves a row in the log. */
   readonly isLogged: boolean;
   readonly row: LogRow;
-  /** What the provider's answer used; null where none was seen, or it came from the cache. */
+  /** The usage of the provider's answer; null where none was seen, or it came from the cache. */
   readonly usage: TokenUsage | null;
   /** The same for limits: of an answer that was left, what has passed of it at least. */
   readonly counted: TokenUsage | null;
   /** The list price of the model that answered; null = not known, or there was no answer to pay for. */
   readonly price: Price | null;
-  /** What is charged in US dollars; null = not known. */
+  /** The charge in US dollars; null = not known. */
   readonly charge: number | null;
   /** Whether a provider was asked. */
   readonly sent: boolean;

@@ -8,7 +8,6 @@ import type { Forwarded } from "./forwarded.ts";
 /** Asks one of several candidates; `isLast` = no other can take over. */
 export type AskOne<T> = (one: T, index: number, isLast: boolean) => Promise<Forwarded>;
 
-/** What {@link askInOrder} works with. */
 export interface FallbackParts {
   readonly system: System;
   /** The status of error 2005. */
@@ -32,7 +31,7 @@ export async function askInOrder<T>(
   throw new ApiError("provider_failed", { status: failureStatus });
 }
 
-/** Null when there is no answer and the next candidate may take over. */
+/** Asks one candidate; resolves to null when it gave no answer and the next one may take over. */
 async function attemptOne(
   ask: () => Promise<Forwarded>,
   isLast: boolean,
@@ -42,7 +41,7 @@ async function attemptOne(
     return await ask();
   } catch (error) {
     if (isLast || signal.aborted || !(error instanceof ApiError)) throw error;
-    // What a check held back must not be sent to another provider.
+    // A request that a check held back must not be sent to another provider.
     if (isVerdict(error)) throw error;
     return null;
   }

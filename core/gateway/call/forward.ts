@@ -22,7 +22,7 @@ import type { Recorder, Recording } from "./recording.ts";
 import { traceParent } from "./trace-parent.ts";
 import { type AnswerRecord, watchedAnswer, type WatchParts } from "./watched-answer.ts";
 
-/** What stands around the attempts of a step; each part sees of a request what its signature names, and no more. */
+/** The parts that handle a step around its attempts; each sees only what its signature names of a request. */
 export interface ForwardParts extends WatchParts {
   /** The step as it may leave the gateway; throws `invalid_request` where that cannot be. */
   readonly clean: (step: Step, call: Call) => Promise<Step> | Step;
@@ -55,7 +55,7 @@ export type Forward = (
 /** A step whose provider may be asked. */
 interface AdmittedStep extends StepRun {
   readonly settle: Settle;
-  /** What was flagged in the request. */
+  /** The findings of the checks in the request. */
   readonly flagged: DlpReport | null;
 }
 

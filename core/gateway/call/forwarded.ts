@@ -9,15 +9,15 @@ export interface Forwarded {
   /** Index of the step that answered. */
   readonly step: number;
   readonly cached: boolean;
-  /** Of a kept answer to a question in other words: how alike the two are, at most 1. */
+  /** How alike the questions are if this is a kept answer to a question in other words, at most 1. */
   readonly similarity?: number;
   /** Whether the answer is a failure that another step could make good. */
   readonly failed: boolean;
   /** The model that a dynamic route or the automatic router led to. */
   readonly answeredBy?: { readonly provider: string; readonly model: string };
-  /** What the automatic router decided. */
+  /** The decision of the automatic router. */
   readonly routing?: { readonly id: string; readonly model: string; readonly reason: string };
-  /** What data loss prevention flagged. */
+  /** The findings of data loss prevention. */
   readonly dlp: DlpReport | null;
   /** The call with the step's own controls. */
   readonly call: Call;
@@ -38,7 +38,7 @@ export interface DlpFinding {
   readonly check: "REQUEST" | "RESPONSE";
 }
 
-/** What DLP has found in a request and its answer. */
+/** The findings of DLP in a request and its answer. */
 export interface DlpReport {
   readonly action: SafetyAction;
   readonly findings: readonly DlpFinding[];

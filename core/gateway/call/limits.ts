@@ -2,7 +2,7 @@ import type { TokenUsage } from "../chat/usage.ts";
 import type { Price } from "../prices/price.ts";
 import type { Call, Step } from "./call.ts";
 
-/** What limits a call may run into before its provider is asked. */
+/** The limits that a call has to pass before its provider is asked. */
 export interface Limits {
   /** Throws `forbidden` for a model that the caller may not use. */
   checkModel(step: Step, call: Call): void;

@@ -1,7 +1,7 @@
 import type { InboundResponse, OutboundRequest, Transport } from "../../ports.ts";
 import type { CachedReply } from "../wire/cached-reply.ts";
 
-/** Where a request goes, as far as that matters to what stands around it. */
+/** The destination of a request, as far as the parts around an attempt need it. */
 export interface OutboundTarget {
   readonly slug: string;
   /** Absolute, query included. */
@@ -12,7 +12,7 @@ export interface OutboundTarget {
   readonly custom?: { readonly generation: string } | undefined;
 }
 
-/** What a connection with the operator's credential may not do for its caller. */
+/** The bounds of a connection that uses the operator's credential for its caller. */
 export interface LentAccount {
   /** Whether a subprotocol chooses an organisation or a project of the account. */
   chooses(protocol: string): boolean;
@@ -30,7 +30,7 @@ export interface Outbound {
   readonly via: Pick<Transport, "send">;
   /** Turns the provider's answer into what the client expects. */
   readonly restore: (answer: InboundResponse) => Promise<InboundResponse> | InboundResponse;
-  /** Of a WebSocket with the operator's credential. @default nothing of its messages is refused */
+  /** The bounds of a WebSocket with the operator's credential. @default none of its messages is refused */
   readonly account?: LentAccount;
   /** Whether `restore` would bring the client a whole answer of this kept one. @default it does */
   readonly isRestorable?: (reply: CachedReply) => boolean;

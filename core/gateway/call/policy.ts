@@ -15,7 +15,7 @@ export interface RetryPolicy {
 const DEFAULT_DELAY = 1000;
 /** No pause is longer, whatever the backoff or the provider says; in ms. */
 const LONGEST_PAUSE = 60_000;
-/** What a provider's `retry-after` lengthens a pause to at most, in ms. */
+/** The longest pause that a provider's `retry-after` can ask for, in ms. */
 export const LONGEST_RETRY_AFTER = 5000;
 
 /** The policy of a step: what its headers ask for, over the gateway's settings and the `firstByteMs` of the process. */

@@ -19,9 +19,9 @@ export interface Recording {
   readonly id: string;
   /** Bytes of the answer that the row will keep. */
   readonly keep: number;
-  /** Names the attempt's span to the provider; undefined where nobody traces. */
+  /** Names the attempt's span to the provider; undefined without tracing. */
   readonly traceparent: string | undefined;
-  /** Watches the answer's bytes; null where nobody wants to know what it holds. */
+  /** Watches the answer's bytes; null where no observer needs its content. */
   watch(headers: readonly HeaderPair[], sent: Outbound): AnswerWatch | null;
   /** Tells all observers; returns what is to be charged in USD, null = not known. Called once. */
   finish(result: RecordedResult): number | null;
@@ -30,11 +30,11 @@ export interface Recording {
 /** Watches the bytes of an answer pass by. It never holds them up and never changes them. */
 export interface AnswerWatch {
   push(chunk: Uint8Array): void;
-  /** What was seen, once the last chunk has been pushed. */
+  /** Returns what was seen, once the last chunk has been pushed. */
   finish(): Promise<Observation> | Observation;
 }
 
-/** What was seen of an answer. */
+/** The facts that were seen in an answer. */
 export interface Observation {
   readonly usage: TokenUsage;
   readonly body: LoggedBody;
@@ -56,11 +56,11 @@ export interface RecordedResult {
   readonly seen: Observation | null;
   /** @default false */
   readonly cached?: boolean;
-  /** What data loss prevention did. @default nothing */
+  /** The action of data loss prevention. @default none */
   readonly dlpAction?: "FLAG" | "BLOCK" | null;
   /** Held back by a check: then the row keeps no body, or it would keep what was found. @default false */
   readonly blocked?: boolean;
-  /** What is known better than from the request alone. @default nothing */
+  /** Members of the row that are known better than from the request alone. @default none */
   readonly about?: Partial<Pick<LogRow, "model" | "modelType" | "requestType" | "request">>;
 }
 

@@ -6,7 +6,7 @@ import type { DlpReport } from "./forwarded.ts";
 import type { Settle } from "./limits.ts";
 import type { Observation, Recording } from "./recording.ts";
 
-/** What records how an answer went. */
+/** The parts that record how an answer went. */
 export interface AnswerRecord {
   readonly record: Recording;
   readonly settle: Settle;
@@ -14,7 +14,7 @@ export interface AnswerRecord {
   readonly cached: boolean;
 }
 
-/** What watches answers. */
+/** The parts that watch answers. */
 export interface WatchParts {
   readonly system: System;
   readonly transport: Pick<Transport, "watch">;

@@ -19,19 +19,19 @@ import { ECHO, providers } from "../providers/known/table.ts";
 import { type ProviderOptions, CUSTOM_PREFIX } from "../providers/target.ts";
 import type { RecordStore } from "../account/records/records.ts";
 
-/** Where a whole platform has its API root; the gateway is beside it. */
+/** The API root of a whole platform; the gateway is beside it. */
 export const API_ROOT = "/client/v4";
 
 /** The path below which the management API lives. */
 export const MANAGEMENT_ROOT = "/accounts/:account_id/ai-gateway";
 
-/** What the routes of the management API work with. */
+/** The parts that the routes of the management API use. */
 export interface GatewayManagementDeps extends InferenceParts {
   readonly platform: Platform;
   readonly store: GatewayStore;
   /** Virtual keys. */
   readonly keys: KeyStore;
-  /** What is stored, and what seals its secrets. */
+  /** The stored records, and the vault that seals their secrets. */
   readonly records: RecordStore;
   readonly vault: Vault;
   readonly prices: AccountPrices;
@@ -43,11 +43,11 @@ export interface GatewayManagementDeps extends InferenceParts {
   readonly configured: Readonly<Record<string, ProviderOptions>>;
   /** Gateways of the configuration. */
   readonly declared: DeclaredGateways;
-  /** What clients write before the path of a request. */
+  /** The path that clients write before that of a request. */
   readonly mountPath: string;
   /** The origin of addresses in answers. */
   readonly publicUrl: string | undefined;
-  /** What checks a gateway's settings can ask for. */
+  /** The checks that a gateway's settings can ask for. */
   readonly safety: SafetyOptions;
 }
 

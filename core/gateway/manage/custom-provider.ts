@@ -58,7 +58,7 @@ const create = v.object({
   ...optional,
 });
 
-/** What a change leaves out keeps its value. */
+/** The body of a change; members that it leaves out keep their values. */
 const change = v.object({
   base_url: v.optional(baseUrl),
   name: v.optional(name),
@@ -129,7 +129,7 @@ async function headerMembers(
   };
 }
 
-/** What the configuration declares cannot be defined a second time. */
+/** Refuses a slug that the configuration declares: it cannot be defined a second time. */
 function checkFree(wanted: string, { deps: { configured } }: RecordScope): void {
   if (!Object.hasOwn(configured, `${CUSTOM_PREFIX}${wanted}`)) return;
   throw new ApiError("conflict", {
@@ -137,7 +137,7 @@ function checkFree(wanted: string, { deps: { configured } }: RecordScope): void 
   });
 }
 
-/** Why a base URL is not taken; null when it is. What its name resolves to is checked at each request. */
+/** Returns why a base URL is refused; null when it is not. The addresses of its name are checked at each request. */
 function refusal(url: string): string | null {
   const verdict = checkUrl(url);
   if (!verdict.ok) return verdict.reason;

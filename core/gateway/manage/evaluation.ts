@@ -35,7 +35,7 @@ interface EvaluationType {
   readonly score: (summary: LogSummary) => { readonly value: number | null; readonly rows: number };
 }
 
-/** What can be evaluated: computed here, from the log (docs/compatibility.md). */
+/** The kinds of evaluation that are computed here, from the log (docs/compatibility.md). */
 const types: readonly EvaluationType[] = [
   {
     id: "cost",
@@ -135,7 +135,7 @@ function unknownId(field: string, id: string): ApiError {
   return new ApiError("invalid_request", { message: `${field}: there is no "${id}" here` });
 }
 
-/** What can be evaluated: `…/evaluation-types`. */
+/** The route that lists the kinds of evaluation: `…/evaluation-types`. */
 export const evaluationTypeRoutes: ManagementRoutes = (app, { auth }) => {
   app.get(`${MANAGEMENT_ROOT}/evaluation-types`, guards(auth).read, (c) => {
     const page = pageOfQuery(c, ["order_by", "order_by_direction"]);

@@ -53,7 +53,7 @@ export async function updateGateway(
   changes: GatewayChanges,
   store: GatewayStore,
 ): Promise<GatewaySettings> {
-  // Makes a declared gateway that nobody has touched yet.
+  // Makes a declared gateway that was not used yet.
   await getGateway(name, store);
   const changed = await store.update(name, changes);
   if (changed === null) throw notFound(name);

@@ -12,7 +12,7 @@ import type { ListPage } from "./list-page.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import type { GatewayStore } from "../account/gateways/store.ts";
 
-/** What a client may say about a logged request afterwards. */
+/** A client's later feedback on a logged request. */
 export interface LogFeedback {
   readonly feedback?: number | null | undefined;
   readonly score?: number | null | undefined;

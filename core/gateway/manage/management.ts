@@ -79,7 +79,7 @@ const resumeRoutes: ManagementRoutes = (app, deps) => {
   });
 };
 
-/** Who takes a stream up again; throws 401 and 403. */
+/** Finds the caller that takes a stream up again; throws 401 and 403. */
 async function resumingCaller(
   request: Request,
   name: GatewayName,
@@ -113,7 +113,7 @@ const resources: readonly ManagementRoutes[] = [
   inferenceRoutes,
 ];
 
-/** What the management API is given of an engine. */
+/** The parts of an engine that the management API uses. */
 export type ManagementEngine = Omit<
   GatewayManagementDeps,
   "configured" | "declared" | "mountPath" | "publicUrl" | "safety"

@@ -14,7 +14,7 @@ import { isProvider } from "./context.ts";
 import type { RecordStore } from "../account/records/records.ts";
 import type { Vault } from "../account/records/vault.ts";
 
-/** What makes a gateway's protections ready to be stored. */
+/** The parts that make a gateway's protections ready to be stored. */
 export interface ProtectionDeps {
   readonly platform: Pick<Platform, "egress">;
   readonly records: RecordStore;

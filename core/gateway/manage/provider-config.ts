@@ -31,7 +31,7 @@ const create = v.object({
   ...optional,
 });
 
-/** What a change leaves out keeps its value. */
+/** The body of a change; members that it leaves out keep their values. */
 const change = v.object({
   alias: v.optional(alias),
   default_config: v.optional(v.boolean()),

@@ -27,16 +27,16 @@ import {
   pageOfQuery,
 } from "./context.ts";
 
-/** Where a request's records are, and what their resource works with. */
+/** The records of a request's account or gateway, and the parts that their resource uses. */
 export interface RecordScope extends GatewayName {
   readonly records: Records;
   readonly system: System;
   readonly deps: GatewayManagementDeps;
 }
 
-/** What a listing can be asked for. */
+/** The parameters of a listing. */
 interface RecordListing {
-  /** Members that the parameter `search` looks at. @default there is no such parameter */
+  /** Members that the parameter `search` looks at. @default none: `search` is not a parameter */
   readonly searchIn?: readonly string[];
   /** Members that are `true` or `false`, each a parameter. @default none */
   readonly flags?: readonly string[];
@@ -52,7 +52,7 @@ interface RecordSpec<Create extends v.GenericSchema, Change extends v.GenericSch
   readonly path: string;
   readonly collection: Collection;
   readonly listing?: RecordListing;
-  /** A flag that one record of a parent can have: whoever had it before loses it. @default none */
+  /** A flag that only one record of a parent can have: setting it takes it from the one before. @default none */
   readonly sole?: string;
   /** Shows a record. @default all of its body */
   readonly view?: (record: StoredRecord, scope: RecordScope) => Record<string, unknown>;

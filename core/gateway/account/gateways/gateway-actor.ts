@@ -24,7 +24,7 @@ import {
   withChanges,
 } from "../settings/settings.ts";
 
-/** What a request finds when it enters a gateway. */
+/** The outcome of a request's entry into a gateway. */
 export type Entrance = {
   /** Null when there is no such gateway. */
   readonly settings: GatewaySettings | null;
@@ -110,7 +110,7 @@ export const gatewayActor: ActorKind = {
   },
 };
 
-/** What has rows that the settings' methods delete, and remembers some of them. */
+/** The parts whose rows the settings' methods delete; each remembers some of its rows. */
 interface Memory {
   readonly window: KeptRateWindow;
   readonly shelf: ReplyShelf;

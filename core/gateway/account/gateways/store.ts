@@ -43,7 +43,7 @@ export interface GatewayStore {
    * leaves gateways that read the prices for every request, until the next change.
    */
   changePrices<T>(account: string, change: () => Promise<T>): Promise<T>;
-  /** What the parts of one gateway's actor do: its log, its ledger, its kept answers. */
+  /** Returns the methods of one gateway's actor: its log, its ledger, its kept answers. */
   at(name: GatewayName): GatewayCalls;
   /** Stores log rows of the gateway with this actor's name. */
   append(actor: string, rows: readonly LogRow[]): Promise<void>;
@@ -62,7 +62,6 @@ type Account = ActorClient<AccountMethods>;
 /** The version of prices that counts, and which one was under way. */
 type Marks = readonly [version: string, begun?: string];
 
-/** What the store works with. */
 export interface StoreOptions extends DeclaredGateways {
   readonly platform: Platform;
 }
@@ -82,7 +81,7 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
     // Written first and listed second: a crash between leaves no phantom in the list.
     const written = await gateway[method](initial);
     await listAsItIs(gateway, index(account), initial.id);
-    // Looked for behind the listing: whoever changes a price after this finds the gateway there.
+    // Read after the gateway is in the list: a later change of a price finds it there.
     const priced = await records.ofAccount(account).group("price", PRICES);
     if (priced.length > 0) await gateway.markPrices(system.id(), "");
     return written;
@@ -119,7 +118,7 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
         markAll(index(account), (gateway) => of({ account, gateway }), marks),
       ),
     async list(account, ...page) {
-      // Asked for, they are made: those that nobody has touched yet must be in the list as well.
+      // Reading their settings makes them: declared gateways that were not used yet belong in the list as well.
       for (const gateway of declaredIds(account, options))
         await enlist(settings({ account, gateway }), index(account));
       return index(account).list(...page);

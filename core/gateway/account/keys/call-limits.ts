@@ -25,7 +25,6 @@ import type { GatewayName } from "../settings/gateway-name.ts";
 import { checkModel } from "./check-model.ts";
 import type { KeyStore } from "./key-store.ts";
 
-/** What {@link callLimits} works with. */
 export interface LimitParts {
   readonly system: System;
   readonly log: Log;
@@ -65,11 +64,11 @@ export function callLimits(parts: LimitParts): CallLimits {
 interface AppliedLimits extends LimitScope {
   /** Why they could not count what the step uses, where that is refused; null = they can. */
   readonly unknown: ApiError | null;
-  /** What the step has used once it is settled at an amount in USD; null = not known. */
+  /** Returns the step's use once it is settled at an amount in USD; null = not known. */
   used(amount: number | null): Amounts;
 }
 
-/** What a virtual key's step has used by list prices. */
+/** The use of a virtual key's step by list prices. */
 interface ListedUse {
   cost: number | null;
   tokens: number | null;
@@ -187,13 +186,13 @@ function keyLimits(
           ),
     reserve: () => at.reserve(id, claims),
     settle: (entries, amounts) => at.settle(entries, amounts),
-    // What is not known stays as it was set aside: leaving an answer early must not make it free.
+    // An unknown amount stays as it was set aside: leaving an answer early must not make it free.
     used: (amount) =>
       amount === 0 ? { cost: listed.cost ?? 0, tokens: listed.tokens ?? 0 } : listed,
   };
 }
 
-/** Adds an answer up by list prices: what the caller says that it costs is no matter to the key's owner. */
+/** Adds an answer up by list prices: a cost that the caller states does not count against the owner's limits. */
 function add(
   used: ListedUse,
   { counted: usage, price }: Pick<EndedAttempt, "counted" | "price">,

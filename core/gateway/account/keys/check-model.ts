@@ -14,11 +14,11 @@ import { jsonModels } from "../../providers/named-models.ts";
 import { isInference } from "../../providers/reach/inferences.ts";
 import { formModels, queryModels, requestModel } from "../../providers/requested-model.ts";
 
-/** What a step's models are checked by. */
+/** The allowed models, and the facts about a step that finding its models takes. */
 export interface ModelCheck {
   /** In lower case. */
   readonly models: readonly string[];
-  /** Of the step behind its provider's base URL, without a version in front; null where that is not known. */
+  /** The step's path below its provider's base URL, without a version in front; null where that is not known. */
   readonly path: string | null;
   /** The model that is known better than from the step. @default as the step says */
   readonly known?: string | undefined;
@@ -40,7 +40,7 @@ export function checkModel(step: Step, { models, path, known }: ModelCheck): voi
   });
 }
 
-/** What to do about a body that streams through. */
+/** Returns the end of a refusal for a body that streams through: the sizes up to which bodies are read. */
 function unread({ body }: Step): string {
   return body instanceof ReadableStream
     ? `: JSON is read up to 10 MB, a form up to ${FORM_LIMIT / 1024 / 1024} MiB`

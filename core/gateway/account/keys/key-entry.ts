@@ -13,7 +13,7 @@ import type { KeySettings } from "./virtual-key.ts";
 /** Lets callers in by virtual keys. */
 export interface KeyEntry {
   /**
-   * Who calls with a key; counts one request against its limits, unless `counts` is false. Throws `gateway_unauthorized`
+   * Finds the caller with a key; counts one request against its limits, unless `counts` is false. Throws `gateway_unauthorized`
    * for a key that does not open the gateway and `gateway_rate_limited` over a limit of requests.
    */
   bySecret(secret: string, name: GatewayName, counts: boolean): Promise<GatewayCaller>;

@@ -37,7 +37,7 @@ export function ruleOf({ limitType, window: seconds, technique }: Limit): string
   return `${limitType}/${seconds ?? "life"}/${technique}`;
 }
 
-/** What a limit allows, for people. */
+/** Describes a limit, for people. */
 export function describeLimit({ limitType, limit, window: seconds }: Limit): string {
   const amount = limitType === "cost" ? `${formatUsd(limit)} USD` : `${limit} ${limitType}`;
   return seconds === null ? `${amount} in all` : `${amount} per ${seconds} s`;

@@ -15,7 +15,7 @@ const USE_GRAIN = 60_000;
 /** How a key is looked up: by the hash of its secret, or by its id once it has been let in. */
 type KeyReference = { readonly hash: string } | { readonly id: string };
 
-/** What a request finds that presents a key. */
+/** The outcome of a request that presents a key: the key, or why it is refused. */
 export type KeyEntrance =
   | { readonly key: Pick<VirtualKey, "id" | "settings" | "modifiedAt"> }
   | { readonly reason: "unknown" | "disabled" | "expired" | "gateway" }
@@ -27,7 +27,7 @@ export type KeyWithUsage = { readonly key: VirtualKey; readonly usage: readonly 
 /** A page of keys, with what each has used. */
 export type KeyPage = { readonly keys: readonly KeyWithUsage[]; readonly total: number };
 
-/** What a listing of keys asks for. */
+/** The parameters of a listing of keys. */
 export type KeyQuery = {
   /** Part of id, name, owner or settings. */
   readonly search: string;
@@ -35,16 +35,16 @@ export type KeyQuery = {
   readonly owner?: string | undefined;
 };
 
-/** What the way of requests asks of keys. */
+/** The methods for requests that present a key. */
 interface KeyUseMethods {
-  /** Whom a secret stands for at a gateway, by its hash; counts one request, if `counts`. */
+  /** Finds the key with a secret's hash, as it may use a gateway; counts one request, if `counts`. */
   enter(hash: string, gateway: string, counts: boolean): Promise<KeyEntrance>;
   /** Sets aside what a request may use, see `KeyLedger`. */
   reserve(id: string, claims: Claims): Promise<Reservation>;
   settle(entries: readonly LedgerEntry[], amounts: Amounts): Promise<void>;
 }
 
-/** What the management API asks of keys. */
+/** The methods for the management API. */
 interface KeyManagementMethods {
   create(key: VirtualKey): Promise<KeyWithUsage>;
   get(id: string): Promise<KeyWithUsage | null>;
@@ -225,7 +225,7 @@ function keyRows({ name: actor, sql }: ActorContext): KeyRows {
   };
   const write = async (statements: readonly Statement[]): Promise<void> => {
     forget();
-    // Also when it failed: a transaction can be kept although nobody was told so.
+    // Also after a failure: the transaction may be stored although its answer was lost.
     await sql.batch(statements).finally(forget);
   };
   return {

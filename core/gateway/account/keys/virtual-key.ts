@@ -4,7 +4,7 @@ import { isGatewayId } from "../settings/settings.ts";
 import type { Limit } from "../../metering/spend/ledger.ts";
 import { keyLimits } from "./key-limit.ts";
 
-/** What is set of a virtual key. */
+/** The settings of a virtual key. */
 export type KeySettings = {
   readonly name: string;
   readonly owner: string | null;
@@ -19,7 +19,7 @@ export type KeySettings = {
   /** `{METHOD} {provider}/{path}`, `*` standing for any method and any text: what it may ask beside inferences. */
   readonly paths: readonly string[];
   readonly limits: readonly Limit[];
-  /** What becomes of a request whose cost cannot be known, where a limit counts cost, or its tokens, where one counts tokens. */
+  /** Whether a request is refused whose cost, if a limit counts cost, or tokens, if one counts tokens, cannot be known. */
   readonly on_unknown: "refuse" | "allow";
   /** Unix ms. */
   readonly expires_at: number | null;
@@ -29,7 +29,7 @@ export type KeySettings = {
 export type VirtualKey = {
   readonly id: string;
   readonly hash: string;
-  /** What the key was before it was rotated, for as long as that still counts. */
+  /** The hash from before the key was rotated, for as long as that key still works. */
   readonly formerHash: string | null;
   readonly formerUntil: number | null;
   /** The last characters of the key. */
@@ -40,7 +40,7 @@ export type VirtualKey = {
   readonly lastUsedAt: number | null;
 };
 
-/** What a limit has counted, as the API shows it. */
+/** The state of a limit, as the API shows it. */
 export type LimitUsage = {
   readonly limitType: Limit["limitType"];
   readonly window: number | null;
@@ -133,7 +133,7 @@ const unset: Omit<KeySettings, "name"> = {
   expires_at: null,
 };
 
-/** What a key is where nothing else is said, also one from before there was something to say. */
+/** Completes settings with the defaults; keys that were stored before a setting existed get its default, too. */
 export function keySettings({ name, ...given }: KeyChange & { name: string }): KeySettings {
   return changed({ name, ...unset }, given);
 }

@@ -2,7 +2,7 @@ import { ApiError } from "../../../http/api-error.ts";
 import type { System } from "../../../ports.ts";
 import { jsonText, type Value } from "../../../http/json.ts";
 
-/** What an account or a gateway can have several of. */
+/** The kinds of records; an account or a gateway can have several of each. */
 export type Collection =
   | "provider_config"
   | "custom_provider"
@@ -17,7 +17,7 @@ export type Collection =
 export type StoredRecord = {
   readonly collection: Collection;
   readonly id: string;
-  /** What it belongs to: a provider's slug, a route's id. Empty = nothing. */
+  /** The slug of the provider, or the id of the route, that it belongs to. Empty = none. */
   readonly parent: string;
   /** Unique within its collection. */
   readonly key: string;
@@ -43,7 +43,7 @@ export const recordLimits: Readonly<Record<Collection, number>> = {
   price: 2000,
 };
 
-/** What a new record is made of. */
+/** The members of a new record. */
 export interface RecordDraft extends Pick<StoredRecord, "collection" | "body"> {
   /** @default one of the system's */
   readonly id?: string;
@@ -77,7 +77,7 @@ export function recordView(gateway: string, record: StoredRecord): Record<string
   return { id, gateway_id: gateway, ...body, ...recordTimes(record) };
 }
 
-/** What a listing asks for. */
+/** The parameters of a listing. */
 export type RecordQuery = {
   readonly collection: Collection;
   /** @default every parent */

@@ -16,16 +16,16 @@ import { ApiError } from "../../../http/api-error.ts";
 /** Answers of lookups that are kept in memory: names come from callers, so their number is bounded. */
 const REMEMBERED = 1000;
 
-/** What one write creates, replaces and removes, all or nothing. */
+/** The changes of one write, which is made as a whole or not at all. */
 export type RecordChanges = {
   readonly creates?: readonly StoredRecord[];
   readonly replaces?: readonly StoredRecord[];
   readonly removes?: readonly RecordName[];
-  /** A flag that one record of a parent can have: whoever had it before loses it. @default none */
+  /** A flag that only one record of a parent can have: setting it takes it from the one before. @default none */
   readonly sole?: string | null;
 };
 
-/** What reads records. */
+/** The methods that read records. */
 interface RecordReads {
   /** Throws `not_found`. */
   get(name: RecordName): Promise<StoredRecord>;
@@ -36,7 +36,7 @@ interface RecordReads {
   list(query: RecordQuery, offset: number, limit: number): Promise<RecordPage>;
 }
 
-/** What writes records. */
+/** The methods that write records. */
 interface RecordWrites {
   /** In one transaction. Throws `conflict` and, for a replaced one that is gone, `not_found`. */
   write(changes: RecordChanges): Promise<void>;
@@ -47,7 +47,7 @@ interface RecordWrites {
   clear(): Promise<void>;
 }
 
-/** What keeps the secret that stands in for a master key. */
+/** The methods that keep the secret which stands in for a master key. */
 interface OwnKey {
   /** Null when none was ever needed. */
   storedMaster(): Promise<string | null>;
@@ -149,7 +149,7 @@ function writeMethods(context: ActorContext, memory: Memory): RecordWrites {
   const checks = checksOf(context, select);
   const run = async (statements: readonly Statement[]): Promise<void> => {
     memory.forget();
-    // Also when it failed: a transaction can be kept although nobody was told so.
+    // Also after a failure: the transaction may be stored although its answer was lost.
     await sql.batch(statements).finally(() => memory.forget());
   };
   /** The siblings of records, without the flag that only one of them can have. */

@@ -9,7 +9,7 @@ export type Records = ActorClient<RecordMethods> & {
   readonly place: string;
 };
 
-/** Where the management API keeps what it manages. */
+/** The records of the management API, by account or gateway. */
 export interface RecordStore {
   ofAccount(account: string): Records;
   ofGateway(name: GatewayName): Records;

@@ -3,7 +3,7 @@ import type { Value } from "../../../http/json.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import type { Records } from "./records.ts";
 
-/** Where a custom provider of the management API leads. */
+/** The target of a custom provider of the management API. */
 export interface CustomTarget {
   readonly baseUrl: string;
   /** Sent with every request. */
@@ -12,7 +12,7 @@ export interface CustomTarget {
   readonly generation: string;
 }
 
-/** What the management API stores for requests on their way: custom providers, keys, dynamic routes. */
+/** The records of the management API that requests use: custom providers, keys, dynamic routes. */
 export interface StoredProviders {
   /** A custom provider by its path segment; null when there is none. Throws `provider_unknown` for a disabled one. */
   custom(account: string, segment: string): Promise<CustomTarget | null>;
@@ -26,7 +26,7 @@ export interface StoredProviders {
   hasKey(name: GatewayName, segment: string, alias: string | undefined): Promise<boolean>;
   /** The elements of a dynamic route's deployed version; null when there is no such route. */
   route(name: GatewayName, route: string): Promise<DeployedRoute | null>;
-  /** Where the limits of a gateway's routes are counted. */
+  /** Returns the counters of the limits of a gateway's routes. */
   counters(name: GatewayName): Pick<Records, "take" | "spend">;
 }
 

@@ -29,7 +29,7 @@ export const counterSchema: string = `CREATE TABLE gateway_counters (
   actor TEXT NOT NULL, name TEXT NOT NULL, window_start BIGINT NOT NULL, amount DOUBLE PRECISION NOT NULL,
   before DOUBLE PRECISION NOT NULL, expires_at BIGINT NOT NULL, PRIMARY KEY (actor, name))`;
 
-/** What is counted under one key in the current window, and what was in the one before. */
+/** The amounts that one key has in the current window, and had in the window before. */
 export type Counter = { readonly start: number; readonly amount: number; readonly before: number };
 
 /** The counters of one actor, as they were stored. */

@@ -2,7 +2,7 @@ import type { GatewayName } from "./gateway-name.ts";
 import type { Value } from "../../../http/json.ts";
 import type { DeclaredSettings, GatewaySettings } from "./settings.ts";
 
-/** What an operator may declare for a gateway: such a gateway exists from the start. */
+/** The settings that an operator may declare for a gateway: a declared gateway exists from the start. */
 export interface DeclaredGateway {
   /** Whether requests need a gateway token. Outranks the stored setting. @default true */
   readonly authentication?: boolean | undefined;
@@ -50,7 +50,7 @@ export function declaredIds(account: string, { gateways, accountId }: DeclaredGa
   return accountId === undefined || accountId === account ? Object.keys(gateways) : [];
 }
 
-/** What is declared of a gateway; undefined when nothing is, not even that it exists. */
+/** Returns the declaration of a gateway; undefined when it is not declared at all. */
 export function declaredGateway(
   { account, gateway }: GatewayName,
   { gateways, accountId }: DeclaredGateways,

@@ -23,7 +23,7 @@ export const hazards: Readonly<Record<string, string>> = {
   P1: "prompt injection and jailbreaks",
 };
 
-/** What happens to a text in which something was found. */
+/** The action on a text in which something was found. */
 export type SafetyAction = "FLAG" | "BLOCK";
 
 /** The setting `guardrails`: what happens to which kind of harm. */

@@ -183,7 +183,7 @@ const gatewayId = v.pipe(
   v.check(isGatewayId, 'expected 1 to 64 letters, digits, "-", "_" or "."'),
 );
 
-/** Whether a text can be a gateway's id; dots alone are steps in a path, so nobody could reach it. */
+/** Whether a text can be a gateway's id; dots alone are steps in a path, so no request could reach it. */
 export function isGatewayId(text: string): boolean {
   return /^(?!\.+$)[\w.-]{1,64}$/.test(text);
 }
@@ -207,7 +207,7 @@ export const DEFAULT_GATEWAY = "default";
 /** Rows of a gateway's log that are kept when its settings name no number. */
 export const DEFAULT_LOG_ROWS = 100_000;
 
-/** What a gateway starts with: authentication on, logs on, no cache, no rate limit. */
+/** Makes the settings that a gateway starts with: authentication on, logs on, no cache, no rate limit. */
 export function initialSettings(id: string, now: number, authentication: boolean): GatewaySettings {
   const at = new Date(now).toISOString();
   return {

@@ -46,7 +46,7 @@ export type SpendRule = {
 
 /** The setting `spend_limits` of a gateway; the hosted service has no `on_unknown`. */
 export type SpendLimits = {
-  /** What becomes of a request whose cost cannot be known while a rule applies to it. @default "refuse" */
+  /** Whether a request is refused whose cost cannot be known while a rule applies to it. @default "refuse" */
   on_unknown?: "refuse" | "allow";
   /** @default true */
   enabled?: boolean;

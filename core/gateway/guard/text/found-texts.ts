@@ -190,7 +190,7 @@ function element(value: JsonValue, index: number, { place, skipped, isSpoken }: 
 
 /** Returns how a member of an object is read. */
 function member(name: string, index: number, { place, skipped, repeats }: Walk): Reading {
-  // Of two members with the same name, one must not continue the text of the other.
+  // Members of the same name get places of their own: one must not continue the text of the other.
   const at = within(place, repeats?.has(index) === true ? `${name} ${index}` : name);
   return {
     place: at,
@@ -231,8 +231,8 @@ function within(place: Place, name: string): Place {
 }
 
 /**
- * Returns the conversation's part of a message in a known format. Of an unknown one everything: better too much than
- * nothing.
+ * Returns the conversation's part of a message in a known format. A message in an unknown one is returned whole: better
+ * too much than nothing.
  */
 function spokenPart(message: JsonValue, scope: Scope): JsonValue {
   if (scope === "all" || !isObject(message) || !("names" in message)) return message;

@@ -23,8 +23,8 @@ const LIST_PRICE: ReadonlySet<string> = new Set(
 );
 
 /**
- * What a request asks for that is not charged by its model's tokens at the list price: a tool of the provider's, a dearer
- * tariff. Null for nothing.
+ * Names the part of a request that is not charged by its model's tokens at the list price: a tool of the provider's, a
+ * dearer tariff. Null when all of it is.
  */
 export function chargedApart(slug: string, json: string | null): string | null {
   const searches = slug === "perplexity-ai";

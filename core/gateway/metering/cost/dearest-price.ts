@@ -4,7 +4,7 @@ import type { Price, Tariff } from "../../prices/price.ts";
 import { furtherModels, type NamedModels } from "../../providers/named-models.ts";
 import { leastCost } from "./cost.ts";
 
-/** What is asked about the price of a request. */
+/** The facts that the price of a request depends on. */
 export interface PricedRequest {
   readonly slug: string;
   /** The model that the request names as its own. */
@@ -23,8 +23,8 @@ export interface RequestPrice {
 }
 
 /**
- * What a request is charged by at most: the price of its model, and of each that it names to fall back on the dearer
- * figures.
+ * Finds the highest price of a request: each figure is the dearest among its model and those that it names to fall back
+ * on.
  */
 export function requestPrice(
   { slug, model, json }: PricedRequest,
@@ -44,7 +44,7 @@ export function requestPrice(
   return { model, price, further };
 }
 
-/** What the price of an answer depends on. */
+/** The facts that the price of an answer depends on. */
 export interface PricedAnswer extends NamedModels {
   /** The model that was asked. */
   readonly model: string;

@@ -4,13 +4,13 @@ import type { KindPrice, Tariff } from "../../prices/price.ts";
 /** Tokens that are charged as text. */
 export interface TextTokens {
   readonly input: number;
-  /** Those of `input` that came from the provider's cache. */
+  /** Tokens of `input` that came from the provider's cache. */
   readonly cached: number;
   readonly output: number;
 }
 
 /**
- * What the tokens that have prices of their own cost, in millionths of a USD, and the rest, which is charged as text;
+ * Returns the cost of tokens with prices of their own, in millionths of a USD, and the rest, which is charged as text;
  * null when a price is not known. Images and films that a model looks at cost what text does, unless its row says
  * otherwise; sound never does by itself.
  */
@@ -59,7 +59,7 @@ function inputCost(
   if (tokens === 0 || (full === like.input && less === like.cached))
     return { amount: 0, rest: text };
   if (full === undefined || less === undefined) return null;
-  // Where it was not told how many of them were cached, that must make no difference.
+  // If it is not known how many of them were cached, the price must not depend on it.
   const isPlain = less === full && like.cached === like.input;
   if (given.cachedIn === null && text.cached > 0 && !isPlain) return null;
   const cached = Math.min(given.cachedIn ?? 0, tokens, text.cached);

@@ -5,12 +5,12 @@ import { providers } from "../../providers/known/table.ts";
 import { boundedJson, jsonObject } from "../../../http/json.ts";
 import type { Price } from "../../prices/price.ts";
 
-/** What is asked of {@link unknownCost}. */
+/** The facts about a request that {@link unknownCost} decides by. */
 export interface CostQuestion {
   readonly step: Step;
   /** Empty = it cannot be read. Where one of several has no price, that one. */
   readonly model: string;
-  /** Of the dearest model that the request names. */
+  /** The price of the dearest model that the request names. */
   readonly price: Price | null;
   /** The models that the request names to fall back on; null where they cannot be read. */
   readonly further: readonly string[] | null;
@@ -28,7 +28,7 @@ const READS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "DELETE"])
 /** Headers that make another method of a request's, where a provider takes them. */
 const OTHER_METHOD = /^x-(?:http-)?method(?:-override)?$/i;
 
-/** Where the built-in providers take files, cancel work, count tokens and moderate: free of charge. */
+/** Paths where the built-in providers take files, cancel work, count tokens and moderate: free of charge. */
 const FREE = [
   /^(?:upload\/)?(?:v\d\w*\/)?(?:files|uploads|(?:chat\/)?moderations)(?:\/|$)/,
   /^(?:v\d\w*\/)?(?:batches|messages\/batches|responses|fine_tuning\/jobs|predictions|trainings)\/[^/]+\/cancel$/,
@@ -52,7 +52,7 @@ export function isFree({ slug, method, rest, headers }: Step): boolean {
   return FREE.some((places) => places.test(path));
 }
 
-/** Why nobody can know what a request will have cost; null = that will be known. */
+/** Returns why the cost of a request will not be known even afterwards; null = it will be. */
 export function unknownCost(question: CostQuestion): string | null {
   const { step, json, realtime = false } = question;
   if (!realtime && isFree(step)) return null;
@@ -66,7 +66,7 @@ export function unknownCost(question: CostQuestion): string | null {
   return hiddenUsage(question);
 }
 
-/** Why nobody can know how many tokens a request will have used; null = that will be known. */
+/** Returns why the tokens of a request will not be known even afterwards; null = they will be. */
 export function unknownTokens(question: CostQuestion): string | null {
   if (question.realtime === true || isFree(question.step)) return null;
   return noUsageOf(question) ?? hiddenUsage(question);

@@ -12,16 +12,16 @@ import { requestPrice } from "../cost/dearest-price.ts";
 import type { Claim } from "./ledger.ts";
 import { GUESSED_OUTPUT, type RequestedOutput, requestedOutput } from "./requested-output.ts";
 
-/** What is known of a connection better than from its step. */
+/** Facts about a connection that are known better than from its step. */
 export interface RealtimeSpend {
   readonly model: string;
 }
 
-/** What a request may use, known before it is sent. */
+/** The use to be expected of a request before it is sent. */
 export interface ExpectedUse {
   /** The model that the request names as its own; empty = none. */
   readonly model: string;
-  /** What decides whether its cost and its tokens will be known. */
+  /** The facts that decide whether its cost and its tokens will be known. */
   readonly question: CostQuestion;
   readonly tokens: Claim;
   /** By list prices, USD. */
@@ -29,7 +29,7 @@ export interface ExpectedUse {
 }
 
 /**
- * What a request may use: its input at four bytes per token, and its output as it bounds it itself. Where it names no
+ * Estimates a request's use: its input at four bytes per token, and its output as it bounds it itself. Where it names no
  * bound, a guess is set aside beside the input, as far as the limit has so much left.
  */
 export function expectedUse(
@@ -75,7 +75,7 @@ const NOTHING: Claim = { needed: 0, guessed: 0 };
 /** Input tokens by the size of what is sent. */
 interface ExpectedInput {
   readonly text: number;
-  /** Of pictures, sound and files: their sizes say little about their tokens, most have far fewer. */
+  /** Tokens of pictures, sound and files by their sizes, which say little: most have far fewer. */
   readonly attached: number;
 }
 
@@ -92,7 +92,7 @@ function claimed(
 /** Characters in base64 from which on they are a file. */
 const FILE_LENGTH = 4096;
 const BASE64 = /^(?:data:[^,]{0,256},)?[\w+/\\-]+$/;
-/** What stands beside or before a file in every format. */
+/** Matches text that stands beside or before a file in every format. */
 const HOLDS_FILES = /base64|"(?:data|bytes)"/i;
 
 /** How many characters of a JSON text are files in base64, by how these begin. */

@@ -2,7 +2,7 @@ import type { ActorContext, Statement } from "../../../ports.ts";
 import { steadyNow } from "../../../time/steady-now.ts";
 import { formatUsd, fromParts, toParts } from "../cost/usd.ts";
 
-/** What a limit counts: USD, tokens in and out, or requests. */
+/** The unit of a limit: USD, tokens in and out, or requests. */
 export type LimitType = "cost" | "tokens" | "requests";
 
 /** How much may be used in which time. */
@@ -18,13 +18,13 @@ export type Limit = {
 export type Budget = Limit & {
   /** Names what is counted, whatever the limit's height: raising it does not begin a new count. */
   readonly rule: string;
-  /** Whose part of the rule: a virtual key's id, or a partition; empty = it has none. */
+  /** The part of the rule that is counted: a virtual key's id, or a partition; empty = the rule has no parts. */
   readonly scope: string;
-  /** What the limit allows, for people. */
+  /** The limit in words, for people. */
   readonly text: string;
 };
 
-/** What a request may use. */
+/** The amount that a request may use. */
 export type Claim = {
   /** Has to fit into what is left, or the request is refused. */
   readonly needed: number;
@@ -32,13 +32,13 @@ export type Claim = {
   readonly guessed: number;
 };
 
-/** What a request may use by what limits count; null is not counted. */
+/** The amounts that a request may use, by the units of limits; null is not counted. */
 export type Claims = { readonly [Type in LimitType]?: Claim | null | undefined };
 
-/** What a request has used; null stays as it was set aside. */
+/** The amounts that a request has used; null stays as it was set aside. */
 export type Amounts = { readonly [Type in LimitType]?: number | null | undefined };
 
-/** What is set aside in one budget, in units. A type: it crosses to an actor and back. */
+/** The amount set aside in one budget, in units. A type, and not an interface: it crosses to an actor and back. */
 export type LedgerEntry = Pick<Budget, "rule" | "scope" | "limitType"> & {
   /** The beginning of the slice of time in which it is entered, and when it stops to count. Unix ms. */
   readonly slice: number;
@@ -46,17 +46,17 @@ export type LedgerEntry = Pick<Budget, "rule" | "scope" | "limitType"> & {
   readonly reserved: number;
 };
 
-/** What was set aside, or the budget into which the request does not fit. */
+/** The entries that were set aside, or the budget into which the request does not fit. */
 export type Reservation =
   | { readonly entries: readonly LedgerEntry[] }
   | {
-      /** What the budget allows, for people. */
+      /** The budget in words, for people. */
       readonly refused: string;
       /** Milliseconds until some of it is free again; null = never. */
       readonly wait: number | null;
     };
 
-/** What is counted in one budget. */
+/** The sum of one budget's entries. */
 export interface LedgerSum {
   readonly used: number;
   /** When the last of it stops to count, Unix ms; null for nothing. */
@@ -95,7 +95,7 @@ const REMEMBERED = 100_000;
 /** Milliseconds between removals of what counts no longer. */
 const TIDY_AFTER = 60_000;
 
-/** What is counted in one slice of time, in units: integers, so that a sum does not depend on its order. */
+/** The amount in one slice of time, in units: integers, so that a sum does not depend on its order. */
 interface Slice extends Omit<LedgerEntry, "reserved" | "limitType"> {
   amount: number;
 }
@@ -138,7 +138,7 @@ export function ledger(context: ActorContext, table: LedgerTable): Ledger {
   };
 }
 
-/** What one request draws on one budget, in units. */
+/** The draw of one request on one budget, in units. */
 interface Draw {
   readonly budget: Budget;
   readonly entry: LedgerEntry;
@@ -183,7 +183,7 @@ function amountOf(limitType: LimitType, units: number): string {
   return limitType === "cost" ? `${formatUsd(fromParts(units))} USD` : `${units} ${limitType}`;
 }
 
-/** Where a limit counts at `now`: in which slice of time, since when entries count, and until when. Unix ms. */
+/** Finds the slice of time in which a limit counts at `now`, since when entries count, and until when. Unix ms. */
 export function sliceAt(
   { window, technique }: Pick<Limit, "window" | "technique">,
   now: number,
@@ -233,7 +233,7 @@ function ledgerMemory(context: ActorContext, table: LedgerTable, now: () => numb
   const load = async (place: Place): Promise<void> => {
     const before = generation;
     const slices = await rows.read(place, now());
-    // Whoever comes second finds the counts of the first, which may have changed since.
+    // A second reader leaves the counts of the first in place: they may have changed since.
     if (before === generation && counts.find(place) === undefined) counts.hold(place, slices);
   };
   const tidy = (): Statement[] => {
@@ -264,7 +264,7 @@ function ledgerMemory(context: ActorContext, table: LedgerTable, now: () => numb
     },
     slices: (place) => counts.find(place) ?? new Map<number, Slice>(),
     add(entry, units) {
-      // What was deleted meanwhile leaves no credit to the next of its name.
+      // An entry that was deleted meanwhile leaves no credit to the next scope of its name.
       if (units === 0 || (units < 0 && counts.find(entry)?.has(entry.slice) !== true)) return;
       changed.add(counts.add(entry, units));
       if (isPlanned) return;

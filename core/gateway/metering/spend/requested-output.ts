@@ -20,7 +20,7 @@ function prompts(prompt: unknown): number {
   return Array.isArray(prompt) && typeof prompt[0] !== "number" ? Math.max(1, prompt.length) : 1;
 }
 
-/** Where a format has the bound of its answers, and how many answers one request asks for. */
+/** The place of a format's bound on its answers, and of the number of answers that one request asks for. */
 interface OutputFormat {
   readonly path: RegExp;
   readonly format?: Step["format"];

@@ -5,11 +5,11 @@ import { formatUsd } from "../cost/usd.ts";
 import type { Budget } from "./ledger.ts";
 import type { SpendFilter, SpendLimits, SpendRule } from "../../account/settings/spend-settings.ts";
 
-/** What the rules look at. Plain, because it crosses to the gateway's actor. */
+/** The facts that rules look at. Plain, because they cross to the gateway's actor. */
 export type SpendFacts = {
   readonly provider: string;
   readonly model: string;
-  /** Those that may answer in its place; null where they cannot be read. */
+  /** The models that may answer in its place; null where they cannot be read. */
   readonly further: readonly string[] | null;
   /** JSON text of the request's metadata, or null. */
   readonly metadata: string | null;

@@ -5,7 +5,7 @@ import type { SpendLimits } from "../../account/settings/spend-settings.ts";
 
 /** Limits that a request draws on: a gateway's, or a virtual key's. */
 export interface LimitScope {
-  /** Who has limits, for the message of a refusal. @default the gateway's rules name themselves */
+  /** The owner of the limits, for the message of a refusal. @default the gateway's rules name themselves */
   readonly owner?: string;
   readonly reserve: () => Promise<Reservation>;
   readonly settle: (entries: readonly LedgerEntry[], amounts: Amounts) => Promise<void>;

@@ -16,7 +16,7 @@ export function addingModels(add: AddUsage): AddUsage {
   };
 }
 
-/** Where formats name the model of an answer: the whole, an event of a stream, and Anthropic's attempts in `usage`. */
+/** Reads the models that an answer, an event of a stream, or Anthropic's attempts in `usage` name. */
 function modelsIn(message: unknown): string[] {
   const root = asObject(message);
   if (root === null) return [];

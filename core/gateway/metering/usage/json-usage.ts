@@ -10,8 +10,8 @@ const END_LIMIT = 1024;
 const USAGE_LIMIT = 16 * 1024;
 
 /**
- * What a JSON answer says about usage, read by its family; nothing when it is not JSON. `isReadWhole` has it parsed as a
- * whole, for what stands beside its usage.
+ * Reads the usage of a JSON answer, by its family; none when it is not JSON. `isReadWhole` has it parsed as a whole, for
+ * the members beside its usage.
  */
 export function jsonUsage(
   text: string,
@@ -25,7 +25,7 @@ export function jsonUsage(
   return usageIn(last ?? text, noUsage, add);
 }
 
-/** Where Cohere's first API and its embeddings, and Replicate, tell what they used: the member and what is in it. */
+/** The members in which Cohere's first API and its embeddings, and Replicate, report usage, and a name in each. */
 const elsewhere: readonly (readonly [member: string, figure: string])[] = [
   ['"meta"', '"billed_units"'],
   ['"metrics"', '"input_token_count"'],
@@ -43,7 +43,7 @@ function usageElsewhere(text: string, add: AddUsage): TokenUsage {
   return whole !== noUsage || line === 0 ? whole : usageIn(text.slice(line), noUsage, add);
 }
 
-/** What the answers of a list say, as far as it has come: so Gemini streams to who does not ask for events. */
+/** Reads the usage of a list of answers, as far as it has come: Gemini streams so to clients that do not ask for events. */
 function listUsage(text: string, add: AddUsage): TokenUsage {
   let usage = noUsage;
   let start = text.indexOf("[") + 1;
@@ -70,10 +70,10 @@ function usageIn(json: string, usage: TokenUsage, add: AddUsage): TokenUsage {
  * the outermost object.
  */
 function lastMember(text: string, at: number, mention: string): string | null {
-  // Whoever is this far from the end is not among the last members: nothing is scanned that is then parsed as well.
+  // A mention this far from the end is not among the last members: do not scan what is then parsed as well.
   if (text.length - at > USAGE_LIMIT + END_LIMIT) return null;
   const value = /^"(?:usage(?:Metadata)?|meta|metrics)"\s*:\s*(?=\{)/.exec(text.slice(at, at + 64));
-  // Where two are named, only the whole answer tells which one counts. Forward, which engines do many bytes at a time.
+  // With two mentions, only the whole answer shows which one counts. Searches forward: engines do many bytes at a time.
   if (value === null || text.indexOf(mention) !== at) return null;
   const end = endOfObject(text, at + value[0].length);
   if (end === -1 || text.length - end > END_LIMIT || !END.test(text.slice(end))) return null;

@@ -144,7 +144,7 @@ function decode(bytes: Uint8Array, isWhole: boolean): string {
   return isWhole ? utf8Decoder.decode(bytes) : new TextDecoder().decode(bytes, { stream: true });
 }
 
-/** For what is no text, and encodings that cannot be undone here: counts, keeps nothing. */
+/** Counts the bytes of bodies that are not text, or whose encoding cannot be undone here; keeps nothing of them. */
 function sizeObserver(usage: () => TokenUsage = () => noUsage): PlainWatch {
   let size = 0;
   return {

@@ -8,7 +8,7 @@ export interface PassedTokens {
   end(): number;
 }
 
-/** What models say and call, in the formats of all providers. */
+/** Matches the texts and tool arguments of models, in the formats of all providers. */
 const SAID =
   /"(?:content|text|delta|arguments|partial_json|thinking|reasoning|reasoning_content)":\s*"((?:[^"\\]|\\.)*)"/g;
 /** Events that say nothing, or once more what came in pieces (OpenAI's responses, Anthropic's messages). */
@@ -18,7 +18,7 @@ const BLANK_LINE = /\r?\n\r?\n/;
 
 /**
  * Counts what an answer has said whose provider does not tell its usage, or not any more because its client left: a piece
- * is a token at least, and four characters are one. Of an answer in no format that is known all characters count.
+ * is a token at least, and four characters are one. In an unknown format all characters of an answer count.
  */
 export function passedTokens(): PassedTokens {
   let characters = 0;

@@ -6,7 +6,7 @@ import { noUsage, type TokenUsage } from "../../chat/usage.ts";
 export interface UsageScanner {
   /** Takes the next piece of the text; it may end anywhere, also between CR and LF. */
   push(text: string): void;
-  /** What has been seen so far; after the last piece this includes an event without its blank line. */
+  /** Returns the usage seen so far; after the last piece this includes an event without its blank line. */
   usage(): TokenUsage;
 }
 
@@ -22,7 +22,7 @@ const EVENT_LIMIT = 1024 * 1024;
 /** How every report names what it holds; a quote inside a JSON string has a backslash before it. */
 const MENTION = '"usage';
 
-/** What OpenAI's chunks but the last say. */
+/** The usage in all of OpenAI's chunks but the last. */
 const NOTHING = '"usage":null';
 
 /**
@@ -86,13 +86,13 @@ const LF = 10;
 
 const CR = 13;
 
-/** Where the first blank line at or behind `from` has begun (HTML standard, 9.2.6: CR, LF or both end a line); -1 = nowhere. */
+/** Finds the start of the first blank line at or behind `from` (HTML, 9.2.6: CR, LF or both end a line); -1 = nowhere. */
 function blankLine(text: string, from: number): number {
   for (let i = from + 1; i < text.length; i++) if (isBlankLine(text, i)) return i;
   return -1;
 }
 
-/** Where the last blank line before `before` has begun; 0 = nowhere. */
+/** Finds the start of the last blank line before `before`; 0 = nowhere. */
 function lastBlankLine(text: string, before: number = text.length): number {
   for (let i = before - 1; i > 0; i--) if (isBlankLine(text, i)) return i;
   return 0;
@@ -106,7 +106,7 @@ function isBlankLine(text: string, at: number): boolean {
   return before === LF || (before === CR && code === CR);
 }
 
-/** What the data of one event says; nothing when it is not JSON, or cut off. */
+/** Adds the usage that the data of one event reports; none when it is not JSON, or cut off. */
 function usageIn(event: string, usage: TokenUsage, add: AddUsage): TokenUsage {
   const data = event
     .split(/\r\n|\r|\n/)
@@ -119,8 +119,8 @@ function usageIn(event: string, usage: TokenUsage, add: AddUsage): TokenUsage {
 const BACKSLASH = 92;
 
 /**
- * JSON, from its beginning to anywhere, without what stands in texts of more than `longest` characters: sound and
- * pictures, mostly. What is added behind the result goes on where the JSON did.
+ * Empties the texts of more than `longest` characters, sound and pictures mostly, in JSON that may end anywhere. Its
+ * continuation can be appended to the result.
  */
 export function withoutLongTexts(json: string, longest: number): string {
   let short = "";
@@ -137,14 +137,14 @@ export function withoutLongTexts(json: string, longest: number): string {
   return short + json.slice(from);
 }
 
-/** Where the text ends that goes on at `from`; -1 when it does not. */
+/** Finds the end of the text that goes on at `from`; -1 when it does not end. */
 function closingQuote(json: string, from: number): number {
   let at = json.indexOf('"', from);
   while (at !== -1 && (at - beforeEscape(json, at)) % 2 === 1) at = json.indexOf('"', at + 1);
   return at;
 }
 
-/** Where the backslashes begin that end at `end`: the last one may belong to what follows. */
+/** Finds the start of the backslashes that end at `end`: the last one may belong to what follows. */
 function beforeEscape(json: string, end: number = json.length): number {
   let at = end;
   while (json.charCodeAt(at - 1) === BACKSLASH) at--;
