@@ -53,7 +53,7 @@ export class ApiError extends Error {
 
 /**
  * The failure to answer with when the database refused a write that may succeed later: the disk is full, or another
- * process holds the lock; or when nobody knows whether it was committed. Null for any other error.
+ * process holds the lock; or it is not known whether the write was committed. Null for any other error.
  */
 export function storageFailure(error: unknown): ApiError | null {
   if (!(error instanceof SqlError)) return null;

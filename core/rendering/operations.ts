@@ -44,7 +44,7 @@ export interface RenderCall {
   readonly query: URLSearchParams;
   /** The caller that answers are kept for, and for no other; null = they are not kept. */
   readonly caller: string | null;
-  /** For whom it is done: places and threads are shared fairly between owners. */
+  /** The owner of the work: places and threads are shared fairly between owners. */
   readonly owner: string;
   /** A caller that has proved its identity: pages may be kept for it. @default no pages are kept */
   readonly keeper?: string | null;

@@ -41,7 +41,7 @@ function storedSecret(dataDir: string, name: string, make: () => string): Stored
   const made = make();
   // An empty file is what a full disk leaves behind.
   keep(path, `${made}\n`, exists);
-  // Of several servers that start at once on one folder, all read the secret that the first one wrote.
+  // Several servers that start at once on one folder all read the secret that the first one wrote.
   const value = readFileSync(path, "utf8").trim();
   return { value, path, created: value === made };
 }

@@ -15,7 +15,7 @@ import { accessibilityTree } from "./accessibility-tree.ts";
 /** Elements and texts of a page whose tree is made. */
 const NODES = 20_000;
 
-/** Those that are counted: a page may have any number. */
+/** The number at which counting them stops: a page may have any number. */
 const COUNTED = 10_000_000;
 
 /** Characters of a tree that is made sooner than handed to a thread. */

@@ -14,7 +14,7 @@ export interface Job {
   readonly body: RenderBody;
   /** The `html` of a long request or an upload in UTF-8; {@link body} has a word in its place. @default that of the body */
   readonly page?: Uint8Array<ArrayBuffer> | null;
-  /** For whom it is done: places are shared fairly between owners. @default the server itself */
+  /** The owner of the work: places are shared fairly between owners. @default the server itself */
   readonly owner?: string;
   /** The caller whose further plain documents (`page/plain-document.ts`) may be shown in the same page. @default none */
   readonly keeper?: string | null;

@@ -32,8 +32,9 @@ interface Begun {
 }
 
 /**
- * Runs a function of the page that makes a text, and reads that in parts, so that others go on in between. What is too long stays
- * in the page. A function may return a number instead: of things that it has found, when they are more than `most`.
+ * Runs a function of the page that makes a text, and reads that in parts, so that others go on in between. A text that is
+ * too long stays in the page. The function returns the number of things that it has found instead if they are more than
+ * `most`.
  *
  * @throws ApiError `page_too_large`
  */

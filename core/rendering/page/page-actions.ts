@@ -77,7 +77,7 @@ function isTrue({ type, subtype, value, unserializableValue }: RemoteValue): boo
   return type === "function" || type === "symbol" || Boolean(value);
 }
 
-/** Does one thing with the page, as a user would. What it needs is waited for, under the caller's timer. */
+/** Does one thing with the page, as a user would. Elements that it needs are waited for, under the caller's timer. */
 export async function act(page: Page, action: PageAction, signal: AbortSignal): Promise<void> {
   switch (action.type) {
     case "wait":

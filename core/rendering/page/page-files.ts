@@ -21,7 +21,7 @@ export interface FailedFile {
 export interface PageFiles {
   /** Feeds an event of any of the page's targets. */
   see(event: CdpEvent): void;
-  /** Those that failed, the first ten. */
+  /** The first ten files that failed. */
   readonly failed: readonly FailedFile[];
   /** Whether one is under way that the page does not look right without. */
   readonly isWaiting: boolean;

@@ -11,8 +11,8 @@ const cutText = `(text, at, part) => {
 }`;
 
 /**
- * Keeps the text that a function makes, for {@link restOfText}, and returns the beginning of it. What the answer may have is the last
- * argument of the function, which returns an object with the \`length\`, or the number of things, where that is too little.
+ * Keeps the text that a function makes, for {@link restOfText}, and returns the beginning of it. The function's last argument
+ * bounds the text; where that is too little, it returns an object with the `length`, or the number of things.
  */
 export const beginText = (source: string): string => `function (limit, part, most, ...args) {
   const made = (${source})(...args, { limit, most });

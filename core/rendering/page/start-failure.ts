@@ -12,7 +12,7 @@ export interface StartFailure {
 /** Longest reason that is told. */
 const REASON_LENGTH = 200;
 
-/** Watches the starts of one browser. What a caller gave up on says nothing about it. */
+/** Watches the starts of one browser. A start that a caller gave up on does not count. */
 export function startFailure(): StartFailure {
   let reason: string | null = null;
   const noteFailed = (error: unknown): void => {

@@ -13,7 +13,7 @@ export interface Allowed {
 /** The chunks of a group of items that keywords find, ascending. */
 export interface KnownHits {
   readonly own: Int32Array;
-  /** Those of all groups that one search asks for. */
+  /** The chunks of all groups that one search asks for. */
   readonly all: Int32Array;
   /** The full-text table's answers for `all`, by the query. */
   readonly asked: Map<string, Promise<SqlRow[]>>;

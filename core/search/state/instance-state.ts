@@ -114,7 +114,7 @@ export async function openState(
   };
 }
 
-/** What is kept of the items until one changes. */
+/** Makes the caches of the items, which are valid until one changes. */
 function createMemories(
   context: ActorContext,
   index: string,
