@@ -21,6 +21,7 @@ export interface Answer {
       headers?: Record<string, string>;
       redirectChain?: { url: string; status: number }[];
       failedFiles?: { url: string; reason: string }[];
+      failedFilesTotal?: number;
       refusedNavigations?: { url: string; reason: string }[];
     };
   };

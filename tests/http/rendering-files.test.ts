@@ -189,9 +189,17 @@ describe("files of a page", () => {
     expect([answer.status, failedIn(answer)]).toEqual([200, null]);
   });
 
-  withBrowser("of any number are named ten at most, without those that are inline", async () => {
-    const html = Array.from({ length: 30 }, (_, n) => `<img src="${other}/missing-${n}">`).join("");
-    const answer = await there("snapshot", { html: `<img src="data:image/png,x">${html}` });
-    expect(failedIn(answer)).toHaveLength(10);
-  });
+  withBrowser(
+    "of any number are named ten at most and counted, without those that are inline",
+    async () => {
+      const html = Array.from({ length: 30 }, (_, n) => `<img src="${other}/missing-${n}">`).join(
+        "",
+      );
+      const answer = await there("snapshot", { html: `<img src="data:image/png,x">${html}` });
+      expect(failedIn(answer)).toHaveLength(10);
+      expect(answer.body.meta?.failedFilesTotal).toBe(30);
+      const { headers } = await there("pdf", { html });
+      expect(headers.get("x-failed-files-total")).toBe("30");
+    },
+  );
 });

@@ -75,9 +75,13 @@ function binary(bytes: Uint8Array<ArrayBuffer>, type: string, meta: PageMeta): R
 }
 
 /** The header of an answer without an envelope: a list of strings with parameters (RFC 9651). */
-function failedFiles({ failedFiles: failed = [] }: PageMeta): Readonly<Record<string, string>> {
+function failedFiles(meta: PageMeta): Readonly<Record<string, string>> {
+  const { failedFiles: failed = [], failedFilesTotal: total } = meta;
   if (failed.length === 0) return {};
-  return { "x-failed-files": failed.map(failedFile).join(", ") };
+  return {
+    "x-failed-files": failed.map(failedFile).join(", "),
+    ...(total === undefined ? {} : { "x-failed-files-total": String(total) }),
+  };
 }
 
 function failedFile({ url, type, reason, detail }: FailedFile): string {

@@ -23,6 +23,8 @@ export interface PageFiles {
   see(event: CdpEvent): void;
   /** The first ten files that failed. */
   readonly failed: readonly FailedFile[];
+  /** The number of all that failed, up to a thousand. */
+  readonly failedTotal: number;
   /** Whether one is under way that the page does not look right without. */
   readonly isWaiting: boolean;
   /** Resolves when none of those is under way any more, or after `ms`. */
@@ -35,6 +37,8 @@ export interface PageFiles {
 
 /** Failed files that are told, and characters of an address: a page may name any number. */
 const FAILED_LIMIT = 10;
+/** Failed files that are counted. */
+const COUNTED_LIMIT = 1000;
 const URL_LIMIT = 500;
 
 /** Types that count: scripts look after what they `fetch` by themselves. */
@@ -95,7 +99,10 @@ export function followFiles({ system, mainFrame, rules }: FilesOf): PageFiles {
       if (!isWaiting()) for (const changed of watchers) changed();
     },
     get failed() {
-      return failures.told();
+      return failures.first(FAILED_LIMIT);
+    },
+    get failedTotal() {
+      return failures.total();
     },
     get isWaiting() {
       return isWaiting();
@@ -124,7 +131,8 @@ function isOfFormer(told: unknown): (file: PlaceOfFile) => boolean {
 interface FailureList {
   note(file: Asked, reason: FailedFile["reason"], detail: string): void;
   forget(isFormer: (file: PlaceOfFile) => boolean): void;
-  told(): readonly FailedFile[];
+  first(count: number): readonly FailedFile[];
+  total(): number;
 }
 
 /** The first failures, each address once, without what the caller refuses. */
@@ -133,7 +141,7 @@ function failureList(rules: () => RequestRules | null): FailureList {
   return {
     note(file, reason, detail) {
       const url = file.url.slice(0, URL_LIMIT);
-      if (list.length >= FAILED_LIMIT || list.some((other) => other.url === url)) return;
+      if (list.length >= COUNTED_LIMIT || list.some((other) => other.url === url)) return;
       const decision = decide(file, rules());
       if (decision === "forbidden")
         list.push({ ...file, url, reason: decision, detail: "The address is not allowed" });
@@ -143,7 +151,9 @@ function failureList(rules: () => RequestRules | null): FailureList {
     forget(isFormer) {
       list = list.filter((file) => !isFormer(file));
     },
-    told: () => list.map(({ url, type, reason, detail }) => ({ url, type, reason, detail })),
+    first: (count) =>
+      list.slice(0, count).map(({ url, type, reason, detail }) => ({ url, type, reason, detail })),
+    total: () => list.length,
   };
 }
 

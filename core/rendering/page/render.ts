@@ -32,6 +32,8 @@ export interface PageMeta {
   readonly refusedNavigations?: readonly RefusedNavigation[];
   /** Files of the page that are missing in it, the first ten. */
   readonly failedFiles?: readonly FailedFile[];
+  /** The number of all missing files, counted up to a thousand, where `failedFiles` does not name them all. */
+  readonly failedFilesTotal?: number;
 }
 
 /** The result of a rendering. */
@@ -138,7 +140,7 @@ function webAddress(url: string): string | null {
 
 function metaOf(page: Page, { title, url }: DocumentFacts): PageMeta {
   const load = page.load();
-  const failedFiles = page.files.failed;
+  const { failed: failedFiles, failedTotal } = page.files;
   const isOwn = load.response !== null && isUploaded(load.response.url);
   const { response, redirects } = isOwn ? { response: null, redirects: [] } : load;
   return {
@@ -149,5 +151,6 @@ function metaOf(page: Page, { title, url }: DocumentFacts): PageMeta {
     ...(redirects.length === 0 ? {} : { redirectChain: redirects }),
     ...(page.refused.length === 0 ? {} : { refusedNavigations: page.refused }),
     ...(failedFiles.length === 0 ? {} : { failedFiles }),
+    ...(failedTotal === failedFiles.length ? {} : { failedFilesTotal: failedTotal }),
   };
 }

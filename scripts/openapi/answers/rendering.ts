@@ -21,6 +21,17 @@ export const pageMeta: v.GenericSchema<PageMeta & { readonly truncated?: true }>
       }),
     ),
   ),
+  failedFiles: v.exactOptional(
+    v.array(
+      v.object({
+        url: v.string(),
+        type: v.string(),
+        reason: v.picklist(["forbidden", "unreachable", "status", "refused", "unreadable", "late"]),
+        detail: v.string(),
+      }),
+    ),
+  ),
+  failedFilesTotal: v.exactOptional(v.number()),
   truncated: v.exactOptional(v.literal(true)),
 });
 

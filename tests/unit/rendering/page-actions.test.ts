@@ -44,6 +44,7 @@ function setting(place: unknown, truths: CdpData[] = [], values: unknown[] | nul
     files: {
       see() {},
       failed: [],
+      failedTotal: 0,
       isWaiting: false,
       arrived: () => Promise.resolve(),
       noteLate() {},
