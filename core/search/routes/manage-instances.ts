@@ -1,6 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import { formatInstant } from "../../http/fields/instant.ts";
 import type { ActorClient } from "../../actors/actor-client.ts";
+import { listAsItIs } from "../../actors/list-as-it-is.ts";
 import { type Directory, directoryAt } from "../directory/directory.ts";
 import { type Instance, instanceAt } from "../actor/instance-client.ts";
 import { changedSettings, type InstanceSettings, newSettings } from "../state/instance-settings.ts";
@@ -40,7 +41,7 @@ export async function createInstance(
     throw error;
   }
   // A process that was killed had taken the id and made nothing of it, or its instance is just being deleted.
-  if (isTaken) await listAsItIs(directory, instance, settings);
+  if (isTaken) await listInstance(directory, instance, settings);
   return settings;
 }
 
@@ -48,26 +49,20 @@ function isTakenId(error: unknown): boolean {
   return error instanceof ApiError && error.kind === "name_exists";
 }
 
-/** Rounds of {@link listAsItIs}: each is another deletion or creation that came between. */
-const ROUNDS = 10;
-
-/**
- * Lists an instance. The directory is another actor than the instance, so the instance may be deleted, and even another one
- * made, before the directory hears of this: what is there after that is listed instead.
- */
-async function listAsItIs(
+/** Lists an instance: it may be deleted, and even another one made, before the directory hears of this. */
+function listInstance(
   directory: ActorClient<Directory>,
   instance: Instance,
   settings: InstanceSettings,
 ): Promise<void> {
-  let wanted = settings;
-  for (let round = 0; round < ROUNDS; round++) {
-    await directory.put(wanted);
-    const there = await existing(instance);
-    if (there === null) return directory.drop(wanted);
-    if (JSON.stringify(there) === JSON.stringify(wanted)) return;
-    wanted = there;
-  }
+  const listed = {
+    read: () => existing(instance),
+    put: (there: InstanceSettings) => directory.put(there),
+    remove: async (last: InstanceSettings | null) => {
+      if (last !== null) await directory.drop(last);
+    },
+  };
+  return listAsItIs(listed, settings);
 }
 
 async function existing(instance: Instance): Promise<InstanceSettings | null> {
@@ -96,7 +91,7 @@ export async function updateInstance(
   );
   await checkToken(account, settings, options);
   await instance.change(settings);
-  await listAsItIs(directoryAt(platform, account), instance, settings);
+  await listInstance(directoryAt(platform, account), instance, settings);
   return settings;
 }
 

@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 export const gatewayMutants: readonly Mutant[] = [
   {
     name: "a gateway that is deleted while it is made is not listed",
-    file: "core/gateway/account/gateways/store.ts",
+    file: "core/actors/list-as-it-is.ts",
     find: "if (JSON.stringify(there) === JSON.stringify(listed)) return;",
     replace: "if (round >= 0) return;",
     tests: ["tests/unit/gateway/manage/gateway-list"],

@@ -1,4 +1,5 @@
 import { type ActorClient, actorClient } from "../../../actors/actor-client.ts";
+import { listAsItIs } from "../../../actors/list-as-it-is.ts";
 import type { Platform } from "../../../ports.ts";
 import { accountActor, type AccountMethods, type GatewayPage } from "./account-actor.ts";
 import type { SpendLedger } from "../../metering/spend/spend-ledger.ts";
@@ -80,7 +81,7 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
     const gateway = of({ account, gateway: initial.id });
     // Written first and listed second: a crash between leaves no phantom in the list.
     const written = await gateway[method](initial);
-    await listAsItIs(gateway, index(account), initial.id);
+    await listGateway(gateway, index(account), initial.id);
     // Read after the gateway is in the list: a later change of a price finds it there.
     const priced = await records.ofAccount(account).group("price", PRICES);
     if (priced.length > 0) await gateway.markPrices(system.id(), "");
@@ -103,14 +104,14 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
     create: (account, initial) => write("create", account, initial),
     async update(name, changes) {
       const changed = await of(name).update(changes);
-      if (changed !== null) await listAsItIs(of(name), index(name.account), name.gateway);
+      if (changed !== null) await listGateway(of(name), index(name.account), name.gateway);
       return changed;
     },
     async remove(name) {
       // First the keys: a crash in between must not leave them to the next gateway of this name.
       await records.ofGateway(name).clear();
       const removed = await of(name).remove();
-      await listAsItIs(of(name), index(name.account), name.gateway);
+      await listGateway(of(name), index(name.account), name.gateway);
       return removed;
     },
     changePrices: (account, change) =>
@@ -129,21 +130,13 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
   };
 }
 
-/** Rounds of {@link listAsItIs}: each is another change that came between. */
-const ROUNDS = 10;
-
-/**
- * Lists a gateway as its actor has it, or takes it out of the list. The list is another actor, so changes may reach it in another
- * order than the gateway.
- */
-async function listAsItIs(gateway: Gateway, index: Account, id: string): Promise<void> {
-  let listed = await gateway.settings();
-  for (let round = 0; round < ROUNDS; round++) {
-    await (listed === null ? index.remove(id) : index.put(listed));
-    const there = await gateway.settings();
-    if (JSON.stringify(there) === JSON.stringify(listed)) return;
-    listed = there;
-  }
+/** Lists a gateway as its actor has it. */
+function listGateway(gateway: Gateway, index: Account, id: string): Promise<void> {
+  return listAsItIs({
+    read: () => gateway.settings(),
+    put: (settings) => index.put(settings),
+    remove: () => index.remove(id),
+  });
 }
 
 async function enlist(asked: Promise<GatewaySettings | null>, index: Account): Promise<void> {
