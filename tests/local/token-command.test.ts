@@ -43,7 +43,10 @@ describe("the arguments of causey token", () => {
       [["create", "--permision", "x"], 'Unknown option "--permision": did you mean "permission"?'],
       [["creat"], 'Unknown command "token creat": did you mean "create"?'],
       [["list", "--gateway", "a"], "token list has no option --gateway"],
-      [[...run, "--permission", "Agents Read", "--gateway", "a"], '"Agents Read" is none'],
+      [
+        [...run, "--permission", "Agents Read", "--gateway", "a"],
+        '"Agents Read" is not one of them',
+      ],
       [[...run, "--gateway", "a/b"], 'there can be no gateway "a/b"'],
       [[...run, "--expires", "soon"], "--expires: expected a time such as 12h, 30d or 8w"],
       [[...run, "--expires", "2026-01-01"], '"2026-01-01" is over already'],

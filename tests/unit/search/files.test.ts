@@ -136,8 +136,8 @@ describe("text", () => {
   });
 
   it("is not made of bytes that only look like it", async () => {
-    expect(await refusal("a.txt", new Uint8Array([65, 66, 0, 67]))).toContain("no text");
-    expect(await refusal("b.txt", "\u0001\u0002\u0003binary")).toContain("no text");
+    expect(await refusal("a.txt", new Uint8Array([65, 66, 0, 67]))).toContain("not text");
+    expect(await refusal("b.txt", "\u0001\u0002\u0003binary")).toContain("not text");
     expect(await refusal("c.txt", new Uint8Array([0x89, 0x50, 0x4e, 0x47, 65]))).toContain(
       "a picture",
     );
