@@ -1,5 +1,6 @@
 import { connect } from "node:net";
-import { describe, expect, inject, it } from "vitest";
+import { describe, expect, inject } from "vitest";
+import { itUnless } from "../config/it-unless.ts";
 
 const { hostname, port } = new URL(inject("baseUrl"));
 const MEBI = 1024 * 1024;
@@ -32,12 +33,20 @@ async function answerAfter(framing: "length" | "chunks", mebibytes: number): Pro
   return [...errors, answer.slice(0, 12)];
 }
 
+/** Why a runtime is left out. */
+const lacks: Readonly<Record<string, string>> = {
+  deno: "Deno sends the answer and closes by itself, or keeps the connection",
+  bun: "Bun resets the connection: its server is not ours to close",
+  workers: "workerd resets the connection: its server is not ours to close",
+};
+
 describe("an answer that comes before the end of its request's body", () => {
-  it.skipIf(inject("target") !== "node").each(["length", "chunks"] as const)(
-    "reaches a client that writes 50 MB before it reads, framed by %s",
-    async (framing) => {
-      expect(await answerAfter(framing, 50)).toEqual(["HTTP/1.1 413"]);
-    },
-    60_000,
-  );
+  for (const framing of ["length", "chunks"] as const)
+    itUnless(lacks[inject("target")])(
+      `reaches a client that writes 50 MB before it reads, framed by ${framing}`,
+      async () => {
+        expect(await answerAfter(framing, 50)).toEqual(["HTTP/1.1 413"]);
+      },
+      60_000,
+    );
 });
