@@ -126,7 +126,8 @@ describe("files of a page", () => {
           const html = kinds[kind]?.(other + path) ?? "";
           const answer = await there(action, { html, ...place, ...fields });
           const what = `${kind} in ${JSON.stringify(place)}`;
-          expect([answer.status, failedIn(answer)], what).toEqual([200, null]);
+          const reason = JSON.stringify(answer.body.errors ?? []);
+          expect([answer.status, failedIn(answer)], `${what}: ${reason}`).toEqual([200, null]);
           expect(
             seen.filter((url) => url.startsWith(path)),
             what,
