@@ -70,7 +70,17 @@ function toRequest(
     init.body = isKnown ? (options.framed?.(body, Number(length)) ?? body) : body;
     init.duplex = "half";
   }
-  return new Request(url, init);
+  const request = new Request(url, init);
+  keepWith(signal, request);
+  return request;
+}
+
+/**
+ * Keeps a request as long as its signal may abort: Node's `fetch` ends by the signal of the request that it was given, which
+ * holds on to the caller's only as long as that request is not collected. Then a deadline ended nothing.
+ */
+function keepWith(signal: AbortSignal, request: Request): void {
+  signal.addEventListener("abort", () => void request, { once: true });
 }
 
 /** Returns the headers that no longer hold for a body that was decoded on its way. */

@@ -24,6 +24,13 @@ export const httpMutants: readonly Mutant[] = [
     tests: ["tests/local/every-runtime/pipelined"],
   },
   {
+    name: "a deadline ends a fetch whose request was collected",
+    file: "adapters/shared/http/fetch-transport.ts",
+    find: "  keepWith(signal, request);\n",
+    replace: "",
+    tests: ["tests/local/every-runtime/fetch-deadline"],
+  },
+  {
     name: "a long body is written in slices",
     file: "adapters/node/write-response.ts",
     find: "controller.enqueue(bytes.subarray(at, at + SLICE_BYTES));",
