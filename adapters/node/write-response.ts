@@ -66,7 +66,8 @@ export function writeLongBytes(
   outgoing: ServerResponse,
 ): boolean {
   if (!(body instanceof Uint8Array) || body.byteLength <= SLICE_BYTES) return false;
-  const headers = { "content-length": String(body.byteLength), ...headersOf(response.headers) };
+  // The length comes last, as in `flat`: a file's name would arrive damaged behind it.
+  const headers = { ...headersOf(response.headers), "content-length": String(body.byteLength) };
   try {
     outgoing.writeHead(response.status, headers);
   } catch {

@@ -36,3 +36,16 @@ it("a long body arrives whole from the Node server", async () => {
     await server.close();
   }
 });
+
+it("a long file keeps its name, which Node would damage behind the length", async () => {
+  const name = Buffer.from("übersicht.pdf").toString("latin1");
+  const headers = { "content-disposition": `attachment; filename="${name}"` };
+  const server = await serve({ fetch: () => new Response(bytes, { headers }) }, { port: 0 });
+  try {
+    const answer = await fetch(server.url);
+    await answer.arrayBuffer();
+    expect(answer.headers.get("content-disposition")).toBe(headers["content-disposition"]);
+  } finally {
+    await server.close();
+  }
+});
