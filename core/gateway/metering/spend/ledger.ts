@@ -318,11 +318,10 @@ function heldCounts(): HeldCounts {
           if (ends <= now && slices.delete(slice)) held--;
     },
     clear(scope) {
-      if (scope !== undefined) scopes.delete(scope);
-      else {
-        scopes.clear();
-        held = 0;
-      }
+      const rules = scope === undefined ? [...scopes.values()] : [scopes.get(scope) ?? new Map()];
+      for (const slices of rules.flatMap((one) => [...one.values()])) held -= slices.size + 1;
+      if (scope === undefined) scopes.clear();
+      else scopes.delete(scope);
     },
     size: () => held,
   };
