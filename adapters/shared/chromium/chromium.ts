@@ -15,6 +15,7 @@ import { startFailure } from "../../../core/rendering/page/start-failure.ts";
 import { egressTransport } from "../egress/egress-transport.ts";
 import { startEgressProxy, type EgressProxy } from "../egress/egress-proxy.ts";
 import type { Resolve } from "../egress/egress-resolve.ts";
+import { denoGlobal } from "../work/deno-global.ts";
 
 /** Options of {@link chromium}. */
 export interface ChromiumOptions {
@@ -171,21 +172,13 @@ function describeLocal(found: FoundChromium | null, noSandbox: boolean): string 
   return `${what}, egress guarded${noSandbox ? ", browser sandbox off (superuser or rendering.noSandbox)" : ""}`;
 }
 
-/** The part of Deno that this needs, whose types the other runtimes lack. */
-interface DenoPermissions {
-  readonly permissions: {
-    querySync(asked: { name: "run"; command?: string }): { readonly state: string };
-  };
-}
-
 /** Says why this process may not start a browser: Deno without the permission. Null where it may. */
 function runRefusal(found: FoundChromium): string | null {
-  if (!("Deno" in globalThis)) return null;
-  // `as`: the types of Node know no Deno.
-  const { permissions } = (globalThis as unknown as { readonly Deno: DenoPermissions }).Deno;
+  const deno = denoGlobal();
+  if (deno === null) return null;
   // Deno refuses a list of programs where one gets its libraries from us.
   const isListed = found.kind === "installed";
   const asked = { name: "run", ...(isListed && { command: found.path }) } as const;
-  if (permissions.querySync(asked).state === "granted") return null;
+  if (deno.permissions.querySync(asked).state === "granted") return null;
   return `Deno may not start the browser: add --allow-run${isListed ? `=${found.path}` : ""}`;
 }

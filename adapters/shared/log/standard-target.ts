@@ -1,6 +1,7 @@
 import { constants, fstatSync, openSync, writeSync } from "node:fs";
 import process from "node:process";
 import type { LineTarget } from "./log-writer.ts";
+import { denoGlobal, type DenoStream } from "../work/deno-global.ts";
 
 type Descriptor = 1 | 2;
 
@@ -50,25 +51,17 @@ function streamTarget(descriptor: Descriptor, onReady: () => void): LineTarget {
 
 type Send = (bytes: Uint8Array, settled: (error?: Error | null) => void) => void;
 
-/** The part of Deno that this needs, whose types the other runtimes lack. */
-interface DenoStreams {
-  readonly stdout: { write(bytes: Uint8Array): Promise<number> };
-  readonly stderr: { write(bytes: Uint8Array): Promise<number> };
-}
-
 function sender(descriptor: Descriptor): Send {
-  if ("Deno" in globalThis) {
-    // `as`: the types of Node know no Deno. Its `process.stderr` waits; this stream has a thread that does.
-    const { stdout, stderr } = (globalThis as unknown as { readonly Deno: DenoStreams }).Deno;
-    return denoSender(descriptor === 1 ? stdout : stderr);
-  }
+  const deno = denoGlobal();
+  // Deno's `process.stderr` waits; this stream has a thread that does.
+  if (deno !== null) return denoSender(descriptor === 1 ? deno.stdout : deno.stderr);
   const stream = descriptor === 1 ? process.stdout : process.stderr;
   // Each write reports its own error; without a listener the error would end the process.
   stream.on("error", () => undefined);
   return (bytes, settled) => stream.write(bytes, settled);
 }
 
-function denoSender(stream: DenoStreams["stderr"]): Send {
+function denoSender(stream: DenoStream): Send {
   const writeAll = async (bytes: Uint8Array): Promise<void> => {
     let rest = bytes;
     while (rest.length > 0) rest = rest.subarray(await stream.write(rest));
