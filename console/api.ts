@@ -1,18 +1,10 @@
+import type { SessionFacts } from "../core/console/mod.ts";
+import type { DeprecatedUse } from "../core/signals/deprecated-uses.ts";
+
 /** The path at which the console is served: this script lies in its folder. */
 const base = new URL(".", import.meta.url).pathname;
 /** The header that proves that the console's own page makes a request, see `core/console`. */
 const own = { "x-causey-console": "1" };
-
-/** Facts about the session, from the server. */
-export interface Facts {
-  readonly account: string;
-  readonly readOnly: boolean;
-  readonly runtime: string;
-  readonly version: string;
-  /** The capabilities of the runtime: true, or the reason why one is missing. */
-  readonly capabilities: Readonly<Record<string, true | string>>;
-  readonly isHosted: boolean;
-}
 
 /** An answer other than success, with the message of the API. */
 export class AskError extends Error {
@@ -44,9 +36,9 @@ function messageOf(text: string): string | undefined {
 }
 
 /** Reads the session; null without a login. */
-export async function readSession(): Promise<Facts | null> {
+export async function readSession(): Promise<SessionFacts | null> {
   const response = await fetch(`${base}session`, { headers: own });
-  return (await (await checked(response)).json()) as Facts | null;
+  return (await (await checked(response)).json()) as SessionFacts | null;
 }
 
 /** Logs in by a token, or by the code of a link. */
@@ -116,9 +108,10 @@ export async function* eventsOf(
   }
 }
 
-/** Reads the callers that use deprecated entries. */
-export async function readDeprecated<T>(): Promise<T> {
-  return (await (await checked(await fetch(`${base}deprecated`, { headers: own }))).json()) as T;
+/** Reads the callers that use deprecated entries; null if the token may not see them. */
+export async function readDeprecated(): Promise<readonly DeprecatedUse[] | null> {
+  const response = await checked(await fetch(`${base}deprecated`, { headers: own }));
+  return (await response.json()) as readonly DeprecatedUse[] | null;
 }
 
 /** The console's own live stream. */

@@ -1,12 +1,4 @@
-/** A chunk that a search has found. */
-export interface Chunk {
-  readonly id: string;
-  readonly score: number;
-  readonly text: string;
-  readonly page_number?: number;
-  readonly item?: { readonly key?: string };
-  readonly scoring_details?: Readonly<Record<string, unknown>>;
-}
+import type { Chunk } from "../core/search/retrieve/chunk-view.ts";
 
 /** Chunks with their scores, the best first. */
 export function Chunks({ chunks }: { readonly chunks: readonly Chunk[] }) {
@@ -18,7 +10,7 @@ export function Chunks({ chunks }: { readonly chunks: readonly Chunk[] }) {
           <li key={chunk.id}>
             <div class="chunk-head">
               <strong>
-                {chunk.item?.key ?? chunk.id}
+                {chunk.item.key}
                 {chunk.page_number !== undefined && `, page ${chunk.page_number}`}
               </strong>
               <span class="mono">{chunk.score.toFixed(3)}</span>
@@ -38,12 +30,12 @@ export function Chunks({ chunks }: { readonly chunks: readonly Chunk[] }) {
   );
 }
 
-function detailsOf({ scoring_details: details = {} }: Chunk): string {
+function detailsOf({ scoring_details: details }: Chunk): string {
   return Object.entries(details)
     .filter(([, value]) => value !== null)
     .map(
       ([name, value]) =>
-        `${name.replaceAll("_", " ")} ${typeof value === "number" ? value.toFixed(3) : String(value)}`,
+        `${name.replaceAll("_", " ")} ${typeof value === "number" ? value.toFixed(3) : value}`,
     )
     .join(", ");
 }

@@ -1,42 +1,23 @@
 import { useState } from "preact/hooks";
-import { askResult, type Facts, readDeprecated } from "./api.ts";
+import type { SessionFacts } from "../core/console/mod.ts";
+import type { ListedEntry } from "../core/deprecations/mod.ts";
+import { askResult, readDeprecated } from "./api.ts";
 import { count } from "./format.ts";
 import type { Live } from "./live.ts";
 import { Table, useLoaded, Waiting } from "./parts.tsx";
 
-interface Entry {
-  readonly id: string;
-  readonly kind: string;
-  readonly phase: string;
-  readonly date: string | null;
-  readonly eol: string | null;
-  readonly methods: readonly string[];
-  readonly path: string | null;
-  readonly fields: readonly string[];
-  readonly replacement: readonly { readonly method: string; readonly path: string }[];
-  readonly rule: string | null;
-}
-
-interface Use {
-  readonly id: string;
-  readonly token: string;
-  readonly account?: string;
-  readonly caller: string;
-  readonly method: string;
-  readonly count: number;
-  readonly refused: number;
-  readonly last: number;
-}
-
 /** The page of deprecated entries and their users. */
-export function DeprecationsPage({ live, facts }: { readonly live: Live; readonly facts: Facts }) {
+export function DeprecationsPage({
+  live,
+  facts,
+}: {
+  readonly live: Live;
+  readonly facts: SessionFacts;
+}) {
   const [text, setText] = useState("");
-  const table = useLoaded(() => askResult<readonly Entry[]>("/client/v4/deprecations"), []);
+  const table = useLoaded(() => askResult<readonly ListedEntry[]>("/client/v4/deprecations"), []);
   const newest = live.rows.find(({ deprecation }) => deprecation !== undefined)?.id ?? "";
-  const uses = useLoaded(
-    async () => ({ seen: await readDeprecated<readonly Use[] | null>() }),
-    [newest],
-  );
+  const uses = useLoaded(async () => ({ seen: await readDeprecated() }), [newest]);
   const isHidden = uses.value !== null && uses.value.seen === null;
   const byId = new Map((table.value ?? []).map((entry) => [entry.id, entry]));
   const found = (table.value ?? []).filter((entry) =>
@@ -99,11 +80,11 @@ export function DeprecationsPage({ live, facts }: { readonly live: Live; readonl
   );
 }
 
-function what({ methods, path, fields }: Entry): string {
+function what({ methods, path, fields }: ListedEntry): string {
   return [methods.join(" "), path, fields.join(", ")].filter((word) => word).join(" ");
 }
 
-function replacementOf({ replacement, rule }: Entry): string {
+function replacementOf({ replacement, rule }: ListedEntry): string {
   if (replacement.length === 0) return rule ?? "nothing";
   return replacement.map(({ method, path }) => `${method} ${path}`).join(" and ");
 }

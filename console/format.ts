@@ -1,3 +1,5 @@
+import { secondBounds } from "../core/signals/requests/request-totals.ts";
+
 /** A duration for people. */
 export function duration(ms: number | null): string {
   if (ms === null) return "–";
@@ -23,7 +25,7 @@ export function clock(ms: number): string {
   return new Date(ms).toLocaleTimeString("en-GB");
 }
 
-const bounds = [1, 2.5, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10_000];
+const bounds = secondBounds.map((seconds) => seconds * 1000);
 
 /** The duration in ms below which a share of counted requests lies, interpolated within its bucket; null without any. */
 export function quantile(buckets: readonly number[], share: number): number | null {

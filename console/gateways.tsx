@@ -1,5 +1,8 @@
 import { useState } from "preact/hooks";
-import { askResult, type Facts } from "./api.ts";
+import type { SessionFacts } from "../core/console/mod.ts";
+import type { KeySettings } from "../core/gateway/account/keys/virtual-key.ts";
+import type { GatewaySettings } from "../core/gateway/account/settings/settings.ts";
+import { askResult } from "./api.ts";
 import { Form, useRun } from "./form.tsx";
 import type { Live } from "./live.ts";
 import {
@@ -16,21 +19,8 @@ import {
 } from "./parts.tsx";
 import { Routes } from "./routes.tsx";
 
-interface Gateway {
-  readonly id: string;
-  readonly authentication?: boolean;
-  readonly cache_ttl: number | null;
-  readonly collect_logs: boolean;
-  readonly rate_limiting_interval: number | null;
-  readonly rate_limiting_limit: number | null;
-  readonly rate_limiting_technique: string | null;
-  readonly cache_invalidate_on_update: boolean;
-  readonly created_at: string;
-  readonly retry_max_attempts?: number | null;
-}
-
 interface PageProps {
-  readonly facts: Facts;
+  readonly facts: SessionFacts;
   readonly live: Live;
 }
 
@@ -38,7 +28,10 @@ interface PageProps {
 export function GatewaysPage({ facts, live }: PageProps) {
   const root = `${accountPath(facts.account)}/ai-gateway/gateways`;
   const changed = changesOf(live, "gateway", "platform");
-  const gateways = useLoaded(() => askResult<readonly Gateway[]>(`${root}?per_page=50`), [changed]);
+  const gateways = useLoaded(
+    () => askResult<readonly GatewaySettings[]>(`${root}?per_page=50`),
+    [changed],
+  );
   const [chosen, setChosen] = useState<string | null>(null);
   const open = gateways.value?.find(({ id }) => id === chosen) ?? gateways.value?.[0];
   return (
@@ -59,7 +52,7 @@ export function GatewaysPage({ facts, live }: PageProps) {
             >
               {one.id}
             </button>,
-            one.authentication === true ? "on" : <strong class="warn-text">off</strong>,
+            one.authentication ? "on" : <strong class="warn-text">off</strong>,
             limitOf(one),
             one.cache_ttl ? `${one.cache_ttl} s` : "off",
             one.collect_logs ? "on" : "off",
@@ -93,12 +86,15 @@ export function GatewaysPage({ facts, live }: PageProps) {
   );
 }
 
-function limitOf({ rate_limiting_limit: limit, rate_limiting_interval: seconds }: Gateway): string {
+function limitOf({
+  rate_limiting_limit: limit,
+  rate_limiting_interval: seconds,
+}: GatewaySettings): string {
   return limit ? `${limit} in ${seconds} s` : "no limit";
 }
 
 interface DetailsProps extends PageProps {
-  readonly gateway: Gateway;
+  readonly gateway: GatewaySettings;
   readonly root: string;
   readonly onChange: () => void;
 }
@@ -169,14 +165,14 @@ function Settings({
   readOnly,
   onSaved,
 }: {
-  readonly gateway: Gateway;
+  readonly gateway: GatewaySettings;
   readonly path: string;
   readonly readOnly: boolean;
   readonly onSaved: () => void;
 }) {
   const state = useRun();
   const [form, setForm] = useState({
-    authentication: gateway.authentication === true,
+    authentication: gateway.authentication,
     collect: gateway.collect_logs,
     cache: String(gateway.cache_ttl ?? 0),
     limit: String(gateway.rate_limiting_limit ?? 0),
@@ -245,7 +241,7 @@ function NewGateway({
   onMade,
 }: {
   readonly root: string;
-  readonly facts: Facts;
+  readonly facts: SessionFacts;
   readonly onMade: (id: string) => void;
 }) {
   const [id, setId] = useState("");
@@ -283,15 +279,9 @@ function NewGateway({
   );
 }
 
-interface VirtualKey {
+interface VirtualKey extends Pick<KeySettings, "name" | "gateways" | "models"> {
   readonly id: string;
-  readonly name: string;
   readonly preview: string;
-  readonly owner: string | null;
-  readonly enabled: boolean;
-  readonly gateways: readonly string[] | null;
-  readonly models: readonly string[] | null;
-  readonly expires_at: string | null;
   readonly last_used_at: string | null;
 }
 

@@ -1,8 +1,14 @@
-import type { Facts } from "./api.ts";
+import type { SessionFacts } from "../core/console/mod.ts";
 import type { Live } from "./live.ts";
 
 /** Says which requests this session does not show, and what its token lacks. */
-export function HiddenParts({ live, facts }: { readonly live: Live; readonly facts: Facts }) {
+export function HiddenParts({
+  live,
+  facts,
+}: {
+  readonly live: Live;
+  readonly facts: SessionFacts;
+}) {
   const hidden = Object.entries(live.overview?.hidden ?? {});
   if (hidden.length === 0) return null;
   return (

@@ -1,33 +1,13 @@
 import { useEffect } from "preact/hooks";
+import type { SyncJob } from "../core/search/rows/job-store.ts";
+import type { InstanceSettings } from "../core/search/state/instance-settings.ts";
 import { askResult } from "./api.ts";
 import { Action, change, FactList, instant, Table, useLoaded, Waiting } from "./parts.tsx";
 
-/** The source of an instance's items, beside uploads. */
-export interface SourceFacts {
-  readonly type?: string | null;
-  readonly source?: string | null;
-  readonly sync_interval?: number | null;
-  readonly paused?: boolean;
-}
-
-interface Job {
-  readonly id: string;
-  readonly source: "user" | "schedule";
-  readonly started_at: string;
-  readonly ended_at?: string;
-  readonly end_reason?: string;
-  readonly progress: {
-    readonly indexed: number;
-    readonly unchanged: number;
-    readonly failed: number;
-    readonly deleted: number;
-    readonly total: number | null;
-  };
-}
-
 interface JobsProps {
   readonly path: string;
-  readonly source: SourceFacts;
+  /** The source of its items, beside uploads. */
+  readonly source: Pick<InstanceSettings, "type" | "source" | "sync_interval" | "paused">;
   readonly readOnly: boolean;
   /** Changes when something of the instance has changed. */
   readonly changed: string;
@@ -37,7 +17,7 @@ interface JobsProps {
 /** The source of an instance, and its last sync jobs with their progress. */
 export function Jobs({ path, source, readOnly, changed, onEnd }: JobsProps) {
   const jobs = useLoaded(
-    () => askResult<readonly Job[]>(`${path}/jobs?per_page=5`),
+    () => askResult<readonly SyncJob[]>(`${path}/jobs?per_page=5`),
     [path, changed],
   );
   const running = jobs.value?.find((job) => job.ended_at === undefined);
@@ -104,7 +84,7 @@ export function Jobs({ path, source, readOnly, changed, onEnd }: JobsProps) {
   );
 }
 
-function Running({ job: { progress } }: { readonly job: Job }) {
+function Running({ job: { progress } }: { readonly job: SyncJob }) {
   const done = progress.indexed + progress.unchanged + progress.failed;
   if (progress.total === null || progress.total === 0) return <>running</>;
   return <progress max={progress.total} value={done} aria-label="Entries of the source" />;

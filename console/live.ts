@@ -1,70 +1,13 @@
 import { useEffect, useState } from "preact/hooks";
+import type { Overview as Figures } from "../core/console/feed.ts";
+import type { Health } from "../core/signals/health.ts";
+import type { RequestRow } from "../core/signals/requests/request-row.ts";
 import { eventsOf, openFeed } from "./api.ts";
 
-/** A minute of one part. */
-export interface Minute {
-  readonly at: number;
-  readonly part: string;
-  readonly failed: number;
-  readonly refused: number;
-  readonly totals: {
-    readonly count: number;
-    readonly ms: number;
-    readonly buckets: readonly number[];
-  };
-}
-
-/** The state of a part, as in `/readyz`. */
-export interface PartHealth {
-  readonly status: "ready" | "failing" | "unavailable";
-  readonly reason?: string;
-  /** A shortcoming of a ready part. */
-  readonly detail?: string;
-}
-
 /** Figures of the last hour. */
-export interface Overview {
-  readonly now: number;
-  /** Null if the token may see none of it. */
-  readonly history: readonly Minute[] | null;
-  readonly health: Readonly<Record<string, PartHealth>>;
-  readonly usage: {
-    readonly tokensIn: number;
-    readonly tokensOut: number;
-    readonly usd: number;
-  } | null;
-  /** The permissions that the token lacks, by the part that is hidden without them. */
-  readonly hidden: Readonly<Record<string, string>>;
+export interface Overview extends Figures {
+  readonly health: Health;
 }
-
-/** One answered request. */
-export interface RequestRow {
-  readonly time: number;
-  readonly id: string;
-  readonly part: string;
-  readonly method: string;
-  readonly route: string;
-  readonly status: number;
-  readonly ms: number;
-  readonly firstMs?: number;
-  readonly bytes?: number;
-  readonly caller?: string;
-  readonly error?: string;
-  readonly reason?: string;
-  readonly deprecation?: string;
-  readonly made?: Made;
-}
-
-/** The effect of a request that can be repeated: a stored event, or a message to endpoints. */
-export type Made =
-  | {
-      readonly kind: "event";
-      readonly source: string;
-      readonly agent: string;
-      readonly entity: string;
-      readonly id: string;
-    }
-  | { readonly kind: "message"; readonly id: string };
 
 /** Everything that came over the stream. */
 export interface Live {

@@ -1,7 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
-import { ask, AskError, askResult, type Facts } from "./api.ts";
+import type { SessionFacts } from "../core/console/mod.ts";
+import type { RequestEffect } from "../core/http/response-note.ts";
+import type { RequestRow } from "../core/signals/requests/request-row.ts";
+import { ask, AskError, askResult } from "./api.ts";
 import { duration } from "./format.ts";
-import type { Made, RequestRow } from "./live.ts";
 import { accountPath, Action, change, Copy, FactList, messageOf, pretty, Table } from "./parts.tsx";
 import { curlOf, sdkCallOf } from "./snippets.ts";
 import { type Span, Timeline } from "./timeline.tsx";
@@ -20,7 +22,13 @@ interface Stored {
 }
 
 /** All facts about one request. */
-export function LogDetail({ row, facts }: { readonly row: RequestRow; readonly facts: Facts }) {
+export function LogDetail({
+  row,
+  facts,
+}: {
+  readonly row: RequestRow;
+  readonly facts: SessionFacts;
+}) {
   const [stored, setStored] = useState<Stored | string | null>(null);
   const isGateway = row.route.startsWith("/v1/");
   useEffect(() => {
@@ -115,7 +123,7 @@ function spansOf(row: RequestRow, attempts: readonly StoredLog[]): Span[] {
 }
 
 /** Repeats the effect of the request: handles its event, or delivers its webhook, once more. */
-function Again({ made, facts }: { readonly made: Made; readonly facts: Facts }) {
+function Again({ made, facts }: { readonly made: RequestEffect; readonly facts: SessionFacts }) {
   const root = `${accountPath(facts.account)}/webhooks`;
   if (made.kind === "event") {
     const query = new URLSearchParams({

@@ -1,15 +1,16 @@
 import { useMemo, useState } from "preact/hooks";
-import type { Facts } from "./api.ts";
+import type { SessionFacts } from "../core/console/mod.ts";
+import type { RequestRow } from "../core/signals/requests/request-row.ts";
 import { clock, duration, size } from "./format.ts";
 import { HiddenParts } from "./hidden-parts.tsx";
 import { LogDetail } from "./log-detail.tsx";
-import type { Live, RequestRow } from "./live.ts";
+import type { Live } from "./live.ts";
 
 /** Rows that are shown at once. */
 const SHOWN = 200;
 
 /** Every request as it comes, newest first; a row opens its details. */
-export function LogsPage({ live, facts }: { readonly live: Live; readonly facts: Facts }) {
+export function LogsPage({ live, facts }: { readonly live: Live; readonly facts: SessionFacts }) {
   const [text, setText] = useState("");
   const [part, setPart] = useState("");
   const [status, setStatus] = useState("");
@@ -116,7 +117,7 @@ function fits(row: RequestRow, text: string, part: string, status: string): bool
 
 interface RowProps {
   readonly row: RequestRow;
-  readonly facts: Facts;
+  readonly facts: SessionFacts;
   readonly isOpen: boolean;
   readonly onToggle: () => void;
 }

@@ -1,7 +1,8 @@
 import "./locale.ts";
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { type Facts, logIn, logOut, readSession } from "./api.ts";
+import type { SessionFacts } from "../core/console/mod.ts";
+import { logIn, logOut, readSession } from "./api.ts";
 import { useLive } from "./live.ts";
 import { DeprecationsPage } from "./deprecations.tsx";
 import { GatewaysPage } from "./gateways.tsx";
@@ -31,7 +32,7 @@ function pageOf(hash: string): Page {
 
 /** The page: still loading, a login, or a session. */
 function App() {
-  const [facts, setFacts] = useState<Facts | null | undefined>(undefined);
+  const [facts, setFacts] = useState<SessionFacts | null | undefined>(undefined);
   const [problem, setProblem] = useState<string | null>(null);
   const load = (): void => {
     readSession().then(setFacts, (error: unknown) => {
@@ -58,7 +59,7 @@ function Console({
   facts,
   onLoggedOut,
 }: {
-  readonly facts: Facts;
+  readonly facts: SessionFacts;
   readonly onLoggedOut: () => void;
 }) {
   const [page, setPage] = useState(pageOf(location.hash));

@@ -1,9 +1,10 @@
 import { useMemo } from "preact/hooks";
-import type { Facts } from "./api.ts";
+import type { MinuteFigures } from "../core/console/feed.ts";
+import type { SessionFacts } from "../core/console/mod.ts";
 import { Chart } from "./chart.tsx";
 import { count, duration, quantile } from "./format.ts";
 import { HiddenParts } from "./hidden-parts.tsx";
-import type { Live, Minute, Overview } from "./live.ts";
+import type { Live, Overview } from "./live.ts";
 
 const MINUTES = 60;
 
@@ -14,7 +15,7 @@ interface Sums {
   readonly buckets: readonly number[];
 }
 
-function sumOf(minutes: readonly Minute[]): Sums {
+function sumOf(minutes: readonly MinuteFigures[]): Sums {
   const buckets: number[] = [];
   let [requests, failed, refused] = [0, 0, 0];
   for (const minute of minutes) {
@@ -28,7 +29,13 @@ function sumOf(minutes: readonly Minute[]): Sums {
 }
 
 /** The last hour at a glance: requests, errors, durations, tokens, and the state of every part. */
-export function OverviewPage({ live, facts }: { readonly live: Live; readonly facts: Facts }) {
+export function OverviewPage({
+  live,
+  facts,
+}: {
+  readonly live: Live;
+  readonly facts: SessionFacts;
+}) {
   const { overview } = live;
   if (overview === null) return <p class="muted">Waiting for the first figures …</p>;
   const { health, history } = overview;
@@ -58,7 +65,7 @@ function Figures({
   history,
 }: {
   readonly overview: Overview;
-  readonly history: readonly Minute[];
+  readonly history: readonly MinuteFigures[];
 }) {
   const all = useMemo(() => sumOf(history), [history]);
   const series = useMemo(() => seriesOf(history, now), [history, now]);
@@ -127,7 +134,7 @@ function Tile(props: {
   );
 }
 
-function ByPart({ history }: { readonly history: readonly Minute[] }) {
+function ByPart({ history }: { readonly history: readonly MinuteFigures[] }) {
   const parts = [...new Set(history.map(({ part }) => part))].toSorted();
   if (parts.length === 0)
     return <p class="muted">No request in the last hour. Send one from the playground.</p>;
@@ -177,7 +184,7 @@ function ByPart({ history }: { readonly history: readonly Minute[] }) {
   );
 }
 
-function seriesOf(history: readonly Minute[], now: number) {
+function seriesOf(history: readonly MinuteFigures[], now: number) {
   const last = now - (now % 60_000);
   const starts = Array.from({ length: MINUTES }, (_, at) => last - (MINUTES - 1 - at) * 60_000);
   const sums = starts.map((start) => sumOf(history.filter(({ at }) => at === start)));

@@ -1,6 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
-import { ask, askResult, eventsOf, type Facts } from "./api.ts";
-import { Chunks, type Chunk } from "./chunks.tsx";
+import type { SessionFacts } from "../core/console/mod.ts";
+import type { Chunk } from "../core/search/retrieve/chunk-view.ts";
+import { ask, askResult, eventsOf } from "./api.ts";
+import { Chunks } from "./chunks.tsx";
 import { Form, Output, useRun } from "./form.tsx";
 import { TabList } from "./tab-list.tsx";
 
@@ -8,7 +10,7 @@ const tools = ["Chat", "Render", "Search", "Webhook"] as const;
 type Tool = (typeof tools)[number];
 
 /** Tries the parts by hand. */
-export function PlaygroundPage({ facts }: { readonly facts: Facts }) {
+export function PlaygroundPage({ facts }: { readonly facts: SessionFacts }) {
   const [tool, setTool] = useState<Tool>("Chat");
   return (
     <>
@@ -28,7 +30,7 @@ export function PlaygroundPage({ facts }: { readonly facts: Facts }) {
   );
 }
 
-function Chat({ facts }: { readonly facts: Facts }) {
+function Chat({ facts }: { readonly facts: SessionFacts }) {
   const [gateway, setGateway] = useState("default");
   const [model, setModel] = useState("echo/echo");
   const [text, setText] = useState("Hello from the console");
@@ -100,7 +102,7 @@ const formats = ["pdf", "screenshot", "markdown"] as const;
 const sample =
   '<h1>Hello</h1>\n<p>A page to <b>render</b>, with <a href="https://example.com">a link</a>.</p>\n<ul><li>one</li><li>two</li></ul>';
 
-function Render({ facts }: { readonly facts: Facts }) {
+function Render({ facts }: { readonly facts: SessionFacts }) {
   const [html, setHtml] = useState(sample);
   const [format, setFormat] = useState<(typeof formats)[number]>("pdf");
   const [shown, setShown] = useState<{
@@ -174,7 +176,7 @@ function Render({ facts }: { readonly facts: Facts }) {
   );
 }
 
-function Search({ facts }: { readonly facts: Facts }) {
+function Search({ facts }: { readonly facts: SessionFacts }) {
   const root = `/client/v4/accounts/${encodeURIComponent(facts.account)}/ai-search/instances`;
   const [instances, setInstances] = useState<readonly string[]>([]);
   const [instance, setInstance] = useState("");

@@ -1,9 +1,13 @@
 import { useEffect, useState } from "preact/hooks";
-import { ask, askResult, type Facts } from "./api.ts";
-import { Chunks, type Chunk } from "./chunks.tsx";
+import type { SessionFacts } from "../core/console/mod.ts";
+import type { Chunk } from "../core/search/retrieve/chunk-view.ts";
+import type { Item, ItemStatus } from "../core/search/rows/item-record.ts";
+import type { InstanceSettings } from "../core/search/state/instance-settings.ts";
+import { ask, askResult } from "./api.ts";
+import { Chunks } from "./chunks.tsx";
 import { Form, useRun } from "./form.tsx";
 import { size } from "./format.ts";
-import { Jobs, type SourceFacts } from "./jobs.tsx";
+import { Jobs } from "./jobs.tsx";
 import type { Live } from "./live.ts";
 import { Upload } from "./upload.tsx";
 import {
@@ -18,37 +22,11 @@ import {
   Waiting,
 } from "./parts.tsx";
 
-interface Instance extends SourceFacts {
-  readonly id: string;
-  readonly embedding_model: string | null;
-  readonly ai_search_model: string | null;
-  readonly chunk_size: number;
-  readonly hybrid_search_enabled: boolean;
-  readonly status: string;
-  readonly created_at: string;
-}
-
-interface Item {
-  readonly id: string;
-  readonly key: string;
-  readonly status: string;
-  readonly chunks_count: number | null;
-  readonly file_size: number | null;
-  readonly error?: string | null;
-  readonly created_at: string;
-}
-
-interface Stats {
-  readonly queued: number;
-  readonly running: number;
-  readonly completed: number;
-  readonly error: number;
-  readonly skipped: number;
-  readonly outdated: number;
-}
+/** Items by their status. */
+type Stats = Readonly<Record<ItemStatus, number>>;
 
 interface PageProps {
-  readonly facts: Facts;
+  readonly facts: SessionFacts;
   readonly live: Live;
 }
 
@@ -56,7 +34,7 @@ interface PageProps {
 export function SearchPage({ facts, live }: PageProps) {
   const root = `${accountPath(facts.account)}/ai-search/instances`;
   const instances = useLoaded(
-    () => askResult<readonly Instance[]>(`${root}?per_page=50`),
+    () => askResult<readonly InstanceSettings[]>(`${root}?per_page=50`),
     [changesOf(live, "search")],
   );
   const [chosen, setChosen] = useState<string | null>(null);
@@ -88,8 +66,8 @@ export function SearchPage({ facts, live }: PageProps) {
               {one.id}
             </button>,
             one.status,
-            one.embedding_model ?? "–",
-            one.ai_search_model ?? "–",
+            one.embedding_model,
+            one.ai_search_model || "–",
             `${one.chunk_size} tokens`,
             instant(one.created_at),
           ],
@@ -126,7 +104,7 @@ export function SearchPage({ facts, live }: PageProps) {
 
 interface DetailsProps extends PageProps {
   readonly path: string;
-  readonly instance: Instance;
+  readonly instance: InstanceSettings;
   readonly onGone: () => void;
 }
 
@@ -179,10 +157,10 @@ function Details({ path, instance, facts, live, onGone }: DetailsProps) {
               >
                 {one.status}
               </span>
-              {one.error != null && <span class="reason">{one.error}</span>}
+              {one.error !== undefined && <span class="reason">{one.error}</span>}
             </>,
             one.chunks_count ?? "–",
-            size(one.file_size ?? undefined),
+            size(one.file_size),
             instant(one.created_at),
             <span class="actions">
               <Action

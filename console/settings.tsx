@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
-import { askResult, type Facts } from "./api.ts";
+import type { SessionFacts } from "../core/console/mod.ts";
+import { askResult } from "./api.ts";
 import { Form, useRun } from "./form.tsx";
 import type { Live } from "./live.ts";
 import {
@@ -32,7 +33,13 @@ interface Group {
 }
 
 /** The state of every part, the capabilities of this runtime, and the API tokens. */
-export function SettingsPage({ facts, live }: { readonly facts: Facts; readonly live: Live }) {
+export function SettingsPage({
+  facts,
+  live,
+}: {
+  readonly facts: SessionFacts;
+  readonly live: Live;
+}) {
   const parts = live.overview?.health ?? {};
   return (
     <div class="stack">
@@ -78,7 +85,7 @@ export function SettingsPage({ facts, live }: { readonly facts: Facts; readonly 
   );
 }
 
-function Tokens({ facts, live }: { readonly facts: Facts; readonly live: Live }) {
+function Tokens({ facts, live }: { readonly facts: SessionFacts; readonly live: Live }) {
   const root = `${accountPath(facts.account)}/tokens`;
   const tokens = useLoaded(
     () => askResult<readonly Token[]>(`${root}?per_page=50`),

@@ -1,5 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
-import { ask, askResult, eventsOf, type Facts } from "./api.ts";
+import type { SessionFacts } from "../core/console/mod.ts";
+import type { EndpointView } from "../core/webhooks/outbound/endpoints.ts";
+import { ask, askResult, eventsOf } from "./api.ts";
 import { Form, useRun } from "./form.tsx";
 import type { Live } from "./live.ts";
 import {
@@ -19,7 +21,7 @@ import { TabList } from "./tab-list.tsx";
 const views = ["Inbound", "Failed", "Outbound"] as const;
 
 interface PageProps {
-  readonly facts: Facts;
+  readonly facts: SessionFacts;
   readonly live: Live;
 }
 
@@ -186,7 +188,7 @@ function EntityDetails({
 }: {
   readonly entity: Entity;
   readonly root: string;
-  readonly facts: Facts;
+  readonly facts: SessionFacts;
   readonly changed: string;
 }) {
   const query = `entity=${encodeURIComponent(entity.entity)}&agent=${encodeURIComponent(entity.agent)}`;
@@ -357,14 +359,6 @@ function Failed({ root, facts, live }: ViewProps) {
   );
 }
 
-interface Endpoint {
-  readonly id: string;
-  readonly url: string;
-  readonly types: readonly string[];
-  readonly enabled: boolean;
-  readonly disabled_reason: string | null;
-}
-
 interface Delivery {
   readonly id: string;
   readonly type?: string;
@@ -378,7 +372,10 @@ interface Delivery {
 
 function Outbound({ root, facts, live }: ViewProps) {
   const changed = changesOf(live, "webhooks");
-  const endpoints = useLoaded(() => askResult<readonly Endpoint[]>(`${root}/endpoints`), [changed]);
+  const endpoints = useLoaded(
+    () => askResult<readonly EndpointView[]>(`${root}/endpoints`),
+    [changed],
+  );
   const [status, setStatus] = useState("");
   const deliveries = useLoaded(
     () =>

@@ -5,14 +5,14 @@ import { globSync } from "node:fs";
 const adapters = ["shared", "processes", "node", "deno", "bun", "workers", "memory", "cli"].map(
   (x) => `adapters/${x}`,
 );
-const projects = [".", ...adapters, "tests", "scripts", "bench", "examples"];
+const projects = [".", ...adapters, "console", "tests", "scripts", "bench", "examples"];
 const only = process.argv.slice(2);
 /** An error in the core is found again by every project that imports it; it is shown once. */
 const shown = new Set<string>();
 let failed = false;
 
 for (const project of only.length > 0 ? only : projects) {
-  const sources = project === "." ? "core/**/*.ts" : `${project}/**/*.ts`;
+  const sources = project === "." ? "core/**/*.ts" : `${project}/**/*.{ts,tsx}`;
   // tsc refuses a project without any file.
   if (globSync(sources, { exclude: ["**/node_modules"] }).length === 0) continue;
   const { status, stdout } = spawnSync(

@@ -1,6 +1,7 @@
 import type { Viewer } from "../auth/principal.ts";
 import type { ServerSentEvent } from "../http/sse.ts";
 import type { System } from "../ports.ts";
+import type { AccountUsage } from "./usage.ts";
 
 /** A minute of one part, as the console shows it. */
 export interface MinuteFigures {
@@ -25,8 +26,21 @@ export interface FeedSource {
   /** The public answer of `/readyz`. */
   readonly health: () => Promise<unknown>;
   /** Tokens and cost, from the gateway's metrics; also null if those are off. */
-  readonly usage: (viewer: Viewer) => Promise<unknown>;
+  readonly usage: (viewer: Viewer) => Promise<AccountUsage | null>;
   readonly follow: (position: number, waitMs: number) => Promise<TrafficPage>;
+}
+
+/** Figures of the last hour, as far as the viewer may see them. */
+export interface Overview {
+  /** Unix ms. */
+  readonly now: number;
+  /** Null if the viewer may see none of it. */
+  readonly history: readonly MinuteFigures[] | null;
+  /** The public answer of `/readyz`. */
+  readonly health: unknown;
+  readonly usage: AccountUsage | null;
+  /** The permissions that the viewer lacks, by the part that is hidden without them. */
+  readonly hidden: Readonly<Record<string, string>>;
 }
 
 /**
@@ -75,7 +89,7 @@ export async function* feed(
   }
 }
 
-async function overview(source: FeedSource, viewer: Viewer, now: number): Promise<object> {
+async function overview(source: FeedSource, viewer: Viewer, now: number): Promise<Overview> {
   const [history, health, usage] = await Promise.all([
     source.history(now - SHOWN_MS, viewer),
     source.health(),

@@ -170,10 +170,19 @@ function unlogged(response: Response): Response {
   return noteResponse(response, { isLogged: true });
 }
 
+/** Facts about the session and the server, for the page. */
+export interface SessionFacts extends Pick<Platform, "runtime" | "capabilities"> {
+  readonly account: string;
+  readonly readOnly: boolean;
+  readonly version: string;
+  /** Whether the host authenticates: the page then has neither logins nor tokens. */
+  readonly isHosted: boolean;
+}
+
 function facts(
   { readOnly }: ConsoleSession,
   { platform, accountId, auth }: ConsoleOptions,
-): object {
+): SessionFacts {
   const { runtime, capabilities } = platform;
   return {
     account: accountId,

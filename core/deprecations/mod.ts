@@ -3,7 +3,7 @@ import { envelope } from "../http/envelope.ts";
 import { routedPath } from "../http/mount-path.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { below, compile, type DeprecationsOptions, OWN_DOCS } from "./options.ts";
-import { phase, type ScheduledEntry } from "./phase.ts";
+import { type Phase, phase, type ScheduledEntry } from "./phase.ts";
 import { documentationUrl, type SignalPlace } from "./signal.ts";
 
 export { checkTable, shadowedRoutes } from "./table/check-table.ts";
@@ -74,11 +74,30 @@ export function deprecations(options: DeprecationsOptions): Hono {
   return app;
 }
 
-function show(
-  entry: ScheduledEntry,
-  now: number,
-  place: SignalPlace,
-): Readonly<Record<string, unknown>> {
+/** An entry of the table as `GET /deprecations` shows it. */
+export interface ListedEntry extends Pick<
+  ScheduledEntry,
+  | "id"
+  | "row"
+  | "kind"
+  | "class"
+  | "mode"
+  | "date"
+  | "eol"
+  | "methods"
+  | "path"
+  | "fields"
+  | "where"
+  | "replacement"
+  | "rule"
+> {
+  readonly phase: Phase;
+  /** RFC 3339; null if it is never refused. */
+  readonly enforce_from: string | null;
+  readonly documentation_url: string;
+}
+
+function show(entry: ScheduledEntry, now: number, place: SignalPlace): ListedEntry {
   const { id, row, kind, date, eol, methods, path, fields, where, replacement, rule, mode } = entry;
   return {
     id,

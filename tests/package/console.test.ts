@@ -1,8 +1,6 @@
-import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { root } from "../config/shared.ts";
 import { buildConsole, builtFile } from "../../scripts/console.ts";
 
 test("the console's files are those that its sources give: npm run console", async () => {
@@ -11,14 +9,4 @@ test("the console's files are those that its sources give: npm run console", asy
 
 test("the console is at most 150 kB compressed", async () => {
   expect(gzipSync(await buildConsole()).byteLength).toBeLessThan(150_000);
-});
-
-test("the console's sources have the types of a browser", () => {
-  const { stdout, status } = spawnSync(
-    `${root}node_modules/.bin/tsc`,
-    ["-p", "console", "--pretty", "false"],
-    { cwd: root, encoding: "utf8" },
-  );
-  expect(stdout).toBe("");
-  expect(status).toBe(0);
 });
