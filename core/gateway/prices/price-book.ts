@@ -1,7 +1,7 @@
 import { modelSpellings, plainName, providerOfFamily } from "./model-spellings.ts";
 import type { Price } from "./price.ts";
 import { type PriceRowSetting, priceOfRow, startOf } from "./price-rows.ts";
-import { type PriceList, priceLists } from "./prices.ts";
+import { priceLists } from "./prices.ts";
 
 /** The source of a price; an earlier one outranks a later one. */
 export type PriceOrigin = "api" | "file" | "built-in";
@@ -47,7 +47,10 @@ const REMEMBERED = 1000;
  * its model, `*`), then who says it, then the latest date that has come.
  */
 export function priceBook({ api = [], file = [] }: OwnPrices = {}): PriceBook {
-  const layers = [byModel(api, "api"), byModel(file, "file")];
+  const layers = [
+    byModel(api.map((row) => entryOf(row, "api"))),
+    byModel(file.map((row) => entryOf(row, "file"))),
+  ];
   const known = new Map<string, readonly PriceEntry[]>();
   const candidates = (model: string, provider: string): readonly PriceEntry[] => {
     const key = `${provider}\n${model}`;
@@ -63,15 +66,14 @@ export function priceBook({ api = [], file = [] }: OwnPrices = {}): PriceBook {
       if (model === "") return null;
       return candidates(model, provider).find(({ from }) => from === null || from <= now) ?? null;
     },
-    entries: () => [...layers.flatMap((layer) => [...layer.values()].flat()), ...builtInEntries()],
+    entries: () => [...layers.flatMap((layer) => [...layer.values()].flat()), ...builtIn],
   };
 }
 
 type Layer = ReadonlyMap<string, readonly PriceEntry[]>;
 
-/** Returns the rows of one origin by provider and model, the latest first. */
-function byModel(rows: NonNullable<OwnPrices["api"]>, origin: PriceOrigin): Layer {
-  const entries = rows.map((row) => entryOf(row, origin));
+/** Returns the prices of one origin by provider and model, the latest first. */
+function byModel(entries: readonly PriceEntry[]): Layer {
   return Map.groupBy(entries.toSorted(latestFirst), ({ provider, model }) =>
     keyOf(provider, model),
   );
@@ -107,33 +109,30 @@ function candidatesOf(
   const { family, priced } = modelSpellings(model, provider);
   const own = (name: string): PriceEntry[] =>
     layers.flatMap((layer) => layer.get(keyOf(provider, name)) ?? []);
-  const listed = (name: string): PriceEntry[] =>
-    family === null ? [] : builtIn(family, name).map((found) => ({ ...found, provider }));
+  const author = family === null ? null : providerOfFamily(family);
+  const listed = (name: string): PriceEntry[] => {
+    const found = author === null ? [] : (builtInLayer.get(keyOf(author, name)) ?? []);
+    return found.map((entry) => ({ ...entry, provider }));
+  };
   return [...priced.flatMap((name) => [...own(name), ...listed(name)]), ...own(ANY)];
 }
 
-/** Callers name the model, so inherited members such as "constructor" must not be found. */
-function builtIn(family: string, model: string): PriceEntry[] {
-  return priceLists
-    .filter((list) => list.family === family && Object.hasOwn(list.table, model))
-    .flatMap((list) => {
-      const price = list.table[model];
-      return price === undefined ? [] : [listEntry(list, model, price)];
-    })
-    .toSorted(latestFirst);
-}
-
-function builtInEntries(): PriceEntry[] {
-  return priceLists.flatMap((list) =>
-    Object.entries(list.table).map(([model, price]) => listEntry(list, model, price)),
-  );
-}
-
-function listEntry(list: PriceList, model: string, price: Price): PriceEntry {
-  const { family, source, checked } = list;
+/** The built-in prices, each at the provider whose own list it is on. */
+const builtIn: readonly PriceEntry[] = priceLists.flatMap((list) => {
+  const { family, models, source, checked } = list;
   const provider = providerOfFamily(family);
-  return { provider, model, from: startOf(list), price, origin: "built-in", source, checked };
-}
+  const from = startOf(list);
+  return models.map(({ model, ...price }) => ({
+    provider,
+    model,
+    from,
+    price,
+    origin: "built-in",
+    source,
+    checked,
+  }));
+});
+const builtInLayer = byModel(builtIn);
 
 /** A price as people and clients see it. */
 export interface PriceView extends Price, Omit<PriceEntry, "from" | "price"> {

@@ -91,8 +91,8 @@ function versioned({ headers }: Step, slug: string, { rest }: Place): Step["head
 
 /** Returns the models whose names are known, in OpenAI's list format with names as `compat` takes them; others work too. */
 export function modelList(demo: boolean, auto: boolean): object {
-  const names = priceLists.flatMap(({ family, table }) =>
-    Object.keys(table).map((name) => `${segmentOf(family)}\n${name}`),
+  const names = priceLists.flatMap(({ family, models }) =>
+    models.map(({ model }) => `${segmentOf(family)}\n${model}`),
   );
   const known = [...new Set(names)].map((one) => {
     const [slug = "", name = ""] = one.split("\n");
