@@ -16,7 +16,7 @@ export interface PageDeps extends BrowserSessionDeps {
  * (cookies, storage, cache, service workers) survives, and nothing of the page runs on. A plain document, which can do
  * nothing but be shown, gets a page that has shown such documents of the same caller before; when it does anything else
  * after all, it is shown once more in a page of its own. When the browser dies or hangs before the page has begun, another one is
- * tried once. A browser that hangs is replaced.
+ * tried once, and so is another page when one crashes as it begins. A browser that hangs is replaced.
  */
 export async function withPage<T>(
   deps: PageDeps,
@@ -31,7 +31,25 @@ export async function withPage<T>(
     const done = await again(deps, { job, session, owner: keeper }, signal, use);
     if (done !== null) return done.result;
   }
-  return inOwnPage(deps, job, keeper, signal, use);
+  const begunAt = deps.system.monotonic();
+  try {
+    return await inOwnPage(deps, job, keeper, signal, use);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!isCrash(error) || !mayBeginAgain(job, deps.system.monotonic() - begunAt)) throw error;
+    return inOwnPage(deps, job, keeper, signal, use);
+  }
+}
+
+/**
+ * For so many ms a crash is the browser's own: about one page of 500 with a file of another site is killed by Chromium 153 ("bad IPC
+ * message, reason 262") as it begins. A document that takes too much memory lives longer.
+ */
+const CRASH_AT_START_MS = 3000;
+
+/** Whether a page that crashed may be loaded once more: nobody has acted on it. */
+function mayBeginAgain({ body }: Job, ms: number): boolean {
+  return ms < CRASH_AT_START_MS && (body.actions ?? []).length === 0;
 }
 
 /** Shows a plain document in a page that has shown others; null where that does not do. */
@@ -124,7 +142,9 @@ async function assign(
 
 /** Nothing of the job has run: the browser is gone, or the blank page is. */
 function isLost(error: unknown): boolean {
-  return (
-    error instanceof LostBrowser || (error instanceof ApiError && error.kind === "page_crashed")
-  );
+  return error instanceof LostBrowser || isCrash(error);
+}
+
+function isCrash(error: unknown): boolean {
+  return error instanceof ApiError && error.kind === "page_crashed";
 }

@@ -3,6 +3,20 @@ import type { Mutant } from "./mutant.ts";
 /** Those of pages and crawls that came last. */
 export const renderingMutants: readonly Mutant[] = [
   {
+    name: "a page that crashes late is not loaded once more",
+    file: "core/rendering/page/with-page.ts",
+    find: "ms < CRASH_AT_START_MS && ",
+    replace: "",
+    tests: ["tests/unit/rendering/crash"],
+  },
+  {
+    name: "a page that something was to be done in is not loaded once more",
+    file: "core/rendering/page/with-page.ts",
+    find: "(body.actions ?? []).length === 0;",
+    replace: "true;",
+    tests: ["tests/unit/rendering/crash"],
+  },
+  {
     name: "a tag that is added has either content or an address",
     file: "core/rendering/job/schema.ts",
     find: "(content === undefined) !== (url === undefined),",

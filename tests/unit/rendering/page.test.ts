@@ -114,27 +114,6 @@ describe("withPage()", () => {
     expect(fake.calls.at(-1)?.method).toBe("Target.disposeBrowserContext");
   });
 
-  it("fails the work when the page crashes", async () => {
-    const fake = fakeWire((call, say) =>
-      call.method === "Page.printToPDF" ? undefined : openingBrowser(call, say),
-    );
-    const browser = { connect: () => Promise.resolve(fake.wire), close: () => Promise.resolve() };
-    const deps = {
-      browser,
-      system: fakeClock().system,
-      guarded: true,
-      requestMs: 60_000,
-      ahead: noPagesAhead,
-      kept: noKeptPages,
-    };
-    const pending = withPage(deps, jobOf({ html: "x" }), new AbortController().signal, (page) => {
-      const printing = page.call("Page.printToPDF");
-      fake.say({ method: "Inspector.targetCrashed", params: {}, sessionId: "S" });
-      return printing;
-    });
-    await expect(pending).rejects.toMatchObject({ kind: "page_crashed", code: 6001 });
-  });
-
   it("refuses private addresses and local schemes to the page's requests", async () => {
     await run(jobOf({ url: "http://example.com/" }), async (fake) => {
       const urls = [
