@@ -183,52 +183,6 @@ export const native = {
       ]),
     ],
   },
-  "workers-ai": {
-    model: "workers-ai/@cf/m",
-    reply: {
-      result: {
-        choices: [
-          {
-            message: {
-              content: "Hello",
-              reasoning_content: "Hm",
-              tool_calls: [
-                { id: "t1", function: { name: "weather", arguments: '{"city":"Bern"}' } },
-                { id: "t2", function: { name: "clock", arguments: "{}" } },
-              ],
-            },
-            finish_reason: "tool_calls",
-          },
-        ],
-        usage: {
-          prompt_tokens: 10,
-          completion_tokens: 6,
-          prompt_tokens_details: { cached_tokens: 4 },
-          completion_tokens_details: { reasoning_tokens: 2 },
-        },
-      },
-    },
-    events: [
-      { choices: [{ delta: { reasoning_content: "Hm" } }] },
-      { response: "Hello" },
-      {
-        response: "",
-        tool_calls: [
-          { id: "t1", name: "weather", arguments: { city: "Bern" } },
-          { id: "t2", name: "clock", arguments: {} },
-        ],
-      },
-      {
-        response: "",
-        usage: {
-          prompt_tokens: 10,
-          completion_tokens: 6,
-          prompt_tokens_details: { cached_tokens: 4 },
-          completion_tokens_details: { reasoning_tokens: 2 },
-        },
-      },
-    ],
-  },
 } as const;
 
 function geminiAnswer(parts: object[], finishReason: string | null = "STOP"): object {

@@ -13,7 +13,6 @@ import { headerValue } from "../wire/header-hygiene.ts";
 import { cacheTtl } from "../cache/exact/cache-key.ts";
 import { limitsSpend } from "../metering/spend/spend.ts";
 import { retryPolicy } from "../call/policy.ts";
-import type { ConfiguredTargets } from "../providers/target.ts";
 import type { GatewaySettings } from "../account/settings/settings.ts";
 import { FORM_LIMIT } from "../wire/multipart.ts";
 import { translationRoute } from "../providers/families.ts";
@@ -92,7 +91,6 @@ function counted(bytes: Uint8Array, isJson: boolean, room: BodyRoom): Uint8Array
 
 /** Dependencies of deciding whether a request's body must be held. */
 export interface BodyNeeds {
-  readonly targets: ConfiguredTargets;
   readonly hasChecks: (settings: GatewaySettings) => boolean;
   /** Milliseconds within which a provider must begin to answer, where a request says nothing else. */
   readonly firstByteMs: number;
@@ -108,7 +106,7 @@ export function needsBody(step: Step, call: Call, parts: BodyNeeds): boolean {
   const { settings, controls } = call;
   return (
     step.slug === "compat" ||
-    translationRoute(step, parts.targets) !== undefined ||
+    translationRoute(step) !== undefined ||
     parts.hasChecks(settings) ||
     needsForm(call) ||
     cacheTtl(call) > 0 ||

@@ -1,13 +1,11 @@
 import type { Step } from "../call/call.ts";
 import { providers } from "./known/table.ts";
-import type { ConfiguredTargets } from "./target.ts";
 import { anthropicTranslator } from "./anthropic/anthropic.ts";
 import { chatFront } from "../chat/formats/chat-reply.ts";
 import { geminiTranslator } from "./google/gemini.ts";
 import { messagesFront } from "../chat/formats/messages-reply.ts";
 import { openaiTranslator } from "./openai/openai.ts";
 import { responsesFront } from "../chat/formats/responses-reply.ts";
-import { workersAiTranslator } from "./workers-ai.ts";
 import type { ChatFront, ChatTranslator } from "../chat/reply.ts";
 
 /** The client's format, and the one that a provider wants in its place. */
@@ -21,33 +19,26 @@ const CHAT = "chat/completions";
 const translators = {
   anthropic: anthropicTranslator,
   gemini: geminiTranslator,
-  "workers-ai": workersAiTranslator,
 } as const;
 
 const fronts = { responses: responsesFront, messages: messagesFront } as const;
 
 /** Returns how a step is translated; undefined when its bytes go out as they are. */
-export function translationRoute(
-  step: Step,
-  targets: ConfiguredTargets,
-): TranslationRoute | undefined {
+export function translationRoute(step: Step): TranslationRoute | undefined {
   const { slug, rest, format, method } = step;
   if (format === undefined) {
     if (rest !== CHAT || method !== "POST" || !Object.hasOwn(providers, slug)) return undefined;
-    const translator = translatorOf(slug, targets);
+    const translator = translatorOf(slug);
     return translator === undefined ? undefined : { front: chatFront, translator };
   }
-  const own = Object.hasOwn(providers, slug) ? translatorOf(slug, targets) : undefined;
+  const own = Object.hasOwn(providers, slug) ? translatorOf(slug) : undefined;
   return { front: fronts[format], translator: own ?? overChat(slug) };
 }
 
 /** Returns the translator of a provider with a format of its own. */
-function translatorOf(slug: string, targets: ConfiguredTargets): ChatTranslator | undefined {
+function translatorOf(slug: string): ChatTranslator | undefined {
   const format = providers[slug]?.chat;
-  // Below `v1` Workers AI speaks OpenAI's format.
-  const base = Object.hasOwn(targets.providers, slug) ? targets.providers[slug]?.baseUrl : "";
-  const isOpenAi = format === undefined || (format === "workers-ai" && /\/v1\/?$/.test(base ?? ""));
-  return isOpenAi ? undefined : translators[format];
+  return format === undefined ? undefined : translators[format];
 }
 
 function overChat(slug: string): ChatTranslator {

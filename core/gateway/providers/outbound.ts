@@ -38,7 +38,7 @@ export function outbound(
   call: Call,
   parts: OutboundParts,
 ): Promise<Outbound> | Outbound {
-  const route = translationRoute(step, parts.targets);
+  const route = translationRoute(step);
   return route === undefined
     ? untranslated(step, call, parts)
     : translated(step, route, call, parts);

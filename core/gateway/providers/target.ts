@@ -184,8 +184,9 @@ function pathBehind(url: string, path: string, provider: Provider): string {
   const last = url.slice(url.lastIndexOf("/") + 1);
   const isAgain = /^v\d\w*$/.test(last) && (rest === last || rest.startsWith(`${last}/`));
   if (isAgain) return rest.slice(last.length + 1);
-  const isPlain = provider.versioned === true && last !== "v1" && !VERSION.test(rest);
-  return isPlain ? `v1/${rest}` : rest;
+  if (last === "v1" || VERSION.test(rest)) return rest;
+  const { versioned = false } = provider;
+  return versioned === true || (versioned !== false && versioned.test(rest)) ? `v1/${rest}` : rest;
 }
 
 /** How a path begins that names a version. */

@@ -44,8 +44,8 @@ export interface Provider {
   readonly hostOf?: (rest: string) => string;
   /** @default WebSockets are reached by the provider's own paths */
   readonly realtime?: Realtime;
-  /** Whether `v1` is put before a path that names no version. @default never */
-  readonly versioned?: true;
+  /** Whether `v1` is put before a path that names no version, or which paths it is put before. @default never */
+  readonly versioned?: true | RegExp;
   /** The path for chat requests in OpenAI's format, translated ones included. @default the provider takes none */
   readonly openaiChat?: string;
   /** Formats beside OpenAI's chat that the provider takes itself, below `v1`. @default none */
@@ -66,7 +66,7 @@ export interface Provider {
   /** The formats in which its answers report their usage. @default any: it serves models of several families */
   readonly usage?: readonly ("openai" | "google" | "cohere" | "replicate")[];
   /** The provider's own chat format, into which the path `chat/completions` is translated. @default OpenAI's */
-  readonly chat?: "anthropic" | "gemini" | "workers-ai";
+  readonly chat?: "anthropic" | "gemini";
 }
 
 /** Returns the value of a provider's native credential header for a key. */

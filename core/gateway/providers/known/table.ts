@@ -225,7 +225,8 @@ export const providers: Readonly<Record<string, Provider>> = {
   "workers-ai": {
     baseUrl: null,
     credentials: bearer,
-    chat: "workers-ai",
+    // Its own paths, such as `run/{model}`, have no version.
+    versioned: /^chat\/completions$/,
     openaiChat: CHAT,
     realtime: { path: "run/{model}" },
     modelInPath: MODEL_SEGMENT,

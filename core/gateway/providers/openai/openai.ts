@@ -46,8 +46,11 @@ export function openaiTranslator(dialect: OpenAiDialect): ChatTranslator {
     reply,
     stream,
     errorMessage: (body) => {
-      const { error, message } = body;
-      return typeof error === "string" ? error : (jsonObject(error)["message"] ?? message);
+      const { error, errors, message } = body;
+      if (typeof error === "string") return error;
+      // Workers AI answers an error in the envelope of its API.
+      const [first = {}] = jsonObjects(errors);
+      return jsonObject(error)["message"] ?? message ?? first["message"];
     },
   };
 }
@@ -185,7 +188,7 @@ function textOf(content: unknown): string {
 }
 
 /** Token counts as OpenAI gives them. */
-export function openaiUsage(usage: Json): ChatUsage {
+function openaiUsage(usage: Json): ChatUsage {
   const details = jsonObject(usage["prompt_tokens_details"]);
   const reasoning =
     jsonObject(usage["completion_tokens_details"])["reasoning_tokens"] ?? usage["reasoning_tokens"];
@@ -239,7 +242,7 @@ function deltaOf(given: Json, started: boolean): NonNullable<ChatDelta["delta"]>
 }
 
 /** Returns a piece of a tool call in OpenAI's form, whose absent members some providers send as null. */
-export function openaiCallDelta(call: Json, next: number): ToolCallDelta {
+function openaiCallDelta(call: Json, next: number): ToolCallDelta {
   const { name, arguments: args } = jsonObject(call["function"]);
   const index = typeof call["index"] === "number" ? call["index"] : next;
   const id = jsonText(call["id"]);

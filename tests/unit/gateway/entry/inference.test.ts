@@ -67,9 +67,9 @@ describe("REST inference", () => {
     ["v1/chat/completions", "openai/gpt-test", "https://api.openai.com/v1/chat/completions"],
     ["v1/responses", "openai/gpt-test", "https://api.openai.com/v1/responses"],
     ["v1/messages", "anthropic/claude-test", "https://api.anthropic.com/v1/messages"],
-    ["v1/chat/completions", "@cf/meta/llama", "https://workers.test/ai/run/@cf/meta/llama"],
-    ["v1/responses", "@cf/meta/llama", "https://workers.test/ai/run/@cf/meta/llama"],
-    ["v1/messages", "@cf/meta/llama", "https://workers.test/ai/run/@cf/meta/llama"],
+    ["v1/chat/completions", "@cf/meta/llama", "https://workers.test/ai/v1/chat/completions"],
+    ["v1/responses", "@cf/meta/llama", "https://workers.test/ai/v1/chat/completions"],
+    ["v1/messages", "@cf/meta/llama", "https://workers.test/ai/v1/chat/completions"],
     ["v1/responses", "anthropic/claude-test", "https://api.anthropic.com/v1/messages"],
     ["v1/messages", "openai/gpt-test", "https://api.openai.com/v1/chat/completions"],
     ["v1/messages", "deepseek/d-test", "https://api.deepseek.com/chat/completions"],
@@ -79,7 +79,7 @@ describe("REST inference", () => {
     expect((await send(path, { ...chat, ...more, model })).status).toBe(200);
     expect(gate.transport.requests[0]?.url).toBe(url);
     const sent = JSON.parse(gate.transport.bodies[0] ?? "") as { model?: string };
-    expect(sent.model).toBe(model.startsWith("@cf/") ? undefined : model.split("/")[1]);
+    expect(sent.model).toBe(model.startsWith("@cf/") ? model : model.split("/")[1]);
   });
 
   it("counts a virtual key's request once", async () => {
@@ -113,15 +113,16 @@ describe("REST inference", () => {
   });
 
   it("answers a response and a message for Workers AI in their own format", async () => {
-    gate.transport.behave = () => jsonReply({ result: { response: "Hello" } });
+    const message = { role: "assistant", content: "Hello" };
+    gate.transport.behave = () => jsonReply({ choices: [{ message, finish_reason: "stop" }] });
     const model = "@cf/meta/llama";
     const response = await send("v1/responses", { model, input: "hi" });
     expect(await response.json()).toMatchObject({
       object: "response",
       output: [{ content: [{ type: "output_text", text: "Hello" }] }],
     });
-    const message = await send("v1/messages", { ...chat, model, max_tokens: 9 });
-    expect(await message.json()).toMatchObject({
+    const written = await send("v1/messages", { ...chat, model, max_tokens: 9 });
+    expect(await written.json()).toMatchObject({
       type: "message",
       model,
       content: [{ type: "text", text: "Hello" }],

@@ -5,9 +5,7 @@ import { jsonReply, streamReply } from "../../../fakes/gateway-transport.ts";
 
 let gate: GatewayUnderTest;
 beforeAll(async () => {
-  gate = await gatewayUnderTest({
-    providers: { "workers-ai": { baseUrl: "https://workers.test/ai", apiKey: "k" } },
-  });
+  gate = await gatewayUnderTest();
 });
 afterAll(() => gate.close());
 
@@ -60,7 +58,7 @@ describe("images and files in the result of a tool", () => {
   };
   const image = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
 
-  it.each(["mistral/m", "workers-ai/@cf/m"])(
+  it.each(["mistral/m", "cohere/m"])(
     "stand behind the results of their round for %s",
     async (model) => {
       answering({ choices: [{ message: { content: "ok" }, finish_reason: "stop" }] });

@@ -12,9 +12,7 @@ import {
 
 let gate: GatewayUnderTest;
 beforeAll(async () => {
-  gate = await gatewayUnderTest({
-    providers: { "workers-ai": { baseUrl: "https://workers.test/ai", apiKey: "k" } },
-  });
+  gate = await gatewayUnderTest();
 });
 afterAll(() => gate.close());
 beforeEach(() => {
@@ -232,10 +230,10 @@ describe("a message, answered by a provider of another format", () => {
   });
 
   it("turns a thinking budget into an effort where there are no budgets", async () => {
-    answer(native["workers-ai"].reply);
+    answer(native.openai.reply);
     const thinking = { type: "enabled", budget_tokens: 10_000 };
-    await send("messages", { ...ask, model: "workers-ai/@cf/m", thinking });
-    expect(sentBody()).toEqual({ ...ask, reasoning_effort: "high" });
+    await send("messages", { ...ask, model: "openai/o3", thinking });
+    expect(sentBody()).toMatchObject({ messages: ask.messages, reasoning_effort: "high" });
   });
 
   it("closes a stream whose provider mixes the pieces of two calls", async () => {

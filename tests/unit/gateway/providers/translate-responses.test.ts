@@ -12,9 +12,7 @@ import {
 
 let gate: GatewayUnderTest;
 beforeAll(async () => {
-  gate = await gatewayUnderTest({
-    providers: { "workers-ai": { baseUrl: "https://workers.test/ai", apiKey: "k" } },
-  });
+  gate = await gatewayUnderTest();
 });
 afterAll(() => gate.close());
 beforeEach(() => {

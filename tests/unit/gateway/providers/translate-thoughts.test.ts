@@ -5,9 +5,7 @@ import { ask, native } from "../../../fakes/gateway-native-answers.ts";
 
 let gate: GatewayUnderTest;
 beforeAll(async () => {
-  gate = await gatewayUnderTest({
-    providers: { "workers-ai": { baseUrl: "https://workers.test/ai", apiKey: "k" } },
-  });
+  gate = await gatewayUnderTest();
 });
 afterAll(() => gate.close());
 beforeEach(() => {
