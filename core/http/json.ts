@@ -120,8 +120,13 @@ export function endOfText(text: string, start: number): number {
   for (let at = start + 1; ; at++) {
     at = text.indexOf('"', at);
     if (at === -1) return text.length;
-    let escapes = 0;
-    while (text.charCodeAt(at - 1 - escapes) === BACKSLASH) escapes++;
-    if (escapes % 2 === 0) return at;
+    if (backslashesBefore(text, at) % 2 === 0) return at;
   }
+}
+
+/** Counts the backslashes that end at `end`: an odd number escapes what follows. */
+export function backslashesBefore(text: string, end: number): number {
+  let at = end;
+  while (text.charCodeAt(at - 1) === BACKSLASH) at--;
+  return end - at;
 }

@@ -1,4 +1,5 @@
-import { boundedJson, parsedJson } from "../../http/json.ts";
+import { boundedJson } from "../../http/json.ts";
+import { partsNamed } from "../../http/json/json-source.ts";
 import { partsOf } from "../wire/multipart.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { beginsAsJson, plainBytes, type ReadableRequest } from "../wire/readable-body.ts";
@@ -120,41 +121,7 @@ export function namesModelTwice(step: ModelRequest, json: string | null): boolea
 function hasModelTwice(body: string): boolean {
   const first = body.indexOf('model"');
   const mayBe = first !== -1 && body.includes('model"', first + 1);
-  return (mayBe || body.includes("\\u00")) && countMembers(body, "model") > 1;
-}
-
-/** Counts how many members of a JSON object have a name, however it is escaped. */
-function countMembers(body: string, wanted: string): number {
-  const marks = /["{}[\]]/g;
-  let [depth, count] = [0, 0];
-  for (let mark = marks.exec(body); mark !== null; mark = marks.exec(body)) {
-    const [char] = mark;
-    if (char !== '"') {
-      depth += char === "{" || char === "[" ? 1 : -1;
-      continue;
-    }
-    const end = stringEnd(body, mark.index + 1);
-    if (depth === 1 && NAMES.test(body.slice(end + 1, end + 65)))
-      count += nameAt(body.slice(mark.index, end + 1)) === wanted ? 1 : 0;
-    marks.lastIndex = end + 1;
-  }
-  return count;
-}
-
-/** The colon behind a name. No well-meant request has a longer run of blanks. */
-const NAMES = /^\s*(?::|\s{64}$)/;
-
-function stringEnd(body: string, from: number): number {
-  for (let end = body.indexOf('"', from); end !== -1; end = body.indexOf('"', end + 1)) {
-    let at = end;
-    while (at > from && body[at - 1] === "\\") at--;
-    if ((end - at) % 2 === 0) return end;
-  }
-  return body.length;
-}
-
-function nameAt(quoted: string): unknown {
-  return quoted.length > 64 ? null : parsedJson(quoted);
+  return (mayBe || body.includes("\\u00")) && partsNamed(body, "model").length > 1;
 }
 
 /** Returns the kind of work that a provider path asks for, as clients filter by `model_type`. */

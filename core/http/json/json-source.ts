@@ -1,4 +1,11 @@
-import { endOfText, isObject } from "../json.ts";
+import { isObject } from "../json.ts";
+import {
+  jsonReader,
+  type JsonReader,
+  type JsonToken,
+  nextToken,
+  skipContainer,
+} from "./json-reader.ts";
 
 /** A member of an object or an element of an array, by the places of its parts in the text. */
 export interface JsonPart {
@@ -15,18 +22,27 @@ export interface JsonPart {
  * last counts, as in `JSON.parse`. The text has to be well-formed, otherwise the result may be any part of it.
  */
 export function jsonSource(text: string, path: readonly string[]): string | undefined {
-  let start = afterBlanks(text, 0);
-  let end = endOfValue(text, start);
+  let found = path.length === 0 ? valueAt(text, 0) : undefined;
+  let at = 0;
   for (const name of path) {
-    let found: JsonPart | undefined;
-    let index = 0;
-    eachPart(text, start, (part) => {
-      if (isNamed(text, part, name, index++)) found = part;
-    });
+    found = partsNamed(text, name, at).at(-1);
     if (found === undefined) return undefined;
-    ({ start, end } = found);
+    at = found.start;
   }
-  return text.slice(start, end);
+  return found === undefined ? undefined : text.slice(found.start, found.end);
+}
+
+/**
+ * The members with a name, however it is escaped, of the object that begins at `at`, in their order; the element with an
+ * index of an array.
+ */
+export function partsNamed(text: string, name: string, at: number = 0): JsonPart[] {
+  const found: JsonPart[] = [];
+  let index = 0;
+  eachPart(text, at, (part) => {
+    if (isNamed(text, part, name, index++)) found.push(part);
+  });
+  return found;
 }
 
 /**
@@ -45,7 +61,7 @@ export function isExact(value: number): boolean {
 /** The texts of the elements of a JSON array. */
 export function jsonElements(text: string): string[] {
   const found: string[] = [];
-  eachPart(text, afterBlanks(text, 0), ({ start, end }) => found.push(text.slice(start, end)));
+  eachPart(text, 0, ({ start, end }) => found.push(text.slice(start, end)));
   return found;
 }
 
@@ -54,8 +70,8 @@ export function jsonElements(text: string): string[] {
  * parsing loses something. `before` is the value of `text`.
  */
 export function changedJson(text: string, before: unknown, after: unknown): string {
-  const start = afterBlanks(text, 0);
-  return changed(text, start, endOfValue(text, start), before, after);
+  const { start, end } = valueAt(text, 0) ?? { start: 0, end: text.length };
+  return changed(text, start, end, before, after);
 }
 
 function changed(
@@ -126,67 +142,32 @@ function nameOfPart(text: string, { nameStart, nameEnd }: JsonPart): string {
   return String(JSON.parse(text.slice(nameStart, nameEnd)));
 }
 
-const QUOTE = 34;
-const COMMA = 44;
-const COLON = 58;
-
 /** Calls `visit` for the parts of the object or array that begins at `at`; never for another value. */
 function eachPart(text: string, at: number, visit: (part: JsonPart) => void): void {
-  const isKeyed = text[at] === "{";
-  if (!isKeyed && text[at] !== "[") return;
-  for (let next = afterBlanks(text, at + 1); next < text.length;) {
-    if (isClosing(text.charCodeAt(next))) return;
-    const nameStart = next;
-    let nameEnd = next;
-    if (isKeyed) {
-      nameEnd = endOfValue(text, nameStart);
-      next = afterBlanks(text, nameEnd);
-      if (text.charCodeAt(next) !== COLON) return;
-      next = afterBlanks(text, next + 1);
-    }
-    const end = endOfValue(text, next);
-    visit({ nameStart, nameEnd, start: next, end });
-    next = afterBlanks(text, end);
-    if (text.charCodeAt(next) !== COMMA) return;
-    next = afterBlanks(text, next + 1);
+  const reader = jsonReader(text, at);
+  let token = nextToken(reader);
+  if (token !== "{" && token !== "[") return;
+  for (;;) {
+    token = nextToken(reader);
+    const { start: nameStart, at: behind } = reader;
+    const isKeyed = token === "name";
+    if (isKeyed) token = nextToken(reader);
+    const { start } = reader;
+    if (!isValue(reader, token)) return;
+    visit({ nameStart, nameEnd: isKeyed ? behind : nameStart, start, end: reader.at });
   }
 }
 
-/** The place behind the value that begins at `start`. */
-function endOfValue(text: string, start: number): number {
-  const first = text.charCodeAt(start);
-  if (first === QUOTE) return Math.min(text.length, endOfText(text, start) + 1);
-  // { and [ differ in one bit.
-  if ((first | 32) === 123) return endOfContainer(text, start);
-  let at = start;
-  for (; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === COMMA || isBlank(code) || isClosing(code)) break;
-  }
-  return at;
+/** Whether a token is a value, behind whose end the reader then is. */
+function isValue(reader: JsonReader, token: JsonToken): boolean {
+  if (token === "{" || token === "[") return skipContainer(reader);
+  return token === "string" || token === "number" || token === "word";
 }
 
-function endOfContainer(text: string, start: number): number {
-  let depth = 0;
-  for (let at = start; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfText(text, at);
-    else if ((code | 32) === 123) depth++;
-    else if (isClosing(code) && --depth === 0) return at + 1;
-  }
-  return text.length;
-}
-
-function isClosing(code: number): boolean {
-  return (code | 32) === 125;
-}
-
-function isBlank(code: number): boolean {
-  return code === 32 || code === 10 || code === 13 || code === 9;
-}
-
-function afterBlanks(text: string, start: number): number {
-  let at = start;
-  while (isBlank(text.charCodeAt(at))) at++;
-  return at;
+/** The value at or behind `at`; undefined where there is none. */
+function valueAt(text: string, at: number): Pick<JsonPart, "start" | "end"> | undefined {
+  const reader = jsonReader(text, at);
+  const token = nextToken(reader);
+  const { start } = reader;
+  return isValue(reader, token) ? { start, end: reader.at } : undefined;
 }

@@ -1,9 +1,13 @@
 import { type AddUsage, addUsage } from "../../providers/usage.ts";
 import { boundedJson } from "../../../http/json.ts";
+import {
+  type JsonToken,
+  jsonReader,
+  nextToken,
+  skipContainer,
+} from "../../../http/json/json-reader.ts";
 import { noUsage, type TokenUsage } from "../../chat/usage.ts";
 
-/** Members with plain values, and the end of the whole answer: what may follow its usage. */
-const END = /^(?:\s*,\s*"[^"\\]*"\s*:\s*(?:"[^"\\]*"|[\w.+-]+))*\s*\}\s*$/;
 /** Characters behind the usage that are looked at: service tier, fingerprint, response id. */
 const END_LIMIT = 1024;
 /** Characters of a usage report that are looked for its end; a longer one is read with the whole answer. */
@@ -46,15 +50,15 @@ function usageElsewhere(text: string, add: AddUsage): TokenUsage {
 /** Reads the usage of a list of answers, as far as it has come: Gemini streams so to clients that do not ask for events. */
 function listUsage(text: string, add: AddUsage): TokenUsage {
   let usage = noUsage;
-  let start = text.indexOf("[") + 1;
-  for (;;) {
-    const begin = text.indexOf("{", start);
-    const end = begin === -1 ? -1 : endOfObject(text, begin);
-    if (end === -1 || !["", ","].includes(text.slice(start, begin).trim())) return usage;
-    const answer = text.slice(begin, end);
+  const reader = jsonReader(text);
+  nextToken(reader);
+  while (nextToken(reader) === "{") {
+    const { start } = reader;
+    if (!skipContainer(reader)) break;
+    const answer = text.slice(start, reader.at);
     if (answer.includes('"usageMetadata"')) usage = usageIn(answer, usage, add);
-    start = end;
   }
+  return usage;
 }
 
 /** Only what stands at the end is found in a long list of numbers: all of it would take too long to parse. */
@@ -64,34 +68,26 @@ function usageIn(json: string, usage: TokenUsage, add: AddUsage): TokenUsage {
 }
 
 /**
- * The member at `at` as an object of its own, when it is one of the whole answer's last. Providers put usage there, and
- * parsing a million numbers of an embedding for it would hold up every other request. A quote inside a JSON string has
- * a backslash before it, so `at` begins a string. Only the last bracket closes behind the value, so it is a member of
- * the outermost object.
+ * The member at `at` as an object of its own, when it is one of the whole answer's last, behind which only plain values
+ * come. Providers put usage there, and parsing a million numbers of an embedding for it would hold up every other request.
+ * A quote inside a JSON string has a backslash before it, so `at` begins a string.
  */
 function lastMember(text: string, at: number, mention: string): string | null {
   // A mention this far from the end is not among the last members: do not scan what is then parsed as well.
   if (text.length - at > USAGE_LIMIT + END_LIMIT) return null;
-  const value = /^"(?:usage(?:Metadata)?|meta|metrics)"\s*:\s*(?=\{)/.exec(text.slice(at, at + 64));
   // With two mentions, only the whole answer shows which one counts. Searches forward: engines do many bytes at a time.
-  if (value === null || text.indexOf(mention) !== at) return null;
-  const end = endOfObject(text, at + value[0].length);
-  if (end === -1 || text.length - end > END_LIMIT || !END.test(text.slice(end))) return null;
-  return `{${text.slice(at, end)}}`;
+  if (text.indexOf(mention) !== at) return null;
+  const reader = jsonReader(text, at, { inObject: true });
+  if (nextToken(reader) !== "name" || !REPORTS.has(text.slice(at, reader.at))) return null;
+  if (nextToken(reader) !== "{" || !skipContainer(reader)) return null;
+  const end = reader.at;
+  if (text.length - end > END_LIMIT) return null;
+  let token = nextToken(reader);
+  while (PLAIN.has(token)) token = nextToken(reader);
+  return token === "}" && nextToken(reader) === "end" ? `{${text.slice(at, end)}}` : null;
 }
 
-/** The place behind the object that begins at `start`; -1 when it does not end. */
-function endOfObject(text: string, start: number): number {
-  let depth = 0;
-  let inString = false;
-  for (let i = start; i < text.length; i++) {
-    const char = text[i];
-    if (inString) {
-      if (char === "\\") i++;
-      else if (char === '"') inString = false;
-    } else if (char === '"') inString = true;
-    else if (char === "{") depth++;
-    else if (char === "}" && --depth === 0) return i + 1;
-  }
-  return -1;
-}
+/** The members that report, as they are written. */
+const REPORTS: ReadonlySet<string> = new Set(['"usage"', '"usageMetadata"', '"meta"', '"metrics"']);
+/** Members with plain values: what may follow a report. */
+const PLAIN: ReadonlySet<JsonToken> = new Set(["name", "string", "number", "word"]);

@@ -1,4 +1,4 @@
-import { boundedJson } from "../../../http/json.ts";
+import { backslashesBefore, boundedJson, endOfText } from "../../../http/json.ts";
 import { type AddUsage, addUsage } from "../../providers/usage.ts";
 import { noUsage, type TokenUsage } from "../../chat/usage.ts";
 
@@ -116,8 +116,6 @@ function usageIn(event: string, usage: TokenUsage, add: AddUsage): TokenUsage {
   return value === undefined ? usage : add(usage, value);
 }
 
-const BACKSLASH = 92;
-
 /**
  * Empties the texts of more than `longest` characters, sound and pictures mostly, in JSON that may end anywhere. Its
  * continuation can be appended to the result.
@@ -126,27 +124,14 @@ export function withoutLongTexts(json: string, longest: number): string {
   let short = "";
   let from = 0;
   for (let open = json.indexOf('"'); open !== -1;) {
-    const close = closingQuote(json, open + 1);
-    const end = close === -1 ? beforeEscape(json) : close;
+    const close = endOfText(json, open);
+    // The last backslash of what is cut off may belong to what follows.
+    const end = close === json.length ? close - backslashesBefore(json, close) : close;
     if (end - open > longest) {
       short += json.slice(from, open + 1);
       from = end;
     }
-    open = close === -1 ? -1 : json.indexOf('"', close + 1);
+    open = json.indexOf('"', close + 1);
   }
   return short + json.slice(from);
-}
-
-/** Finds the end of the text that goes on at `from`; -1 when it does not end. */
-function closingQuote(json: string, from: number): number {
-  let at = json.indexOf('"', from);
-  while (at !== -1 && (at - beforeEscape(json, at)) % 2 === 1) at = json.indexOf('"', at + 1);
-  return at;
-}
-
-/** Finds the start of the backslashes that end at `end`: the last one may belong to what follows. */
-function beforeEscape(json: string, end: number = json.length): number {
-  let at = end;
-  while (json.charCodeAt(at - 1) === BACKSLASH) at--;
-  return at;
 }

@@ -1,4 +1,5 @@
 import { parsedObject } from "../../../http/json.ts";
+import { jsonReader, nextToken } from "../../../http/json/json-reader.ts";
 import type { StreamChange } from "../../../ports.ts";
 import { joinBytes } from "../../../http/stream.ts";
 
@@ -19,6 +20,7 @@ const EVENT_LIMIT = 256 * 1024;
 const BLANK = 3;
 const NOTHING = new Uint8Array(0);
 const decoder = new TextDecoder();
+const latin1 = new TextDecoder("latin1");
 
 /**
  * Turns the stream of a provider that was asked for usage (`stream_options.include_usage`) into the one that it would have
@@ -165,7 +167,8 @@ function cutAt(bytes: Uint8Array, at: number, line: Cut): Cut | null {
   const begin = line.begin + DATA.length;
   if (isNull) {
     const behind = value + NULL.length;
-    const isOwn = endsPlainly(bytes, behind, line.end) || depthAt(bytes, begin, at) === 1;
+    const isOwn =
+      endsPlainly(bytes, behind, line.end) || isMember(bytes.subarray(begin, line.end), at - begin);
     return isOwn ? member(bytes, at, behind) : null;
   }
   return isReport(decoder.decode(bytes.subarray(begin, line.end)))
@@ -207,20 +210,12 @@ function endsPlainly(bytes: Uint8Array, from: number, end: number): boolean {
   return closed === 1;
 }
 
-/** Returns how deep in brackets a place of JSON is; -1 inside a text. */
-function depthAt(bytes: Uint8Array, from: number, place: number): number {
-  let depth = 0;
-  let inText = false;
-  for (let at = from; at < place; at++) {
-    const byte = bytes[at];
-    if (inText) {
-      if (byte === BACKSLASH) at++;
-      else if (byte === QUOTE) inText = false;
-    } else if (byte === QUOTE) inText = true;
-    else if (byte === OPEN || byte === OPEN_LIST) depth++;
-    else if (byte === CLOSE || byte === CLOSE_LIST) depth--;
-  }
-  return inText ? -1 : depth;
+/** Whether the `"usage"` at a place is a member of the whole. Each byte is a character here, so that places are the same. */
+function isMember(json: Uint8Array, place: number): boolean {
+  const reader = jsonReader(latin1.decode(json.subarray(0, place + NAME.length)));
+  let token = nextToken(reader);
+  while (reader.start < place && token !== "wrong") token = nextToken(reader);
+  return token === "name" && reader.start === place && reader.open.length === 1;
 }
 
 /** Returns a member with the comma that parts it from the others. */
