@@ -16,7 +16,7 @@ import {
   type SafetyOptions,
   type SafetySettings,
 } from "./policies.ts";
-import type { Scope } from "../text/found-texts.ts";
+import type { Scope } from "../text/json-texts.ts";
 import { visibleText } from "../detect/plain-form.ts";
 import { inSlices, type Slices } from "../text/slices.ts";
 import { TIMER_OVER } from "../../../time/timer-over.ts";

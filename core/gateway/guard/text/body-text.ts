@@ -1,5 +1,5 @@
 import { isText } from "../../wire/body-bytes.ts";
-import type { Scope } from "./found-texts.ts";
+import type { Scope } from "./json-texts.ts";
 import { type Part, partsOf } from "../../wire/multipart.ts";
 import { isDue, type WorkMeter, workMeter, type Slices, STEP } from "./slices.ts";
 import { type BodyText, readJsonText } from "./text.ts";

@@ -1,11 +1,5 @@
-import {
-  textCollector,
-  type TextCollector,
-  opaque,
-  type Scope,
-  structural,
-} from "./found-texts.ts";
-import { jsonDocument, type JsonDocument } from "./json-value.ts";
+import { textCollector } from "./found-texts.ts";
+import type { Scope } from "./json-texts.ts";
 import { isDue, type WorkMeter, workMeter, type Slices, STEP } from "./slices.ts";
 
 /** The text read from a body. */
@@ -38,42 +32,16 @@ export function* readJsonText(
     if (found !== null)
       return isStream ? found : { ...found, text: `${found.text ?? ""}\n${body}` };
   }
-  const document = yield* jsonDocument(body, counted);
-  if (document === null) return yield* linesOf(body, scope, counted);
-  const found = textsOf(scope, counted);
-  const isDeep = yield* collect(document, found, counted);
-  const texts = yield* found.text();
-  const text = isDeep ? `${texts}\n${body}` : texts;
-  return { text, duplicate: document.duplicate, isJson: true };
-}
-
-function textsOf(scope: Scope, counted: WorkMeter): TextCollector {
-  return scope === "all"
-    ? textCollector({ scope, skipped: opaque, names: true, counted })
-    : textCollector({ scope, skipped: structural, names: false, counted });
-}
-
-/** Takes the texts of a document; resolves to whether some of it is nested too deeply for that. */
-function* collect(
-  { value }: JsonDocument,
-  found: TextCollector,
-  counted: WorkMeter,
-): Slices<boolean> {
-  if (value === undefined) return true;
   // Gemini streams without `alt=sse` are one array of their events.
-  for (const message of Array.isArray(value) ? value : [value]) {
-    yield* found.collect(message);
-    if (isDue(counted, STEP)) yield;
-  }
-  return false;
+  const found = textCollector({ scope, structure: scope === "all", isList: true }, counted);
+  if (!(yield* found.collect(body))) return yield* linesOf(body, scope, counted);
+  return { text: yield* found.text(body), duplicate: found.duplicate(), isJson: true };
 }
 
 /** Null for a body without events. */
 function* streamText(body: string, scope: Scope, counted: WorkMeter): Slices<BodyText | null> {
   // Ids of a stream come with every event.
-  const found = textCollector({ scope, skipped: structural, names: false, counted });
-  let duplicate: string | null = null;
-  let isDeep = false;
+  const found = textCollector({ scope, structure: false }, counted);
   let isEmpty = true;
   for (const event of eventsOf(body, counted)) {
     if (event === null) {
@@ -82,15 +50,10 @@ function* streamText(body: string, scope: Scope, counted: WorkMeter): Slices<Bod
     }
     if (event === "[DONE]") continue;
     isEmpty = false;
-    const document = yield* jsonDocument(event, counted);
-    if (document === null) found.add(event);
-    else if (document.value === undefined) isDeep = true;
-    else yield* found.collect(document.value);
-    duplicate ??= document?.duplicate ?? null;
+    if (!(yield* found.collect(event))) found.add(event);
   }
   if (isEmpty) return null;
-  const texts = yield* found.text();
-  return { text: isDeep ? `${texts}\n${body}` : texts, duplicate, isJson: false };
+  return { text: yield* found.text(body), duplicate: found.duplicate(), isJson: false };
 }
 
 /** Yields the data of every event, of one without its blank line as well; null now and then, where it is time to stop. */
@@ -133,23 +96,13 @@ function* linesIn(text: string, ends: RegExp): Generator<string, void> {
 function* linesOf(body: string, scope: Scope, counted: WorkMeter): Slices<BodyText> {
   const plain: BodyText = { text: body, duplicate: null, isJson: false };
   if (!/^\s{0,4096}\{/.test(body)) return plain;
-  const found = textsOf(scope, counted);
-  let duplicate: string | null = null;
-  let isDeep = false;
+  const found = textCollector({ scope, structure: scope === "all" }, counted);
   let documents = 0;
   for (const line of linesIn(body, /\n/g)) {
     if (isDue(counted, STEP)) yield;
-    const document = yield* jsonDocument(line, counted);
-    if (document === null) {
-      found.add(`${line}\n`);
-      continue;
-    }
-    documents += 1;
-    duplicate ??= document.duplicate;
-    if (document.value === undefined) isDeep = true;
-    else yield* found.collect(document.value);
+    if (yield* found.collect(line)) documents += 1;
+    else found.add(`${line}\n`);
   }
   if (documents === 0) return plain;
-  const texts = yield* found.text();
-  return { text: isDeep ? `${texts}\n${body}` : texts, duplicate, isJson: false };
+  return { text: yield* found.text(body), duplicate: found.duplicate(), isJson: false };
 }
