@@ -11,13 +11,22 @@ interface Route<T> {
   readonly handler: T;
 }
 
+/** The latest request that was matched, and its routes. */
+interface LastMatch<T> {
+  readonly method: string;
+  readonly path: string;
+  readonly found: Result<T>;
+}
+
 /**
  * A router with a table of its own for each first path segment. One table of all routes falls back to Hono's slow
- * router as soon as any two of them, anywhere, are ambiguous; so only the capability pays that has such routes.
+ * router as soon as any two of them, anywhere, are ambiguous; so only the capability pays that has such routes. It
+ * remembers its last match, because the access log asks for the route of a request right after the app did.
  */
 export function prefixRouter<T>(): Router<T> {
   const routes: Route<T>[] = [];
   const tables = new Map<string | null, Router<T>>();
+  let last: LastMatch<T> | null = null;
   const tableOf = (prefix: string): Router<T> => {
     const known = tables.get(prefix);
     if (known !== undefined) return known;
@@ -32,8 +41,14 @@ export function prefixRouter<T>(): Router<T> {
     add(method, path, handler) {
       routes.push({ prefix: literalPrefix(path), method, path, handler });
       tables.clear();
+      last = null;
     },
-    match: (method, path): Result<T> => tableOf(firstSegment(path)).match(method, path),
+    match(method, path) {
+      if (last?.path === path && last.method === method) return last.found;
+      const found = tableOf(firstSegment(path)).match(method, path);
+      last = { method, path, found };
+      return found;
+    },
   };
 }
 

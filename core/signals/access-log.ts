@@ -2,7 +2,7 @@ import { type NowOrLater, whenReady } from "../work/now-or-later.ts";
 import type { Hono } from "hono";
 import { hasTokenShape } from "../auth/token-format.ts";
 import { quickSha256Hex } from "../crypto/digest.ts";
-import { utf8 } from "../crypto/encoding.ts";
+import { utf8Counter } from "../crypto/encoding.ts";
 import { type ResponseNote, responseNote, type PassingBytes } from "../http/response-note.ts";
 import { noteTrace } from "../trace/trace-context.ts";
 import type { HeaderPair, Platform } from "../ports.ts";
@@ -45,77 +45,78 @@ export interface Observer {
  * (`core/http/response-note.ts`).
  */
 export function observedFetch(app: Hono, observer: Observer): Fetch {
-  const { platform, isSecret, begin, report } = observer;
+  const { platform, begin, report } = observer;
   const { system } = platform;
   const { fetch } = app;
   const templateOf = routeTemplates(app);
   const hashOf = callers(platform);
-  const seen = (request: Request, response: Response, began: Began): Response => {
-    const path = app.getPath(request);
-    const template = templateOf(request.method, path);
+  const bytesIn = utf8Counter();
+  const seen = (response: Response, began: Began): Response => {
     const note = responseNote(response);
     if (note?.isLogged === true) return response;
-    const reason = note?.error === undefined ? "" : shown(note.error.message, isSecret);
-    const arrived = { request, response, template, note, reason, began };
-    const row = rowOf(arrived, requestId(arrived, observer), path, observer);
-    const caller = callerOf(request, row, hashOf(request), observer);
-    const trace = began.span;
+    const { request, span } = began;
+    const arrived = { response, note, began };
+    const plain = rowOf(arrived, bytesOf(arrived, bytesIn), observer);
+    const row = withCaller(plain, request, hashOf(request), observer);
     const body = note?.body;
-    if (isPassing(body)) reportAtEnd({ row, caller, body, trace, began: began.at });
-    else tellOf(row, caller, trace);
+    if (isPassing(body)) tellAtEnd({ row, body, span, began: began.at });
+    else tell(row, span);
     return response;
   };
-  const tellOf = (
-    row: RequestRow,
-    caller: NowOrLater<Caller | undefined>,
-    trace: OtlpSpanPlace | null,
-  ): void => {
-    if (caller instanceof Promise)
-      system.waitUntil(caller.then((known) => report(withCaller(row, known), trace)));
-    else report(withCaller(row, caller), trace);
+  const tell = (row: NowOrLater<RequestRow>, span: OtlpSpanPlace | null): void => {
+    if (row instanceof Promise) system.waitUntil(row.then((known) => report(known, span)));
+    else report(row, span);
   };
   // A function of its own, so that its closure holds the row alone: a log that keeps request and answer of every
   // stream until its end makes the collector copy all of them, which costs a stream a fifth of its CPU.
-  const reportAtEnd = ({ row, caller, body, trace, began }: Streaming): void => {
+  const tellAtEnd = ({ row, body, span, began }: Streaming): void => {
     body.onEnd(() => {
       const ms = rounded(system.monotonic() - began);
-      tellOf({ ...row, ms, firstMs: row.ms, bytes: body.bytes }, caller, trace);
+      const whole = whenReady(row, (known) => ({
+        ...known,
+        ms,
+        firstMs: known.ms,
+        bytes: body.bytes,
+      }));
+      tell(whole, span);
     });
   };
   // The gateway's hot path reads its headers itself.
-  const spanOf = (request: Request): OtlpSpanPlace | null => {
-    if (begin === undefined || app.getPath(request).startsWith("/v1/")) return null;
+  const spanOf = (request: Request, path: string): OtlpSpanPlace | null => {
+    if (begin === undefined || path.startsWith("/v1/")) return null;
     const span = begin(request.headers.get("traceparent"));
     if (span !== null) noteTrace(request, span);
     return span;
   };
   return (request, ...rest) => {
-    const began = { at: system.monotonic(), time: system.now(), span: spanOf(request) };
-    return whenReady(fetch(request, ...rest), (response) => seen(request, response, began));
+    const [at, time, path] = [system.monotonic(), system.now(), app.getPath(request)];
+    const span = spanOf(request, path);
+    const answered = fetch(request, ...rest);
+    const began = { request, path, at, time, span, template: templateOf(request.method, path) };
+    return whenReady(answered, (response) => seen(response, began));
   };
 }
 
 interface Began {
+  readonly request: Request;
+  readonly path: string;
   /** Arrival by the steady clock, and in Unix ms. */
   readonly at: number;
   readonly time: number;
   readonly span: OtlpSpanPlace | null;
+  readonly template: RouteTemplate;
 }
 
 interface Arrived {
-  readonly request: Request;
   readonly response: Response;
-  readonly template: RouteTemplate;
   readonly note: ResponseNote | undefined;
-  readonly reason: string;
   readonly began: Began;
 }
 
 interface Streaming {
-  readonly row: RequestRow;
-  readonly caller: NowOrLater<Caller | undefined>;
+  readonly row: NowOrLater<RequestRow>;
   readonly body: PassingBytes;
-  readonly trace: OtlpSpanPlace | null;
+  readonly span: OtlpSpanPlace | null;
   readonly began: number;
 }
 
@@ -123,51 +124,51 @@ function isPassing(body: ResponseNote["body"]): body is PassingBytes {
   return body !== null && typeof body === "object" && "onEnd" in body;
 }
 
-/** The row of an answer at the time when the server gets it. */
-function rowOf(arrived: Arrived, id: string, path: string, observer: Observer): RequestRow {
-  const { request, response, template, note, reason, began } = arrived;
-  const { system } = observer.platform;
-  const bytes = bytesOf(arrived);
-  const account = otherAccount(path, observer);
+/** A row whose caller is still looked up. */
+type NewRow = RequestRow & { caller: string | undefined; token: string | undefined };
+
+/** The row of an answer at the time when the server gets it. All rows have the same members: V8 then shares one shape. */
+function rowOf(arrived: Arrived, bytes: number | undefined, observer: Observer): NewRow {
+  const { response, note, began } = arrived;
+  const { request, template } = began;
   const error = note?.error;
-  const deprecation = template === GATEWAY_ROUTE ? undefined : deprecationOf(response);
   return {
     time: began.time,
-    id,
+    id: requestId(arrived, observer),
     part: template.part,
     method: request.method,
     route: template.route,
     status: response.status,
-    ms: rounded(system.monotonic() - began.at),
-    ...(bytes === undefined ? {} : { bytes }),
-    ...(account === undefined ? {} : { account }),
-    ...(error === undefined ? {} : { error: error.kind, reason }),
-    ...(deprecation === undefined ? {} : { deprecation }),
-    ...(note?.made === undefined ? {} : { made: note.made }),
+    ms: rounded(observer.platform.system.monotonic() - began.at),
+    firstMs: undefined,
+    bytes,
+    caller: undefined,
+    account: otherAccount(began.path, observer),
+    token: undefined,
+    error: error?.kind,
+    reason: error && shown(error.message, observer.isSecret),
+    deprecation: template === GATEWAY_ROUTE ? undefined : deprecationOf(response),
+    made: note?.made,
   };
 }
 
-/**
- * The known facts about a caller: the digits of its credential, and the token's id if the request was authenticated.
- */
-type Caller = Pick<RequestRow, "caller" | "token">;
-
-function callerOf(
+/** Adds the known facts about a caller: the digits of its credential, and the token's id where that is asked for. */
+function withCaller(
+  row: NewRow,
   request: Request,
-  { deprecation }: RequestRow,
   hash: NowOrLater<string | undefined>,
   { identify }: Observer,
-): NowOrLater<Caller | undefined> {
-  if (deprecation === undefined)
-    return whenReady(hash, (caller) => (caller === undefined ? undefined : { caller }));
+): NowOrLater<RequestRow> {
+  if (row.deprecation === undefined)
+    return whenReady(hash, (caller) => {
+      row.caller = caller;
+      return row;
+    });
   return Promise.all([hash, identify(request)]).then(([caller, token]) => ({
-    ...(caller === undefined ? {} : { caller }),
-    ...(token === null ? {} : { token }),
+    ...row,
+    caller,
+    token: token ?? undefined,
   }));
-}
-
-function withCaller(row: RequestRow, caller: Caller | undefined): RequestRow {
-  return caller === undefined ? row : { ...row, ...caller };
 }
 
 const API_ACCOUNT = /\/client\/v4\/accounts\/([\w-]{1,64})(?:\/|$)/;
@@ -191,11 +192,14 @@ function shown(message: string, isSecret: (text: string) => boolean): string {
   return message.slice(0, REASON).replaceAll(/[\p{Cc}\p{Cf}]+/gu, " ");
 }
 
-function bytesOf({ request, response, template, note }: Arrived): number | undefined {
+function bytesOf(
+  { response, note, began: { request, template } }: Arrived,
+  bytesIn: (text: string) => number,
+): number | undefined {
   if (request.method === "HEAD") return 0;
   const body = note?.body;
   if (body === null) return 0;
-  if (typeof body === "string") return utf8(body).byteLength;
+  if (typeof body === "string") return bytesIn(body);
   if (body instanceof Uint8Array) return body.byteLength;
   if (body !== undefined) return body.bytes;
   if (template === GATEWAY_ROUTE) return undefined;
@@ -204,7 +208,10 @@ function bytesOf({ request, response, template, note }: Arrived): number | undef
 }
 
 /** The caller's own id, else that of the answer, else a fresh one; answers of the gateway have theirs already. */
-function requestId({ request, response, note, template }: Arrived, observer: Observer): string {
+function requestId(
+  { response, note, began: { request, template } }: Arrived,
+  observer: Observer,
+): string {
   const { system } = observer.platform;
   if (note?.requestId !== undefined) return note.requestId;
   if (template === GATEWAY_ROUTE) return system.id();

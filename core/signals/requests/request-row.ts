@@ -14,22 +14,22 @@ export type RequestRow = {
   /** Milliseconds until the answer was complete, or given to the server. */
   readonly ms: number;
   /** Milliseconds until a streamed answer began. */
-  readonly firstMs?: number;
+  readonly firstMs?: number | undefined;
   /** Bytes of the answer's body, where its maker knows them. */
-  readonly bytes?: number;
+  readonly bytes?: number | undefined;
   /** The first digits of the SHA-256 of the credential. */
-  readonly caller?: string;
+  readonly caller?: string | undefined;
   /** The account that the path names, if it is another than the installation's. */
-  readonly account?: string;
+  readonly account?: string | undefined;
   /** The id of the token that the request was authenticated with; known where {@link RequestRow.deprecation} is. */
-  readonly token?: string;
+  readonly token?: string | undefined;
   /** Name and message of the error. */
-  readonly error?: string;
-  readonly reason?: string;
+  readonly error?: string | undefined;
+  readonly reason?: string | undefined;
   /** The entry of the table of deprecations that the request uses. */
-  readonly deprecation?: string;
+  readonly deprecation?: string | undefined;
   /** An effect that the console offers to repeat; never logged, because callers choose these names. */
-  readonly made?: RequestEffect;
+  readonly made?: RequestEffect | undefined;
 };
 
 const verbs = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]);

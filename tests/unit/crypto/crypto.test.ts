@@ -8,6 +8,7 @@ import {
   toBase64Url,
   toHex,
   utf8,
+  utf8Counter,
 } from "../../../core/crypto/encoding.ts";
 import { constantTimeEqual } from "../../../core/crypto/equal.ts";
 import { hmacKey, hmacSign, hmacVerify } from "../../../core/crypto/hmac.ts";
@@ -132,5 +133,17 @@ describe("seal()", () => {
     }
     for (const text of ["", "nope", toBase64(sealed.slice(0, 20))])
       expect(await unseal(key, text, "c")).toBeNull();
+  });
+});
+
+describe("utf8Counter()", () => {
+  it("counts as many bytes as encoding gives", () => {
+    const bytesIn = utf8Counter();
+    for (const text of ["", "plain", "größer", "€", "😀", "\ud800 alone"]) {
+      expect(bytesIn(text)).toBe(utf8(text).byteLength);
+      // Longer than a block, whose end falls into characters of several bytes.
+      const long = `${text}x`.repeat(20_000);
+      expect(bytesIn(long)).toBe(utf8(long).byteLength);
+    }
   });
 });

@@ -53,6 +53,15 @@ describe("prefixRouter()", () => {
     expect(await (await routes.request("/late/one")).text()).toBe("late");
   });
 
+  it("finds the routes of the same request again, and not those of another one", () => {
+    const { router } = app();
+    const things = router.match("GET", "/api/things/7");
+    expect(router.match("GET", "/api/things/7")).toBe(things);
+    expect(router.match("POST", "/api/things/7")[0]).toHaveLength(1);
+    expect(router.match("GET", "/api/things/8")[0]).toHaveLength(things[0].length);
+    expect(router.match("GET", "/about")).not.toBe(things);
+  });
+
   it("answers 404 for a segment that no route names", async () => {
     expect((await app().request("/nowhere/at/all")).status).toBe(404);
   });
