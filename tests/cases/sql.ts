@@ -99,6 +99,18 @@ const sqlSuite: Suite<Sql> = {
       },
     },
     {
+      name: "a bound limit and offset hold, and a text that looks like one stays as it is",
+      async run(sql) {
+        await sql.batch([insert("a"), insert("b"), insert("LIMIT ?")]);
+        const page = "SELECT id, 'LIMIT ?' AS text FROM t_items ORDER BY id LIMIT ? OFFSET ?";
+        expect(await sql.all(page, [2, 0])).toEqual([
+          { id: "LIMIT ?", text: "LIMIT ?" },
+          { id: "a", text: "LIMIT ?" },
+        ]);
+        expect(await sql.all(page, [1, 2])).toEqual([{ id: "b", text: "LIMIT ?" }]);
+      },
+    },
+    {
       name: "contains() takes a text as it is, letter case ignored",
       async run(sql) {
         await sql.batch([insert("50% OFF"), insert("50 percent off")]);

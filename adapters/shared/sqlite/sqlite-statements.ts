@@ -101,13 +101,27 @@ function rounded(row: SqlRow): SqlRow {
   return row;
 }
 
+/** Texts, quoted names and comments. */
+const QUOTED = /'(?:[^']|'')*'|"[^"]*"|--[^\n]*|\/\*[\s\S]*?\*\//gu;
+const QUOTED_OR_LIMIT = new RegExp(`${QUOTED.source}|(\\blimit)(?=\\s*\\?)`, "giu");
+
+/**
+ * Has a statement planned once. SQLite reads the value of a bare `LIMIT ?` while it plans, and plans the statement again each
+ * time that a value is bound. It does not look behind a sign.
+ */
+function plannedOnce(sql: string): string {
+  return sql.replaceAll(QUOTED_OR_LIMIT, (found, limit?: string) =>
+    limit === undefined ? found : `${limit} +`,
+  );
+}
+
 function prepare(db: SqliteConnection, sql: string): Prepared {
-  const bare = sql.replaceAll(/'(?:[^']|'')*'|"[^"]*"|--[^\n]*|\/\*[\s\S]*?\*\//gu, " ").trim();
+  const bare = sql.replaceAll(QUOTED, " ").trim();
   // SQLite would run the first statement and silently drop the rest.
   if (/;\s*\S/u.test(bare) && !/^create\s+(?:temp\w*\s+)?trigger\b/iu.test(bare)) {
     throw new SqlError("invalid", `One statement at a time: "${bare.slice(0, 120)}"`);
   }
-  const statement = db.prepare(sql);
+  const statement = db.prepare(plannedOnce(sql));
   return {
     statement,
     parameters: /\?\d|[:@$]\w/u.test(bare) ? -1 : bare.split("?").length - 1,

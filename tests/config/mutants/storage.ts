@@ -52,6 +52,13 @@ export const storageMutants: readonly Mutant[] = [
     tests: ["tests/contract/sql"],
   },
   {
+    name: "a text that looks like a limit is stored as it is",
+    file: "adapters/shared/sqlite/sqlite-statements.ts",
+    find: "sql.replaceAll(QUOTED_OR_LIMIT,",
+    replace: "sql.replaceAll(/(\\blimit)(?=\\s*\\?)/giu,",
+    tests: ["tests/contract/sql"],
+  },
+  {
     name: "an alarm is set for no time that no date has",
     file: "adapters/shared/actors/alarms.ts",
     find: "at === null ? null : boundedInstant(at)",
