@@ -142,13 +142,13 @@ const browserTime: MiddlewareHandler<BrowserTime> = async (c, next) => {
 function handle(name: string, operation: RenderOperation): Handler<BrowserTime> {
   return async (c: Context<BrowserTime>) => {
     checkQuery(c, ["cacheTTL"]);
-    const keeper = requesterOf(c);
+    const requester = requesterOf(c);
     return operation({
       request: await wholeRequest(c.req),
       query: new URL(c.req.url).searchParams,
       caller: [c.req.param("account_id"), c.req.header("authorization"), name].join("\n"),
       owner: workOwner(c),
-      keeper,
+      requester,
       onBrowserMs: (ms) => c.set("browserMs", ms),
       onUnknown: (messages) => noteUnknownFields(c, messages),
       trace: traceOf(c.req.raw),

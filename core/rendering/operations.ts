@@ -47,7 +47,7 @@ export interface RenderCall {
   /** The owner of the work: places and threads are shared fairly between owners. */
   readonly owner: string;
   /** A caller that has proved its identity: pages may be kept for it. @default no pages are kept */
-  readonly keeper?: string | null;
+  readonly requester?: string | null;
   /** Is told how long a browser was busy. */
   readonly onBrowserMs: (ms: number) => void;
   /** Is told of fields of the body that have no effect. */
@@ -178,7 +178,7 @@ function operationOver(
     { shortcut = passOn, withoutBrowser = refuseStatic, takesUpload = false, before, after } = {},
   ) =>
     async (call) => {
-      const { request, query, caller, owner, keeper = null, onBrowserMs, traceparent } = call;
+      const { request, query, caller, owner, requester = null, onBrowserMs, traceparent } = call;
       const work = workFor(owner, platform.background);
       const staticDeps = { ...shared, ...work };
       const maxAgeMs = readCacheTtl(query);
@@ -190,7 +190,7 @@ function operationOver(
         const { output, unknown } = readJsonBytes(bytes, schema);
         call.onUnknown(unknown);
         const body = upload === null ? output : withUploadedPage(output);
-        const prepared = { ...prepareJob(body, policy), page, owner, keeper };
+        const prepared = { ...prepareJob(body, policy), page, owner, requester };
         const job = namedTo(traceparent, uploadedTo(upload, prepared));
         const action =
           body.render === false ? withoutBrowser(body) : actionOf(body, work.background);

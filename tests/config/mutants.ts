@@ -149,7 +149,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a page is opened again when its browser was lost before it began",
     file: "core/rendering/page/with-page.ts",
-    find: "if (isLost(error)) return begin(deps, job, signal);",
+    find: "if (isLost(error)) return openNew(deps, job, signal);",
     replace: "",
     tests: ["tests/unit/rendering/hung-browser"],
   },

@@ -17,7 +17,7 @@ export interface Job {
   /** The owner of the work: places are shared fairly between owners. @default the server itself */
   readonly owner?: string;
   /** The caller whose further plain documents (`page/plain-document.ts`) may be shown in the same page. @default none */
-  readonly keeper?: string | null;
+  readonly requester?: string | null;
   /** The page to load, or the base of `html`; null when only `html` is given. */
   readonly url: URL | null;
   readonly rules: RequestRules;

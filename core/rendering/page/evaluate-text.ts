@@ -23,7 +23,7 @@ export interface WantedText {
 }
 
 /** The answer of {@link beginText}. */
-interface Begun {
+interface TextBeginning {
   readonly length: number;
   readonly first: string;
   /** Things that were found, where they are too many. */
@@ -52,7 +52,7 @@ export async function evaluateText(
       beginText(source),
       [PAGE_TEXT_LIMIT, PART, most, ...args],
       signal,
-    )) as Begun;
+    )) as TextBeginning;
     if (begun.count !== undefined) throw tooLarge(wanted, `${begun.count} ${things}`, most);
     if (begun.length > PAGE_TEXT_LIMIT)
       throw tooLarge(wanted, `${begun.length} characters`, PAGE_TEXT_LIMIT);
@@ -76,7 +76,7 @@ export function tooLarge(
 /** The whole text; null when its document is gone. */
 async function readRest(
   page: Page,
-  { first, length, mark }: Begun,
+  { first, length, mark }: TextBeginning,
   signal: AbortSignal,
 ): Promise<string | null> {
   const parts = [first];

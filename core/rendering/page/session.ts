@@ -38,7 +38,7 @@ export async function openSession(
 ): Promise<BrowserSession> {
   const wire = await connect(deps, signal);
   const cdp = openCdp(wire, { system: deps.system, callMs: deps.requestMs });
-  const untie = cdp.endWith(signal);
+  const detach = cdp.endWith(signal);
   let context: string | null = null;
   const open = async (): Promise<BrowserSession> => {
     const made = await cdp.call("Target.createBrowserContext", { disposeOnDetach: true });
@@ -46,7 +46,7 @@ export async function openSession(
     return { wire, cdp, tab: await openTab(cdp, deps, context) };
   };
   const session = await answering(deps, { wire, cdp, context: () => context }, signal, open);
-  untie();
+  detach();
   return session;
 }
 

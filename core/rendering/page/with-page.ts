@@ -15,7 +15,7 @@ export interface PageDeps extends BrowserSessionDeps {
  * Hands a blank page in a browser context of its own to `use`, and disposes of the context on every way out: nothing
  * (cookies, storage, cache, service workers) survives, and nothing of the page runs on. A plain document, which can do
  * nothing but be shown, gets a page that has shown such documents of the same caller before; when it does anything else
- * after all, it is shown once more in a page of its own. When the browser dies or hangs before the page has begun, another one is
+ * after all, it is shown once more in a page of its own. When the browser dies or hangs before the page has opened, another one is
  * tried once, and so is another page when one crashes as it begins. A browser that hangs is replaced.
  */
 export async function withPage<T>(
@@ -24,20 +24,20 @@ export async function withPage<T>(
   signal: AbortSignal,
   use: (page: Page) => Promise<T>,
 ): Promise<T> {
-  const { keeper: known = null } = job;
-  const keeper = known !== null && (await deps.kept.isFor(job)) ? known : null;
-  const session = keeper === null ? undefined : deps.kept.take(keeper);
-  if (keeper !== null && session !== undefined) {
-    const done = await again(deps, { job, session, owner: keeper }, signal, use);
+  const { requester: known = null } = job;
+  const requester = known !== null && (await deps.kept.isFor(job)) ? known : null;
+  const session = requester === null ? undefined : deps.kept.take(requester);
+  if (requester !== null && session !== undefined) {
+    const done = await inKeptPage(deps, { job, session, owner: requester }, signal, use);
     if (done !== null) return done.result;
   }
   const begunAt = deps.system.monotonic();
   try {
-    return await inOwnPage(deps, job, keeper, signal, use);
+    return await inOwnPage(deps, job, requester, signal, use);
   } catch (error) {
     signal.throwIfAborted();
     if (!isCrash(error) || !mayBeginAgain(job, deps.system.monotonic() - begunAt)) throw error;
-    return inOwnPage(deps, job, keeper, signal, use);
+    return inOwnPage(deps, job, requester, signal, use);
   }
 }
 
@@ -53,21 +53,21 @@ function mayBeginAgain({ body }: Job, ms: number): boolean {
 }
 
 /** Shows a plain document in a page that has shown others; null where that does not do. */
-async function again<T>(
+async function inKeptPage<T>(
   deps: PageDeps,
   { job, session, owner }: { readonly job: Job; readonly session: BrowserSession; owner: string },
   signal: AbortSignal,
   use: (page: Page) => Promise<T>,
 ): Promise<{ readonly result: T } | null> {
-  const begun = await assign(deps, session, job, signal, true).catch((error: unknown) => {
+  const opened = await giveTab(deps, session, job, signal, true).catch((error: unknown) => {
     signal.throwIfAborted();
     if (isLost(error)) return null;
     throw error;
   });
-  if (begun === null) return null;
+  if (opened === null) return null;
   let isWhole = false;
   try {
-    const result = await Promise.race([use(begun.page), session.cdp.ended]);
+    const result = await Promise.race([use(opened.page), session.cdp.ended]);
     isWhole = !session.tab.hasActed;
     return isWhole ? { result } : null;
   } catch (error) {
@@ -75,27 +75,28 @@ async function again<T>(
     if (session.tab.hasActed) return null;
     throw error;
   } finally {
-    begun.untie();
+    opened.detach();
     if (isWhole) deps.kept.put(owner, session);
     else void endSession(deps, { ...session, context: session.tab.context });
   }
 }
 
-/** Uses a page of its own, which is kept for further plain documents of `keeper`; null = it is not kept. */
+/** Uses a page of its own, which is kept for further plain documents of `requester`; null = it is not kept. */
 async function inOwnPage<T>(
   deps: PageDeps,
   job: Job,
-  keeper: string | null,
+  requester: string | null,
   signal: AbortSignal,
   use: (page: Page) => Promise<T>,
 ): Promise<T> {
   const ahead = deps.ahead.take();
-  const first = ahead === undefined ? begin(deps, job, signal) : assign(deps, ahead, job, signal);
+  const first =
+    ahead === undefined ? openNew(deps, job, signal) : giveTab(deps, ahead, job, signal);
   let over = Promise.resolve();
   try {
-    const { session, page, untie } = await first.catch((error: unknown) => {
+    const { session, page, detach } = await first.catch((error: unknown) => {
       signal.throwIfAborted();
-      if (isLost(error)) return begin(deps, job, signal);
+      if (isLost(error)) return openNew(deps, job, signal);
       throw error;
     });
     deps.ahead.refill();
@@ -105,8 +106,8 @@ async function inOwnPage<T>(
       isWhole = true;
       return result;
     } finally {
-      untie();
-      if (isWhole && keeper !== null && !session.tab.hasActed) deps.kept.put(keeper, session);
+      detach();
+      if (isWhole && requester !== null && !session.tab.hasActed) deps.kept.put(requester, session);
       else over = endSession(deps, { ...session, context: session.tab.context });
     }
   } finally {
@@ -114,30 +115,30 @@ async function inOwnPage<T>(
   }
 }
 
-interface Begun {
+interface OpenedPage {
   readonly session: BrowserSession;
   readonly page: Page;
   /** From then on, the job's signal means nothing to the session. */
-  readonly untie: () => void;
+  readonly detach: () => void;
 }
 
-async function begin(deps: PageDeps, job: Job, signal: AbortSignal): Promise<Begun> {
-  return assign(deps, await openSession(deps, signal), job, signal);
+async function openNew(deps: PageDeps, job: Job, signal: AbortSignal): Promise<OpenedPage> {
+  return giveTab(deps, await openSession(deps, signal), job, signal);
 }
 
-async function assign(
+async function giveTab(
   deps: PageDeps,
   session: BrowserSession,
   job: Job,
   signal: AbortSignal,
   isUsed = false,
-): Promise<Begun> {
+): Promise<OpenedPage> {
   const { wire, cdp, tab } = session;
-  const untie = cdp.endWith(signal);
+  const detach = cdp.endWith(signal);
   const page = await answering(deps, { wire, cdp, context: () => tab.context }, signal, () =>
     openPage(tab, job, isUsed),
   );
-  return { session, page, untie };
+  return { session, page, detach };
 }
 
 /** Nothing of the job has run: the browser is gone, or the blank page is. */

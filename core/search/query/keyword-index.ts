@@ -93,6 +93,6 @@ export async function fillKeywordIndex(
 const FAST_CHUNKS = 2000;
 
 /** Runs a query on another thread where that is worth it. */
-export function besideOthers(state: InstanceState): QueryOptions {
+export function longQuery(state: InstanceState): QueryOptions {
   return state.facts().chunks < FAST_CHUNKS ? {} : { long: state.actor };
 }

@@ -1,6 +1,6 @@
 import { editDistance } from "../../http/fields/nearest.ts";
 import type { InstanceState } from "../state/instance-state.ts";
-import { besideOthers, makeWords, wordsOf } from "./keyword-index.ts";
+import { longQuery, makeWords, wordsOf } from "./keyword-index.ts";
 import { stem } from "../text/porter.ts";
 import { words } from "../text/segment.ts";
 import { type TypoTolerance, typosAllowed } from "../terms/typo-tolerance.ts";
@@ -33,7 +33,7 @@ export async function typoSpellings(
       typosAllowed(lengthOf(term), tolerance) > 0,
   );
   if (candidates.length === 0) return out;
-  const counts = await state.termCounts.of(candidates, besideOthers(state));
+  const counts = await state.termCounts.of(candidates, longQuery(state));
   const unknown = candidates.filter((term) => counts.get(term) === 0).slice(0, MAX_WORDS);
   if (unknown.length === 0) return out;
   await makeWords(state);
@@ -56,7 +56,7 @@ async function spellingsOf(
     `SELECT term, doc FROM ${wordsOf(state)}
       WHERE term >= ? AND term < ? AND LENGTH(term) BETWEEN ? AND ? LIMIT ${MAX_COMPARED}`,
     [first, following(first), lengthOf(own) - allowed, lengthOf(term) + allowed],
-    besideOthers(state),
+    longQuery(state),
   );
   const near: { readonly word: string; readonly distance: number; readonly chunks: number }[] = [];
   for (const [n, row] of rows.entries()) {

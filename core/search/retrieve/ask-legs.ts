@@ -6,7 +6,7 @@ import type { InstanceState } from "../state/instance-state.ts";
 import { type KeywordPlan, matchExpression } from "../query/keyword-plan.ts";
 import { quoted } from "../terms/query-terms.ts";
 import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
-import { besideOthers } from "../query/keyword-index.ts";
+import { longQuery } from "../query/keyword-index.ts";
 import { type KeywordHit, keywordLeg, type KeywordMode } from "./keyword-leg.ts";
 import type { RetrievalType, SearchInput } from "./search-input.ts";
 import { type Beside, type VectorHit, type VectorLeg, vectorLeg } from "./vector-leg.ts";
@@ -104,7 +104,7 @@ async function conforming(
   const rows = await state.context.sql.all(
     `SELECT rowid AS id FROM ${state.index} WHERE ${state.index} MATCH ? AND +${isOneOf("rowid", "BIGINT")}`,
     [match, asSet(hits.map(({ chunk }) => chunk))],
-    besideOthers(state),
+    longQuery(state),
   );
   const found = new Set(rows.map((row) => Number(row["id"])));
   return hits.filter(({ chunk }) => found.has(chunk) === (wanted !== null));

@@ -3,7 +3,7 @@ import { round } from "../lexical/trained-model.ts";
 import type { KeywordPlan } from "../query/keyword-plan.ts";
 import { stem } from "../text/porter.ts";
 import { folded, withoutAccents, words } from "../text/segment.ts";
-import { besideOthers } from "../query/keyword-index.ts";
+import { longQuery } from "../query/keyword-index.ts";
 
 /** A word of a question, and all by which a text may hold it: each a list of keys that must all be there. */
 interface Asked {
@@ -28,7 +28,7 @@ export async function coverageOf(
   const counted = [...new Set(choices.flatMap(({ terms, others }) => [...terms, ...others]))];
   // Without a keyword index all words weigh the same.
   const counts = settings.index_method.keyword
-    ? await state.termCounts.of(counted, besideOthers(state))
+    ? await state.termCounts.of(counted, longQuery(state))
     : new Map<string, number>();
   const rarity = (spellings: readonly string[]): number => {
     const found = Math.max(0, ...spellings.map((one) => counts.get(one) ?? 0));

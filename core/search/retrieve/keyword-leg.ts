@@ -2,7 +2,7 @@ import type { SqlRow } from "../../ports.ts";
 import { asSet, isOneOf } from "../../sql/sql-text.ts";
 import type { Allowed } from "../filter/allowed-items.ts";
 import type { InstanceState } from "../state/instance-state.ts";
-import { besideOthers } from "../query/keyword-index.ts";
+import { longQuery } from "../query/keyword-index.ts";
 import { type KeywordPlan, matchExpression } from "../query/keyword-plan.ts";
 
 /** A chunk that the keyword leg found. */
@@ -63,7 +63,7 @@ async function matches(
   const best = (narrowed: string): string =>
     `SELECT rowid AS id, bm25(${index}, ${HEADING_WEIGHT}, 1.0) AS score FROM ${index}
       WHERE ${index} MATCH ? ${narrowed} ORDER BY score, rowid LIMIT ?`;
-  const beside = besideOthers(state);
+  const beside = longQuery(state);
   if (allowed === null) return sql.all(best(""), [match, limit], beside);
   const { hits } = allowed;
   if (hits !== undefined && hits.all.length <= KNOWN) {
@@ -101,7 +101,7 @@ async function ofItems(
   const owners = await context.sql.all(
     `SELECT id, item_id FROM search_chunks WHERE actor = ? AND ${isOneOf("id", "BIGINT")}`,
     [actor, asSet(rows.map((row) => Number(row["id"])))],
-    besideOthers(state),
+    longQuery(state),
   );
   const inside = new Set(
     owners.flatMap((row) => (items.has(String(row["item_id"])) ? [Number(row["id"])] : [])),

@@ -4,7 +4,7 @@ import type { RetrievalType, SearchInput } from "./search-input.ts";
 import type { VectorHit } from "./vector-leg.ts";
 import type { Allowed } from "../filter/allowed-items.ts";
 import type { ItemView } from "../filter/item-columns.ts";
-import { besideOthers } from "../query/keyword-index.ts";
+import { longQuery } from "../query/keyword-index.ts";
 import { type KeywordPlan, matchExpression } from "../query/keyword-plan.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 
@@ -115,7 +115,7 @@ async function keywordHits(state: InstanceState, match: string): Promise<Int32Ar
       `SELECT json_group_array(id) AS ids FROM (SELECT rowid AS id FROM ${index} WHERE ${index} MATCH ?
         AND rowid BETWEEN ? AND ? ORDER BY rowid)`,
       [match, from, from + SLICE - 1],
-      besideOthers(state),
+      longQuery(state),
     );
     found.push(Int32Array.from(JSON.parse(String(row?.["ids"] ?? "[]")) as number[]));
   }

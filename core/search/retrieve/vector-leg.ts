@@ -91,7 +91,7 @@ export async function vectorLeg(
   const { others, expands } = await ask.beside();
   if (expands && near.length > 0) {
     const first = near.slice(0, TAKEN_IN).map(({ chunk }) => chunk);
-    wider = taking(query, [...(await index.vectors(first)).values()]);
+    wider = mixedWith(query, [...(await index.vectors(first)).values()]);
     near = await index.nearestOf(wider, near, bring);
   }
   near = near.slice(0, bring);
@@ -115,7 +115,7 @@ export async function vectorLeg(
 }
 
 /** A query with a share of some vectors, of length 1. */
-function taking(query: Float32Array, vectors: readonly Float32Array[]): Float32Array {
+function mixedWith(query: Float32Array, vectors: readonly Float32Array[]): Float32Array {
   const out = query.slice();
   for (const vector of vectors)
     for (let i = 0; i < out.length; i++) out[i] = (out[i] ?? 0) + SHARE * (vector[i] ?? 0);

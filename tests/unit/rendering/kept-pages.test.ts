@@ -12,9 +12,9 @@ import { fakeClock, settled, type FakeClock } from "../../fakes/rendering-system
 import { fakeWire, openingBrowser, type FakeWire } from "../../fakes/rendering-wire.ts";
 
 const forever = new AbortController().signal;
-const jobOf = (body: RenderBody, keeper: string | null): Job => ({
+const jobOf = (body: RenderBody, requester: string | null): Job => ({
   ...prepareJob(body, { allow: allowNone, caps: {}, unsafeRegex: false }),
-  keeper,
+  requester,
 });
 
 interface Ask {

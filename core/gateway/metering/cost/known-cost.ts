@@ -58,8 +58,8 @@ export function unknownCost(question: CostQuestion): string | null {
   if (!realtime && isFree(step)) return null;
   const unpriced = unpricedModel(question);
   if (unpriced !== null || realtime) return unpriced;
-  const untold = noUsageOf(question);
-  if (untold !== null) return untold;
+  const missingUsage = noUsageOf(question);
+  if (missingUsage !== null) return missingUsage;
   const apart = chargedApart(step.slug, json);
   if (apart !== null)
     return `"${step.slug}" charges for ${apart} apart from the tokens of this request`;
