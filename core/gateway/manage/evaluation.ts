@@ -1,7 +1,6 @@
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import { plainText } from "../../http/plain-text.ts";
-import type { LogSummary } from "../observe/log/log-summary.ts";
 import { recordView, type StoredRecord } from "../account/records/record.ts";
 import type { Value } from "../../http/json.ts";
 import {
@@ -26,43 +25,35 @@ const create = v.object({
   evaluation_type_ids: ids,
 });
 
-/** A kind of evaluation, and how it reads its figure from a summary of log rows. */
-interface EvaluationType {
-  readonly id: string;
-  readonly name: string;
-  readonly type: string;
-  readonly description: string;
-  readonly score: (summary: LogSummary) => { readonly value: number | null; readonly rows: number };
-}
-
-/** The kinds of evaluation that are computed here, from the log (docs/compatibility.md). */
-const types: readonly EvaluationType[] = [
-  {
-    id: "cost",
-    name: "Cost",
-    type: "cost",
-    description: "Average cost of a request in US dollars, over the requests whose cost is known",
-    score: ({ cost, costed }) => ({ value: cost, rows: costed }),
-  },
-  {
-    id: "speed",
-    name: "Speed",
-    type: "speed",
-    description:
+/** The kinds of evaluation, which are figures of the log, with the time that all have in common (docs/compatibility.md). */
+const types = (
+  [
+    [
+      "cost",
+      "Cost",
+      "Average cost of a request in US dollars, over the requests whose cost is known",
+    ],
+    [
+      "feedback",
+      "Human feedback",
+      "Share of positive feedback in percent, over the requests that were rated",
+    ],
+    [
+      "speed",
+      "Speed",
       "Average duration of a request in milliseconds, over successful requests that no cache answered",
-    score: ({ duration, timed }) => ({ value: duration, rows: timed }),
-  },
-  {
-    id: "feedback",
-    name: "Human feedback",
-    type: "feedback",
-    description: "Share of positive feedback in percent, over the requests that were rated",
-    score: ({ liked, rated }) => ({
-      value: rated === 0 ? null : (100 * liked) / rated,
-      rows: rated,
-    }),
-  },
-];
+    ],
+  ] as const
+).map(([id, name, description]) => ({
+  id,
+  name,
+  type: id,
+  description,
+  enable: true,
+  mandatory: false,
+  created_at: "2026-01-01T00:00:00.000Z",
+  modified_at: "2026-01-01T00:00:00.000Z",
+}));
 
 /** Evaluations of a gateway. */
 export const evaluations: RecordResource = recordResource({
@@ -78,10 +69,10 @@ async function evaluated(
   body: v.InferOutput<typeof create>,
   { account, gateway, records, system, deps }: RecordScope,
 ): Promise<Pick<StoredRecord, "id" | "body">> {
-  const wanted = body.evaluation_type_ids.map((id) => {
-    const type = types.find((one) => one.id === id);
-    if (type === undefined) throw unknownId("evaluation_type_ids", id);
-    return type;
+  const wanted = body.evaluation_type_ids.map((given) => {
+    const type = types.find(({ id }) => id === given);
+    if (type === undefined) throw unknownId("evaluation_type_ids", given);
+    return type.id;
   });
   const datasets = await Promise.all(
     body.dataset_ids.map((id) =>
@@ -92,42 +83,35 @@ async function evaluated(
     ),
   );
   const queries = datasets.map(datasetQuery);
-  const summary = await deps.store.at({ account, gateway }).summariseLogs(queries);
+  const { total, figures } = await deps.store.at({ account, gateway }).summariseLogs(queries);
   const id = system.id();
   const at = new Date(system.now()).toISOString();
   const owner = { account_id: account, account_tag: account };
+  // `status` 1 = there is a figure, 0 = no row of the datasets has one.
+  const results = wanted.map((type): Value => {
+    const { average, rows } = figures[type];
+    return {
+      id: system.id(),
+      evaluation_id: id,
+      evaluation_type_id: type,
+      result: average === null ? "" : String(Number(average.toPrecision(6))),
+      status: average === null ? 0 : 1,
+      status_description:
+        average === null ? "No log row of the datasets has a figure for this" : "Completed",
+      total_logs: rows,
+      created_at: at,
+      modified_at: at,
+    };
+  });
   return {
     id,
     body: {
       name: body.name,
       processed: true,
-      total_logs: summary.total,
+      total_logs: total,
       datasets: datasets.map((one): Value => ({ ...recordView(gateway, one), ...owner })),
-      results: wanted.map((type) => resultOf(type, summary, id, system.id(), at)),
+      results,
     },
-  };
-}
-
-/** `status` 1 = there is a figure, 0 = no row of the datasets has one. */
-function resultOf(
-  type: EvaluationType,
-  summary: LogSummary,
-  evaluation: string,
-  id: string,
-  at: string,
-): Value {
-  const { value, rows } = type.score(summary);
-  return {
-    id,
-    evaluation_id: evaluation,
-    evaluation_type_id: type.id,
-    result: value === null ? "" : String(Number(value.toPrecision(6))),
-    status: value === null ? 0 : 1,
-    status_description:
-      value === null ? "No log row of the datasets has a figure for this" : "Completed",
-    total_logs: rows,
-    created_at: at,
-    modified_at: at,
   };
 }
 
@@ -151,25 +135,14 @@ export const evaluationTypeRoutes: ManagementRoutes = (app, { auth }) => {
   });
 };
 
-/** The evaluation types as clients see them. Throws `invalid_request` for an order by what they do not have. */
+/** The kinds of evaluation in an order. Throws `invalid_request` for a member that they do not have. */
 function typesInOrder(orderBy: string): Record<string, unknown>[] {
-  const at = "2026-01-01T00:00:00.000Z";
-  const shown = types.map(({ id, name, type, description }) => ({
-    id,
-    name,
-    type,
-    description,
-    enable: true,
-    mandatory: false,
-    created_at: at,
-    modified_at: at,
-  }));
-  if (!shown.every((type) => Object.hasOwn(type, orderBy))) {
+  if (!types.every((type) => Object.hasOwn(type, orderBy))) {
     throw new ApiError("invalid_request", {
       message: `order_by: evaluation types have no "${orderBy.slice(0, 64)}"`,
     });
   }
   const text = (type: Record<string, unknown>): string =>
     `${String(type[orderBy])} ${String(type["id"])}`;
-  return shown.toSorted((a, b) => (text(a) < text(b) ? -1 : 1));
+  return types.toSorted((a, b) => (text(a) < text(b) ? -1 : 1));
 }

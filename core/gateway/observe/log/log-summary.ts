@@ -1,20 +1,28 @@
-import type { Sql, SqlRow, SqlValue } from "../../../ports.ts";
+import type { Sql, SqlValue } from "../../../ports.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { LogQuery } from "./log-filters.ts";
 import { whereLogs } from "./log-sql.ts";
 
-/** Figures over a set of log rows. */
+/** What is computed over the rows of a log, as SQL that is null for rows without the figure. */
+const figures = {
+  /** US dollars. */
+  cost: "cost",
+  /** Milliseconds of the successful ones that no cache answered. */
+  speed: "CASE WHEN success = 1 AND cached = 0 THEN duration END",
+  /** Percent of the rated ones whose feedback is positive. */
+  feedback: "CASE WHEN feedback > 0 THEN 100.0 WHEN feedback IS NOT NULL THEN 0.0 END",
+} as const;
+
+/** A figure over log rows. */
+export type LogFigure = keyof typeof figures;
+
+/** The number of log rows, and each figure over those that have it. */
 export type LogSummary = {
   readonly total: number;
-  /** Average US dollars over the `costed` rows; null without any. */
-  readonly cost: number | null;
-  readonly costed: number;
-  /** Average milliseconds over the `timed` rows, the successful ones that no cache answered. */
-  readonly duration: number | null;
-  readonly timed: number;
-  readonly rated: number;
-  /** Rated rows with positive feedback. */
-  readonly liked: number;
+  /** `average` is null without any such row. */
+  readonly figures: Readonly<
+    Record<LogFigure, { readonly average: number | null; readonly rows: number }>
+  >;
 };
 
 /** Durable Object storage binds at most 100 values per statement. */
@@ -34,27 +42,19 @@ export async function summariseLogs(
     });
   }
   const any = wheres.map((where) => `(${where.sql})`).join(" OR ");
-  const [row] = await sql.all(
-    `SELECT COUNT(*) AS total, AVG(cost) AS cost, COUNT(cost) AS costed,
-      AVG(CASE WHEN success = 1 AND cached = 0 THEN duration END) AS duration,
-      COUNT(CASE WHEN success = 1 AND cached = 0 THEN 1 END) AS timed,
-      COUNT(feedback) AS rated, COUNT(CASE WHEN feedback > 0 THEN 1 END) AS liked
-      FROM gateway_logs WHERE actor = ? AND (${any})`,
+  const columns = Object.entries(figures).map(
+    ([name, value]) => `, AVG(${value}) AS ${name}, COUNT(${value}) AS ${name}_rows`,
+  );
+  const [row = {}] = await sql.all(
+    `SELECT COUNT(*) AS total${columns.join("")} FROM gateway_logs WHERE actor = ? AND (${any})`,
     params,
   );
-  return summaryOf(row ?? {});
-}
-
-function summaryOf(row: SqlRow): LogSummary {
-  const average = (name: string): number | null => (row[name] == null ? null : Number(row[name]));
-  const count = (name: string): number => Number(row[name] ?? 0);
+  const figure = (name: LogFigure): LogSummary["figures"][LogFigure] => ({
+    average: row[name] == null ? null : Number(row[name]),
+    rows: Number(row[`${name}_rows`] ?? 0),
+  });
   return {
-    total: count("total"),
-    cost: average("cost"),
-    costed: count("costed"),
-    duration: average("duration"),
-    timed: count("timed"),
-    rated: count("rated"),
-    liked: count("liked"),
+    total: Number(row["total"] ?? 0),
+    figures: { cost: figure("cost"), speed: figure("speed"), feedback: figure("feedback") },
   };
 }
