@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { gain } from "./judge.ts";
 
 /** A document or a query. */
 export interface Entry {
@@ -39,14 +40,12 @@ export async function ndcg(
   { queries, grades }: Collection,
   search: (query: string) => readonly string[] | Promise<readonly string[]>,
 ): Promise<number> {
-  const gain = (values: readonly number[]): number =>
-    values.reduce((sum, grade, rank) => sum + grade / Math.log2(rank + 2), 0);
   const results: number[] = [];
   for (const { id, text } of queries) {
     const judged = grades.get(id);
     if (judged === undefined) continue;
-    const ideal = [...judged.values()].toSorted((a, b) => b - a).slice(0, 10);
-    const found = (await search(text)).slice(0, 10).map((doc) => judged.get(doc) ?? 0);
+    const ideal = [...judged.values()].toSorted((a, b) => b - a);
+    const found = (await search(text)).map((doc) => judged.get(doc) ?? 0);
     results.push(gain(ideal) > 0 ? gain(found) / gain(ideal) : 0);
   }
   return results.reduce((sum, value) => sum + value, 0) / results.length;

@@ -10,7 +10,6 @@ import {
   settingsOf,
 } from "./api-client.ts";
 import { printable, printFacts, printRows } from "./output.ts";
-import { evaluateInstance } from "./search-eval.ts";
 import { uploadFiles, waitForIndex } from "./upload-files.ts";
 
 const help = `Usage: causey search list
@@ -22,13 +21,10 @@ const help = `Usage: causey search list
        causey search upload NAME FILE|FOLDER … [--wait]
        causey search sync NAME FOLDER [--delete] [--prefix TEXT] [--watch | --wait]
        causey search query NAME TEXT [--limit N]
-       causey search eval NAME QUESTIONS.jsonl
 
 Works with the search instances of a running server. upload: sends files, and all files of folders with their paths as
 names; files and folders whose names begin with a dot are left out. sync: uploads the files of a folder that are new or have
 changed, without what its .gitignore and .causeyignore files name. query: prints the chunks that fit, best first.
-eval: asks questions that have known answers, {"query": …, "relevant": [KEYS], "answer": TEXT} a line, and prints how
-well each way of searching finds them.
 
   --set NAME=VALUE   A setting by its name in the API; the value is JSON, else text: --set chunk_size=512
                      may be given several times
@@ -50,7 +46,6 @@ const words = [
   "upload",
   "sync",
   "query",
-  "eval",
 ] as const;
 
 /** The arguments that follow the instance's name, for commands that need some. */
@@ -58,7 +53,6 @@ const rests: Readonly<Partial<Record<string, string>>> = {
   upload: "files or folders",
   sync: "a folder",
   query: "a text",
-  eval: "a file of questions",
 };
 
 interface Instance {
@@ -109,7 +103,6 @@ export async function searchCommand(args: readonly string[]): Promise<void> {
   if (command === "list") return printInstances(await api.all<Instance>(root), isJson);
   if (command === "items") return printItems(api, path, limit, isJson);
   if (command === "query") return printChunks(api, path, rest.join(" "), limit, isJson);
-  if (command === "eval") return evaluateInstance(api, path, rest, isJson);
   if (command === "upload" || command === "sync") {
     // A misspelt name fails here, before the first file is read.
     await api.ask(path);

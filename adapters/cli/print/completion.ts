@@ -36,7 +36,7 @@ export const commandWords: Readonly<
     options: ["set", "limit", ...server],
   },
   search: {
-    words: ["list", "show", "create", "set", "delete", "items", "upload", "sync", "query", "eval"],
+    words: ["list", "show", "create", "set", "delete", "items", "upload", "sync", "query"],
     options: ["set", "namespace", "wait", "delete", "prefix", "watch", "limit", ...server],
   },
   render: { words: [], options: ["as", "out", "set", ...server] },

@@ -19,7 +19,6 @@ interface Row {
 
 const folder = join(inject("scratch"), `commands-${crypto.randomUUID()}`);
 const data = join(folder, "data");
-const questions = join(folder, "questions.jsonl");
 const page = join(folder, "page.html");
 
 const read = (...args: string[]): Row => ({ args, is: "read", asks: true });
@@ -55,7 +54,6 @@ const rows: readonly Row[] = [
   change("search", "upload", "demo", page),
   change("search", "sync", "demo", folder),
   read("search", "query", "demo", "master key"),
-  read("search", "eval", "demo", questions),
   read("render", page, "--as", "markdown"),
   read("agents", "list"),
   read("agents", "show", "demo"),
@@ -91,7 +89,6 @@ const folderOf = { CAUSEY_DATA_DIR: data };
 beforeAll(async () => {
   mkdirSync(folder, { recursive: true });
   writeFileSync(page, "<h1>Hello</h1><p>World</p>");
-  writeFileSync(questions, '{"query":"How do I rotate the master key?","relevant":["none.md"]}\n');
   server = startCommand(host, ["serve", "--port", "0", "--data-dir", data]);
   let text = "";
   server.stdout.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));

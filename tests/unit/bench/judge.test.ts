@@ -1,32 +1,26 @@
 import { describe, expect, it } from "vitest";
-import { judgeSetting, readQuestions } from "../../../adapters/cli/api/search-eval.ts";
+import { judge, readQuestions } from "../../../bench/harness/judge.ts";
 
 const found = (...keys: readonly string[]): { text: string; item: { key: string } }[] =>
   keys.map((key) => ({ text: `About\n${key}.`, item: { key } }));
 
-describe("judgeSetting()", () => {
+describe("judge()", () => {
   it("counts an item once, by its best chunk, and grades by what is best possible", async () => {
     const questions = readQuestions(
       '{"query": "a", "relevant": {"x": 3, "y": 1, "z": 0}}\n\n{"query": "b", "relevant": ["x", "q"], "answer": "ABOUT x"}\n',
       "f",
     );
-    const result = await judgeSetting("s", questions, () =>
-      Promise.resolve(found("y", "y", "x", "z")),
-    );
+    const result = await judge(questions, () => Promise.resolve(found("y", "y", "x", "z")));
     const first = (1 + 3 / Math.log2(3)) / (3 + 1 / Math.log2(3));
     const second = 1 / Math.log2(3) / (1 + 1 / Math.log2(3));
-    expect(result.ndcg_at_10).toBeCloseTo((first + second) / 2, 9);
-    expect(result).toMatchObject({ setting: "s", questions: 2, recall: 0.75, answer_coverage: 1 });
+    expect(result["nDCG@10"]).toBeCloseTo((first + second) / 2, 9);
+    expect(result).toMatchObject({ recall: 0.75, "answer coverage": 1 });
   });
 
   it("says nothing of what no question tells", async () => {
     const questions = readQuestions('{"query": "a", "answer": "nowhere"}', "f");
-    expect(await judgeSetting("s", questions, () => Promise.resolve(found("x")))).toEqual({
-      setting: "s",
-      questions: 1,
-      ndcg_at_10: null,
-      recall: null,
-      answer_coverage: 0,
+    expect(await judge(questions, () => Promise.resolve(found("x")))).toEqual({
+      "answer coverage": 0,
     });
   });
 });
@@ -38,7 +32,7 @@ describe("the coverage of answers", () => {
   ) => {
     const questions = readQuestions(JSON.stringify({ query: "a", answer }), "f");
     const chunks = passages.map((one) => ({ ...one, item: { key: "k" } }));
-    return (await judgeSetting("s", questions, () => Promise.resolve(chunks))).answer_coverage;
+    return (await judge(questions, () => Promise.resolve(chunks)))["answer coverage"];
   };
 
   it("is the share of what is to be said that the first ten passages say, headings included", async () => {

@@ -1,7 +1,4 @@
-import { readFile } from "node:fs/promises";
-import { isObject, parsedJson } from "../../../core/http/json.ts";
-import type { ApiClient } from "./api-client.ts";
-import { printRows } from "./output.ts";
+import { isObject, parsedJson } from "../../core/http/json.ts";
 
 /** A question with the answers that a search should find. */
 export interface JudgedQuestion {
@@ -19,73 +16,18 @@ export interface FoundPassage {
   readonly item: { readonly key: string };
 }
 
-/** How well a setting did; null where no question tells. */
-export interface EvalResult {
-  readonly setting: string;
-  readonly questions: number;
+/** How well a way of searching did; without the figures that no question tells. */
+export type Judgement = {
   /** Normalised discounted cumulative gain of the first ten items. */
-  readonly ndcg_at_10: number | null;
+  readonly "nDCG@10"?: number;
   /** Share of the relevant items among those of 50 chunks. */
-  readonly recall: number | null;
+  readonly recall?: number;
   /** How much of a question's answers stands in the first ten chunks and their headings, on average. */
-  readonly answer_coverage: number | null;
-}
+  readonly "answer coverage"?: number;
+};
 
-/** Questions of one file: each asks the server once for each setting. */
+/** Questions of one file: each asks the server once for each way of searching. */
 const MAX_QUESTIONS = 10_000;
-
-const SETTINGS: readonly (readonly [name: string, options: Readonly<Record<string, unknown>>])[] = [
-  ["keyword", { retrieval: { retrieval_type: "keyword" } }],
-  ["vector", { retrieval: { retrieval_type: "vector", match_threshold: 0 } }],
-  ["hybrid", { retrieval: { retrieval_type: "hybrid" } }],
-  ["hybrid, max", { retrieval: { retrieval_type: "hybrid", fusion_method: "max" } }],
-  ["hybrid, reranked", { retrieval: { retrieval_type: "hybrid" }, reranking: { enabled: true } }],
-];
-
-/** Runs `causey search eval`: prints how well an instance finds what the questions of a file say. */
-export async function evaluateInstance(
-  api: ApiClient,
-  path: string,
-  files: readonly string[],
-  isJson: boolean,
-): Promise<void> {
-  const [file] = files;
-  if (file === undefined || files.length > 1)
-    throw new TypeError("search eval needs one file of questions");
-  const questions = readQuestions(await readFile(file, "utf8"), file);
-  const { result } = await api.ask<{ index_method: { keyword: boolean; vector: boolean } }>(path);
-  const { keyword, vector } = result.index_method;
-  const rows: EvalResult[] = [];
-  for (const [setting, options] of SETTINGS) {
-    if (setting === "keyword" ? !keyword : setting === "vector" ? !vector : !(keyword && vector))
-      continue;
-    rows.push(await judgeSetting(setting, questions, (query) => ask(api, path, query, options)));
-  }
-  const head = ["SETTING", "QUESTIONS", "NDCG@10", "RECALL", "ANSWER COVERAGE"];
-  const shown = (value: number | null): string | null => value?.toFixed(3) ?? null;
-  printRows(rows, isJson, head, (row) => [
-    row.setting,
-    row.questions,
-    shown(row.ndcg_at_10),
-    shown(row.recall),
-    shown(row.answer_coverage),
-  ]);
-}
-
-async function ask(
-  api: ApiClient,
-  path: string,
-  query: string,
-  options: Readonly<Record<string, unknown>>,
-): Promise<readonly FoundPassage[]> {
-  const retrieval = { ...Object(options["retrieval"]), max_num_results: 50 };
-  const json = { query, ai_search_options: { ...options, retrieval } };
-  const { result } = await api.ask<{ readonly chunks: FoundPassage[] }>(`${path}/search`, {
-    method: "POST",
-    json,
-  });
-  return result.chunks;
-}
 
 /** Parses the questions of a file, one JSON object a line. Throws for an invalid line, with its number and the fault. */
 export function readQuestions(text: string, file: string): JudgedQuestion[] {
@@ -127,11 +69,10 @@ function readQuestion(line: string, where: string): JudgedQuestion {
 }
 
 /** Measures how well `search` finds what the questions say. */
-export async function judgeSetting(
-  setting: string,
+export async function judge(
   questions: readonly JudgedQuestion[],
   search: (query: string) => Promise<readonly FoundPassage[]>,
-): Promise<EvalResult> {
+): Promise<Judgement> {
   const gains: number[] = [];
   const recalls: number[] = [];
   const coverages: number[] = [];
@@ -152,20 +93,18 @@ export async function judgeSetting(
     coverages.push(there.length / answers.length);
   }
   return {
-    setting,
-    questions: questions.length,
-    ndcg_at_10: mean(gains),
-    recall: mean(recalls),
-    answer_coverage: mean(coverages),
+    ...(gains.length === 0 ? {} : { "nDCG@10": mean(gains), recall: mean(recalls) }),
+    ...(coverages.length === 0 ? {} : { "answer coverage": mean(coverages) }),
   };
 }
 
-function gain(grades: readonly number[]): number {
+/** Returns the discounted cumulative gain of the first ten grades. */
+export function gain(grades: readonly number[]): number {
   return grades.slice(0, 10).reduce((sum, grade, rank) => sum + grade / Math.log2(rank + 2), 0);
 }
 
-function mean(values: readonly number[]): number | null {
-  return values.length === 0 ? null : values.reduce((sum, one) => sum + one, 0) / values.length;
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, one) => sum + one, 0) / values.length;
 }
 
 function plain(text: string): string {
