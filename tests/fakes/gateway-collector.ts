@@ -1,5 +1,5 @@
 import { eventually } from "../cases/eventually.ts";
-import type { Span } from "../../core/gateway/observe/trace/span.ts";
+import type { Span } from "../../core/trace/otlp-json.ts";
 import { type FakeTransport, fakeTransport, jsonReply } from "./gateway-transport.ts";
 
 /** A span as a collector reads it. */

@@ -1,24 +1,24 @@
-import { toHex, utf8 } from "../../crypto/encoding.ts";
+import { toHex } from "../../crypto/encoding.ts";
 import {
   readTraceparent,
   type TraceContext,
   type Tracer,
   writeTraceparent,
 } from "../../trace/trace-context.ts";
-import type { Log, Platform, Transport } from "../../ports.ts";
-import { withinMs } from "../../time/within-ms.ts";
-import { VERSION } from "../../version.ts";
-import type { RequestRow } from "../requests/request-row.ts";
+import type { Log, Platform } from "../../ports.ts";
 import {
   attributes,
-  logRecord,
+  type Facts,
   type OtlpRecord,
-  type OtlpSpanPlace,
-  partSpan,
-  serverSpan,
-} from "./otlp-records.ts";
+  type Span,
+  spansBody,
+} from "../../trace/otlp-json.ts";
+import { otlpQueue, type OtlpQueue } from "../../trace/otlp-queue.ts";
+import { VERSION } from "../../version.ts";
+import type { RequestRow } from "../requests/request-row.ts";
+import { logRecord, type OtlpSpanPlace, partSpan, serverSpan } from "./otlp-records.ts";
 import { requestDurations } from "./request-durations.ts";
-import type { OtlpSettings, OtlpSignal, OtlpTarget } from "./otlp-settings.ts";
+import type { OtlpSettings, OtlpSignal } from "./otlp-settings.ts";
 
 /** Hands telemetry to a collector, off the path of requests. */
 export interface OtlpExport {
@@ -33,77 +33,43 @@ export interface OtlpExport {
     | {
         /** Whether a trace is kept; `parent` is the caller's decision, null = none. */
         keeps(traceId: string, parent: boolean | null): boolean;
-        take(span: object): void;
+        take(span: Span): void;
       }
     | undefined;
   /** Writes to a log, and takes the line. */
   log(log: Log): Log;
-  /** Sends everything that is pending. */
-  flush(): Promise<void>;
 }
 
-/** Most spans, and lines, that wait; further ones are dropped and counted. */
+/** Most spans, and lines, that wait or are on their way; further ones are dropped and counted. */
 const WAITING = 4000;
-/** The pauses before a batch is sent again, in ms. */
-const RETRIES = [500, 2000];
-/** Milliseconds after which a planned export counts as lost: a runtime may end a request's background work. */
-const OVERDUE = 60_000;
 
 /** Makes the export of a platform. */
 export function otlpExport(platform: Platform, settings: OtlpSettings): OtlpExport {
   const { system } = platform;
-  const { targets } = settings;
   const durations = requestDurations(platform, settings);
-  const waiting: Record<"traces" | "logs", OtlpRecord[]> = { traces: [], logs: [] };
-  const sink = collectorSink(platform, settings);
-  let dropped = 0;
-  let plannedAt = Number.NEGATIVE_INFINITY;
-  const flush = async (): Promise<void> => {
-    const [spans, lines] = [waiting.traces.splice(0), waiting.logs.splice(0)];
-    await Promise.all([
-      sink("traces", spans),
-      sink("metrics", durations.due()),
-      sink("logs", lines),
-    ]);
-    if (dropped === 0) return;
-    platform.log("warn", "Telemetry was dropped: there was too much at once", { count: dropped });
-    dropped = 0;
-  };
-  const plan = (): void => {
-    const now = system.monotonic();
-    if (now - plannedAt < OVERDUE) return;
-    plannedAt = now;
-    system.waitUntil(run());
-  };
-  const run = async (): Promise<void> => {
-    await system.sleep(settings.delay, system.closing).catch(() => undefined);
-    plannedAt = Number.NEGATIVE_INFINITY;
-    await flush();
+  const queueOf = queues(platform, settings);
+  const [traces, logs] = [queueOf("traces"), queueOf("logs")];
+  const metrics = queueOf("metrics", (queue) => {
+    for (const metric of durations.due()) queue.push("metrics", metric);
     // Requests within the interval of the last metrics would otherwise wait for the next request, which may never come.
-    if (durations.hasNews() && system.closing?.aborted !== true) plan();
-  };
-  const take = (kind: "traces" | "logs", record: OtlpRecord): void => {
-    if (targets[kind] === undefined) return;
-    if (waiting[kind].length >= WAITING) dropped += 1;
-    else waiting[kind].push(record);
-    plan();
-  };
+    return durations.hasNews();
+  });
   return {
     request(row, place) {
-      if (targets.metrics !== undefined) {
+      if (metrics !== undefined) {
         durations.add(row);
-        plan();
+        metrics.plan();
       }
       // The gateway exports its own spans, with models and their answers.
       if (place?.isSampled === true && !row.route.startsWith("/v1/"))
-        take("traces", serverSpan(row, place));
+        traces?.push("traces", serverSpan(row, place));
     },
-    ...tracing(settings, system, (span) => take("traces", span)),
+    ...tracing(settings, system, (span) => traces?.push("traces", span)),
     log: (log) => (level, message, fields) => {
       log(level, message, fields);
-      if (level !== "debug") take("logs", logRecord(level, message, fields ?? {}, system.now()));
+      if (level !== "debug")
+        logs?.push("logs", logRecord(level, message, fields ?? {}, system.now()));
     },
-    flush,
   };
 }
 
@@ -137,7 +103,7 @@ function placeBelow(
 function tracing(
   settings: OtlpSettings,
   system: Platform["system"],
-  take: (span: OtlpRecord) => void,
+  take: (span: Span) => void,
 ): Pick<OtlpExport, "begin" | "tracer" | "spans"> {
   if (settings.targets.traces === undefined)
     return { begin: () => null, tracer: undefined, spans: undefined };
@@ -146,7 +112,7 @@ function tracing(
     tracer: tracerOf(settings, system, take),
     spans: {
       keeps: (traceId, parent) => isKept(traceId, parent, settings),
-      take: (span) => take({ ...span }),
+      take,
     },
   };
 }
@@ -155,7 +121,7 @@ function tracing(
 function tracerOf(
   settings: OtlpSettings,
   system: Platform["system"],
-  take: (span: OtlpRecord) => void,
+  take: (span: Span) => void,
 ): Tracer {
   return {
     begin(parent) {
@@ -172,84 +138,59 @@ function tracerOf(
   };
 }
 
-type Sink = (signal: OtlpSignal, records: readonly OtlpRecord[]) => Promise<void>;
+type Queue = OtlpQueue<OtlpSignal, OtlpRecord>;
 
-function collectorSink(platform: Platform, { targets, resource }: OtlpSettings): Sink {
-  const about = {
-    attributes: attributes({
-      ...resource,
-      "service.version": VERSION,
-      "service.instance.id": platform.system.id(),
-      "telemetry.sdk.name": "causey",
-      "telemetry.sdk.language": "webjs",
-    }),
-  };
+/** Makes the queue of a signal; undefined where it goes nowhere. */
+type QueueOf = (signal: OtlpSignal, onFlush?: (queue: Queue) => boolean) => Queue | undefined;
+
+function queues(platform: Platform, { targets, resource, delay }: OtlpSettings): QueueOf {
+  const { system, transport, log } = platform;
+  const about: Facts = [
+    ...Object.entries(resource),
+    ["service.version", VERSION],
+    ["service.instance.id", system.id()],
+    ["telemetry.sdk.name", "causey"],
+    ["telemetry.sdk.language", "webjs"],
+  ];
   const scope = { name: "causey", version: VERSION };
   const bodies: Readonly<Record<OtlpSignal, (records: readonly OtlpRecord[]) => OtlpRecord>> = {
-    traces: (spans) => ({ resourceSpans: [{ resource: about, scopeSpans: [{ scope, spans }] }] }),
+    traces: (spans) => spansBody(about, scope, spans),
     metrics: (metrics) => ({
-      resourceMetrics: [{ resource: about, scopeMetrics: [{ scope, metrics }] }],
+      resourceMetrics: [
+        { resource: { attributes: attributes(about) }, scopeMetrics: [{ scope, metrics }] },
+      ],
     }),
     logs: (logRecords) => ({
-      resourceLogs: [{ resource: about, scopeLogs: [{ scope, logRecords }] }],
+      resourceLogs: [
+        { resource: { attributes: attributes(about) }, scopeLogs: [{ scope, logRecords }] },
+      ],
     }),
   };
-  return async (signal, records) => {
+  return (signal, onFlush) => {
     const target = targets[signal];
-    if (target === undefined || records.length === 0) return;
-    const body = utf8(JSON.stringify(bodies[signal](records)));
-    const failure = await send(target, body, platform);
-    if (failure === null) return;
-    // The host alone: paths and queries of collectors can hold keys.
-    const { host } = new URL(target.url);
-    platform.log("warn", "Telemetry could not be exported", {
-      signal,
-      host,
-      reason: failure,
-      count: records.length,
+    if (target === undefined) return undefined;
+    const queue: Queue = otlpQueue({
+      system,
+      transport,
+      interval: delay,
+      batch: WAITING,
+      capacity: WAITING,
+      keyOf: () => signal,
+      collectorOf: () => ({
+        ...target,
+        headers: target.headers.map(([name, value]) => [name, value.reveal()]),
+      }),
+      bodyOf: (_, records) => bodies[signal](records),
+      onFlush: () => onFlush?.(queue) === true,
+      onFailure(_, count, reason) {
+        // The host alone: paths and queries of collectors can hold keys.
+        const { host } = new URL(target.url);
+        log("warn", "Telemetry could not be exported", { signal, host, reason, count });
+      },
+      onOverflow(count) {
+        log("warn", "Telemetry was dropped: there was too much at once", { count });
+      },
     });
+    return queue;
   };
-}
-
-/** Sends a batch, with retries; resolves to the reason of a failure, or null. */
-async function send(
-  target: OtlpTarget,
-  body: Uint8Array,
-  platform: Platform,
-): Promise<string | null> {
-  const { system, transport } = platform;
-  let reason = "";
-  for (const pause of [...RETRIES, null]) {
-    const status = await post(target, body, transport, system).catch(() => null);
-    if (status !== null && status < 300) return null;
-    reason = status === null ? "no answer" : `status ${status}`;
-    const isRetryable = status === null || [429, 502, 503, 504].includes(status);
-    if (!isRetryable || pause === null || system.closing?.aborted === true) return reason;
-    await system.sleep(pause, system.closing).catch(() => undefined);
-  }
-  return reason;
-}
-
-async function post(
-  { url, headers, timeout }: OtlpTarget,
-  body: Uint8Array,
-  transport: Transport,
-  system: Platform["system"],
-): Promise<number> {
-  const ask = async (signal: AbortSignal): Promise<number> => {
-    const response = await transport.send({
-      method: "POST",
-      url,
-      headers: [
-        ["content-type", "application/json"],
-        ...headers.map(([name, value]): [string, string] => [name, value.reveal()]),
-      ],
-      body,
-      signal,
-    });
-    if (response.body instanceof ReadableStream)
-      await response.body.cancel().catch(() => undefined);
-    return response.status;
-  };
-  return withinMs(timeout, undefined, ask, system);
 }

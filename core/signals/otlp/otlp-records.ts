@@ -1,63 +1,40 @@
-import type { FinishedSpan, TraceContext } from "../../trace/trace-context.ts";
 import type { Log } from "../../ports.ts";
+import {
+  attributes,
+  type Facts,
+  nanoseconds,
+  type OtlpRecord,
+  type Span,
+  spanAt,
+  type SpanPlace,
+} from "../../trace/otlp-json.ts";
+import type { FinishedSpan, TraceContext } from "../../trace/trace-context.ts";
 import type { RequestRow } from "../requests/request-row.ts";
 import { labelsOf, type RequestTotals, secondBounds } from "../requests/request-totals.ts";
 
-/** A value in OTLP's JSON form. */
-type Value = string | number | boolean | null | undefined;
-/** A record in OTLP's JSON form (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding). */
-export type OtlpRecord = Readonly<Record<string, unknown>>;
-
-/** The place of a span in its trace. */
-export interface OtlpSpanPlace extends TraceContext {
-  readonly parentSpanId: string | null;
-}
-
-/** Makes attributes; null and undefined values are left out. */
-export function attributes(facts: Readonly<Record<string, Value>>): OtlpRecord[] {
-  return Object.entries(facts).flatMap(([key, value]) =>
-    value === null || value === undefined ? [] : [{ key, value: anyValue(value) }],
-  );
-}
-
-function anyValue(value: string | number | boolean): OtlpRecord {
-  if (typeof value === "string") return { stringValue: value };
-  if (typeof value === "boolean") return { boolValue: value };
-  return Number.isSafeInteger(value) ? { intValue: String(value) } : { doubleValue: value };
-}
-
-/** Unix ms as the nanoseconds that OTLP takes, exact to the microsecond. */
-function nanoseconds(ms: number): string {
-  const whole = Math.floor(ms);
-  return `${whole}${String(Math.round((ms - whole) * 1e6)).padStart(6, "0")}`;
-}
+/** The place of a span in its trace, and whether it is kept. */
+export interface OtlpSpanPlace extends SpanPlace, TraceContext {}
 
 /** The span of a request, by the conventions for HTTP servers. */
-export function serverSpan(
-  row: RequestRow,
-  { traceId, spanId, parentSpanId }: OtlpSpanPlace,
-): OtlpRecord {
-  return {
-    traceId,
-    spanId,
-    ...(parentSpanId === null ? {} : { parentSpanId }),
+export function serverSpan(row: RequestRow, place: SpanPlace): Span {
+  return spanAt(place, {
     name: `${row.method} ${row.route}`,
     kind: 2,
-    startTimeUnixNano: nanoseconds(row.time),
-    endTimeUnixNano: nanoseconds(row.time + row.ms),
-    attributes: attributes({
-      "http.request.method": row.method,
-      "http.route": row.route,
-      "http.response.status_code": row.status,
-      "http.response.body.size": row.bytes,
-      "error.type": row.error,
-      "causey.part": row.part,
-      "causey.request_id": row.id,
-      "causey.caller": row.caller,
-      "causey.deprecation": row.deprecation,
-    }),
+    from: row.time,
+    to: row.time + row.ms,
+    facts: [
+      ["http.request.method", row.method],
+      ["http.route", row.route],
+      ["http.response.status_code", row.status],
+      ["http.response.body.size", row.bytes],
+      ["error.type", row.error],
+      ["causey.part", row.part],
+      ["causey.request_id", row.id],
+      ["causey.caller", row.caller],
+      ["causey.deprecation", row.deprecation],
+    ],
     status: { code: row.status >= 500 ? 2 : 0 },
-  };
+  });
 }
 
 const severities = {
@@ -70,19 +47,16 @@ const severities = {
 /** The span of a part's own work. */
 export function partSpan(
   span: FinishedSpan & { readonly time: number; readonly ms: number },
-  { traceId, spanId, parentSpanId }: OtlpSpanPlace,
-): OtlpRecord {
-  return {
-    traceId,
-    spanId,
-    ...(parentSpanId === null ? {} : { parentSpanId }),
+  place: SpanPlace,
+): Span {
+  return spanAt(place, {
     name: span.name,
     kind: span.kind === "client" ? 3 : 1,
-    startTimeUnixNano: nanoseconds(span.time),
-    endTimeUnixNano: nanoseconds(span.time + span.ms),
-    attributes: attributes(span.attributes),
+    from: span.time,
+    to: span.time + span.ms,
+    facts: Object.entries(span.attributes),
     status: { code: span.isError ? 2 : 0 },
-  };
+  });
 }
 
 /** A line of the log. */
@@ -93,7 +67,7 @@ export function logRecord(
   time: number,
 ): OtlpRecord {
   const [severityNumber, severityText] = severities[level];
-  const plain = Object.entries(fields).map(([name, value]): [string, Value] => [
+  const plain: Facts = Object.entries(fields).map(([name, value]) => [
     name,
     isValue(value) ? value : JSON.stringify(value),
   ]);
@@ -102,11 +76,11 @@ export function logRecord(
     severityNumber,
     severityText,
     body: { stringValue: message },
-    attributes: attributes(Object.fromEntries(plain)),
+    attributes: attributes(plain),
   };
 }
 
-function isValue(value: unknown): value is Value {
+function isValue(value: unknown): value is Facts[number][1] {
   return value === null || ["string", "number", "boolean", "undefined"].includes(typeof value);
 }
 
@@ -125,12 +99,12 @@ export function durationMetric(
       sum: ms / 1000,
       bucketCounts: buckets.map(String),
       explicitBounds: secondBounds,
-      attributes: attributes({
-        "http.request.method": method,
-        "http.route": route,
-        "http.response.status_code": Number(status),
-        "causey.part": part,
-      }),
+      attributes: attributes([
+        ["http.request.method", method],
+        ["http.route", route],
+        ["http.response.status_code", Number(status)],
+        ["causey.part", part],
+      ]),
     };
   });
   return {

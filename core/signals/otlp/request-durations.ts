@@ -6,7 +6,8 @@ import {
   type RequestTotals,
   seriesKey,
 } from "../requests/request-totals.ts";
-import { durationMetric, type OtlpRecord } from "./otlp-records.ts";
+import type { OtlpRecord } from "../../trace/otlp-json.ts";
+import { durationMetric } from "./otlp-records.ts";
 import type { OtlpSettings } from "./otlp-settings.ts";
 
 /** Series of metrics: as many as routes, methods and statuses can be, and some. */

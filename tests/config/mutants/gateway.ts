@@ -17,6 +17,13 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/signals/otlp"],
   },
   {
+    name: "a queue of telemetry takes no more records than it may hold",
+    file: "core/trace/otlp-queue.ts",
+    find: "count >= capacity || weight",
+    replace: "weight",
+    tests: ["tests/unit/gateway/observe/trace.test"],
+  },
+  {
     name: "the gateway bounds the silence of every provider",
     file: "core/gateway/call/attempt.ts",
     find: "{ ...request, headers: named, beginMs, silence }",

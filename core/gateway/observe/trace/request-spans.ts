@@ -1,5 +1,6 @@
 import type { LogRow } from "../../call/ended-attempt.ts";
-import { type Facts, metadataFacts, modelFacts, type Span, spanAt, attemptSpan } from "./span.ts";
+import { type Facts, type Span, spanAt } from "../../../trace/otlp-json.ts";
+import { attemptSpan, metadataFacts, modelFacts } from "./span.ts";
 import type { TraceParent } from "../../call/trace-parent.ts";
 
 /** The route by which a request arrived, in the words of OpenTelemetry's conventions for HTTP. */

@@ -10,10 +10,10 @@ import {
   type TracedRequest,
   type TracedAttempt,
 } from "./request-spans.ts";
-import type { Span } from "./span.ts";
 import type { TraceParent } from "../../call/trace-parent.ts";
 import type { RequestTrace } from "../../call/request-trace.ts";
 import type { AttemptObserver } from "../../call/ended-attempt.ts";
+import type { Span } from "../../../trace/otlp-json.ts";
 import { writeTraceparent } from "../../../trace/trace-context.ts";
 
 /** The facts about a request that are known when it begins. */

@@ -6,7 +6,8 @@ import type { OtelEndpoint } from "../../account/settings/otel-settings.ts";
 import { openOtel } from "./sealed-otel.ts";
 import { requestTrace, type TraceStart } from "./request-trace.ts";
 import type { RequestTrace } from "../../call/request-trace.ts";
-import type { Span, SpanExporter } from "./span.ts";
+import type { Span } from "../../../trace/otlp-json.ts";
+import type { SpanExporter } from "./span.ts";
 import { spanQueue } from "./span-queue.ts";
 
 /** Exports what a gateway does as traces. */
@@ -15,8 +16,6 @@ export interface Tracing {
   readonly isEverywhere: boolean;
   /** Begins the trace of a request for the gateway's endpoints. */
   begin(name: GatewayName, endpoints: readonly OtelEndpoint[], start: TraceStart): RequestTrace;
-  /** Sends what is queued. */
-  flush(): Promise<void>;
 }
 
 /** Makes the exporter of one factory. */
@@ -49,7 +48,6 @@ export function tracing(
             spans.take(withoutContent(span, actorName(name)));
         },
       }),
-    flush: () => queue.flush(),
   };
 }
 

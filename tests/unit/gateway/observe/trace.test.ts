@@ -20,10 +20,11 @@ import {
   type TracedRequest,
   type TracedAttempt,
 } from "../../../../core/gateway/observe/trace/request-spans.ts";
-import { type Span, attemptSpan } from "../../../../core/gateway/observe/trace/span.ts";
+import { attemptSpan } from "../../../../core/gateway/observe/trace/span.ts";
 import { spanQueue } from "../../../../core/gateway/observe/trace/span-queue.ts";
 import { traceParent } from "../../../../core/gateway/call/trace-parent.ts";
 import type { Platform } from "../../../../core/ports.ts";
+import type { Span } from "../../../../core/trace/otlp-json.ts";
 import { TransportError } from "../../../../core/net/transport-error.ts";
 import { fakeTransport, jsonReply } from "../../../fakes/gateway-transport.ts";
 
