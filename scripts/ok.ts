@@ -4,7 +4,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { logicFolders } from "../tests/config/one-engine.ts";
+import { logicFolders, onNodeAlone } from "../tests/config/one-engine.ts";
 import type { Report, SuiteCounts } from "../tests/config/report.ts";
 import { blackBoxWords, changedFiles } from "./changed.ts";
 import { killAll, run } from "./step.ts";
@@ -200,6 +200,8 @@ function printLeftOut(): void {
   console.log("\nUnit tests on Node and Bun alone, for Deno and workerd have Node's engine:");
   for (const one of logicFolders)
     console.log(`  ${one.folder}: ${one.reason} (on all four: ${one.everywhere.join(", ")})`);
+  console.log("\nBlack-box tests against the server on Node alone:");
+  for (const { file, reason } of onNodeAlone) console.log(`  ${file}: ${reason}`);
 }
 
 function show({ passed, failed, skipped }: SuiteCounts): string {

@@ -8,8 +8,7 @@ import { build } from "esbuild";
 import { defineAgent } from "../../core/agents/mod.ts";
 import { platformApi } from "../../core/api.ts";
 import { nodePlatform, serve } from "../../adapters/node/mod.ts";
-import { afterAll, beforeAll, describe, expect, inject } from "vitest";
-import { itUnless } from "../config/it-unless.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Served } from "../../adapters/shared/http/drain.ts";
 import { type BrowserPage, startBrowser, type TestBrowser } from "../http/browser-page.ts";
 import { lendBrowser } from "../platform/shared-browser.ts";
@@ -83,18 +82,13 @@ async function startPages(): Promise<void> {
   await new Promise<void>((resolve) => pages.listen(0, "127.0.0.1", resolve));
 }
 
-// The hook runs in the browser and the server on Node: one target is enough.
-const isNode = inject("target") === "node";
-
 beforeAll(async () => {
-  if (!isNode) return;
   const stateDir = join(folder, "browser");
   await lendBrowser(stateDir);
   const [started] = await Promise.all([startBrowser(stateDir), startServer(0), startPages()]);
   browser = started;
 });
 afterAll(async () => {
-  if (!isNode) return;
   await browser.close();
   await server.close();
   pages.close();
@@ -109,10 +103,8 @@ async function open(name: string, token = TOKEN): Promise<BrowserPage> {
 const text = "document.querySelector('output')?.textContent";
 
 // What is tested is the client; AgentClient meets the servers of all four runtimes in agents.test.ts.
-const once = itUnless(isNode ? undefined : "the page is driven once, against Node");
-
 describe("useAgent of agents/react in a browser", () => {
-  once("identifies, renders the state, calls, streams, and gets errors", async () => {
+  it("identifies, renders the state, calls, streams, and gets errors", async () => {
     const page = await open("first");
     await page.until("globalThis.agent?.identified");
     expect(await page.evaluate("[agent.name, agent.agent]")).toEqual(["first", "tally-agent"]);
@@ -132,7 +124,7 @@ describe("useAgent of agents/react in a browser", () => {
     expect(await page.evaluate(message)).toBe("as asked");
   });
 
-  once("shows a state that another page has changed", async () => {
+  it("shows a state that another page has changed", async () => {
     const [one, two] = [await open("shared"), await open("shared")];
     for (const page of [one, two]) await page.until("globalThis.agent?.identified");
     await one.evaluate("agent.call('add', [5])");
@@ -140,7 +132,7 @@ describe("useAgent of agents/react in a browser", () => {
     expect(await two.evaluate("seen.states")).toContain("server 5");
   });
 
-  once("comes back after a restart of the server, with the state that was stored", async () => {
+  it("comes back after a restart of the server, with the state that was stored", async () => {
     const page = await open("restart");
     await page.until("globalThis.agent?.identified");
     expect(await page.evaluate("agent.call('add', [7])")).toBe(7);
@@ -153,7 +145,7 @@ describe("useAgent of agents/react in a browser", () => {
     await page.until(`${text} === "8"`);
   });
 
-  once("stops at the close code 4001 and does not try again", async () => {
+  it("stops at the close code 4001 and does not try again", async () => {
     const page = await open("refused", "not-the-token-0123456789-0123456789");
     await page.until("globalThis.seen?.closed.length > 0");
     expect(await page.evaluate("seen.closed")).toEqual([4001]);

@@ -130,3 +130,27 @@ export const logicTests: string[] = logicFolders.map(
   ({ folder, everywhere }) =>
     `tests/unit/${folder}/**/!(${everywhere.map((name) => name.split("/").at(-1)).join("|")}).test.ts`,
 );
+
+/** Black-box files that run once, against the server on Node, and why the servers on other runtimes tell nothing new. */
+export const onNodeAlone: readonly { readonly file: string; readonly reason: string }[] = [
+  {
+    file: "tests/clients/own-server.test.ts",
+    reason: "starts servers of all runtimes itself, and none of the target",
+  },
+  {
+    file: "tests/clients/use-agent.test.ts",
+    reason: "starts its own server in the process of the test",
+  },
+  {
+    file: "tests/http/console-pages.test.ts",
+    reason: "the scripts of the console in a browser; console.test.ts shows each server's part",
+  },
+  {
+    file: "tests/http/rendering-kept.test.ts",
+    reason: "what Chromium keeps of a document, whatever server asks it",
+  },
+  {
+    file: "tests/http/rendering-shown.test.ts",
+    reason: "examples of the documents, whose fields mean the same on each server",
+  },
+];

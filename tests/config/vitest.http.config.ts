@@ -1,5 +1,8 @@
 import { defineConfig } from "vitest/config";
+import { onNodeAlone } from "./one-engine.ts";
 import { limits, reporters, root } from "./shared.ts";
+
+const isOnNode = (process.env["TARGET"] ?? "node") === "node";
 
 // The black-box tier: the tests run on Node, the server under test on what TARGET names.
 export default defineConfig({
@@ -7,7 +10,7 @@ export default defineConfig({
   test: {
     ...limits,
     include: ["tests/http/**/*.test.ts", "tests/clients/**/*.test.ts"],
-    exclude: ["**/node_modules/**"],
+    exclude: ["**/node_modules/**", ...(isOnNode ? [] : onNodeAlone.map(({ file }) => file))],
     globalSetup: ["tests/http/start-target.ts"],
     isolate: false,
     pool: "threads",

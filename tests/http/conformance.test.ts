@@ -117,13 +117,19 @@ describe("errors", () => {
   });
 });
 
+/** A part of 10 000 different ones on each runtime: which of them a route refuses is decided above the runtimes. */
+const malformed = {
+  count: 2_500,
+  seed: ["node", "deno", "bun", "workers"].indexOf(inject("target")),
+};
+
 describe("malformed requests", () => {
   it(
-    "10 000 of them leave the server up and are answered 4xx in the documented shape",
+    "2 500 of them leave the server up and are answered 4xx in the documented shape",
     LONG,
     async () => {
       const failures: string[] = [];
-      const source = malformedRequests({ account, count: 10_000, seed: 1 });
+      const source = malformedRequests({ account, ...malformed });
       const worker = async (): Promise<void> => {
         for (const { path, init } of source) {
           const response = await fetch(base + path, {

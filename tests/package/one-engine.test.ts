@@ -1,6 +1,6 @@
 import { existsSync, globSync } from "node:fs";
 import { expect, test } from "vitest";
-import { logicFolders, logicTests } from "../config/one-engine.ts";
+import { logicFolders, logicTests, onNodeAlone } from "../config/one-engine.ts";
 
 const everywhere = logicFolders.flatMap((one) =>
   one.everywhere.map((name) => `tests/unit/${one.folder}/${name}.test.ts`),
@@ -12,4 +12,8 @@ test("what runs on all four runtimes in folders of logic is there, and is not le
   expect(everywhere.filter((path) => left.has(path))).toEqual([]);
   for (const { folder } of logicFolders)
     expect(globSync(`tests/unit/${folder}/**/*.test.ts`).some((path) => left.has(path))).toBe(true);
+});
+
+test("what runs against the server on Node alone is there", () => {
+  expect(onNodeAlone.map(({ file }) => file).filter((file) => !existsSync(file))).toEqual([]);
 });
