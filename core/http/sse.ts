@@ -155,14 +155,49 @@ function lineReader(): LineReader {
 
 /** The data of every event of a whole stream, including a last one without its blank line. */
 export function sseData(stream: string): string[] {
-  const events: string[] = [];
+  return [...eventData(stream)].filter((data) => data !== null);
+}
+
+/** Lines that are joined in one go. */
+const BLOCK = 4096;
+
+/**
+ * Yields the data of every event, as {@link sseData}, and null where it is time to stop: `isDue` hears how many
+ * characters were read.
+ */
+export function* eventData(
+  stream: string,
+  isDue: (characters: number) => boolean = () => false,
+): Generator<string | null, void> {
   let data: string[] = [];
-  for (const line of [...stream.split(/\r\n|\r|\n/), ""]) {
+  // An event of very many lines is joined block by block.
+  let blocks: string[] = [];
+  const event = (): string => {
+    const whole = [...blocks, ...data].join("\n");
+    [data, blocks] = [[], []];
+    return whole;
+  };
+  for (const line of linesIn(stream, lineEnd)) {
     if (line.startsWith("data:")) data.push(line.slice(line[5] === " " ? 6 : 5));
-    else if (line === "" && data.length > 0) {
-      events.push(data.join("\n"));
+    else if (line === "" && data.length + blocks.length > 0) yield event();
+    if (data.length === BLOCK) {
+      blocks.push(data.join("\n"));
       data = [];
     }
+    if (isDue(line.length)) yield null;
   }
-  return events;
+  if (data.length + blocks.length > 0) yield event();
+}
+
+const lineEnd = /\r\n|\r|\n/g;
+
+/** Yields the lines of a text one by one, whatever their `ends` match. */
+export function* linesIn(text: string, ends: RegExp): Generator<string, void> {
+  const end = new RegExp(ends);
+  for (let at = 0; at <= text.length;) {
+    end.lastIndex = at;
+    const found = end.exec(text);
+    yield text.slice(at, found?.index ?? text.length);
+    at = found === null ? text.length + 1 : end.lastIndex;
+  }
 }

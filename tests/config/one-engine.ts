@@ -61,7 +61,7 @@ export const logicFolders: readonly LogicFolder[] = [
   {
     folder: "gateway/observe",
     reason: "prices, spend, rows and metrics of bytes that the test feeds",
-    // Compression, decoders of streams, WebSockets, timers.
+    // Compression, decoders, WebSockets, timers.
     everywhere: [
       "encodings",
       "gateway-logs",
@@ -71,6 +71,7 @@ export const logicFolders: readonly LogicFolder[] = [
       "observer",
       "socket-trace",
       "stream-usage",
+      "unasked-usage",
     ],
   },
   {

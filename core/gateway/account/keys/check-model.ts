@@ -1,3 +1,4 @@
+import { jsonText, parsedJson } from "../../../http/json.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { Step } from "../../call/call.ts";
 import { fitsPattern, modelSpellings } from "../../prices/model-spellings.ts";
@@ -98,18 +99,10 @@ function plain(model: string): string {
 /** Every `model` that a text names at any depth, doubled members included: the rule where no format is known. */
 function textModels(text: string): string[] {
   const found: string[] = [];
-  for (const [, name = ""] of text.matchAll(MODEL_MEMBER)) found.push(unescaped(name));
+  for (const [, name = ""] of text.matchAll(MODEL_MEMBER))
+    found.push(jsonText(parsedJson(`"${name}"`), name));
   return found;
 }
 
 const MODEL_MEMBER =
   /"(?:m|\\u006d)(?:o|\\u006f)(?:d|\\u0064)(?:e|\\u0065)(?:l|\\u006c)(?:_id)?"\s*:\s*"((?:[^"\\]|\\.){0,512})"/gi;
-
-function unescaped(text: string): string {
-  if (!text.includes("\\")) return text;
-  try {
-    return String(JSON.parse(`"${text}"`));
-  } catch {
-    return text;
-  }
-}

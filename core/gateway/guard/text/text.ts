@@ -1,3 +1,4 @@
+import { eventData, linesIn } from "../../../http/sse.ts";
 import { textCollector } from "./found-texts.ts";
 import type { Scope } from "./json-texts.ts";
 import { isDue, type WorkMeter, workMeter, type Slices, STEP } from "./slices.ts";
@@ -43,7 +44,7 @@ function* streamText(body: string, scope: Scope, counted: WorkMeter): Slices<Bod
   // Ids of a stream come with every event.
   const found = textCollector({ scope, structure: false }, counted);
   let isEmpty = true;
-  for (const event of eventsOf(body, counted)) {
+  for (const event of eventData(body, (work) => isDue(counted, STEP + work))) {
     if (event === null) {
       yield;
       continue;
@@ -54,42 +55,6 @@ function* streamText(body: string, scope: Scope, counted: WorkMeter): Slices<Bod
   }
   if (isEmpty) return null;
   return { text: yield* found.text(body), duplicate: found.duplicate(), isJson: false };
-}
-
-/** Yields the data of every event, of one without its blank line as well; null now and then, where it is time to stop. */
-function* eventsOf(stream: string, counted: WorkMeter): Generator<string | null, void> {
-  let data: string[] = [];
-  // An event of very many lines is joined block by block.
-  let blocks: string[] = [];
-  const event = (): string => {
-    const whole = [...blocks, ...data].join("\n");
-    [data, blocks] = [[], []];
-    return whole;
-  };
-  for (const line of linesIn(stream, lineEnd)) {
-    if (line.startsWith("data:")) data.push(line.slice(line[5] === " " ? 6 : 5));
-    else if (line === "" && data.length + blocks.length > 0) yield event();
-    if (data.length === BLOCK) {
-      blocks.push(data.join("\n"));
-      data = [];
-    }
-    if (isDue(counted, STEP + line.length)) yield null;
-  }
-  if (data.length + blocks.length > 0) yield event();
-}
-
-/** Lines that are joined in one go. */
-const BLOCK = 4096;
-const lineEnd = /\r\n|\r|\n/g;
-
-function* linesIn(text: string, ends: RegExp): Generator<string, void> {
-  const end = new RegExp(ends);
-  for (let at = 0; at <= text.length;) {
-    end.lastIndex = at;
-    const found = end.exec(text);
-    yield text.slice(at, found?.index ?? text.length);
-    at = found === null ? text.length + 1 : end.lastIndex;
-  }
 }
 
 /** Text, or a JSON document in each line, as batches and training data are written. */

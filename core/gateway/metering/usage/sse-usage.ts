@@ -1,4 +1,5 @@
 import { backslashesBefore, boundedJson, endOfText } from "../../../http/json.ts";
+import { sseData } from "../../../http/sse.ts";
 import { type AddUsage, addUsage } from "../../providers/usage.ts";
 import { noUsage, type TokenUsage } from "../../chat/usage.ts";
 
@@ -108,11 +109,7 @@ function isBlankLine(text: string, at: number): boolean {
 
 /** Adds the usage that the data of one event reports; none when it is not JSON, or cut off. */
 function usageIn(event: string, usage: TokenUsage, add: AddUsage): TokenUsage {
-  const data = event
-    .split(/\r\n|\r|\n/)
-    .map((line) => /^data(?:: ?|$)(.*)$/s.exec(line)?.[1])
-    .filter((value) => value !== undefined);
-  const value = boundedJson(data.join("\n"));
+  const value = boundedJson(sseData(event).join("\n"));
   return value === undefined ? usage : add(usage, value);
 }
 
