@@ -41,6 +41,46 @@ export interface Family {
   readonly samples: readonly Sample[];
 }
 
+/** A family of one sample. */
+export function gauge(name: string, help: string, value: number, labels: Labels = {}): Family {
+  return { name, type: "gauge", help, samples: [["", labels, value]] };
+}
+
+/** The durations of a histogram. */
+export interface Durations {
+  readonly count: number;
+  /** The sum of all. */
+  readonly ms: number;
+  /** How many are above the bound before and not above this one; at last those above all. */
+  readonly buckets: readonly number[];
+}
+
+/** The place of a duration in {@link Durations.buckets}; bounds are in seconds. */
+export function bucketOf(bounds: readonly number[], ms: number): number {
+  let at = 0;
+  while (at < bounds.length && ms > (bounds[at] ?? 0) * 1000) at++;
+  return at;
+}
+
+/** The samples of a histogram; bounds are in seconds. */
+export function histogram(
+  labels: Labels,
+  bounds: readonly number[],
+  { count, ms, buckets }: Durations,
+): Sample[] {
+  let below = 0;
+  const samples = bounds.map((bound, at): Sample => {
+    below += buckets[at] ?? 0;
+    return ["_bucket", { ...labels, le: String(bound) }, below];
+  });
+  return [
+    ...samples,
+    ["_bucket", { ...labels, le: "+Inf" }, count],
+    ["_sum", labels, ms / 1000],
+    ["_count", labels, count],
+  ];
+}
+
 /** A family as a scraper reads it. In 0.0.4 a counter's family is called like its samples, in OpenMetrics without their `_total`. */
 export function familyText(
   { name, type, help, samples }: Family,

@@ -2,12 +2,19 @@ import {
   type ExpositionFormat,
   type Family,
   familyText,
+  gauge,
+  histogram,
   type Labels,
-  type Sample,
 } from "../http/metrics-format.ts";
 import type { Vitals } from "../ports.ts";
 import type { Health } from "./health.ts";
-import { labelsOf, type RequestTotals, secondBounds } from "./requests/request-totals.ts";
+import {
+  addTotals,
+  labelsOf,
+  noRequests,
+  type RequestTotals,
+  secondBounds,
+} from "./requests/request-totals.ts";
 
 /** The platform's figures for a scraper, beside the gateway's own families. */
 export interface PlatformFigures {
@@ -24,12 +31,15 @@ export function platformExposition(figures: PlatformFigures, format: ExpositionF
 }
 
 function requestFamilies({ requests }: PlatformFigures): Family[] {
-  const byRoute = new Map<string, [Labels, RequestTotals[]]>();
+  const byRoute = new Map<string, [Labels, RequestTotals]>();
   for (const [key, totals] of requests) {
     const { part, method, route } = labelsOf(key);
     const id = `${part}\t${method}\t${route}`;
-    const found: [Labels, RequestTotals[]] = byRoute.get(id) ?? [{ part, method, route }, []];
-    found[1].push(totals);
+    const found: [Labels, RequestTotals] = byRoute.get(id) ?? [
+      { part, method, route },
+      noRequests(),
+    ];
+    addTotals(found[1], totals);
     byRoute.set(id, found);
   }
   const routes = [...byRoute.values()];
@@ -44,34 +54,14 @@ function requestFamilies({ requests }: PlatformFigures): Family[] {
       name: "causey_http_request_duration_seconds",
       type: "histogram",
       help: "Time until the last byte of an answer was handed over",
-      samples: routes.flatMap(([labels, totals]) => histogram(labels, totals)),
+      samples: routes.flatMap(([labels, totals]) => histogram(labels, secondBounds, totals)),
     },
     {
       name: "causey_http_response_bytes",
       type: "counter",
       help: "Bytes of answers, as far as their makers know them",
-      samples: routes.map(([labels, totals]) => [
-        "_total",
-        labels,
-        totals.reduce((sum, { bytes }) => sum + bytes, 0),
-      ]),
+      samples: routes.map(([labels, { bytes }]) => ["_total", labels, bytes]),
     },
-  ];
-}
-
-function histogram(labels: Labels, totals: readonly RequestTotals[]): Sample[] {
-  let below = 0;
-  const samples = secondBounds.map((bound, at): Sample => {
-    below += totals.reduce((sum, { buckets }) => sum + (buckets[at] ?? 0), 0);
-    return ["_bucket", { ...labels, le: String(bound) }, below];
-  });
-  const count = totals.reduce((sum, one) => sum + one.count, 0);
-  const seconds = totals.reduce((sum, one) => sum + one.ms, 0) / 1000;
-  return [
-    ...samples,
-    ["_bucket", { ...labels, le: "+Inf" }, count],
-    ["_sum", labels, seconds],
-    ["_count", labels, count],
   ];
 }
 
@@ -110,8 +100,4 @@ function vitalFamilies({ vitals }: PlatformFigures): Family[] {
       samples: [["_total", {}, droppedLines]],
     },
   ];
-}
-
-function gauge(name: string, help: string, value: number): Family {
-  return { name, type: "gauge", help, samples: [["", {}, value]] };
 }

@@ -1,3 +1,4 @@
+import { countedBatches, flushPlan, storeWithRetries } from "../metrics/counted-batches.ts";
 import type { Log, System } from "../ports.ts";
 import { SqlError } from "../sql/sql-error.ts";
 import { isProbe, type RequestRow } from "./requests/request-row.ts";
@@ -23,6 +24,8 @@ export interface RequestBatch {
   readonly rows: readonly RequestRow[];
 }
 
+type Counted = Omit<RequestBatch, "source" | "sequence">;
+
 /** Counts requests without delaying or failing them. */
 export interface RequestCounting {
   add(row: RequestRow): void;
@@ -30,10 +33,6 @@ export interface RequestCounting {
   flush(): Promise<void>;
 }
 
-/** Milliseconds between two batches. */
-const INTERVAL = 1000;
-/** Milliseconds after which a planned batch counts as lost: a runtime may end a request's background work. */
-const OVERDUE = 5000;
 /** Requests of a batch that are listed one by one; the others are only counted. */
 const ROWS = 100;
 /** Accounts that are counted apart from the installation's own. */
@@ -50,39 +49,33 @@ export function requestCounting(
   let growing = new Map<string, RequestTotals>();
   let rows = newestRows();
   let deprecated: DeprecatedUses = new Map();
-  let sending: RequestBatch | null = null;
-  let plannedAt = Number.NEGATIVE_INFINITY;
-  const flush = async (): Promise<void> => {
-    if (sending === null && growing.size > 0) {
-      sending = {
-        source,
-        sequence: ++sequence,
-        deltas: [...growing],
-        deprecated: [...deprecated.values()],
-        rows: rows.inOrder(),
-      };
-      deprecated = new Map();
-      growing = new Map();
-      rows = newestRows();
-    }
-    const batch = sending;
-    if (batch === null) return;
-    await store(batch);
-    if (sending === batch) sending = null;
+  const take = (): Counted | null => {
+    if (growing.size === 0) return null;
+    const counted = {
+      deltas: [...growing],
+      deprecated: [...deprecated.values()],
+      rows: rows.inOrder(),
+    };
+    deprecated = new Map();
+    growing = new Map();
+    rows = newestRows();
+    return counted;
   };
-  const flushLater = async (): Promise<void> => {
+  const batches = countedBatches({
+    take,
+    store: (number, counted) =>
+      storeWithRetries(() => store({ source, sequence: number, ...counted }), system),
+    nextSequence: () => ++sequence,
+  });
+  const plan = flushPlan(system, async () => {
     try {
-      // A shutdown does not wait for the second to be over.
-      await system.sleep(INTERVAL, system.closing).catch(() => undefined);
-      await flush();
+      await batches.flush();
     } catch (error) {
       // The database has reported a full disk once: not again each second.
       if (!(error instanceof SqlError && error.isReported))
         log("warn", "Requests could not be counted", { error: String(error) });
-    } finally {
-      plannedAt = Number.NEGATIVE_INFINITY;
     }
-  };
+  });
   return {
     add(row) {
       const key = accountKey(seriesKey(row), accounts.of(row));
@@ -92,11 +85,9 @@ export function requestCounting(
       const use = useOf(row);
       if (use !== null) addUse(deprecated, use);
       if (!isProbe(row)) rows.add(row);
-      if (row.time - plannedAt < OVERDUE) return;
-      plannedAt = row.time;
-      system.waitUntil(flushLater());
+      plan(row.time);
     },
-    flush,
+    flush: () => batches.flush(),
   };
 }
 

@@ -1,3 +1,9 @@
+import {
+  type BatchSources,
+  storedSeries,
+  storedSources,
+  storeSeries,
+} from "../metrics/stored-series.ts";
 import type { ActorContext, ActorKind, Statement } from "../ports.ts";
 import { addUse, type DeprecatedUse, type DeprecatedUses, storedUses } from "./deprecated-uses.ts";
 import type { RequestBatch } from "./request-counting.ts";
@@ -13,8 +19,7 @@ import {
 /** Milliseconds of a slot of the history, and how long the history is kept. */
 const SLOT_MS = 60_000;
 const HISTORY_MS = 24 * 3_600_000;
-/** Milliseconds after which a silent source is forgotten; a source repeats a batch much earlier than that. */
-const SOURCE_KEPT = 3_600_000;
+const TABLES = { series: "signals_series", sources: "signals_sources" } as const;
 /** Series of one platform: as many as routes, methods and statuses can be, and some. */
 const SERIES = 2000;
 /** Minutes of parts and accounts; those above are the installation's. */
@@ -46,7 +51,7 @@ interface State {
   readonly context: ActorContext;
   readonly series: Map<string, RequestTotals>;
   readonly slots: Map<string, Slot>;
-  readonly sources: Map<string, { readonly sequence: number; readonly seen: number }>;
+  readonly sources: BatchSources;
   readonly deprecated: DeprecatedUses;
   recent: RequestRow[];
   /** The number of requests so far. */
@@ -99,10 +104,10 @@ export const signalsKind: ActorKind = {
 /** Adds a batch, once, however often it comes. */
 async function add(batch: RequestBatch, state: State): Promise<void> {
   const { context, sources, series } = state;
-  const before = sources.get(batch.source);
-  if (before !== undefined && batch.sequence <= before.sequence) return;
+  if (sources.has(batch.source, batch.sequence)) return;
   const now = context.system.now();
-  sources.set(batch.source, { sequence: batch.sequence, seen: now });
+  const seen = sources.statements(batch.source, batch.sequence, now);
+  sources.add(batch.source, batch.sequence, now);
   const changed = new Set<string>();
   const touched = new Set<string>();
   for (const [delta, totals] of batch.deltas) {
@@ -121,9 +126,10 @@ async function add(batch: RequestBatch, state: State): Promise<void> {
   forgetOld(state, now);
   await context.sql.batch(
     [
-      ...statements(batch, changed, touched, now, state),
+      ...storeSeries(changed, series, context, TABLES),
+      ...statements(batch, touched, now, state),
       ...storedUses(used, state.deprecated, context.name),
-      ...storedSource(batch, now, state),
+      ...seen,
     ],
     { lazy: true },
   );
@@ -158,17 +164,11 @@ function addToSlot(
 
 function statements(
   { rows }: RequestBatch,
-  changed: ReadonlySet<string>,
   touched: ReadonlySet<string>,
   now: number,
-  { context: { name: actor }, series, slots, position }: State,
+  { context: { name: actor }, slots, position }: State,
 ): Statement[] {
   return [
-    ...[...changed].map((key) => ({
-      sql: `INSERT INTO signals_series (actor, series, totals) VALUES (?, ?, ?)
-        ON CONFLICT (actor, series) DO UPDATE SET totals = excluded.totals`,
-      params: [actor, key, JSON.stringify(series.get(key))],
-    })),
     ...[...touched].map((key) => {
       const slot = slots.get(key);
       return {
@@ -195,31 +195,8 @@ function statements(
   ];
 }
 
-/**
- * Written together with the counts of the batch, or not at all: a batch that is sent again after an eviction must not
- * count twice.
- */
-function storedSource(
-  { source, sequence }: RequestBatch,
-  now: number,
-  { context }: State,
-): Statement[] {
-  return [
-    {
-      sql: `INSERT INTO signals_sources (actor, source, sequence, seen) VALUES (?, ?, ?, ?)
-        ON CONFLICT (actor, source) DO UPDATE SET sequence = excluded.sequence, seen = excluded.seen`,
-      params: [context.name, source, sequence, now],
-    },
-    {
-      sql: "DELETE FROM signals_sources WHERE actor = ? AND seen < ?",
-      params: [context.name, now - SOURCE_KEPT],
-    },
-  ];
-}
-
-function forgetOld({ slots, sources }: State, now: number): void {
+function forgetOld({ slots }: State, now: number): void {
   for (const [key, { at }] of slots) if (at < now - HISTORY_MS) slots.delete(key);
-  for (const [key, { seen }] of sources) if (seen < now - SOURCE_KEPT) sources.delete(key);
 }
 
 /** Reads requests after `position` (-1 = the newest there are); without any, waits up to `waitMs` for some. */
@@ -244,7 +221,6 @@ async function follow(position: number, waitMs: number, state: State): Promise<R
 
 async function stored(context: ActorContext): Promise<State> {
   const { name, sql } = context;
-  const series = await sql.all("SELECT series, totals FROM signals_series WHERE actor = ?", [name]);
   const slots = await sql.all("SELECT at, part, slot FROM signals_slots WHERE actor = ?", [name]);
   const recent = await sql.all(
     "SELECT position, requests FROM signals_recent WHERE actor = ? ORDER BY position",
@@ -253,23 +229,14 @@ async function stored(context: ActorContext): Promise<State> {
   const deprecated = await sql.all("SELECT name, uses FROM signals_deprecated WHERE actor = ?", [
     name,
   ]);
-  const sources = await sql.all(
-    "SELECT source, sequence, seen FROM signals_sources WHERE actor = ?",
-    [name],
-  );
   const parsed = (value: unknown): never => JSON.parse(String(value)) as never;
   return {
     context,
-    series: new Map(series.map((row) => [String(row["series"]), parsed(row["totals"])])),
+    series: await storedSeries<RequestTotals>(context, TABLES),
     slots: new Map(
       slots.map((row) => [`${String(row["at"])}\t${String(row["part"])}`, parsed(row["slot"])]),
     ),
-    sources: new Map(
-      sources.map(({ source, sequence, seen }) => [
-        String(source),
-        { sequence: Number(sequence), seen: Number(seen) },
-      ]),
-    ),
+    sources: await storedSources(context, TABLES),
     deprecated: new Map(
       deprecated.map((row) => {
         const use: Omit<DeprecatedUse, "token"> & { readonly token?: string } = parsed(row["uses"]);

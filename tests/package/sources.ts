@@ -23,6 +23,7 @@ export const foundations = new Set([
   "net",
   "entity",
   "files",
+  "metrics",
   "sql",
   "text",
   "time",

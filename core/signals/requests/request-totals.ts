@@ -1,3 +1,4 @@
+import { bucketOf } from "../../http/metrics-format.ts";
 import { type RequestRow, verbOf } from "./request-row.ts";
 
 /** The sums of a series of requests. Plain, because it crosses to an actor. */
@@ -20,8 +21,6 @@ export type RequestDelta = readonly [key: string, totals: RequestTotals];
 export const secondBounds: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
 ];
-
-const msBounds = secondBounds.map((seconds) => seconds * 1000);
 
 /** The key of a request's series: as many as there are routes, methods and statuses. */
 export function seriesKey({ part, method, route, status }: RequestRow): string {
@@ -62,14 +61,13 @@ export function noRequests(): RequestTotals {
     count: 0,
     ms: 0,
     bytes: 0,
-    buckets: Array.from({ length: msBounds.length + 1 }, () => 0),
+    buckets: Array.from({ length: secondBounds.length + 1 }, () => 0),
   };
 }
 
 /** Adds one request. */
 export function addRequest(totals: RequestTotals, { ms, bytes = 0 }: RequestRow): void {
-  let at = 0;
-  while (at < msBounds.length && ms > (msBounds[at] ?? 0)) at++;
+  const at = bucketOf(secondBounds, ms);
   totals.count += 1;
   totals.ms += ms;
   totals.bytes += bytes;

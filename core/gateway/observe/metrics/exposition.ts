@@ -2,6 +2,8 @@ import {
   type ExpositionFormat,
   type Family,
   familyText,
+  gauge,
+  histogram,
   type Labels,
   type Sample,
 } from "../../../http/metrics-format.ts";
@@ -20,8 +22,8 @@ export function exposition(table: SeriesTable, runtime: string, format: Expositi
     ...requestFamilies(entries.filter(isRequest)),
     ...keyFamilies(entries),
     ...otherFamilies(entries),
-    gauge("causey_gateway_metric_series", "Series kept of this account", {}, table.size),
-    gauge("causey_build_info", "What answers", { version: VERSION, runtime }, 1),
+    gauge("causey_gateway_metric_series", "Series kept of this account", table.size),
+    gauge("causey_build_info", "What answers", 1, { version: VERSION, runtime }),
   ];
   const end = format === "openmetrics" ? "# EOF\n" : "";
   return families.map((family) => familyText(family, format)).join("") + end;
@@ -53,7 +55,9 @@ function requestFamilies(entries: readonly RequestEntry[]): Family[] {
       name: "causey_gateway_request_duration_seconds",
       type: "histogram",
       help: "Time of a try until the last byte of its answer",
-      samples: byCached.flatMap(([labels, totals]) => histogram(labels, totals)),
+      samples: byCached.flatMap(([labels, totals]) =>
+        histogram(labels, durationBounds, { ...totals, ms: totals.duration }),
+      ),
     },
     {
       name: "causey_gateway_tokens",
@@ -133,10 +137,6 @@ function otherFamilies(entries: readonly Entry[]): Family[] {
   ];
 }
 
-function gauge(name: string, help: string, labels: Labels, value: number): Family {
-  return { name, type: "gauge", help, samples: [["", labels, value]] };
-}
-
 function labelsOf(series: RequestSeries): Labels {
   const { gateway, provider, model, status, success, cached } = series;
   return { gateway, provider, model, status, success, cached };
@@ -154,18 +154,4 @@ function sums(
     found.set(key, [labels, sumOf(totals, found.get(key)?.[1])]);
   }
   return [...found.values()];
-}
-
-function histogram(labels: Labels, { buckets, duration, count }: Totals): Sample[] {
-  let sum = 0;
-  const samples = durationBounds.map((bound, at): Sample => {
-    sum += buckets[at] ?? 0;
-    return ["_bucket", { ...labels, le: String(bound) }, sum];
-  });
-  return [
-    ...samples,
-    ["_bucket", { ...labels, le: "+Inf" }, count],
-    ["_sum", labels, duration / 1000],
-    ["_count", labels, count],
-  ];
 }

@@ -1,3 +1,10 @@
+import {
+  countedBatches,
+  type CountedBatches,
+  type CountedBatchesOptions,
+  flushPlan,
+  storeWithRetries,
+} from "../../../metrics/counted-batches.ts";
 import type { Log, System } from "../../../ports.ts";
 import { type Delta, boundedKey } from "./series-table.ts";
 import { noTotals, type Totals } from "./totals.ts";
@@ -28,26 +35,25 @@ export interface MeterOptions {
   readonly interval?: number;
 }
 
-/** The pauses before a batch is sent again, in ms; then it waits for the next flush. */
-const RETRIES = [50, 250, 1000];
-/** Milliseconds after which a planned flush counts as lost: a runtime may end a request's background work. */
-const OVERDUE = 5000;
 /** Accounts that are held at once: where gateways are open to all, callers may name accounts without end. */
 const ACCOUNTS = 10_000;
 
-/** Makes a meter. `system.waitUntil` carries its batches, so that a clean shutdown loses nothing. */
+/** Makes a meter. */
 export function meter(options: MeterOptions): Meter {
-  const { system, log, interval = 1000 } = options;
+  const { system, log, store, interval } = options;
   const ledgers = new Map<string, Ledger>();
-  const send = sender(options);
+  // Made when it is needed: Workers have no random numbers while a module is evaluated.
+  let source: string | null = null;
   // One sequence for all accounts: a new ledger must not repeat a number of an earlier one.
   let sequence = 0;
-  let plannedAt = Number.NEGATIVE_INFINITY;
   const ledgerOf = (account: string): Ledger => {
     const found = ledgers.get(account);
     if (found !== undefined) return found;
     const made = emptyLedger(
-      (batch) => send(account, batch),
+      (number, deltas) => {
+        const name = (source ??= system.id());
+        return storeWithRetries(() => store(account, name, number, deltas), system);
+      },
       () => ++sequence,
     );
     ledgers.set(account, made);
@@ -64,17 +70,12 @@ export function meter(options: MeterOptions): Meter {
     }
   };
   const flushAll = async (): Promise<void> => {
-    plannedAt = Number.NEGATIVE_INFINITY;
     await Promise.all([...ledgers.keys()].map(flush));
   };
+  const plan = flushPlan(system, flushAll, interval);
   return {
     growth(account, key) {
-      const now = system.monotonic();
-      if (now - plannedAt > OVERDUE) {
-        plannedAt = now;
-        const pause = system.sleep(interval, system.closing).catch(() => undefined);
-        system.waitUntil(pause.then(flushAll));
-      }
+      plan(system.monotonic());
       const isFull = ledgers.size >= ACCOUNTS && !ledgers.has(account);
       return isFull ? noTotals() : ledgerOf(account).growth(key);
     },
@@ -82,51 +83,26 @@ export function meter(options: MeterOptions): Meter {
   };
 }
 
-/** Sends a batch, with retries; rejects when it cannot be stored. */
-function sender({ store, system }: MeterOptions): (account: string, batch: Batch) => Promise<void> {
-  // Made when it is needed: Workers have no random numbers while a module is evaluated.
-  let source: string | null = null;
-  return async (account, { sequence, deltas }) => {
-    source ??= system.id();
-    for (const pause of [...RETRIES, null]) {
-      try {
-        await store(account, source, sequence, deltas);
-        return;
-      } catch (error) {
-        if (pause === null) throw error;
-        await system.sleep(pause);
-      }
-    }
-  };
-}
-
 /** The growth of one account's series that is not known to be stored yet. */
-interface Ledger {
+interface Ledger extends Pick<CountedBatches, "flush"> {
   /** The totals of a series since the last batch, to be added to at once: what is added later may be lost. */
   growth(key: string): Totals;
-  /** Stores what there was before this call; rejects when it could not be stored, and keeps it. */
-  flush(): Promise<void>;
   readonly isEmpty: boolean;
 }
 
-/** A part of a ledger on its way. */
-interface Batch {
-  readonly sequence: number;
-  readonly deltas: readonly Delta[];
-}
-
-/** Makes an empty ledger. `store` may be given the same batch again, also before it has answered. */
+/** Makes an empty ledger. */
 export function emptyLedger(
-  store: (batch: Batch) => Promise<void>,
+  store: CountedBatchesOptions<readonly Delta[]>["store"],
   nextSequence: () => number,
 ): Ledger {
   let growing = new Map<string, Totals>();
-  /** On its way, perhaps stored already. */
-  let sending: Batch | null = null;
-  const send = async (batch: Batch): Promise<void> => {
-    await store(batch);
-    if (sending === batch) sending = null;
+  const take = (): readonly Delta[] | null => {
+    if (growing.size === 0) return null;
+    const deltas = [...growing];
+    growing = new Map();
+    return deltas;
   };
+  const batches = countedBatches({ take, store, nextSequence });
   return {
     growth(given) {
       const key = boundedKey(given, growing);
@@ -136,18 +112,9 @@ export function emptyLedger(
       growing.set(key, totals);
       return totals;
     },
-    async flush() {
-      // A batch may have died with its request, so that callers do not wait for another's batch: both send it, and it
-      // counts once.
-      if (sending !== null) await send(sending);
-      if (sending === null && growing.size > 0) {
-        sending = { sequence: nextSequence(), deltas: [...growing] };
-        growing = new Map();
-      }
-      if (sending !== null) await send(sending);
-    },
+    flush: () => batches.flush(),
     get isEmpty() {
-      return sending === null && growing.size === 0;
+      return !batches.isSending && growing.size === 0;
     },
   };
 }

@@ -1,3 +1,4 @@
+import { bucketOf } from "../../../http/metrics-format.ts";
 import type { LogRow } from "../../call/ended-attempt.ts";
 
 /** The sums of a series. Plain data, because they cross to the account's actor. */
@@ -45,8 +46,7 @@ const MOST_USD = 200_000;
 export function addRow(totals: Totals, { duration, tokensIn, tokensOut, cost }: CountedRow): void {
   const { buckets } = totals;
   while (buckets.length <= durationBounds.length) buckets.push(0);
-  const bound = durationBounds.findIndex((seconds) => duration <= seconds * 1000);
-  const at = bound === -1 ? durationBounds.length : bound;
+  const at = bucketOf(durationBounds, duration);
   buckets[at] = (buckets[at] ?? 0) + 1;
   totals.count += 1;
   totals.tokensIn += tokensIn ?? 0;
