@@ -5,44 +5,49 @@ import { isVerdict } from "./checks.ts";
 import { dropBody } from "../wire/reply-body.ts";
 import type { Forwarded } from "./forwarded.ts";
 
-/** Asks one of several candidates; `isLast` = no other can take over. */
-export type AskOne<T> = (one: T, index: number, isLast: boolean) => Promise<Forwarded>;
+/** Asks one of several candidates. */
+export type AskOne<T> = (one: T, index: number) => Promise<Forwarded>;
 
+/** Dependencies of {@link askInOrder}. */
 export interface FallbackParts {
   readonly system: System;
-  /** The status of error 2005. */
-  readonly failureStatus: 502 | 400;
+  /** Makes the error for a request without any candidate. */
+  readonly none: () => ApiError;
 }
 
-/** Asks the candidates in order until one succeeds. When none does, the last one's answer counts (fallback). */
+/**
+ * Asks the candidates in order until one succeeds (fallback). When all fail, the last one's answer or error counts. A
+ * request that a check held back is sent to no further candidate.
+ */
 export async function askInOrder<T>(
-  all: readonly T[],
+  all: Iterable<T> | AsyncIterable<T>,
   ask: AskOne<T>,
-  call: Call,
-  { system, failureStatus }: FallbackParts,
-): Promise<Forwarded> {
-  for (const [index, one] of all.entries()) {
-    const isLast = index === all.length - 1;
-    const forwarded = await attemptOne(() => ask(one, index, isLast), isLast, call);
-    if (forwarded === null) continue;
-    if (isLast || !forwarded.failed) return forwarded;
-    dropBody(forwarded.reply, system);
-  }
-  throw new ApiError("provider_failed", { status: failureStatus });
-}
-
-/** Asks one candidate; resolves to null when it gave no answer and the next one may take over. */
-async function attemptOne(
-  ask: () => Promise<Forwarded>,
-  isLast: boolean,
   { signal }: Call,
-): Promise<Forwarded | null> {
+  { system, none }: FallbackParts,
+): Promise<Forwarded> {
+  let index = 0;
+  let failed: Forwarded | null = null;
+  let problem: ApiError | null = null;
+  // A failed answer that another candidate makes good is not read.
+  const forget = (): void => {
+    if (failed !== null) dropBody(failed.reply, system);
+    [failed, problem] = [null, null];
+  };
   try {
-    return await ask();
+    for await (const one of all) {
+      forget();
+      try {
+        failed = await ask(one, index++);
+        if (!failed.failed) return failed;
+      } catch (error) {
+        if (signal.aborted || !(error instanceof ApiError) || isVerdict(error)) throw error;
+        problem = error;
+      }
+    }
   } catch (error) {
-    if (isLast || signal.aborted || !(error instanceof ApiError)) throw error;
-    // A request that a check held back must not be sent to another provider.
-    if (isVerdict(error)) throw error;
-    return null;
+    forget();
+    throw error;
   }
+  if (failed === null) throw problem ?? none();
+  return failed;
 }

@@ -10,7 +10,7 @@ import { type Controls, parseControls } from "../call/controls.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import { isGatewayHeader } from "../wire/header-hygiene.ts";
 import type { Forward } from "../call/forward.ts";
-import { askInOrder, type FallbackParts } from "../call/fallback.ts";
+import { askInOrder } from "../call/fallback.ts";
 import { weightOf } from "../../http/arriving-body.ts";
 
 /** Bytes of a universal request: the JSON bodies of all its steps. */
@@ -119,17 +119,21 @@ function fromConfig(config: Readonly<Record<string, unknown>>): Controls {
 }
 
 /** Dependencies of {@link forwardSteps}. */
-export interface StepsParts extends FallbackParts {
+export interface StepsParts {
   readonly answer: Forward;
+  readonly system: System;
+  /** The status of error 2005. */
+  readonly failureStatus: 502 | 400;
 }
 
 /** Tries the steps in order until one succeeds; when all fail, answers with the last one's answer. */
 export function forwardSteps(
   steps: readonly Step[],
   call: Call,
-  parts: StepsParts,
+  { answer, system, failureStatus }: StepsParts,
 ): Promise<Forwarded> {
-  const ask = (step: Step, index: number, isLast: boolean): Promise<Forwarded> =>
-    parts.answer(step, index, isLast, call);
-  return askInOrder(steps, ask, call, parts);
+  const ask = (step: Step, index: number): Promise<Forwarded> =>
+    answer(step, index, index === steps.length - 1, call);
+  const none = (): ApiError => new ApiError("provider_failed", { status: failureStatus });
+  return askInOrder(steps, ask, call, { system, none });
 }

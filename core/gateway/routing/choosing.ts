@@ -1,38 +1,40 @@
 import { ApiError } from "../../http/api-error.ts";
 import { utf8 } from "../../crypto/encoding.ts";
+import type { Json } from "../../http/json.ts";
 import type { System } from "../../ports.ts";
 import type { Call, Step } from "../call/call.ts";
+import { askInOrder } from "../call/fallback.ts";
 import type { Forward } from "../call/forward.ts";
 import type { StoredProviders } from "../account/records/stored-providers.ts";
-import { isVerdict } from "../call/checks.ts";
-import { compatStep } from "../providers/unified-step.ts";
-import { readChatBody } from "../chat/chat-body.ts";
-import { dropBody } from "../wire/reply-body.ts";
+import { AUTO_MODEL, compatStep } from "../providers/unified-step.ts";
+import { type ChatFormat, readChatBody } from "../chat/chat-body.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import { isGatewayHeader } from "../wire/header-hygiene.ts";
-import { stripCredentials } from "../providers/strip-credentials.ts";
+import { holdsCredentials, stripCredentials } from "../providers/strip-credentials.ts";
 import { retryAfter } from "../wire/retry-after.ts";
-import { credentialHeaders } from "../providers/known/table.ts";
+import { credentialHeaders, providers } from "../providers/known/table.ts";
 import { readMetadata } from "../call/controls.ts";
-import { type AutoParts, forwardAuto } from "./forward-auto.ts";
 import { advanceRoute, type Graph, readGraph } from "./dynamic/graph.ts";
 import { factAt, type RouteFacts } from "./dynamic/condition.ts";
 import type { ModelElement, RateElement } from "./dynamic/element.ts";
+import type { AutoRouter } from "./router/auto-router.ts";
+import type { PoolCandidate } from "./router/pool.ts";
 
 /** Dependencies of {@link choosing}. */
-export interface ChoiceParts extends AutoParts {
+export interface ChoiceParts {
+  readonly forward: Forward;
+  readonly system: System;
   readonly stored: Pick<StoredProviders, "route" | "counters">;
+  /** @default none: requests for its model are refused */
+  readonly router?: AutoRouter | undefined;
 }
 
 /** A dynamic route on its way. */
 interface RouteRun {
   readonly step: Step;
   readonly route: string;
-  readonly index: number;
-  readonly isLast: boolean;
   readonly call: Call;
   readonly parts: ChoiceParts;
-  readonly body: Readonly<Record<string, unknown>>;
   readonly facts: RouteFacts;
   readonly graph: Graph;
   /** Counts of cost that this request adds to when it is answered. */
@@ -65,18 +67,22 @@ async function forwardRoute(
   }
   const body = readChatBody(step.body);
   const graph = readGraph(found.elements);
-  return follow({
-    step: isOneProvider(graph) ? step : stripCredentials(step),
-    route: found.id,
-    index,
-    isLast,
-    call,
-    parts,
-    body,
-    facts: factsOf(step, call, body),
-    graph,
-    budgets: [],
-  });
+  const { route: _, ...own } = isOneProvider(graph) ? step : stripCredentials(step);
+  const facts = factsOf(step, call, body);
+  const run: RouteRun = { step: own, route: found.id, call, parts, facts, graph, budgets: [] };
+  const ask = (model: ModelElement): Promise<Forwarded> => {
+    const { retries, timeout, fallback } = model;
+    const limits = {
+      maxAttempts: retries + 1,
+      ...(timeout === null ? {} : { requestTimeout: timeout }),
+    };
+    return askModel(model, { ...own, controls: { ...own.controls, ...limits } }, body, (target) =>
+      parts.forward(target, index, isLast && endsAt(fallback, graph), charging(run)),
+    );
+  };
+  const none = (): ApiError =>
+    new ApiError("invalid_request", { message: "The dynamic route ended without a model" });
+  return askInOrder(modelsOf(run), ask, call, { system: parts.system, none });
 }
 
 /** Whether a route leads to one provider only, so that a caller's key can be meant for it. */
@@ -85,59 +91,15 @@ function isOneProvider({ elements }: Graph): boolean {
   return new Set(models.map(({ provider }) => provider)).size < 2;
 }
 
-/** Follows the route until a model answers well, or the route is over. */
-async function follow(run: RouteRun): Promise<Forwarded> {
-  const { graph, facts } = run;
-  const { system } = run.parts;
+/** Follows a route to its models, from each to the next only when it has failed. */
+async function* modelsOf(run: RouteRun): AsyncGenerator<ModelElement, void> {
+  const { graph, facts, parts } = run;
   let at: string | null = graph.start;
-  let failure: Failure | null = null;
   for (;;) {
-    const stop = advanceRoute(graph, at, facts, () => randomNumber(system));
-    if (stop.kind === "end") return outcome(failure);
-    if (stop.kind === "rate") {
-      at = await count(stop, run);
-      continue;
-    }
-    // A failed answer that another model makes good is not read.
-    if (failure !== null && "forwarded" in failure) dropBody(failure.forwarded.reply, system);
-    const answer = await ask(stop, run);
-    if ("forwarded" in answer && !answer.forwarded.failed) return answer.forwarded;
-    failure = answer;
-    at = stop.fallback;
-  }
-}
-
-type Failure = { readonly forwarded: Forwarded } | { readonly error: ApiError };
-
-function outcome(failure: Failure | null): Forwarded {
-  if (failure === null) {
-    throw new ApiError("invalid_request", { message: "The dynamic route ended without a model" });
-  }
-  if ("error" in failure) throw failure.error;
-  return failure.forwarded;
-}
-
-async function ask(model: ModelElement, run: RouteRun): Promise<Failure> {
-  const { step, index, call, parts, body } = run;
-  const { route: _, ...rest } = step;
-  const controls = {
-    ...step.controls,
-    maxAttempts: model.retries + 1,
-    ...(model.timeout === null ? {} : { requestTimeout: model.timeout }),
-  };
-  const isLast = run.isLast && endsAt(model.fallback, run.graph);
-  try {
-    const target = compatStep({
-      ...rest,
-      controls,
-      body: utf8(JSON.stringify({ ...body, model: `${model.provider}/${model.model}` })),
-    });
-    const forwarded = await parts.forward(target, index, isLast, charging(run));
-    const answeredBy = { provider: model.provider, model: model.model };
-    return { forwarded: { ...forwarded, answeredBy } };
-  } catch (error) {
-    if (call.signal.aborted || !(error instanceof ApiError) || isVerdict(error)) throw error;
-    return { error };
+    const stop = advanceRoute(graph, at, facts, () => randomNumber(parts.system));
+    if (stop.kind === "end") return;
+    if (stop.kind === "model") yield stop;
+    at = stop.kind === "model" ? stop.fallback : await count(stop, run);
   }
 }
 
@@ -180,7 +142,7 @@ async function count(rate: RateElement, run: RouteRun): Promise<string> {
   throw new ApiError("gateway_rate_limited", { headers: retryAfter(wait) });
 }
 
-function factsOf(step: Step, call: Call, body: RouteRun["body"]): RouteFacts {
+function factsOf(step: Step, call: Call, body: Json): RouteFacts {
   // A route's author must not be able to test a caller's secrets.
   const headers = step.headers.filter(
     ([name]) => !isGatewayHeader(name) && !credentialHeaders.has(name) && name !== "cookie",
@@ -196,4 +158,89 @@ function factsOf(step: Step, call: Call, body: RouteRun["body"]): RouteFacts {
 function randomNumber(system: System): number {
   const bytes = system.random(4);
   return new DataView(bytes.buffer, bytes.byteOffset, 4).getUint32(0) / 2 ** 32;
+}
+
+/** Answers of a provider that say that it, or its key, cannot serve at the moment. */
+const UNABLE: ReadonlySet<number> = new Set([401, 403, 404, 429]);
+
+/**
+ * Answers a step whose model is `cloudflare/auto` by the models that the automatic router puts in order, tried in turn
+ * until one answers well. Throws `chat_format` where the gateway has no router.
+ */
+async function forwardAuto(
+  given: Step,
+  format: ChatFormat,
+  index: number,
+  isLast: boolean,
+  call: Call,
+  parts: ChoiceParts,
+): Promise<Forwarded> {
+  if (parts.router === undefined) {
+    throw new ApiError("chat_format", {
+      message: `The model "${AUTO_MODEL}" needs an automatic router, and this gateway has none: name a model, or configure "router"`,
+    });
+  }
+  const { auto: _, ...step } = given;
+  if (!(step.body instanceof Uint8Array)) throw new ApiError("chat_format");
+  const body = readChatBody(step.body);
+  const controls = { ...call.controls, ...step.controls };
+  const decision = await parts.router.route({ call, controls, format, bytes: step.body, body });
+  const own = decision.isOneProvider ? step : stripCredentials(step);
+  const isOwnLimit = controls.requestTimeout !== undefined;
+  const isOwnKey = controls.byokAlias !== undefined || holdsCredentials(own, call.token);
+  const { candidates } = decision;
+  const ask = async (candidate: PoolCandidate, rank: number): Promise<Forwarded> => {
+    const { slug: provider, model, name } = candidate;
+    const isEnd = isLast && rank === candidates.length - 1;
+    try {
+      const forwarded = await askModel(
+        { provider, model },
+        own,
+        withOwnLimit(body, provider, format),
+        (target) => parts.forward(target, index, isEnd, call),
+      );
+      const { status } = forwarded.reply;
+      if (!forwarded.failed) decision.served(candidate);
+      // A provider's refusal of the caller's own key must not affect other callers.
+      else if (status >= 500 || (!isOwnKey && UNABLE.has(status))) decision.failed(candidate);
+      const reason = rank === 0 ? decision.reason : "fallback_candidate_unavailable";
+      return { ...forwarded, routing: { id: decision.id, model: name, reason } };
+    } catch (error) {
+      // A client's own impatience says nothing about the provider.
+      const isDown = error instanceof ApiError && error.kind === "provider_failed";
+      if (isDown && !isOwnLimit && !call.signal.aborted) decision.failed(candidate);
+      throw error;
+    }
+  };
+  const none = (): ApiError => new ApiError("provider_failed");
+  return askInOrder(candidates, ask, call, { system: parts.system, none });
+}
+
+/**
+ * Returns a request with the limit of its answer under the name that a provider takes: a client that leaves the choice to
+ * the gateway cannot know it.
+ */
+function withOwnLimit(body: Json, slug: string, format: ChatFormat): Json {
+  const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  // For a translated request the translation sets the limit.
+  if (format !== "chat/completions" || provider === undefined || provider.chat !== undefined) {
+    return body;
+  }
+  const limits = ["max_completion_tokens", "max_tokens"];
+  const given = limits.map((name) => body[name]).find((limit) => limit !== undefined);
+  if (given === undefined || given === null) return body;
+  const rest = Object.entries(body).filter(([name]) => !limits.includes(name));
+  return { ...Object.fromEntries(rest), [provider.dialect?.limit ?? "max_tokens"]: given };
+}
+
+/** Asks one model that a route or the router leads to, and notes which one it was. */
+async function askModel(
+  { provider, model }: Pick<ModelElement, "provider" | "model">,
+  step: Step,
+  body: Json,
+  forward: (target: Step) => ReturnType<Forward>,
+): Promise<Forwarded> {
+  const named = { ...body, model: `${provider}/${model}` };
+  const target = compatStep({ ...step, body: utf8(JSON.stringify(named)) });
+  return { ...(await forward(target)), answeredBy: { provider, model } };
 }

@@ -73,6 +73,13 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/call/body-text"],
   },
   {
+    name: "a failed answer is let go of when a limit ends the way to the next model",
+    file: "core/gateway/call/fallback.ts",
+    find: "forget();\n    throw error;",
+    replace: "throw error;",
+    tests: ["tests/unit/gateway/choose/dynamic-routes"],
+  },
+  {
     name: "a session's prompt cache grows cold",
     file: "core/gateway/routing/router/sessions.ts",
     find: "isWarm: system.monotonic() - session.at < WARM_MS",

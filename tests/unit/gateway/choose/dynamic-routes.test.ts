@@ -100,6 +100,23 @@ describe("a dynamic route", () => {
     gate.transport.behave = () => jsonReply({});
   });
 
+  it("lets go of a failed answer when a limit ends the way to the next model", async () => {
+    const limit = {
+      id: "r",
+      type: "rate",
+      properties: { limit: 0, window: 60 },
+      outputs: { success: to("b") },
+    };
+    const models = [model("a", "openai", "first", "r"), model("b", "groq", "second")];
+    await made("let-go", [start("a"), ...models, limit, end]);
+    const cancelled = Promise.withResolvers<void>();
+    const body = new ReadableStream({ cancel: () => cancelled.resolve() });
+    gate.transport.behave = () => ({ ...jsonReply({}, 500), body });
+    expect((await ask("let-go")).status).toBe(429);
+    await cancelled.promise;
+    gate.transport.behave = () => jsonReply({});
+  });
+
   it("tries a model as often as it says", async () => {
     await made("stubborn", [start("m"), model("m", "openai", "m", "end", { retries: 2 }), end]);
     const before = gate.transport.requests.length;
