@@ -1,5 +1,6 @@
 import { SqlError } from "../../../core/sql/sql-error.ts";
 import type { SqlRow, SqlValue, StatementResult } from "../../../core/ports.ts";
+import { checkSqlValue } from "../sql/check-sql-value.ts";
 import { toSqlError } from "./sqlite-error.ts";
 import type { PreparedStatement, SqliteConnection } from "./sqlite-library.ts";
 
@@ -51,7 +52,7 @@ export function statements(
         if (parameters !== -1 && parameters !== params.length) {
           throw new SqlError("invalid", `${params.length} values for ${parameters} parameters`);
         }
-        for (const value of params) checkValue(value);
+        for (const value of params) checkSqlValue(value);
         if (!returnsRows) return { rows: [], changes: Number(statement.run(...params).changes) };
         const rows = readRows(statement, params, writes);
         return { rows, changes: writes ? rows.length : 0 };
@@ -128,23 +129,4 @@ function prepare(db: SqliteConnection, sql: string): Prepared {
     returnsRows: statement.columns().length > 0,
     writes: /\breturning\b/iu.test(bare),
   };
-}
-
-/** Drivers differ in what they make of other values (`true` binds as 1 here and fails there). */
-function checkValue(value: unknown): void {
-  if (typeof value === "string" || value === null || value instanceof Uint8Array) return;
-  if (typeof value === "number") {
-    if (Number.isNaN(value))
-      throw new SqlError("invalid", "Cannot bind NaN: SQLite would store NULL");
-    return;
-  }
-  if (typeof value === "bigint") {
-    if (value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER) return;
-    throw new SqlError(
-      "invalid",
-      "Cannot bind a bigint outside the safe integers: it would not read back",
-    );
-  }
-  const type = value instanceof Date ? "Date" : typeof value;
-  throw new SqlError("invalid", `Cannot bind ${type}: encode it as text, number or bytes first`);
 }
