@@ -2,9 +2,17 @@
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 
-const adapters = ["shared", "processes", "node", "deno", "bun", "workers", "memory", "cli"].map(
-  (x) => `adapters/${x}`,
-);
+const adapters = [
+  "shared",
+  "postgres",
+  "processes",
+  "node",
+  "deno",
+  "bun",
+  "workers",
+  "memory",
+  "cli",
+].map((x) => `adapters/${x}`);
 // "tests" reads scripts/ and bench/ as well.
 const projects = [".", ...adapters, "console", "tests", "examples"];
 const only = process.argv.slice(2);

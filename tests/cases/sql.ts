@@ -29,7 +29,7 @@ const count = async (sql: Sql): Promise<number> =>
   Number((await sql.all("SELECT count(*) AS n FROM t_items"))[0]?.["n"]);
 
 /** What every `Sql` shows. */
-const sqlSuite: Suite<Sql> = {
+export const sqlSuite: Suite<Sql> = {
   port: "Sql",
   needs: "actors",
   cases: [
@@ -234,8 +234,9 @@ const sqlSuite: Suite<Sql> = {
       },
     },
     {
-      name: "full text search (FTS5) ranks what it finds",
+      name: "full text search (FTS5) ranks what it finds, in SQLite",
       async run(sql) {
+        if (sql.dialect !== "sqlite") return;
         await sql.batch([
           { sql: "CREATE VIRTUAL TABLE IF NOT EXISTS t_words USING fts5(body)" },
           {

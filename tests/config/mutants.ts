@@ -4,6 +4,7 @@ import { gatewayKeyMutants } from "./mutants/gateway-keys.ts";
 import { gatewayMutants } from "./mutants/gateway.ts";
 import { httpMutants } from "./mutants/http.ts";
 import { identityMutants } from "./mutants/identity.ts";
+import { postgresMutants } from "./mutants/postgres.ts";
 import { renderingMutants } from "./mutants/rendering.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import { searchMutants } from "./mutants/search.ts";
@@ -20,6 +21,7 @@ export const mutants: readonly Mutant[] = [
   ...filesMutants,
   ...renderingMutants,
   ...storageMutants,
+  ...postgresMutants,
   {
     name: "a crawl holds redirects against robots.txt",
     file: "core/rendering/crawl/visit-page.ts",

@@ -6,6 +6,8 @@ export interface Provided {
   upstream: string;
   /** A folder for what the tests of this run write. */
   scratch: string;
+  /** Base URL of what starts PostgreSQL (`tests/fakes/postgres.ts`). */
+  postgres: string;
 }
 
 declare module "vitest" {

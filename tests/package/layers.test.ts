@@ -27,7 +27,9 @@ function mayAdapterImport(from: string, to: string): boolean {
   if (to.startsWith("core/")) return true;
   const adapter = from.split("/")[1];
   if (adapter === "cli") return to.startsWith("adapters/");
-  return /^adapters\/(?:shared|processes)\//u.test(to) || to.startsWith(`adapters/${adapter}/`);
+  return (
+    /^adapters\/(?:postgres|processes|shared)\//u.test(to) || to.startsWith(`adapters/${adapter}/`)
+  );
 }
 
 function isOwn(specifier: string): boolean {

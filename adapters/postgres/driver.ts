@@ -1,0 +1,20 @@
+import type postgres from "postgres";
+
+/** The npm package `postgres` (https://github.com/porsager/postgres). */
+export type Driver = typeof postgres;
+/** One client of it: a pool of connections. */
+export type Client = postgres.Sql;
+/** A statement that was handed to a client. */
+export type PendingQuery = ReturnType<Client["unsafe"]>;
+/** The rows of a statement, with its command and its count. */
+export type QueryResult = Awaited<PendingQuery>;
+
+/** Loads the driver, an optional package; throws the command that installs it. */
+export async function loadDriver(): Promise<Driver> {
+  try {
+    return (await import("postgres")).default;
+  } catch (error) {
+    const message = 'A database needs the package "postgres": npm install postgres@3';
+    throw new Error(message, { cause: error });
+  }
+}

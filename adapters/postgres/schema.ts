@@ -1,0 +1,54 @@
+import { ApiError } from "../../core/http/api-error.ts";
+import type { ActorKind, SharedSchema } from "../../core/ports.ts";
+import { schemasOf } from "../shared/sqlite/schema-lists.ts";
+import type { RunSession, Session } from "./session.ts";
+import { toPostgresSchema } from "./statement-text.ts";
+
+/** The advisory lock of whoever changes tables: "causey" in ASCII. */
+const LOCK = 0x63_61_75_73_65_79;
+
+/** Makes the tables in which the adapter keeps its own affairs. */
+export async function createOwnTables(session: Session): Promise<void> {
+  await lockTables(session);
+  await session.exec(
+    toPostgresSchema(`
+      CREATE TABLE IF NOT EXISTS causey_schema (kind TEXT PRIMARY KEY, steps INTEGER NOT NULL);
+      CREATE TABLE IF NOT EXISTS causey_alarms (
+        kind TEXT NOT NULL, actor TEXT NOT NULL, at INTEGER NOT NULL, attempts INTEGER NOT NULL,
+        version INTEGER NOT NULL, PRIMARY KEY (kind, actor));
+      CREATE INDEX IF NOT EXISTS causey_alarms_of_kind ON causey_alarms (kind, at);
+      CREATE TABLE IF NOT EXISTS causey_clock (
+        id INTEGER PRIMARY KEY, steady INTEGER NOT NULL, wall INTEGER NOT NULL);
+    `),
+  );
+}
+
+/**
+ * Applies those schema steps of a kind that this database has not seen, in one transaction. Of several processes that start
+ * at once, one does.
+ */
+export async function migrateTables(run: RunSession, kind: ActorKind): Promise<void> {
+  await run(async (session) => {
+    await lockTables(session);
+    for (const list of schemasOf(kind)) await apply(session, list);
+  });
+}
+
+async function lockTables(session: Session): Promise<void> {
+  await session.all("SELECT pg_advisory_xact_lock(?)", [LOCK]);
+}
+
+async function apply(session: Session, { name, steps }: SharedSchema): Promise<void> {
+  const [row] = await session.all("SELECT steps FROM causey_schema WHERE kind = ?", [name]);
+  const applied = Number(row?.["steps"] ?? 0);
+  if (applied > steps.length) {
+    const message = `The database holds "${name}" at schema step ${applied} and this version knows ${steps.length}: start the version that wrote it`;
+    throw new ApiError("internal", { message });
+  }
+  if (applied === steps.length) return;
+  for (const step of steps.slice(applied)) await session.exec(toPostgresSchema(step));
+  await session.all(
+    "INSERT INTO causey_schema (kind, steps) VALUES (?, ?) ON CONFLICT (kind) DO UPDATE SET steps = excluded.steps",
+    [name, steps.length],
+  );
+}

@@ -1,0 +1,141 @@
+import { setImmediate, setTimeout } from "node:timers";
+import type { Statement, StatementResult } from "../../core/ports.ts";
+import { SqlError } from "../../core/sql/sql-error.ts";
+import { isWorthAnother, sqlErrorOf } from "./postgres-error.ts";
+import type { Reachability } from "./reachability.ts";
+import { commitTogether, type Fence, type CommitOutcome, type Waiting } from "./transaction.ts";
+import type { DatabaseConnection } from "./database-connection.ts";
+
+/** Commits batches in the order in which they came, those that wait together in one transaction. */
+export interface WriteQueue {
+  add(batch: readonly Statement[], fence: Fence | undefined): Promise<StatementResult[]>;
+  /** Commits what waits, then closes the connection. */
+  close(): Promise<void>;
+}
+
+/** Options of {@link writeQueue}. */
+export interface WriteQueueOptions {
+  readonly open: () => Promise<DatabaseConnection>;
+  /** Hears of each transaction that was committed, and why one was not. */
+  readonly reach: Pick<Reachability, "mayWait" | "note">;
+  /** Batches that may wait. */
+  readonly limit: number;
+}
+
+/** Batches and statements in one transaction. */
+const GROUP_BATCHES = 500;
+const GROUP_STATEMENTS = 2000;
+/** How often a batch is made that may succeed the next time, as after a deadlock. */
+const MOST_ATTEMPTS = 5;
+/** Pauses between attempts to connect, in ms. */
+const FIRST_PAUSE_MS = 50;
+const LAST_PAUSE_MS = 1000;
+
+/** Commits groups of batches on one connection at a time. */
+interface Writer {
+  /** Settles the batches of a group, but for those that are to be tried again: it returns them, in their order. */
+  commit(group: readonly Waiting[]): Promise<readonly Waiting[]>;
+  close(): void;
+}
+
+function writer({ open, reach }: WriteQueueOptions): Writer {
+  let connection: DatabaseConnection | undefined;
+  let failures = 0;
+
+  async function attempt(group: readonly Waiting[]): Promise<CommitOutcome> {
+    try {
+      if (connection?.isOpen !== true) connection = await open();
+    } catch (error) {
+      return { type: "lost", error };
+    }
+    return commitTogether(connection, group);
+  }
+
+  async function commit(group: readonly Waiting[]): Promise<readonly Waiting[]> {
+    const outcome = await attempt(group);
+    if (outcome.type === "committed") {
+      failures = 0;
+      reach.note(null);
+      return [];
+    }
+    const { error, type } = outcome;
+    reach.note(error);
+    if (type === "lost") return waitOn(group, error);
+    if (type === "unknown") return refuse(group, new SqlError("unknown", String(error)));
+    const [only] = group;
+    if (only !== undefined && group.length === 1) return decide(only, error);
+    // One of them failed: each for itself, one after the other.
+    for (const one of group)
+      for (let left: readonly Waiting[] = [one]; left.length > 0;) left = await commit(left);
+    return [];
+  }
+
+  /** Refuses a group when the database has been away for long; else pauses and returns it. */
+  async function waitOn(group: readonly Waiting[], error: unknown): Promise<readonly Waiting[]> {
+    if (!reach.mayWait()) return refuse(group, sqlErrorOf(error, "connect"));
+    const pause = Math.min(LAST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures);
+    failures = Math.min(failures + 1, 10);
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    return group;
+  }
+
+  return { commit, close: () => connection?.close() };
+}
+
+/** Refuses batches with a failure that the log has already. */
+function refuse(group: readonly Waiting[], error: SqlError): readonly Waiting[] {
+  for (const one of group) one.reject(Object.assign(error, { isReported: true }));
+  return [];
+}
+
+/** Refuses a batch that failed, or returns it when it may succeed the next time. */
+function decide(one: Waiting, error: unknown): readonly Waiting[] {
+  one.attempts += 1;
+  if (isWorthAnother(error) && one.attempts < MOST_ATTEMPTS) return [one];
+  one.reject(sqlErrorOf(error, "batch"));
+  return [];
+}
+
+/** Makes a queue. */
+export function writeQueue(options: WriteQueueOptions): WriteQueue {
+  const { limit } = options;
+  const committing = writer(options);
+  const queue: Waiting[] = [];
+  let running: Promise<void> | undefined;
+  let isClosed = false;
+
+  async function drain(): Promise<void> {
+    // What this turn of the event loop still brings is of the first group.
+    await new Promise<void>((resolve) => void setImmediate(resolve));
+    while (queue.length > 0)
+      queue.unshift(...(await committing.commit(queue.splice(0, groupSize(queue)))));
+    running = undefined;
+  }
+
+  return {
+    add: (batch, fence) =>
+      new Promise((resolve, reject) => {
+        if (isClosed) return reject(new SqlError("invalid", "The database is closed"));
+        if (queue.length >= limit)
+          return reject(new SqlError("busy", `${limit} batches wait for the database already`));
+        queue.push({ batch, fence, attempts: 0, resolve, reject });
+        running ??= drain();
+      }),
+    async close() {
+      isClosed = true;
+      await running;
+      committing.close();
+    },
+  };
+}
+
+function groupSize(queue: readonly Waiting[]): number {
+  let statements = 0;
+  let size = 0;
+  for (const { batch } of queue) {
+    statements += batch.length;
+    if (size > 0 && (size === GROUP_BATCHES || statements > GROUP_STATEMENTS)) break;
+    size += 1;
+  }
+  return size;
+}

@@ -1,0 +1,56 @@
+import type { Mutant } from "./mutant.ts";
+
+const tests = ["tests/local/postgres/open-postgres"];
+
+/** Guards of the PostgreSQL adapter. */
+export const postgresMutants: readonly Mutant[] = [
+  {
+    name: "a batch whose fence does not hold is not committed",
+    file: "adapters/postgres/transaction.ts",
+    find: "some((answer) => answer.length === 0)",
+    replace: "some(() => false)",
+    tests,
+  },
+  {
+    name: "what waited for a broken connection is not sent on the next one by itself",
+    file: "adapters/postgres/database-connection.ts",
+    find: "for (const query of waiting) query.cancel();",
+    replace: "",
+    tests,
+  },
+  {
+    name: "a batch does not wait for ever for a database that is away",
+    file: "adapters/postgres/write-queue.ts",
+    find: "if (!reach.mayWait())",
+    replace: "if (false)",
+    tests,
+  },
+  {
+    name: "batches that wait for a database are bounded",
+    file: "adapters/postgres/write-queue.ts",
+    find: "if (queue.length >= limit)",
+    replace: "if (false)",
+    tests,
+  },
+  {
+    name: "queries that wait for a database are bounded",
+    file: "adapters/postgres/query-pool.ts",
+    find: "if (running.size >= limit)",
+    replace: "if (false)",
+    tests,
+  },
+  {
+    name: "a database of another application is left alone",
+    file: "adapters/postgres/prepare-database.ts",
+    find: 'facts["other"] !== null',
+    replace: "false",
+    tests,
+  },
+  {
+    name: "a database of another encoding is refused",
+    file: "adapters/postgres/prepare-database.ts",
+    find: 'text("encoding") !== "UTF8"',
+    replace: "false",
+    tests,
+  },
+];

