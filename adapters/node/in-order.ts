@@ -16,7 +16,8 @@ export function inOrder(handle: Handle): Handle {
   return (incoming, outgoing) => {
     const { socket } = incoming;
     const begin = (): void => {
-      outgoing.once("close", () => next(socket));
+      // `on`: a response closes once, and `once` makes three objects more.
+      outgoing.on("close", () => next(socket));
       handle(incoming, outgoing);
     };
     const waiting = queues.get(socket);

@@ -3,6 +3,8 @@ import { attached } from "../../core/http/attached.ts";
 import type { HeaderPair, ReceivedRequest } from "../../core/ports.ts";
 
 const incomings = attached<IncomingMessage>("incoming");
+/** The pairs of a request, which the gateway and the access log both ask for. */
+const receivedPairs = attached<readonly HeaderPair[]>("received-pairs");
 /** The client addresses of upgrade requests. */
 const addresses = attached<string | null>("client-address");
 
@@ -36,7 +38,9 @@ export function receivedByNode(request: Request): ReceivedRequest | null {
   if (incoming === undefined) return null;
   headersKey ??= findHeadersKey(request);
   if (headersKey === undefined || headersKey in request) return null;
-  return { headers: pairsOf(incoming), bytes: () => bytesOf(incoming) };
+  let headers = receivedPairs.get(incoming);
+  if (headers === undefined) receivedPairs.set(incoming, (headers = pairsOf(incoming)));
+  return { headers, bytes: () => bytesOf(incoming) };
 }
 
 function findHeadersKey(request: Request): symbol | undefined {

@@ -48,7 +48,7 @@ export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<
         method === "GET" && headers.upgrade?.toLowerCase() === "websocket",
     },
     inOrder((incoming, outgoing) => {
-      outgoing.once("close", active.add(outgoing));
+      outgoing.on("close", active.add(outgoing));
       // A keep-alive connection may bring a request while we drain: it is answered and then closed.
       if (!server.listening) outgoing.setHeader("connection", "close");
       void listener(incoming, outgoing);
