@@ -5,6 +5,7 @@ import { globSync } from "node:fs";
 const adapters = [
   "shared",
   "postgres",
+  "peers",
   "processes",
   "node",
   "deno",

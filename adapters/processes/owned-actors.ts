@@ -12,7 +12,7 @@ import { openSqlite, type SqliteOptions } from "../shared/sqlite/open-sqlite.ts"
 import { spaceReserve } from "../shared/sqlite/space-reserve.ts";
 import type { SqliteDatabase } from "../shared/sqlite/sqlite.ts";
 import { servePeers, type PeerServer } from "./serve-peers.ts";
-import type { RemoteUpgrades } from "./incoming-request.ts";
+import type { RemoteUpgrades } from "../peers/incoming-request.ts";
 
 /** Options of {@link ownedActors} and `sharedActors()`. */
 export interface SharedActorsOptions extends Omit<LocalActorsOptions, "db"> {

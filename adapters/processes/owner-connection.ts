@@ -9,11 +9,11 @@ import {
   overloaded,
   ownerUnresponsive,
   ownerDidNotAnswer,
-} from "./owner-errors.ts";
-import { outgoingRequest, type OutgoingRequest } from "./outgoing-request.ts";
-import { link, type Link } from "./link.ts";
-import type { ToPeer, ToOwner } from "./messages.ts";
-import { heartbeat, type Heartbeat } from "./heartbeat.ts";
+} from "../peers/owner-errors.ts";
+import { outgoingRequest, type OutgoingRequest } from "../peers/outgoing-request.ts";
+import { link, type Link } from "../peers/link.ts";
+import type { ToPeer, ToOwner } from "../peers/messages.ts";
+import { heartbeat, type Heartbeat } from "../peers/heartbeat.ts";
 
 /** The actors of the process that holds the data directory. */
 export interface OwnerConnection {

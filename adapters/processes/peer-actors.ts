@@ -2,7 +2,7 @@ import { ApiError } from "../../core/http/api-error.ts";
 import type { ActorKind, ActorRef } from "../../core/ports.ts";
 import { inUse, PREDECESSOR_MS, tellWaiting, type DataDir } from "../shared/data-dir.ts";
 import { isNewKind, kindOf } from "../shared/actors/kinds.ts";
-import { NotStarted, overloaded, noOwner } from "./owner-errors.ts";
+import { NotStarted, overloaded, noOwner } from "../peers/owner-errors.ts";
 import { ownedActors, type SharedActors, type SharedActorsOptions } from "./owned-actors.ts";
 import {
   ABSENT,

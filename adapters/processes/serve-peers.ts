@@ -3,9 +3,13 @@ import { ApiError } from "../../core/http/api-error.ts";
 import type { Actors, Log } from "../../core/ports.ts";
 import { settledCall, type CallOutcome } from "../shared/actors/call-outcome.ts";
 import { makeAddress } from "./address.ts";
-import { link, type Link } from "./link.ts";
-import type { ToPeer, ToOwner } from "./messages.ts";
-import { incomingRequest, type RemoteUpgrades, type IncomingRequest } from "./incoming-request.ts";
+import { link, type Link } from "../peers/link.ts";
+import type { ToPeer, ToOwner } from "../peers/messages.ts";
+import {
+  incomingRequest,
+  type RemoteUpgrades,
+  type IncomingRequest,
+} from "../peers/incoming-request.ts";
 
 /** Options of {@link servePeers}. */
 export interface ServePeersOptions {

@@ -2,7 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, inject, it } from "vitest";
 import { openDataDir } from "../../adapters/shared/data-dir.ts";
-import { heartbeat, type Heartbeat } from "../../adapters/processes/heartbeat.ts";
+import { heartbeat, type Heartbeat } from "../../adapters/peers/heartbeat.ts";
 import type { SharedActors } from "../../adapters/processes/owned-actors.ts";
 import type { ActorKind, ActorRef, Log } from "../../core/ports.ts";
 import { eventually } from "../cases/eventually.ts";

@@ -28,7 +28,8 @@ function mayAdapterImport(from: string, to: string): boolean {
   const adapter = from.split("/")[1];
   if (adapter === "cli") return to.startsWith("adapters/");
   return (
-    /^adapters\/(?:postgres|processes|shared)\//u.test(to) || to.startsWith(`adapters/${adapter}/`)
+    /^adapters\/(?:peers|postgres|processes|shared)\//u.test(to) ||
+    to.startsWith(`adapters/${adapter}/`)
   );
 }
 
