@@ -1,18 +1,21 @@
-import type { Socket } from "node:net";
+import type { Readable, Writable } from "node:stream";
 import { setImmediate } from "node:timers";
-import { deserialize, serialize } from "node:v8";
-import { VERSION } from "../../core/version.ts";
+import { decodePlain, encodePlain } from "./plain-codec.ts";
 
-/** Messages over a local connection, in order. */
+/** Messages over a connection, in order. */
 export interface Link<Out> {
-  /** Sends at the end of the turn, together with what else is sent by then. Throws for what cannot be cloned. */
+  /** Sends at the end of the turn, together with what else is sent by then. Throws for what cannot cross. */
   readonly send: (message: Out) => void;
-  /** As `send`, in a form that every runtime and version reads: for messages of texts and numbers. */
-  readonly greet: (message: Out) => void;
   /** Bytes that wait to be taken by the other side. */
   readonly unsent: () => number;
   /** Closes once everything is sent. */
   readonly end: () => void;
+}
+
+/** Both directions of a connection: one socket, or the bodies of a request and of its answer. */
+export interface Ends {
+  readonly from: Readable;
+  readonly to: Writable;
 }
 
 /** Events of a link. */
@@ -22,67 +25,99 @@ export interface LinkEvents<In> {
   close(): void;
 }
 
-/** The engine's clone format: both ends must have the same. */
-const cloneForm: string = serialize(null).toString("hex");
-
-/** Returns what the processes of a data directory must have in common, for a process of that runtime. */
-export function protocolOf(runtime: string): string {
-  return `${runtime}, causey ${VERSION}, ${cloneForm}`;
-}
-
 /** Bytes of one message: what a call carries is bounded long before. */
 const MAX_MESSAGE = 512 * 1024 * 1024;
 const HEADER = 4;
-/** With which a message in JSON begins, and a clone does not: V8's begin with 0xff, JavaScriptCore's with a small number. */
-const BRACE = 0x7b;
 
-/**
- * Makes a link of a connection between two processes of one runtime and one user: a length in front of each message, in
- * the form of the engine's structured clone, which keeps bytes and `undefined` as they are.
- */
-export function link<In, Out>(socket: Socket, events: LinkEvents<In>): Link<Out> {
+/** Makes a link of a connection: a length in front of each message. */
+export function link<In, Out>({ from, to }: Ends, events: LinkEvents<In>): Link<Out> {
   let waiting: Uint8Array[] = [];
+  let isClosed = false;
   const flush = (): void => {
     const frames = waiting;
     waiting = [];
-    if (frames.length > 0 && socket.writable) socket.write(Buffer.concat(frames));
+    if (frames.length > 0 && to.writable) to.write(Buffer.concat(frames));
   };
-  const put = (bytes: Uint8Array): void => {
-    if (bytes.length > MAX_MESSAGE) throw new RangeError("A message is too long");
-    const header = Buffer.allocUnsafe(HEADER);
-    header.writeUInt32LE(bytes.length);
-    if (waiting.length === 0) setImmediate(flush);
-    waiting.push(header, bytes);
+  const close = (): void => {
+    if (isClosed) return;
+    isClosed = true;
+    events.close();
   };
   const read = reader((bytes) => {
-    // `as`: both ends run the same version, which the greeting makes sure of.
-    events.message((bytes[0] === BRACE ? JSON.parse(String(bytes)) : deserialize(bytes)) as In);
+    // `as`: both ends run the same version, which the owner has made sure of.
+    events.message(decodePlain(bytes) as In);
   });
-  socket.on("data", (chunk: Buffer) => {
+  from.on("data", (chunk: Buffer) => {
     try {
       read(chunk);
     } catch {
-      socket.destroy();
+      from.destroy();
+      to.destroy();
     }
   });
-  // "close" follows.
-  socket.on("error", () => undefined);
-  socket.on("close", () => {
-    events.close();
-  });
+  // A server of HTTP leaves its direction open.
+  from.on("end", () => to.end());
+  for (const end of new Set([from, to])) {
+    // "close" follows.
+    end.on("error", () => undefined);
+    end.on("close", close);
+  }
   return {
     send(message) {
-      put(serialize(message));
+      const frame = messageFrame(message);
+      if (waiting.length === 0) setImmediate(flush);
+      waiting.push(...frame);
     },
-    greet(message) {
-      put(Buffer.from(JSON.stringify(message)));
-    },
-    unsent: () => socket.writableLength,
+    unsent: () => to.writableLength,
     end() {
       flush();
-      socket.end();
+      to.end();
     },
   };
+}
+
+/** Returns a message as it is sent: its length and its bytes. */
+export function messageFrame(message: unknown): [header: Buffer, bytes: Buffer] {
+  const bytes = encodePlain(message);
+  if (bytes.length > MAX_MESSAGE) throw new RangeError("A message is too long");
+  const header = Buffer.allocUnsafe(HEADER);
+  header.writeUInt32LE(bytes.length);
+  return [header, bytes];
+}
+
+/** Bytes of the first message of a stream, the head of a request or an answer. */
+const MAX_HEAD = 1024 * 1024;
+
+/**
+ * Reads the first message of a stream; the rest of the stream is left to be read. Rejects when the stream ends before.
+ */
+export function readFirst(from: Readable): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    let held: Buffer = Buffer.alloc(0);
+    const over = (): void => {
+      from.off("data", take).off("end", ended).off("error", ended).off("close", ended);
+      from.pause();
+    };
+    const ended = (): void => {
+      over();
+      reject(new TypeError("The connection ended before the head was complete"));
+    };
+    const take = (chunk: Buffer): void => {
+      held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
+      if (held.length < HEADER) return;
+      const end = HEADER + held.readUInt32LE(0);
+      if (end > MAX_HEAD) {
+        over();
+        reject(new RangeError("The head is too long"));
+      } else if (held.length >= end) {
+        over();
+        if (held.length > end) from.unshift(held.subarray(end));
+        resolve(held.subarray(HEADER, end));
+      }
+    };
+    // An error is followed by "close".
+    from.on("data", take).on("end", ended).on("error", ended).on("close", ended);
+  });
 }
 
 /** Cuts a stream of bytes into messages. */

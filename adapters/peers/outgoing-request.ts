@@ -1,17 +1,24 @@
-import { valueOf, type CallOutcome } from "../shared/actors/call-outcome.ts";
+import type { ClientRequest, IncomingMessage } from "node:http";
+import { valueOf } from "../shared/actors/call-outcome.ts";
 import type { Upgrade } from "../shared/sockets/sockets.ts";
-import { bodySink, bodySource, type BodySink, type BodySource } from "./body.ts";
-import { ownerEnded, NotStarted, ownerDidNotAnswer } from "./owner-errors.ts";
+import { bodyOf, sendBody } from "./body.ts";
+import { link, messageFrame, readFirst } from "./link.ts";
+import { decodePlain } from "./plain-codec.ts";
+import type {
+  AnswerHead,
+  RequestHead,
+  SocketMessage,
+  CarriedSocketOptions,
+  SocketOrder,
+} from "./messages.ts";
+import { NotStarted, ownerDidNotAnswer, ownerEnded } from "./owner-errors.ts";
 import { peerSocket, type PeerSocket } from "./peer-socket.ts";
-import type { ResponseHead, SocketOrder, ToPeer, ToOwner } from "./messages.ts";
+import { MOVED } from "./routes.ts";
 
-/** A request that this process received and an actor of the lock owner answers. */
+/** A request that this process received and an actor of another process answers. */
 export interface OutgoingRequest {
   readonly response: Promise<Response>;
-  hear(message: Extract<ToPeer, { readonly id: number }>): void;
-  /** The connection to the lock owner is lost. */
-  ownerLost(): void;
-  /** The lock owner is unresponsive: answers 503 unless an answer has begun, which continues when the owner recovers. */
+  /** The owner is unresponsive: answers 503 unless an answer has begun, which continues when the owner recovers. */
   giveUp(): void;
   /** Closes the WebSocket, if there is one. */
   closeSocket(code: number, reason: string): void;
@@ -19,81 +26,72 @@ export interface OutgoingRequest {
 
 /** Options of {@link outgoingRequest}. */
 export interface OutgoingRequestOptions {
-  readonly id: number;
   readonly kind: string;
   readonly name: string;
   readonly upgrade: Upgrade;
-  readonly send: (message: ToOwner) => void;
-  /** Bytes that the lock owner has not read yet. */
-  readonly unsent: () => number;
-  /** Called when no more messages about it follow. */
+  /** Opens the request to the owner, whose body begins with `head`, the encoded {@link RequestHead}. It waits for the owner's consent if `asksFirst`. */
+  readonly open: (head: Uint8Array, asksFirst: boolean) => ClientRequest;
+  /** The owner shuts down. */
+  readonly onLeaving: () => void;
+  /** Called when no more follows. */
   readonly over: () => void;
 }
 
 interface State {
   readonly request: Request;
+  /** Read from the request once: Deno has none for a request whose client has left. */
+  readonly body: ReadableStream<Uint8Array> | null;
   readonly options: OutgoingRequestOptions;
+  readonly sent: ClientRequest;
   readonly answer: PromiseWithResolvers<Response>;
-  readonly send: (message: ToOwner) => void;
-  upload: BodySource | undefined;
-  download: BodySink | undefined;
-  socket: PeerSocket | undefined;
-  /** The runtime's response to the upgrade. */
-  upgraded: Response | undefined;
+  /** Whether the request goes to the next owner. */
+  isMoved: boolean;
   /** Whether the client has got an answer, or the beginning of one. */
   isAnswered: boolean;
-  /** Whether the client was answered here instead of by the lock owner. */
-  isGivenUp: boolean;
+  /** Whether the upload is being read. */
+  isRead: boolean;
+  socket: PeerSocket | undefined;
 }
 
-/** Sends a request to an actor of the lock owner. */
+/** Sends a request to an actor of another process. */
 export function outgoingRequest(
   request: Request,
   options: OutgoingRequestOptions,
 ): OutgoingRequest {
-  const { id, kind, name } = options;
-  const { method, signal, url } = request;
+  const { body, headers, method, signal, url } = request;
+  const { kind, name } = options;
+  const hasBody = body !== null;
+  const head: RequestHead = { kind, name, method, url, headers: [...headers], hasBody };
+  const frame = messageFrame(head);
+  const bytes = Buffer.concat(frame);
+  const sent = options.open(frame[1], hasBody);
+  const answer = Promise.withResolvers<Response>();
+  const flags = { isMoved: false, isAnswered: false, isRead: false, socket: undefined };
+  const state: State = { request, body, options, sent, answer, ...flags };
   const abort = (): void => {
-    state.send({ type: "abort", id });
+    // How the client of a WebSocket has left is for the WebSocket to say.
+    if (state.socket !== undefined) return;
+    answer.reject(signal.reason);
+    sent.destroy();
   };
-  const over = (): void => {
+  listen(state, bytes, () => {
     signal.removeEventListener("abort", abort);
     options.over();
-  };
-  const state = newState(request, { ...options, over });
-  const head = { method, url, headers: [...request.headers], hasBody: state.upload !== undefined };
-  state.send({ type: "fetch", id, kind, name, head });
+  });
   if (signal.aborted) abort();
   else signal.addEventListener("abort", abort, { once: true });
+  if (hasBody) sent.flushHeaders();
+  // A WebSocket goes on in the bodies.
+  else if (headers.has("upgrade")) sent.write(bytes);
+  else sent.end(bytes);
   return {
-    response: state.answer.promise,
-    hear(message) {
-      try {
-        hear(state, message);
-      } catch (error) {
-        // Such as a status that no response can have.
-        state.answer.reject(error);
-        state.send({ type: "unread", id });
-      }
-    },
-    ownerLost() {
-      over();
-      state.answer.reject(ownerEnded());
-      state.download?.broken();
-      state.upload?.drain();
-      state.socket?.close(1012, "The server moves: come back");
-    },
+    response: answer.promise,
     giveUp() {
       if (state.isAnswered) return;
-      state.isAnswered = true;
-      state.isGivenUp = true;
-      state.answer.reject(ownerDidNotAnswer());
-      // The lock owner must not take a part of the body for the whole body once it recovers.
-      state.send({ type: "abort", id });
-      if (state.upload === undefined) return;
-      state.send({ type: "broken", id });
-      state.upload.drain();
-      state.upload = undefined;
+      answer.reject(ownerDidNotAnswer());
+      // The owner must not take a part of the body for the whole body once it recovers.
+      sent.destroy();
+      upload(state);
     },
     closeSocket: (code, reason) => {
       state.socket?.close(code, reason);
@@ -101,84 +99,90 @@ export function outgoingRequest(
   };
 }
 
-function newState(request: Request, options: OutgoingRequestOptions): State {
-  const send = (message: ToOwner): void => {
-    if (message.type === "closed" || message.type === "unread") options.over();
-    options.send(message);
-  };
-  return {
-    request,
-    options,
-    answer: Promise.withResolvers(),
-    send,
-    upload: request.body === null ? undefined : bodySource(options.id, request.body, send),
-    download: undefined,
-    socket: undefined,
-    upgraded: undefined,
-    isAnswered: false,
-    isGivenUp: false,
-  };
+function listen(state: State, head: Uint8Array, over: () => void): void {
+  const { answer, sent } = state;
+  sent.once("continue", () => {
+    sent.write(head);
+    upload(state);
+  });
+  let isAnswering = false;
+  sent.once("response", (response) => {
+    // From here on the answer tells how it ends: a short one is complete before its head is read.
+    isAnswering = true;
+    receive(state, response).catch((error: unknown) => {
+      answer.reject(error);
+      sent.destroy();
+    });
+  });
+  sent.on("error", () => undefined);
+  sent.once("close", () => {
+    if (!isAnswering) answer.reject(ownerEnded());
+    if (!state.isMoved) upload(state);
+    over();
+  });
 }
 
-function hear(state: State, message: Extract<ToPeer, { readonly id: number }>): void {
-  const { download, options, upload } = state;
-  if (message.type === "responded") respond(state, message.head);
-  else if (message.type === "upgrade") upgrade(state, message);
-  else if (message.type === "returned") {
-    options.over();
-    refuse(state, message.outcome);
-  } else if (message.type === "moved") {
-    options.over();
-    state.answer.reject(new NotStarted());
-  } else if (message.type === "more") upload?.more();
-  else if (message.type === "unread") upload?.unread();
-  else if (message.type === "chunk") download?.chunk(message.bytes);
-  else if (message.type === "end" || message.type === "broken") {
-    options.over();
-    download?.[message.type]();
-  } else state.socket?.obey(message);
+/** Sends the body; what nobody takes any more is dropped. A request that moves to the next owner takes its body along. */
+function upload(state: State): void {
+  if (state.body === null || state.isRead) return;
+  state.isRead = true;
+  void sendBody(state.body, state.sent, "drain");
 }
 
-/** `returned` comes instead of a response only for an error. */
-function refuse({ answer }: State, outcome: CallOutcome): void {
-  try {
-    valueOf(outcome);
-  } catch (error) {
-    answer.reject(error);
+async function receive(state: State, response: IncomingMessage): Promise<void> {
+  const { answer, options, request, sent } = state;
+  response.on("error", () => undefined);
+  if (response.statusCode === MOVED) {
+    state.isMoved = true;
+    options.onLeaving();
+    throw new NotStarted();
   }
-}
-
-function upgrade(state: State, order: Extract<SocketOrder, { readonly type: "upgrade" }>): void {
-  const { options, request, send } = state;
-  if (state.isGivenUp) {
-    send({ type: "closed", id: order.id, code: 1006, reason: "" });
-    return;
-  }
-  try {
-    ({ response: state.upgraded, socket: state.socket } = peerSocket(
-      order,
-      request,
-      options.upgrade,
-      { tell: send, unsent: options.unsent },
-    ));
-    state.isAnswered = true;
-  } catch (error) {
-    state.answer.reject(error);
-    send({ type: "closed", id: order.id, code: 1006, reason: "" });
-  }
-}
-
-function respond(state: State, { hasBody, headers, status }: ResponseHead): void {
-  const { answer, isGivenUp, options, request, send, upgraded } = state;
+  const head = await headOf(response);
   state.isAnswered = true;
-  if (upgraded !== undefined && status < 400) {
-    answer.resolve(upgraded);
+  if ("upgrade" in head) {
+    answer.resolve(carrySocket(state, response, head.upgrade));
     return;
   }
-  const isRead = request.method !== "HEAD" && !request.signal.aborted && !isGivenUp;
-  if (hasBody && !isRead) send({ type: "unread", id: options.id });
-  else if (hasBody) state.download = bodySink(options.id, send);
-  else if (upgraded === undefined) options.over();
-  const pairs = headers.map(([name, value]): [string, string] => [name, value]);
-  answer.resolve(new Response(state.download?.stream ?? null, { status, headers: pairs }));
+  // After a request that might have become a WebSocket.
+  if (state.body === null) sent.end();
+  if (!("status" in head)) {
+    response.resume();
+    valueOf(head);
+    return;
+  }
+  const isRead = request.method !== "HEAD" && !request.signal.aborted;
+  if (!head.hasBody) response.resume();
+  else if (!isRead) sent.destroy();
+  const body = head.hasBody && isRead ? bodyOf(response, () => sent.destroy()) : null;
+  const headers = head.headers.map(([name, value]): [string, string] => [name, value]);
+  answer.resolve(new Response(body, { status: head.status, headers }));
+}
+
+/** Reads the head of an answer; rejects with 503 when the owner ends, or refuses the request. */
+async function headOf(response: IncomingMessage): Promise<AnswerHead> {
+  if (response.statusCode !== 200) throw ownerEnded();
+  try {
+    return decodePlain(await readFirst(response)) as AnswerHead;
+  } catch {
+    throw ownerEnded();
+  }
+}
+
+/** Upgrades the client's request, and passes on what happens. Throws when it cannot be upgraded. */
+function carrySocket(state: State, from: IncomingMessage, options: CarriedSocketOptions): Response {
+  const { request, sent } = state;
+  const { send, unsent } = link<SocketOrder, SocketMessage>(
+    { from, to: sent },
+    {
+      message: (order) => state.socket?.obey(order),
+      close: () => state.socket?.close(1012, "The server moves: come back"),
+    },
+  );
+  const { response, socket } = peerSocket(options, request, state.options.upgrade, {
+    tell: send,
+    unsent,
+  });
+  state.socket = socket;
+  from.resume();
+  return response;
 }

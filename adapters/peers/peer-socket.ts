@@ -1,51 +1,52 @@
 import type { SocketEvents } from "../shared/http/connection.ts";
 import type { DuplexSocket } from "../shared/sockets/duplex.ts";
 import { upgradeOrThrow, type Upgrade } from "../shared/sockets/sockets.ts";
-import { ownBytes } from "./body.ts";
-import type { SocketMessage, SocketOrder } from "./messages.ts";
+import type { SocketMessage, CarriedSocketOptions, SocketOrder } from "./messages.ts";
 
-/** A client's WebSocket at a peer, whose actor lives with the lock owner. */
+/** A client's WebSocket at a peer, whose actor lives in another process. */
 export interface PeerSocket {
-  obey(order: Exclude<SocketOrder, { readonly type: "upgrade" }>): void;
+  obey(order: SocketOrder): void;
   close(code: number, reason: string): void;
 }
 
-/** The part of the link to the lock owner that a socket needs. */
+/** The connection to the owner of the actor. */
 export interface SocketLink {
   readonly tell: (message: SocketMessage) => void;
-  /** Bytes that the lock owner has not read yet. */
+  /** Bytes that the owner has not read yet. */
   readonly unsent: () => number;
 }
 
 /** How often a full socket is looked at, in ms. */
 const POLL_MS = 10;
-/** Unsent bytes above which a client that sends more is closed: a busy lock owner must not fill the memory. */
+/** Unsent bytes above which a client that sends more is closed: a busy owner must not fill the memory. */
 const MAX_WAITING = 16 * 1024 * 1024;
-/** A client that does not answer a close frame is dropped after this. The lock owner may end before it could do so. */
+/** A client that does not answer a close frame is dropped after this. The owner may end before it could do so. */
 const CLOSE_WAIT_MS = 5000;
 
 /**
- * Upgrades a request that this process received and reports the connection's events to the lock owner. The response is
+ * Upgrades a request that this process received and reports the connection's events to the owner of its actor. The response is
  * the runtime's. Throws `missing_capability` when it cannot be upgraded.
  */
 export function peerSocket(
-  { id, maxMessage, protocol }: Extract<SocketOrder, { readonly type: "upgrade" }>,
+  { maxMessage, protocol }: CarriedSocketOptions,
   request: Request,
   upgrade: Upgrade,
   { tell, unsent }: SocketLink,
 ): { readonly socket: PeerSocket; readonly response: Response } {
   let closing: ReturnType<typeof setTimeout> | undefined;
+  let isClosed = false;
   const events: SocketEvents = {
     open: () => {
-      tell({ type: "opened", id });
+      tell({ type: "opened" });
     },
     message: (data) => {
       if (unsent() > MAX_WAITING) close(1013, "Too many messages wait to be handled");
-      else tell({ type: "heard", id, data: typeof data === "string" ? data : ownBytes(data) });
+      else tell({ type: "heard", data });
     },
     close: (code, reason) => {
+      isClosed = true;
       clearTimeout(closing);
-      tell({ type: "closed", id, code, reason });
+      tell({ type: "closed", code, reason });
     },
   };
   const { response, socket } = upgradeOrThrow(upgrade, request, protocol, events, maxMessage);
@@ -53,7 +54,7 @@ export function peerSocket(
     socket.terminate();
   };
   const close = (code: number, reason: string): void => {
-    if (closing !== undefined) return;
+    if (isClosed || closing !== undefined) return;
     closing = setTimeout(terminate, CLOSE_WAIT_MS);
     try {
       socket.close(code, reason);
@@ -63,7 +64,7 @@ export function peerSocket(
     }
   };
   const flow = flushes(socket, (bytes) => {
-    tell({ type: "flushed", id, bytes });
+    tell({ type: "flushed", bytes });
   });
   return {
     response,
@@ -81,12 +82,12 @@ export function peerSocket(
   };
 }
 
-/** Returns the bytes of a message; for text its length in UTF-16 units, as on the lock owner's side. */
+/** Returns the bytes of a message; for text its length in UTF-16 units, as on the owner's side. */
 export function sizeOf(data: string | Uint8Array): number {
   return typeof data === "string" ? data.length : data.byteLength;
 }
 
-/** Reports how many sent bytes have left: the lock owner closes the connection of a client that is too slow. */
+/** Reports how many sent bytes have left: the owner closes the connection of a client that is too slow. */
 function flushes(
   socket: DuplexSocket,
   onSent: (bytes: number) => void,

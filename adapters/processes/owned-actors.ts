@@ -11,7 +11,8 @@ import { keepBeforeUpgrade } from "../shared/sqlite/keep-before-upgrade.ts";
 import { openSqlite, type SqliteOptions } from "../shared/sqlite/open-sqlite.ts";
 import { spaceReserve } from "../shared/sqlite/space-reserve.ts";
 import type { SqliteDatabase } from "../shared/sqlite/sqlite.ts";
-import { servePeers, type PeerServer } from "./serve-peers.ts";
+import { servePeers, type PeerServer, type ServePeersOptions } from "../peers/serve-peers.ts";
+import { makeAddress } from "./address.ts";
 import type { RemoteUpgrades } from "../peers/incoming-request.ts";
 
 /** Options of {@link ownedActors} and `sharedActors()`. */
@@ -47,7 +48,7 @@ export function ownedActors(options: SharedActorsOptions): SharedActors {
   const upgrades: RemoteUpgrades = new WeakMap();
   const { actors, db } = guarded(folder.path ?? ":memory:", () => openActors(options, upgrades));
   const listener = openListener(
-    (dataDir) => servePeers({ ...options, dataDir, actors, upgrades }),
+    (dataDir) => serveFolder(dataDir, { ...options, actors, upgrades }),
     log,
   );
   const watch = watchFolder(options);
@@ -117,6 +118,28 @@ function watchFolder({ folder, log, watchMs = 5000 }: SharedActorsOptions): Node
   }, watchMs);
   timer.unref();
   return timer;
+}
+
+/** Serves the other processes of this user at an address that they find in the folder. */
+async function serveFolder(
+  dataDir: string,
+  options: Omit<ServePeersOptions, "address">,
+): Promise<PeerServer> {
+  const address = makeAddress(dataDir);
+  let server: PeerServer | undefined;
+  const close = async (): Promise<void> => {
+    // First: nobody shall find it any more.
+    address.remove();
+    await server?.close();
+  };
+  try {
+    server = await servePeers({ ...options, address: { path: address.socket } });
+    address.publish();
+    return { ...server, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 interface Listener {

@@ -6,15 +6,14 @@ import { NotStarted, overloaded, noOwner } from "../peers/owner-errors.ts";
 import { ownedActors, type SharedActors, type SharedActorsOptions } from "./owned-actors.ts";
 import {
   ABSENT,
-  isOwnerListening,
-  connectToOwner,
   MAX_WAITING,
-  type OwnerConnection,
   type JoinRefusal,
-} from "./owner-connection.ts";
+  type PeerConnection,
+} from "../peers/peer-connection.ts";
+import { connectToOwner, isOwnerListening } from "./owner-connection.ts";
 
 /** The target of calls: the lock owner, or this process once it has taken over. */
-type ActorHost = Pick<OwnerConnection, "call" | "fetch">;
+type ActorHost = Pick<PeerConnection, "call" | "fetch">;
 
 /** A call that waits until there is a host. */
 interface Waiting {
@@ -28,7 +27,7 @@ interface State {
   readonly options: SharedActorsOptions;
   readonly kinds: Map<string, ActorKind>;
   /** Open connections to lock owners. One that is about to close may still have calls under way. */
-  readonly connections: Set<OwnerConnection>;
+  readonly connections: Set<PeerConnection>;
   /** Undefined while the next one is looked for. */
   host: ActorHost | undefined;
   /** Calls made so far. */
@@ -195,7 +194,7 @@ async function tryHost(state: State): Promise<JoinRefusal | null> {
     return null;
   }
   if (folder.path === null) return ABSENT;
-  const joined: { connection?: OwnerConnection } = {};
+  const joined: { connection?: PeerConnection } = {};
   const answer = await connectToOwner({
     ...state.options,
     dataDir: folder.path,

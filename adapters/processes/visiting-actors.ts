@@ -4,7 +4,8 @@ import { inUse, PREDECESSOR_MS, tellWaiting, type DataDir } from "../shared/data
 import { localSystem } from "../shared/system.ts";
 import { syncCrypto } from "../shared/sync-crypto.ts";
 import { ownedActors } from "./owned-actors.ts";
-import { connectToOwner, type OwnerConnection } from "./owner-connection.ts";
+import type { PeerConnection } from "../peers/peer-connection.ts";
+import { connectToOwner } from "./owner-connection.ts";
 import { lockFolder } from "./peer-actors.ts";
 
 /** Options of {@link visitingActors}. */
@@ -58,7 +59,7 @@ export async function visitingActors(options: VisitingOptions): Promise<Visiting
   }
 }
 
-function throughOwner(owner: OwnerConnection, folder: DataDir): VisitingActors {
+function throughOwner(owner: PeerConnection, folder: DataDir): VisitingActors {
   return {
     actors: {
       define: () => undefined,

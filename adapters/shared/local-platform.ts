@@ -10,7 +10,7 @@ import { egressTransport } from "./egress/egress-transport.ts";
 import { jsonLog, standardError } from "./log/standard-log.ts";
 import { defaultBodyBytes } from "./work/memory-limit.ts";
 import type { SharedActors } from "../processes/owned-actors.ts";
-import { protocolOf } from "../peers/link.ts";
+import { protocolOf } from "../processes/owner-connection.ts";
 import { sharedActors } from "../processes/shared-actors.ts";
 import type { Upgrade } from "./sockets/sockets.ts";
 import { syncCrypto } from "./sync-crypto.ts";

@@ -8,6 +8,7 @@ import { postgresMutants } from "./mutants/postgres.ts";
 import { renderingMutants } from "./mutants/rendering.ts";
 import type { Mutant } from "./mutants/mutant.ts";
 import { searchMutants } from "./mutants/search.ts";
+import { peerMutants } from "./mutants/peers.ts";
 import { storageMutants } from "./mutants/storage.ts";
 
 /** Guards and limits whose loss nobody would see at first. `npm run test:mutants` takes each away in turn. */
@@ -20,6 +21,7 @@ export const mutants: readonly Mutant[] = [
   ...searchMutants,
   ...filesMutants,
   ...renderingMutants,
+  ...peerMutants,
   ...storageMutants,
   ...postgresMutants,
   {

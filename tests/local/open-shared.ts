@@ -1,6 +1,6 @@
 import { openDataDir } from "../../adapters/shared/data-dir.ts";
 import type { SharedActors, SharedActorsOptions } from "../../adapters/processes/owned-actors.ts";
-import { protocolOf } from "../../adapters/peers/link.ts";
+import { protocolOf } from "../../adapters/processes/owner-connection.ts";
 import { sharedActors } from "../../adapters/processes/shared-actors.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
 import type { Log } from "../../core/ports.ts";

@@ -10,12 +10,13 @@ import {
 } from "node:fs";
 import { connect, createServer } from "node:net";
 import { dirname, join } from "node:path";
-import { serialize } from "node:v8";
 import { afterEach, describe, expect, inject, it } from "vitest";
 import { openPlatform } from "#platform";
 import { secretOf } from "../../adapters/cli/serve/secrets.ts";
+import { encodePlain } from "../../adapters/peers/plain-codec.ts";
 import { makeAddress, readAddress } from "../../adapters/processes/address.ts";
 import type { ActorKind, Platform } from "../../core/ports.ts";
+import { speaks } from "./open-shared.ts";
 
 const heard: string[] = [];
 const listener: ActorKind = {
@@ -45,11 +46,10 @@ async function start(data: string): Promise<Platform> {
 /** Where `openPlatform` puts the data of that name. */
 const folderOf = (data: string): string => join(inject("scratch"), data);
 
-function frame(message: unknown): Buffer {
-  const bytes = serialize(message);
-  const header = Buffer.alloc(4);
-  header.writeUInt32LE(bytes.length);
-  return Buffer.concat([header, bytes]);
+/** A request of the protocol between processes, in the name of that version. */
+function asked(method: string, path: string, version: string, rest = ""): Buffer {
+  const headers = `host: local\r\nx-causey-speaks: ${encodeURIComponent(version)}\r\n${rest}`;
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${headers}\r\n`);
 }
 
 /** Says this to a socket; resolves when the other side has closed. */
@@ -71,14 +71,26 @@ describe("the socket of a holder", () => {
     const peer = await start(data);
     const path = readAddress(folderOf(data));
     expect(path).not.toBeNull();
-    const long = Buffer.alloc(8, 0xff);
-    const garbage = Buffer.concat([Buffer.from([9, 0, 0, 0]), Buffer.from("garbage!!")]);
-    const strange = { type: "hello", speaks: "another runtime" };
-    const early = { type: "call", id: 1, kind: "listener", name: "a", method: "echo", args: ["x"] };
-    for (const bytes of [long, garbage, frame(null), frame(strange), frame(early)])
+    const upgrade = "connection: upgrade\r\nupgrade: causey-calls\r\n";
+    const calls = asked("GET", "/calls", speaks, upgrade);
+    const early = encodePlain({ type: "call", id: 1, kind: "listener", name: "a", method: "echo" });
+    const upload = "transfer-encoding: chunked\r\n";
+    for (const bytes of [
+      Buffer.alloc(8, 0xff),
+      Buffer.from("\t\0\0\0garbage!!"),
+      asked("GET", "/calls", "another runtime", upgrade),
+      asked("POST", "/fetch", "another runtime", upload),
+      asked("POST", "/elsewhere", speaks, "connection: close\r\n"),
+      Buffer.concat([calls, Buffer.alloc(8, 0xff)]),
+      Buffer.concat([calls, Buffer.from("\t\0\0\0garbage!!")]),
+      Buffer.concat([
+        asked("POST", "/fetch", speaks, upload),
+        Buffer.from("2\r\n\0\0\r\n0\r\n\r\n"),
+      ]),
+    ])
       await say(path!, bytes);
     // Half a message, and then nothing: nobody waits for its rest.
-    const half = connect(path!, () => half.write(frame(early).subarray(0, 20)));
+    const half = connect(path!, () => half.write(Buffer.concat([calls, early.subarray(0, 20)])));
     half.on("error", () => undefined);
     expect(await peer.actors.get("listener", "a").call("echo", "still here")).toBe("still here");
     half.destroy();
@@ -90,16 +102,18 @@ describe("a process of another runtime", () => {
     const data = `strange-${crypto.randomUUID()}`;
     await start(data);
     await start(data);
-    const hello = Buffer.from(`....{"type":"hello","speaks":"another runtime"}`);
-    hello.writeUInt32LE(hello.length - 4);
     const chunks: Buffer[] = [];
     await new Promise((resolve) => {
-      const socket = connect(readAddress(folderOf(data))!, () => socket.write(hello));
+      const upgrade = "connection: upgrade\r\nupgrade: causey-calls\r\n";
+      const socket = connect(readAddress(folderOf(data))!, () =>
+        socket.write(asked("GET", "/calls", "another runtime", upgrade)),
+      );
       socket.on("data", (chunk: Buffer) => chunks.push(chunk));
       socket.once("close", resolve);
     });
-    const answer = JSON.parse(String(Buffer.concat(chunks).subarray(4))) as object;
-    expect(answer).toEqual({ type: "refused", speaks: expect.stringContaining("causey") });
+    const answer = String(Buffer.concat(chunks));
+    expect(answer).toMatch(/^HTTP\/1\.1 409 /u);
+    expect(answer).toMatch(new RegExp(`\\r\\n\\r\\n${speaks}$`, "u"));
   });
 });
 

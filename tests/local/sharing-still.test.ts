@@ -62,7 +62,7 @@ const STILL = unavailable(
 );
 
 /** A body whose second half comes when it is let. */
-function halves(): { body: ReadableStream<Uint8Array>; letRest(): void } {
+function halves(): { body: ReadableStream<Uint8Array>; isRead(): boolean; letRest(): void } {
   const rest = Promise.withResolvers<void>();
   const encoder = new TextEncoder();
   const texts = ["first ", "second"];
@@ -77,7 +77,7 @@ function halves(): { body: ReadableStream<Uint8Array>; letRest(): void } {
     },
     { highWaterMark: 0 },
   );
-  return { body, letRest: rest.resolve };
+  return { body, isRead: () => texts.length === 1, letRest: rest.resolve };
 }
 
 describe("an owner that is unresponsive", () => {
@@ -93,6 +93,7 @@ describe("an owner that is unresponsive", () => {
     const posted = ref.fetch(
       new Request("http://local/", { method: "POST", body: upload.body, ...half }),
     );
+    await eventually(upload.isRead, "the owner takes the upload");
     const pending = ref.call("later", 100_000);
     logged.length = 0;
     signal("SIGSTOP");

@@ -8,7 +8,7 @@ import { tokenStore } from "../../../core/auth/token-store.ts";
 import { createToken, getToken, listTokens } from "../../../core/auth/tokens.ts";
 import { parse } from "../../../core/http/fields/body.ts";
 import type { Log } from "../../../core/ports.ts";
-import { protocolOf } from "../../peers/link.ts";
+import { protocolOf } from "../../processes/owner-connection.ts";
 import { visitingActors } from "../../processes/visiting-actors.ts";
 import { openDataDir } from "../../shared/data-dir.ts";
 import { jsonLog } from "../../shared/log/standard-log.ts";

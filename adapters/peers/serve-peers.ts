@@ -1,0 +1,216 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import process from "node:process";
+import type { Duplex } from "node:stream";
+import { ApiError } from "../../core/http/api-error.ts";
+import type { Actors, Log } from "../../core/ports.ts";
+import { settledCall, type CallOutcome } from "../shared/actors/call-outcome.ts";
+import { answerPeer, type IncomingRequest, type RemoteUpgrades } from "./incoming-request.ts";
+import { link, readFirst, type Link } from "./link.ts";
+import type { RequestHead, ToOwner, ToPeer } from "./messages.ts";
+import { decodePlain } from "./plain-codec.ts";
+import { CALLS, FETCH, MOVED, UNLIKE, PID, SPEAKS, UPGRADE } from "./routes.ts";
+import { hashOf, type Signatures } from "./signature.ts";
+
+/** Where a process listens, or is called: a Unix socket or an address of a network. */
+export type PeerAddress =
+  | { readonly path: string }
+  | { readonly host: string; readonly port: number };
+
+/** Options of {@link servePeers}. */
+export interface ServePeersOptions {
+  readonly address: PeerAddress;
+  readonly actors: Pick<Actors, "get">;
+  readonly upgrades: RemoteUpgrades;
+  readonly log: Log;
+  /** The properties on which both ends have to agree. */
+  readonly speaks: string;
+  /** Who may call. @default whoever reaches the address: for a socket that only this user may open */
+  readonly signatures?: Signatures | undefined;
+}
+
+/** The listener for other processes. */
+export interface PeerServer {
+  /** The port that was given, or chosen for port 0; null for a Unix socket. */
+  readonly port: number | null;
+  /** Takes no new calls (they go to the next owner) and waits so many ms for answers under way. */
+  leave(withinMs: number): Promise<void>;
+  /** Sends what is queued, and closes. */
+  close(): Promise<void>;
+}
+
+/** A peer's connection for its calls. */
+interface Caller {
+  readonly link: Link<ToPeer>;
+  readonly socket: Duplex;
+  /** Whether it makes no more calls. */
+  hasLeft: boolean;
+}
+
+interface State {
+  readonly options: ServePeersOptions;
+  readonly callers: Set<Caller>;
+  readonly requests: Set<IncomingRequest>;
+  isLeaving: boolean;
+}
+
+/** A request has to send its head within this, in ms. */
+const HEAD_MS = 5000;
+
+/** Lets other processes call the actors of this one. */
+export async function servePeers(options: ServePeersOptions): Promise<PeerServer> {
+  const state: State = { options, callers: new Set(), requests: new Set(), isLeaving: false };
+  const server = createServer({ headersTimeout: HEAD_MS, requestTimeout: 0 });
+  // A connection that the caller keeps must not close just as it sends the next request.
+  server.keepAliveTimeout = 0;
+  const take = (from: IncomingMessage, to: ServerResponse): void => {
+    to.on("error", () => undefined);
+    from.on("error", () => undefined);
+    void respond(state, from, to);
+  };
+  server.on("request", take).on("checkContinue", take);
+  server.on("upgrade", (from: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on("error", () => undefined);
+    if (head.length > 0) socket.unshift(head);
+    takeCalls(state, from, socket);
+  });
+  // Neither peers nor the listener keep the process alive.
+  server.on("connection", (socket) => socket.unref());
+  await listen(server, options.address);
+  server.unref();
+  const bound = server.address();
+  return {
+    port: bound === null || typeof bound === "string" ? null : bound.port,
+    async leave(withinMs) {
+      state.isLeaving = true;
+      for (const caller of state.callers) caller.link.send({ type: "leaving" });
+      const until = performance.now() + withinMs;
+      while (isBusy(state) && performance.now() < until)
+        await new Promise((resolve) => setTimeout(resolve, 5));
+    },
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const caller of state.callers) caller.link.end();
+      server.closeIdleConnections();
+      const patience = setTimeout(() => {
+        server.closeAllConnections();
+        for (const { socket } of state.callers) socket.destroy();
+      }, 1000);
+      await closed;
+      clearTimeout(patience);
+    },
+  };
+}
+
+/** Whether calls may still arrive, or answers other than WebSockets are under way. */
+function isBusy({ callers, requests }: State): boolean {
+  return (
+    [...callers].some(({ hasLeft }) => !hasLeft) ||
+    [...requests].some(({ socket }) => socket === undefined)
+  );
+}
+
+function listen(server: Server, address: PeerAddress): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(address, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+/** A request that may be taken, or the status and text of its refusal. */
+type Admission =
+  | { readonly hash: string | null }
+  | { readonly status: number; readonly text: string };
+
+/** Checks who calls, and whether both ends speak alike. */
+function admit({ isLeaving, options }: State, from: IncomingMessage, path: string): Admission {
+  const { log, signatures, speaks } = options;
+  if (from.url !== path) return { status: 404, text: "" };
+  const signed = signatures?.check(from.method ?? "", path, from.headers);
+  if (signed !== undefined && "refusal" in signed) {
+    const address = from.socket.remoteAddress;
+    log("warn", `A request of another node is refused: ${signed.refusal}`, { address });
+    return { status: 401, text: "" };
+  }
+  const theirs = decodeURIComponent(String(from.headers[SPEAKS] ?? ""));
+  if (theirs !== speaks) return { status: UNLIKE, text: speaks };
+  // The peer found the address just before it was removed: it will look for the next owner.
+  if (isLeaving) return { status: MOVED, text: "" };
+  return { hash: signed?.hash ?? null };
+}
+
+async function respond(state: State, from: IncomingMessage, to: ServerResponse): Promise<void> {
+  const admission = admit(state, from, FETCH);
+  if ("status" in admission) {
+    // Its body may never come.
+    to.writeHead(admission.status, { connection: "close" }).end(admission.text);
+    return;
+  }
+  const request: IncomingRequest = { request: undefined, socket: undefined };
+  state.requests.add(request);
+  const late = setTimeout(() => to.destroy(), HEAD_MS);
+  try {
+    if (from.headers.expect !== undefined) to.writeContinue();
+    const bytes = await readFirst(from);
+    clearTimeout(late);
+    if (admission.hash !== null && hashOf(bytes) !== admission.hash) {
+      to.writeHead(401, { connection: "close" }).end();
+      return;
+    }
+    to.writeHead(200);
+    // `as`: who may call runs the same version.
+    await answerPeer(request, decodePlain(bytes) as RequestHead, { from, to }, state.options);
+  } catch {
+    // Half a head, or one that is none.
+    to.destroy();
+  } finally {
+    clearTimeout(late);
+    state.requests.delete(request);
+  }
+}
+
+/** Takes a peer's connection for its calls. */
+function takeCalls(state: State, from: IncomingMessage, socket: Duplex): void {
+  const admission = admit(state, from, CALLS);
+  if ("status" in admission) {
+    const { status, text } = admission;
+    const head = `HTTP/1.1 ${status} Refused\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(text)}`;
+    socket.end(`${head}\r\n\r\n${text}`);
+    return;
+  }
+  const protocol = `connection: upgrade\r\nupgrade: ${UPGRADE}\r\n${PID}: ${process.pid}`;
+  socket.write(`HTTP/1.1 101 Switching Protocols\r\n${protocol}\r\n\r\n`);
+  const handle = (message: ToOwner): void => {
+    if (message.type === "left") caller.hasLeft = true;
+    else if (message.type === "ping") toPeer.send({ type: "pong" });
+    else if (state.isLeaving) toPeer.send({ type: "moved", id: message.id });
+    else void call(message, state.options, toPeer);
+  };
+  const toPeer: Link<ToPeer> = link<ToOwner, ToPeer>(
+    { from: socket, to: socket },
+    { message: handle, close: () => state.callers.delete(caller) },
+  );
+  const caller: Caller = { link: toPeer, socket, hasLeft: false };
+  state.callers.add(caller);
+}
+
+async function call(
+  { id, kind, name, method, args }: Extract<ToOwner, { readonly type: "call" }>,
+  { actors, log }: ServePeersOptions,
+  toPeer: Link<ToPeer>,
+): Promise<void> {
+  const work = () => actors.get(kind, name).call(method, ...args);
+  const outcome = await settledCall(work, log, `${kind}.${method}`);
+  try {
+    toPeer.send({ type: "returned", id, outcome });
+  } catch {
+    toPeer.send({ type: "returned", id, outcome: cannotCross(kind, method) });
+  }
+}
+
+function cannotCross(kind: string, method: string): CallOutcome {
+  const message = `"${kind}.${method}" returned what cannot cross to another process`;
+  return { thrown: { api: new ApiError("internal", { message }).toData() } };
+}

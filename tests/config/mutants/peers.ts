@@ -1,0 +1,78 @@
+import type { Mutant } from "./mutant.ts";
+
+const signature = "adapters/peers/signature.ts";
+const tests = ["tests/local/peer-signature", "tests/local/peers"];
+
+/** Those of calls between processes and nodes. */
+export const peerMutants: readonly Mutant[] = [
+  {
+    name: "a request between nodes has the right signature",
+    file: signature,
+    find: "return a.length === b.length && timingSafeEqual(a, b);",
+    replace: "return a.length === b.length;",
+    tests,
+  },
+  {
+    name: "a request between nodes is not too old",
+    file: signature,
+    find: "if (!(Math.abs(apart) <= WINDOW_MS))",
+    replace: "if (Number.isNaN(apart))",
+    tests,
+  },
+  {
+    name: "a request between nodes is taken once",
+    file: signature,
+    find: "|| sender.seen.has(count)",
+    replace: "",
+    tests,
+  },
+  {
+    name: "a request that too many have overtaken is not taken",
+    file: signature,
+    find: "!(count > sender.highest - MAX_APART) ||",
+    replace: "",
+    tests,
+  },
+  {
+    name: "a request between nodes has the head that was signed",
+    file: "adapters/peers/serve-peers.ts",
+    find: "admission.hash !== null && hashOf(bytes) !== admission.hash",
+    replace: "false",
+    tests,
+  },
+  {
+    name: "a process of another version calls no actors",
+    file: "adapters/peers/serve-peers.ts",
+    find: "if (theirs !== speaks) return { status: UNLIKE, text: speaks };",
+    replace: "",
+    tests: ["tests/local/peers"],
+  },
+  {
+    name: "a node that leaves starts no call",
+    file: "adapters/peers/serve-peers.ts",
+    find: 'if (isLeaving) return { status: MOVED, text: "" };',
+    replace: "",
+    tests: ["tests/local/peers"],
+  },
+  {
+    name: "the head of a request between nodes is bounded",
+    file: "adapters/peers/link.ts",
+    find: "if (end > MAX_HEAD) {",
+    replace: "if (end < 0) {",
+    tests: ["tests/local/peers"],
+  },
+  {
+    name: "a message between nodes puts nothing where nothing of it is",
+    file: "adapters/peers/plain-codec.ts",
+    find: " && Object.hasOwn(target, key)",
+    replace: "",
+    tests: ["tests/local/plain-codec"],
+  },
+  {
+    name: "bytes of a message that was cut off are not made up",
+    file: "adapters/peers/plain-codec.ts",
+    find: 'if (at + length > bytes.length) throw new RangeError("Bytes are missing");',
+    replace: "",
+    tests: ["tests/local/plain-codec"],
+  },
+];
