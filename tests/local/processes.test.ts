@@ -7,6 +7,7 @@ import { pagesOfEach, processCount } from "../../adapters/cli/config/process-cou
 import { checkReusePort } from "../../adapters/shared/http/drain.ts";
 import { itUnless } from "../config/it-unless.ts";
 import { host } from "../config/shared.ts";
+import { seed } from "./command/run-command.ts";
 import { childrenOf, isAlive, socketsAt } from "./process-table.ts";
 import { exitOf, lineWith, start, startCommand } from "./runtimes.ts";
 
@@ -140,17 +141,9 @@ describe(`causey serve --processes on ${host}`, () => {
     });
   });
 
-  it("leaves no process behind when the first one is killed", async () => {
-    const server = await serve("--data-dir", fresh(), "--no-demo", "--processes", "2");
-    const children = childrenOf(server.pid);
-    expect(children).toHaveLength(1);
-    signal("SIGKILL", server.pid);
-    await eventually(() => !children.some(isAlive), "the others end");
-    await expect(ask(server.port, "")).rejects.toThrow();
-  });
-
   it("drains all on SIGTERM, and keeps the row of every answer", async () => {
     const folder = fresh();
+    await seed(folder);
     const server = await serve("--data-dir", folder, "--processes", "2");
     const children = childrenOf(server.pid);
     const answered = new Set<string>();
@@ -192,7 +185,9 @@ describe(`causey serve --processes on ${host}`, () => {
   });
 
   it("ends all at once on a second signal", async () => {
-    const server = await serve("--data-dir", fresh(), "--processes", "2");
+    const folder = fresh();
+    await seed(folder);
+    const server = await serve("--data-dir", folder, "--processes", "2");
     const children = childrenOf(server.pid);
     const head = `POST /v1/local/default/echo/chat/completions HTTP/1.1\r\nhost: x\r\ncf-aig-authorization: Bearer ${CAUSEY_TOKEN}\r\n`;
     // Half of a body: whoever got it waits for the rest.
@@ -228,6 +223,15 @@ describe(`causey serve --processes on ${host}`, () => {
       );
     }
     await new Promise((resolve) => alone.close(resolve));
+  });
+
+  it("leaves no process behind when the first one is killed", async () => {
+    const server = shared;
+    const children = childrenOf(server.pid);
+    expect(children).toHaveLength(2);
+    signal("SIGKILL", server.pid);
+    await eventually(() => !children.some(isAlive), "the others end");
+    await expect(ask(server.port, "")).rejects.toThrow();
   });
 
   it("does not start at all when a process cannot start", async () => {

@@ -1,13 +1,14 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, inject, it } from "vitest";
+import { describe, expect, inject, it } from "vitest";
 import { exposureWarning } from "../../adapters/cli/serve/banner.ts";
 import { parseToken, tokenHelp } from "../../adapters/cli/token/token.ts";
 import { tokenTable } from "../../adapters/cli/token/token-output.ts";
 import { permissions } from "../../core/auth/permissions.ts";
 import { eventually } from "../cases/eventually.ts";
 import { host } from "../config/shared.ts";
-import { exitOf, missing, runtimes, startCommand, type CommandChild } from "./runtimes.ts";
+import { causey, seed, serve } from "./command/run-command.ts";
+import { missing, runtimes } from "./runtimes.ts";
 
 const NOW = Date.UTC(2026, 10, 22);
 const parse = (...args: string[]) => parseToken(args, NOW);
@@ -81,52 +82,6 @@ describe("the warning about plain HTTP", () => {
   });
 });
 
-const started: CommandChild[] = [];
-afterEach(() => {
-  for (const child of started.splice(0)) if (child.exitCode === null) child.kill("SIGKILL");
-});
-
-interface Output {
-  readonly code: number | string;
-  readonly out: string;
-  readonly err: string;
-}
-
-async function causey(args: readonly string[], env = {}, runtime = host): Promise<Output> {
-  const child = startCommand(runtime, args, env);
-  started.push(child);
-  const text = { out: "", err: "" };
-  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (text.out += chunk));
-  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (text.err += chunk));
-  const closed = new Promise((resolve) => child.once("close", resolve));
-  const code = await exitOf(child);
-  await closed;
-  return { code, ...text };
-}
-
-interface Server {
-  readonly child: CommandChild;
-  readonly url: string;
-  readonly err: () => string;
-}
-
-async function serve(folder: string, ...args: string[]): Promise<Server> {
-  const child = startCommand(host, ["serve", "--port", "0", "--data-dir", folder, ...args]);
-  started.push(child);
-  const text = { out: "", err: "" };
-  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (text.out += chunk));
-  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (text.err += chunk));
-  await eventually(() => /^Retired .*\n/mu.test(text.out), "the start lines");
-  const port = /http:\/\/[\d.]+:(\d+)/u.exec(text.out)?.[1] ?? "";
-  return { child, url: `http://127.0.0.1:${port}`, err: () => text.err };
-}
-
-async function stop({ child }: Server): Promise<void> {
-  const ended = exitOf(child);
-  if (child.pid !== undefined) process.kill(child.pid, "SIGTERM");
-  await ended;
-}
-
 async function ask(url: string, gateway: string, token: string): Promise<number> {
   const response = await fetch(`${url}/v1/local/${gateway}/echo/chat/completions`, {
     method: "POST",
@@ -150,6 +105,7 @@ describe(`causey token on ${host}`, () => {
     );
     expect(existsSync(folder)).toBe(false);
 
+    await seed(folder);
     const server = await serve(folder);
     const made = await causey(["token", ...run, "--gateway", "default", ...inFolder]);
     expect(made.code).toBe(0);
@@ -164,7 +120,7 @@ describe(`causey token on ${host}`, () => {
     const { id } = JSON.parse(listed.out) as { id: string };
     const table = await causey(["token", "list", ...inFolder]);
     expect(table.out).toMatch(new RegExp(`^${id} .* AI Gateway Run on default$`, "mu"));
-    await stop(server);
+    await server.stop();
 
     const revoked = await causey(["token", "revoke", id, ...inFolder]);
     expect(revoked).toMatchObject({ code: 0, out: `Revoked ${id}\n` });
@@ -178,21 +134,14 @@ describe(`causey token on ${host}`, () => {
     const again = await serve(folder);
     expect(await ask(again.url, "default", token)).toBe(401);
     expect(await ask(again.url, "default", second.value)).toBe(200);
-    await stop(again);
+    await again.stop();
   });
 
   it("asks a server of any runtime by its address", async () => {
     const folder = fresh();
     const CAUSEY_TOKEN = "token-command-with-every-permission";
-    const child = startCommand(host, ["serve", "--port", "0", "--data-dir", folder], {
-      CAUSEY_TOKEN,
-    });
-    started.push(child);
-    let out = "";
-    child.stdout.setEncoding("utf8").on("data", (chunk: string) => (out += chunk));
-    child.stderr.resume();
-    await eventually(() => /^Retired .*\n/mu.test(out), "the start lines");
-    const url = /http:\/\/127\.0\.0\.1:\d+/u.exec(out)?.[0] ?? "";
+    await seed(folder);
+    const { url } = await serve(folder, [], { CAUSEY_TOKEN });
     const there = ["--url", url];
 
     const made = await causey(["token", ...run, ...there], { CAUSEY_TOKEN });
@@ -217,9 +166,9 @@ describe(`causey token on ${host}`, () => {
   });
 
   it("warns once of an address that other machines reach", async () => {
-    const server = await serve(fresh(), "--host", "0.0.0.0");
+    const server = await serve(fresh(), ["--no-demo", "--host", "0.0.0.0"]);
     await eventually(() => server.err().includes("plain HTTP"), "the warning");
     expect(server.err().match(/plain HTTP/gu)).toHaveLength(1);
-    await stop(server);
+    await server.stop();
   });
 });

@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -14,18 +15,33 @@ import { describe, expect, inject, it } from "vitest";
 import { writeArchive } from "../../../adapters/cli/backup/archive.ts";
 import { eventually, LONG } from "../../cases/eventually.ts";
 import { host } from "../../config/shared.ts";
-import { causey, serve } from "./run-command.ts";
+import { causey, causeyAll, seed, serve } from "./run-command.ts";
 
 const fresh = (): string => join(inject("scratch"), `backup-${crypto.randomUUID()}`);
 
-/** A folder in which a server has run, and a backup of it. */
-async function backedUp(): Promise<{ folder: string; file: string; token: string }> {
+interface BackedUp {
+  readonly folder: string;
+  readonly file: string;
+}
+
+let firstBackup: Promise<BackedUp> | undefined;
+
+/** A folder in which a server has run, and a backup of it: a copy for each test. */
+async function backedUp(): Promise<BackedUp> {
+  firstBackup ??= (async () => {
+    const folder = fresh();
+    const file = `${folder}.tar.gz`;
+    const server = await serve(folder, ["--no-demo"]);
+    await server.stop();
+    const done = await causey(["backup", file, "--data-dir", folder]);
+    expect(done).toMatchObject({ code: 0, err: "" });
+    return { folder, file };
+  })();
+  const first = await firstBackup;
   const folder = fresh();
-  const file = `${folder}.tar.gz`;
-  const server = await serve(folder, ["--no-demo"]);
-  await server.stop();
-  expect(await causey(["backup", file, "--data-dir", folder])).toMatchObject({ code: 0, err: "" });
-  return { folder, file, token: readFileSync(join(folder, "token"), "utf8").trim() };
+  cpSync(first.folder, folder, { recursive: true });
+  cpSync(first.file, `${folder}.tar.gz`);
+  return { folder, file: `${folder}.tar.gz` };
 }
 
 /** An archive with one byte changed, so that it matters: one in a thousand unpacks to what was packed. */
@@ -69,6 +85,7 @@ async function keys(url: string, token: string): Promise<string[]> {
 describe(`causey backup and restore on ${host}`, () => {
   it("copy a server that is being written to, as it was at one moment", LONG, async () => {
     const folder = fresh();
+    await seed(folder);
     const server = await serve(folder);
     const token = readFileSync(join(folder, "token"), "utf8").trim();
     await put(server.url, token, "note-before");
@@ -158,12 +175,12 @@ describe(`causey backup and restore on ${host}`, () => {
     writeFileSync(changed, damaged(bytes));
     // The last eight bytes are the checksum and the length.
     const summed = join(work, "summed.tar.gz");
-    const wrong = readFileSync(file);
-    wrong.writeUInt8(wrong.readUInt8(wrong.length - 8) ^ 255, wrong.length - 8);
-    writeFileSync(summed, wrong);
+    const other = readFileSync(file);
+    other.writeUInt8(other.readUInt8(other.length - 8) ^ 255, other.length - 8);
+    writeFileSync(summed, other);
     const text = join(work, "text");
     writeFileSync(text, "This is a text.");
-    for (const [name, message] of [
+    const wrong = [
       [foreign, 'This is not a backup of causey: it holds "../../evil"'],
       [empty, "This is not a backup of causey: it is incomplete"],
       [cut, "This is not a backup of causey"],
@@ -171,12 +188,15 @@ describe(`causey backup and restore on ${host}`, () => {
       [summed, "This is not a backup of causey"],
       [text, "This is not a backup of causey"],
       [join(work, "nowhere"), "There is no file"],
-    ] as const) {
-      const { code, err } = await causey(["restore", name, "--data-dir", folder, "--force"]);
-      expect([name, code, err]).toEqual([name, 1, expect.stringContaining(message)]);
-      expect(readFileSync(join(folder, "causey.db")).equals(before)).toBe(true);
-      expect(readdirSync(folder).filter((one) => /restore/u.test(one))).toEqual([]);
-    }
+    ] as const;
+    const answers = await causeyAll(
+      wrong.map(([name]) => ["restore", name, "--data-dir", folder, "--force"]),
+    );
+    expect(answers.map(({ code, err }) => [code, err])).toEqual(
+      wrong.map(([, message]) => [1, expect.stringContaining(message)]),
+    );
+    expect(readFileSync(join(folder, "causey.db")).equals(before)).toBe(true);
+    expect(readdirSync(folder).filter((one) => /restore/u.test(one))).toEqual([]);
     expect(existsSync(join(work, "..", "..", "evil"))).toBe(false);
   });
 
@@ -212,19 +232,22 @@ describe(`causey backup and restore on ${host}`, () => {
   });
 
   it("say how they are called", async () => {
-    expect((await causey(["backup", "--help"])).out).toContain("Usage: causey backup FILE");
-    const none = await causey(["backup"]);
-    expect([none.code, none.err]).toEqual([
+    const [help, none, wrong, nothing] = await causeyAll([
+      ["backup", "--help"],
+      ["backup"],
+      ["restore", "a", "--forse"],
+      ["backup", `${fresh()}.gz`, "--data-dir", fresh()],
+    ]);
+    expect(help?.out).toContain("Usage: causey backup FILE");
+    expect([none?.code, none?.err]).toEqual([
       2,
       expect.stringContaining("needs the one name of a file"),
     ]);
-    const wrong = await causey(["restore", "a", "--forse"]);
-    expect([wrong.code, wrong.err]).toEqual([
+    expect([wrong?.code, wrong?.err]).toEqual([
       2,
       'error: Unknown option "--forse": did you mean "force"?\n',
     ]);
-    const nothing = await causey(["backup", `${fresh()}.gz`, "--data-dir", fresh()]);
-    expect([nothing.code, nothing.err]).toEqual([
+    expect([nothing?.code, nothing?.err]).toEqual([
       1,
       expect.stringContaining("There is nothing to back up"),
     ]);

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { commandWords } from "../../../adapters/cli/print/completion.ts";
 import { eventually, LONG } from "../../cases/eventually.ts";
 import { host } from "../../config/shared.ts";
-import { type CommandChild, exitOf, start, startCommand } from "../runtimes.ts";
-import { type Output, serve } from "./run-command.ts";
+import { type CommandChild, exitOf, startCommand } from "../runtimes.ts";
+import { causeyAll, type Output, seed, serve } from "./run-command.ts";
 
 /** One command, as this test runs it. */
 interface Row {
@@ -89,6 +89,7 @@ const folderOf = { CAUSEY_DATA_DIR: data };
 beforeAll(async () => {
   mkdirSync(folder, { recursive: true });
   writeFileSync(page, "<h1>Hello</h1><p>World</p>");
+  await seed(data);
   server = startCommand(host, ["serve", "--port", "0", "--data-dir", data]);
   let text = "";
   server.stdout.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
@@ -119,22 +120,10 @@ it("the table has every command", () => {
   expect(here.toSorted()).toEqual(all.toSorted());
 });
 
-/** Runs all command lines in one process: starting one for each takes minutes. */
-async function runAll(lines: readonly (readonly string[])[]): Promise<Output[]> {
+/** Runs all command lines in one process, beside the server. */
+function runAll(lines: readonly (readonly string[])[]): Promise<Output[]> {
   const token = readFileSync(join(data, "token"), "utf8").trim();
-  const env = {
-    ...process.env,
-    CAUSEY_CHROMIUM_PATH: process.execPath,
-    CAUSEY_TOKEN: token,
-    CAUSEY_DATA_DIR: data,
-  };
-  const child = start(host, "commands-child.ts", [JSON.stringify(lines)], env);
-  let text = "";
-  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
-  const closed = new Promise((resolve) => child.once("close", resolve));
-  expect(await exitOf(child)).toBe(0);
-  await closed;
-  return JSON.parse(text) as Output[];
+  return causeyAll(lines, { CAUSEY_TOKEN: token, CAUSEY_DATA_DIR: data });
 }
 
 /** Whether a text is one JSON document, or one a line. */
@@ -210,7 +199,7 @@ describe(`Ctrl-C on ${host}`, () => {
     });
 
   it("drains a server, which ends with 0", LONG, async () => {
-    const other = await serve(join(folder, "other"));
+    const other = await serve(join(folder, "other"), ["--no-demo"]);
     await expect(other.stop("SIGINT")).resolves.toBeUndefined();
   });
 });

@@ -1,7 +1,9 @@
-import { afterEach } from "vitest";
+import { cpSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, inject } from "vitest";
 import { eventually } from "../../cases/eventually.ts";
 import { host } from "../../config/shared.ts";
-import { exitOf, startCommand, type CommandChild } from "../runtimes.ts";
+import { exitOf, start, startCommand, type CommandChild } from "../runtimes.ts";
 
 /** What a command said and how it ended. */
 export interface Output {
@@ -33,9 +35,30 @@ export async function causey(
   return { code, ...text };
 }
 
+/** Runs all command lines in one process, one after the other: starting one for each takes minutes. */
+export async function causeyAll(
+  lines: readonly (readonly string[])[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Output[]> {
+  const child = start(host, "commands-child.ts", [JSON.stringify(lines)], {
+    ...process.env,
+    CAUSEY_CHROMIUM_PATH: process.execPath,
+    ...env,
+  });
+  let text = "";
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+  const closed = new Promise((resolve) => child.once("close", resolve));
+  const code = await exitOf(child);
+  if (code !== 0) throw new Error(`The process of the commands ended with ${code}: ${text}`);
+  await closed;
+  return JSON.parse(text) as Output[];
+}
+
 /** A server that runs. */
 export interface Server {
   readonly url: string;
+  /** What it has said on its standard error so far. */
+  err(): string;
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
@@ -56,10 +79,27 @@ export async function serve(
   const port = /http:\/\/[\d.]+:(\d+)/u.exec(text.out)?.[1] ?? "";
   return {
     url: `http://127.0.0.1:${port}`,
+    err: () => text.err,
     async stop(signal = "SIGTERM") {
       const ended = exitOf(child);
       if (child.pid !== undefined) process.kill(child.pid, signal);
       await ended;
     },
   };
+}
+
+let seeded: Promise<string> | undefined;
+
+/**
+ * Makes a data folder in which a server has run, the demo with it. The files of the run share one first start, which
+ * takes four times the CPU of a start.
+ */
+export async function seed(folder: string): Promise<void> {
+  seeded ??= (async () => {
+    const made = join(inject("scratch"), `seeded-${crypto.randomUUID()}`);
+    const server = await serve(made);
+    await server.stop();
+    return made;
+  })();
+  cpSync(await seeded, folder, { recursive: true });
 }
