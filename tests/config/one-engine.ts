@@ -132,7 +132,7 @@ export const logicTests: string[] = logicFolders.map(
     `tests/unit/${folder}/**/!(${everywhere.map((name) => name.split("/").at(-1)).join("|")}).test.ts`,
 );
 
-/** Black-box files that run once, against the server on Node, and why the servers on other runtimes tell nothing new. */
+/** Files that run on Node alone, or against the server on Node, and why other runtimes tell nothing new. */
 export const onNodeAlone: readonly { readonly file: string; readonly reason: string }[] = [
   {
     file: "tests/clients/own-server.test.ts",
@@ -153,5 +153,17 @@ export const onNodeAlone: readonly { readonly file: string; readonly reason: str
   {
     file: "tests/http/rendering-shown.test.ts",
     reason: "examples of the documents, whose fields mean the same on each server",
+  },
+  {
+    file: "tests/local/command/config.test.ts",
+    reason: "what is read from files and the environment; every-command.test.ts reads them too",
+  },
+  {
+    file: "tests/local/command/print.test.ts",
+    reason: "texts, and a log that is followed over HTTP",
+  },
+  {
+    file: "tests/local/command/transfer.test.ts",
+    reason: "requests to two servers, and a file of JSON",
   },
 ];

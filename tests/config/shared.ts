@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { Reporter } from "vitest/node";
-import { logicTests } from "./one-engine.ts";
+import { logicTests, onNodeAlone } from "./one-engine.ts";
 import { SummaryReporter } from "./report.ts";
 
 /** The repository's root; every vitest config sets it, because these files live two levels down. */
@@ -23,9 +23,11 @@ export const localTests: string[] = ["tests/local/**/*.test.ts"];
 export const everyRuntimeTests: string[] =
   host === "node" ? [] : ["tests/local/every-runtime/**/*.test.ts"];
 
-/** What a runtime leaves out because another one with its engine runs it. */
+/** What a runtime leaves out because Node, or another runtime with its engine, runs it. */
 export function leftOut(runtime: RuntimeName): string[] {
-  return runtime === "deno" || runtime === "workers" ? logicTests : [];
+  if (runtime === "node") return [];
+  const alone = onNodeAlone.map(({ file }) => file);
+  return runtime === "bun" ? alone : [...logicTests, ...alone];
 }
 
 /** Tests may import the package by its public names; they get the sources, so no build is needed. */

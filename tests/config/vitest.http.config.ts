@@ -1,8 +1,7 @@
 import { defineConfig } from "vitest/config";
-import { onNodeAlone } from "./one-engine.ts";
-import { limits, reporters, root } from "./shared.ts";
+import { leftOut, limits, reporters, root, type RuntimeName } from "./shared.ts";
 
-const isOnNode = (process.env["TARGET"] ?? "node") === "node";
+const target = (process.env["TARGET"] ?? "node") as RuntimeName;
 
 // The black-box tier: the tests run on Node, the server under test on what TARGET names.
 export default defineConfig({
@@ -10,7 +9,7 @@ export default defineConfig({
   test: {
     ...limits,
     include: ["tests/http/**/*.test.ts", "tests/clients/**/*.test.ts"],
-    exclude: ["**/node_modules/**", ...(isOnNode ? [] : onNodeAlone.map(({ file }) => file))],
+    exclude: ["**/node_modules/**", ...leftOut(target)],
     globalSetup: ["tests/http/start-target.ts"],
     isolate: false,
     pool: "threads",

@@ -7,6 +7,7 @@ import { openSqlite } from "../../adapters/shared/sqlite/open-sqlite.ts";
 import { eventually } from "../cases/eventually.ts";
 import { itUnless } from "../config/it-unless.ts";
 import { host } from "../config/shared.ts";
+import { seed } from "./command/run-command.ts";
 import { commandLine, type CommandChild } from "./runtimes.ts";
 
 interface Line {
@@ -82,6 +83,7 @@ describe(`causey serve on ${host}`, () => {
     "tells of a full disk in one line, is not ready meanwhile, and recovers by itself",
     async () => {
       const folder = join(inject("scratch"), `full-disk-${crypto.randomUUID()}`);
+      await seed(folder);
       // SIGXFSZ would end the process, where a full disk only fails the write.
       const command = ["serve", "--port", "0", "--data-dir", folder];
       const child = spawn(

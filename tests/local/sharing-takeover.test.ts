@@ -61,7 +61,7 @@ describe("processes of one data directory", LONG, () => {
 
   it("take over from one that is killed, and lose and double nothing", async () => {
     const dataDir = mkdtempSync(join(inject("scratch"), "sharing-kill-"));
-    const servers = await startServers(4, dataDir);
+    const servers = await startServers(3, dataDir);
     const acknowledged = new Set<string>();
     const loads = new Map(
       servers.map((server, n) => [server, startLoad(server, `load-${n}`, acknowledged)]),

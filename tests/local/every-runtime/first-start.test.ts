@@ -60,11 +60,16 @@ describe.each(runtimes)("causey serve on %s, on a new data folder", (runtime) =>
     expect(await served(runtime, dataDir, asking(dataDir))).toEqual([]);
   });
 
-  it.each([0, 800])("makes what that process did not, killed after %i ms", LONG, async (ms) => {
-    const dataDir = folder();
-    const kill = (pid: number): void => void setTimeout(() => killed(pid), ms);
-    expect(await served(runtime, dataDir, asking(dataDir), kill)).toHaveLength(1);
-  });
+  // A demo that is half made is finished above the runtimes: one of them is enough.
+  it.each(runtime === "node" ? [0, 800] : [0])(
+    "makes what that process did not, killed after %i ms",
+    LONG,
+    async (ms) => {
+      const dataDir = folder();
+      const kill = (pid: number): void => void setTimeout(() => killed(pid), ms);
+      expect(await served(runtime, dataDir, asking(dataDir), kill)).toHaveLength(1);
+    },
+  );
 });
 
 function killed(pid: number): void {

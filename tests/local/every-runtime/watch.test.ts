@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
 import { eventually, LONG } from "../../cases/eventually.ts";
 import { root } from "../../config/shared.ts";
+import { seed } from "../command/run-command.ts";
 import { exitOf, missing } from "../runtimes.ts";
 
 const tasks = { node: "serve", deno: "serve:deno", bun: "serve:bun" } as const;
@@ -20,6 +21,7 @@ describe.each(["node", "deno", "bun"] as const)("npm start -- --watch on %s", (r
     const lacking = missing(runtime);
     if (lacking !== false) skip(lacking);
     const dataDir = mkdtempSync(join(inject("scratch"), "watch-"));
+    await seed(dataDir);
     const child = run(tasks[runtime], "--watch", "--port", "0", "--data-dir", dataDir);
     let output = "";
     for (const stream of [child.stdout, child.stderr])
