@@ -1,5 +1,5 @@
 // Everything that must hold before a change lands: `npm run ok`, which is also `npm test`.
-// Steps run three at a time; a step's output is kept and shown only when it fails. The last line,
+// Steps run four at a time; a step's output is kept and shown only when it fails. The last line,
 // "N passed, N failed, N skipped", is read by CI.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -50,10 +50,21 @@ const folder = mkdtempSync(join(tmpdir(), "causey-ok-"));
 /** The SQL texts of core that the suites have run on Node. */
 const recorded = join(folder, "sql");
 
+function unitStep(name: string): Step {
+  return {
+    name: `unit + contract on ${name}`,
+    command: unit[name] ?? [],
+    ...(name === "node" && { env: { CAUSEY_TEST_SQL: recorded } }),
+    column: name,
+  };
+}
+
 const steps: readonly Step[] = [
   { name: "format", command: [bin("oxfmt"), "--check"] },
   { name: "build", command: [node, "scripts/build.ts"] },
-  // First in the list, because these take longest. Of two that follow one another one is long, one short.
+  // Those that take longest come first, so that all end together.
+  unitStep("node"),
+  // Of two that follow one another one is long, one short.
   ...[
     ["node", "workers"],
     ["deno", "bun"],
@@ -66,20 +77,15 @@ const steps: readonly Step[] = [
       after: index === 0 ? ["build"] : [`http + clients on ${pair[0]}`],
     })),
   ),
+  ...["bun", "deno", "workers"].map(unitStep),
+  { name: "package", command: withConfig("package"), column: "repository", after: ["build"] },
   { name: "types", command: [node, "scripts/types.ts"] },
   { name: "lint", command: [bin("oxlint"), "--type-aware", "--deny-warnings"] },
-  ...runtimes.map((name) => ({
-    name: `unit + contract on ${name}`,
-    command: unit[name] ?? [],
-    ...(name === "node" && { env: { CAUSEY_TEST_SQL: recorded } }),
-    column: name,
-  })),
   {
     name: "sql",
     command: [node, "scripts/check-sql.ts", recorded],
     after: ["unit + contract on node"],
   },
-  { name: "package", command: withConfig("package"), column: "repository", after: ["build"] },
   { name: "publint", command: [bin("publint"), "--strict"], env: packAsBuilt, after: ["build"] },
   {
     name: "attw",
@@ -117,8 +123,8 @@ function readReport(file: string): Report | undefined {
   }
 }
 
-/** Steps at a time. A test run waits for sockets, processes and deadlines about half of its time: three fill two cores. */
-const LANES = 3;
+/** Steps at a time. A test run waits for sockets, processes and deadlines more than half of its time: four fill two cores. */
+const LANES = 4;
 /** Threads or processes that one step runs its test files in: together little more than there are cores. */
 const WORKERS = Math.ceil(availableParallelism() / LANES);
 
@@ -200,7 +206,7 @@ function printLeftOut(): void {
   console.log("\nUnit tests on Node and Bun alone, for Deno and workerd have Node's engine:");
   for (const one of logicFolders)
     console.log(`  ${one.folder}: ${one.reason} (on all four: ${one.everywhere.join(", ")})`);
-  console.log("\nBlack-box tests against the server on Node alone:");
+  console.log("\nOn Node alone, or against the server on Node alone:");
   for (const { file, reason } of onNodeAlone) console.log(`  ${file}: ${reason}`);
 }
 
