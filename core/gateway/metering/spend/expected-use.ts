@@ -1,3 +1,4 @@
+import { endOfText } from "../../../http/json.ts";
 import type { System } from "../../../ports.ts";
 import type { Call, Step } from "../../call/call.ts";
 import { BYTES_PER_TOKEN } from "../../chat/usage.ts";
@@ -100,10 +101,10 @@ function attachedCharacters(json: string): number {
   if (json.length < FILE_LENGTH || !HOLDS_FILES.test(json)) return 0;
   let count = 0;
   for (let at = json.indexOf('"'); at !== -1;) {
-    const end = json.indexOf('"', at + 1);
+    const end = endOfText(json, at);
     const isLong = end - at > FILE_LENGTH;
     if (isLong && BASE64.test(json.slice(at + 1, at + FILE_LENGTH))) count += end - at - 1;
-    at = end;
+    at = json.indexOf('"', end + 1);
   }
   return count;
 }
