@@ -1,4 +1,5 @@
-import { isObject } from "../json.ts";
+import { isObject, parsedJson } from "../json.ts";
+import { noteResponse, responseNote } from "../response-note.ts";
 import type { Context, MiddlewareHandler } from "hono";
 import type * as v from "valibot";
 import { ApiError } from "../api-error.ts";
@@ -141,22 +142,35 @@ export const addsUnknownFields: MiddlewareHandler = async (c, next) => {
 async function addMessages(c: Context, messages: readonly unknown[]): Promise<void> {
   const { status, headers } = c.res;
   if (!(headers.get("content-type") ?? "").startsWith("application/json")) return;
-  const text = await c.res.text();
-  const body: unknown = JSON.parse(text);
+  const note = responseNote(c.res);
+  const text = typeof note?.body === "string" ? note.body : await c.res.text();
+  const body = withNotes(text, messages) ?? text;
   const others = new Headers(headers);
   others.delete("content-length");
+  const response = new Response(body, { status, headers: others });
   c.res = undefined;
-  c.res = new Response(withNotes(body, messages) ?? text, { status, headers: others });
+  c.res = note === undefined ? response : noteResponse(response, { ...note, body });
 }
 
 const NOTED = "causey.unknown-fields";
 
-function withNotes(body: unknown, messages: readonly unknown[]): string | null {
-  if (typeof body !== "object" || body === null || !("messages" in body)) return null;
-  if (!Array.isArray(body.messages)) return null;
+/** What is before the messages of an answer. No text of the answer can hold it: quotes in texts are escaped. */
+const BEFORE = ',"messages":[';
+
+/**
+ * Adds notes to the `messages` of an answer; null where it has none. Only the end of the answer is parsed: what is before it can be
+ * as long as a PDF, and hold numbers that JavaScript does not have.
+ */
+function withNotes(text: string, messages: readonly unknown[]): string | null {
+  const at = text.lastIndexOf(BEFORE);
+  if (at === -1) return null;
+  const end = parsedJson(`{${text.slice(at + 1)}`);
+  // The messages of an inner object leave a brace too many.
+  if (!isObject(end) || !Array.isArray(end["messages"])) return null;
   const added = messages.map((message) => ({
     code: NOTE_CODE,
     message: `${String(message)} (ignored)`,
   }));
-  return JSON.stringify({ ...body, messages: [...body.messages, ...added] });
+  const told = JSON.stringify({ ...end, messages: [...end["messages"], ...added] });
+  return `${text.slice(0, at + 1)}${told.slice(1)}`;
 }

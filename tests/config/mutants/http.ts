@@ -136,6 +136,13 @@ export const httpMutants: readonly Mutant[] = [
     tests: ["tests/unit/http/body"],
   },
   {
+    name: "notes on unknown fields go to the end of an answer",
+    file: "core/http/fields/unknown-fields.ts",
+    find: "text.lastIndexOf(BEFORE)",
+    replace: "text.indexOf(BEFORE)",
+    tests: ["tests/unit/http/unknown-fields"],
+  },
+  {
     name: "a misspelt field is refused",
     file: "core/http/fields/unknown-fields.ts",
     find: "if (meant !== undefined) {",

@@ -9,7 +9,7 @@ import { misspelling, nearest } from "../../../core/http/fields/nearest.ts";
 import { checkQuery, checkWholeQuery, readQuery } from "../../../core/http/fields/query.ts";
 import { closeRoutes } from "../../../core/http/routes.ts";
 import { holds, ignores } from "../../../core/http/fields/schema-fields.ts";
-import { checkFields } from "../../../core/http/fields/unknown-fields.ts";
+import { addsUnknownFields, checkFields } from "../../../core/http/fields/unknown-fields.ts";
 
 const refusal = (schema: v.GenericSchema, value: unknown): string => {
   try {
@@ -180,6 +180,31 @@ describe("a route", () => {
           { code: 10415, message: 'Unknown field "novelty" (ignored)' },
         ],
       },
+    });
+  });
+
+  it("adds them at the end of an answer, and leaves what is before it as it is", async () => {
+    const routes = new Hono();
+    // Numbers that JavaScript rounds, and messages that are not the answer's own.
+    const result =
+      '{"id":12345678901234567890,"of":{"a":1,"messages":["b"]},"text":",\\"messages\\":["}';
+    const begin = `{"result":${result},"success":true,"errors":[],"messages":[`;
+    routes.get("/", addsUnknownFields, (c) => {
+      checkQuery(c, []);
+      return c.body(`${begin}],"result_info":{"count":1}}`, 200, {
+        "content-type": "application/json",
+      });
+    });
+    routes.get("/inner", addsUnknownFields, (c) => {
+      checkQuery(c, []);
+      return c.json({ a: { b: 1, messages: [] } });
+    });
+    const note = '{"code":10415,"message":"Unknown parameter \\"x\\" (ignored)"}';
+    expect(await (await routes.request("/?x=1")).text()).toBe(
+      `${begin}${note}],"result_info":{"count":1}}`,
+    );
+    expect(await (await routes.request("/inner?x=1")).json()).toEqual({
+      a: { b: 1, messages: [] },
     });
   });
 
