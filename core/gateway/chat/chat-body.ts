@@ -1,4 +1,4 @@
-import { asObject, boundedJson, type Json } from "../../http/json.ts";
+import { asObject, type Json } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { parseJson } from "../../http/fields/body.ts";
 
@@ -19,11 +19,6 @@ export function readChatBody(body: Uint8Array | ReadableStream<Uint8Array> | nul
   throw new ApiError("chat_format", {
     message: "Chat completion bad format: a JSON object of at most 10 MB is needed",
   });
-}
-
-/** Does {@link readChatBody} with what may be no chat request: null in place of an error. */
-export function chatBodyIn(text: string): Json | null {
-  return asObject(boundedJson(text));
 }
 
 /** Returns the model that a chat request names, unchanged; empty without one. */

@@ -183,7 +183,7 @@ async function accept(
   const asked = { ...how, client: raw, query: tail.query };
   const call = await parts.admission.admit(name, headers, raw.signal, asked);
   let held: BodyHold | undefined;
-  const reading = { bytes: null, text: "" };
+  const reading = { bytes: null, text: "", value: null };
   const step = { slug: segment, ...tail, method: raw.method, headers, body: null, reading };
   try {
     const body = await requestBody(raw, headers, received, {

@@ -2,7 +2,12 @@ import { boundedJson } from "../../http/json.ts";
 import { partsNamed } from "../../http/json/json-source.ts";
 import { partsOf } from "../wire/multipart.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
-import { beginsAsJson, plainBytes, type ReadableRequest } from "../wire/readable-body.ts";
+import {
+  beginsAsJson,
+  bodyValue,
+  plainBytes,
+  type ReadableRequest,
+} from "../wire/readable-body.ts";
 import { MODEL_SEGMENT, providers } from "./known/table.ts";
 
 /** A body whose first member is the model, as the official clients write it. */
@@ -26,21 +31,26 @@ export function stepModel(step: ModelRequest, json: string | null): string {
   const type = headerValue(headers, "content-type") ?? "";
   const bytes = plainBytes(step);
   const inForm = bytes === null ? "" : formModel(bytes, type);
-  return inForm || requestModel(json, rest, slug) || queryModel(query);
+  const value = (): unknown => (json === null ? undefined : bodyValue(step));
+  return inForm || requestModel(json, rest, slug, value) || queryModel(query);
 }
 
 /**
  * Returns the model that a request to a provider (`slug`) names: in its JSON body, else in its path; the other way round
  * where the provider's row says so (`modelInPath`). Null for a body other than JSON. Most bodies need no parsing for it,
- * and parsing a long conversation costs more than all the rest of its log row.
+ * and parsing a long conversation costs more than all the rest of its log row; `value` is what the body says.
  */
-export function requestModel(body: string | null, given: string, slug: string): string {
+export function requestModel(
+  body: string | null,
+  given: string,
+  slug: string,
+  value: () => unknown = () => boundedJson(body ?? ""),
+): string {
   const path = withSingleSlashes(given);
   const own = Object.hasOwn(providers, slug) ? providers[slug]?.modelInPath : undefined;
   const answersWith = own === undefined ? "" : pathModel(path, own);
   if (answersWith !== "") return answersWith;
-  const named =
-    (body === null ? null : namedOnce(body)?.name) ?? modelName(boundedJson(body ?? ""), "");
+  const named = (body === null ? null : namedOnce(body)?.name) ?? modelName(value(), "");
   return named === "" ? modelName(null, path) : named;
 }
 

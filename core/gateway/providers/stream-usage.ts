@@ -1,16 +1,16 @@
-import { type Json, jsonObject } from "../../http/json.ts";
+import { asObject, type Json, jsonObject } from "../../http/json.ts";
 import { pulledStream, type StreamRead } from "../../http/stream.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import type { InboundResponse, Transport, StreamChange } from "../../ports.ts";
 import type { ConfiguredTargets } from "./target.ts";
 import type { ContentDecoding } from "../wire/content-decoder.ts";
 import type { Call, Step } from "../call/call.ts";
-import { asksForStream, chatBodyIn } from "../chat/chat-body.ts";
+import { asksForStream } from "../chat/chat-body.ts";
 import type { Recorder } from "../call/recording.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { plainBody } from "../wire/reply-body.ts";
 import { providers } from "./known/table.ts";
-import { bodyText, plainBytes } from "../wire/readable-body.ts";
+import { bodyText, bodyValue, plainBytes } from "../wire/readable-body.ts";
 import { withoutUnaskedUsage } from "./openai/unasked-usage.ts";
 
 /** The path of OpenAI's format whose streams report their usage only when asked. */
@@ -49,7 +49,7 @@ function streamRequest(step: Step): StreamRequest | null {
   if (bytes === null || text === null) return null;
   // Names can be escaped: each letter of this one is then written with \u006 or \u007.
   if (!text.includes('"stream"') && !/\\u00[67]/.test(text)) return null;
-  const body = chatBodyIn(text);
+  const body = asObject(bodyValue(step));
   if (body === null || !asksForStream(body)) return null;
   return { body, bytes, asks: optionsOf(body)["include_usage"] === true };
 }

@@ -1,13 +1,19 @@
+import { boundedJson } from "../../http/json.ts";
 import type { HeaderPair } from "../../ports.ts";
 import type { ContentDecoding } from "./content-decoder.ts";
 import { decoded, encodingOf } from "./body-bytes.ts";
 import { headerValue } from "./header-hygiene.ts";
 
-/** The text of a body, kept with its request: several ask for it, and decoding costs more than their questions. */
+/**
+ * The text of a body and what it says, kept with its request: several ask for them, and decoding and parsing cost more
+ * than their questions.
+ */
 export interface BodyReading {
   /** The decoded bytes, to notice when the body was replaced. */
   bytes: Uint8Array | null;
   text: string;
+  /** The value of the text; null until it is asked for. */
+  value: { readonly json: unknown } | null;
 }
 
 /** A request whose body may be read. */
@@ -60,8 +66,24 @@ export function bodyText(step: ReadableRequest): string | null {
   if (reading.bytes !== bytes) {
     reading.text = decoder.decode(bytes);
     reading.bytes = bytes;
+    reading.value = null;
   }
   return reading.text;
+}
+
+/** Characters of a text whose value is kept as long as its request: that takes more memory than the text. */
+const KEPT = 256 * 1024;
+
+/**
+ * Returns the value of a body's JSON, which its other readers share; undefined without a body that can be read, and for
+ * one that exceeds the bounds of {@link boundedJson}.
+ */
+export function bodyValue(step: ReadableRequest): unknown {
+  const text = bodyText(step);
+  if (text === null) return undefined;
+  const { reading } = step;
+  if (reading === undefined || text.length > KEPT) return boundedJson(text);
+  return (reading.value ??= { json: boundedJson(text) }).json;
 }
 
 /** Returns the text of a body that is JSON, or begins as it does whatever its type says; null for any other. */

@@ -367,6 +367,20 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/guard/clock-jumps"],
   },
   {
+    name: "the value of a long body is not kept in memory",
+    file: "core/gateway/wire/readable-body.ts",
+    find: "|| text.length > KEPT",
+    replace: "",
+    tests: ["tests/unit/gateway/call/body-text"],
+  },
+  {
+    name: "a body that took another's place is parsed again",
+    file: "core/gateway/wire/readable-body.ts",
+    find: "    reading.value = null;\n",
+    replace: "",
+    tests: ["tests/unit/gateway/call/body-text"],
+  },
+  {
     name: "a check finds the member that is there twice",
     file: "core/gateway/guard/text/json-texts.ts",
     find: "names.add(name).size === size",

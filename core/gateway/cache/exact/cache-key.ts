@@ -2,7 +2,8 @@ import { whenReady } from "../../../work/now-or-later.ts";
 import { quickSha256Hex } from "../../../crypto/digest.ts";
 import type { OutboundRequest, System } from "../../../ports.ts";
 import type { Call } from "../../call/call.ts";
-import { asksForStream, chatBodyIn } from "../../chat/chat-body.ts";
+import { asksForStream } from "../../chat/chat-body.ts";
+import { asObject, boundedJson } from "../../../http/json.ts";
 import type { StepRun } from "../../call/answers.ts";
 import { sharingScope } from "../../call/sharing-scope.ts";
 import { stepModel } from "../../providers/requested-model.ts";
@@ -100,7 +101,7 @@ function wantsStream({ url, body }: OutboundRequest): boolean {
   const [path = ""] = url.split("?", 1);
   if (/:stream\w+$/.test(path)) return true;
   if (!(body instanceof Uint8Array)) return false;
-  const chat = chatBodyIn(new TextDecoder().decode(body));
+  const chat = asObject(boundedJson(new TextDecoder().decode(body)));
   return chat !== null && asksForStream(chat);
 }
 

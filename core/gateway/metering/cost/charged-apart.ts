@@ -1,11 +1,6 @@
-import {
-  asObject,
-  boundedJson,
-  type Json,
-  jsonObject,
-  jsonObjects,
-  jsonText,
-} from "../../../http/json.ts";
+import { asObject, type Json, jsonObject, jsonObjects, jsonText } from "../../../http/json.ts";
+import type { Step } from "../../call/call.ts";
+import { bodyValue } from "../../wire/readable-body.ts";
 
 /** The members that are looked at; a name can be escaped. */
 const MENTIONED =
@@ -24,12 +19,12 @@ const LIST_PRICE: ReadonlySet<string> = new Set(
 
 /**
  * Names the part of a request that is not charged by its model's tokens at the list price: a tool of the provider's, a
- * dearer tariff. Null when all of it is.
+ * dearer tariff. Null when all of it is. `json` is the text of its body.
  */
-export function chargedApart(slug: string, json: string | null): string | null {
-  const searches = slug === "perplexity-ai";
+export function chargedApart(step: Step, json: string | null): string | null {
+  const searches = step.slug === "perplexity-ai";
   if (json === null || !(searches || MENTIONED.test(json))) return null;
-  const body = asObject(boundedJson(json));
+  const body = asObject(bodyValue(step));
   if (body === null) return "what is in a body that cannot be parsed";
   if (searches && body["disable_search"] !== true) return "searches";
   return chargedTool(body) ?? dearerTariff(body);

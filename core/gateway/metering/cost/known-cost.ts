@@ -2,7 +2,8 @@ import { chargedApart } from "./charged-apart.ts";
 import type { Step } from "../../call/call.ts";
 import { modelType, namesModelTwice } from "../../providers/requested-model.ts";
 import { providers } from "../../providers/known/table.ts";
-import { boundedJson, jsonObject } from "../../../http/json.ts";
+import { jsonObject } from "../../../http/json.ts";
+import { bodyValue } from "../../wire/readable-body.ts";
 import type { Price } from "../../prices/price.ts";
 
 /** The facts about a request that {@link unknownCost} decides by. */
@@ -60,7 +61,7 @@ export function unknownCost(question: CostQuestion): string | null {
   if (unpriced !== null || realtime) return unpriced;
   const missingUsage = noUsageOf(question);
   if (missingUsage !== null) return missingUsage;
-  const apart = chargedApart(step.slug, json);
+  const apart = chargedApart(step, json);
   if (apart !== null)
     return `"${step.slug}" charges for ${apart} apart from the tokens of this request`;
   return hiddenUsage(question);
@@ -73,7 +74,7 @@ export function unknownTokens(question: CostQuestion): string | null {
 }
 
 function noUsageOf({ step, json }: CostQuestion): string | null {
-  const isUntold = LATER.test(step.rest) || runsLater(json) || leavesOutUsage(step);
+  const isUntold = LATER.test(step.rest) || runsLater(step, json) || leavesOutUsage(step);
   return isUntold || modelType(step.rest) === null
     ? `no answer of "${step.slug}" to "${step.rest.slice(0, 128)}" tells what this request uses`
     : null;
@@ -113,10 +114,10 @@ function leavesOutUsage({ slug, query, headers }: Step): boolean {
 }
 
 /** Whether a body asks to be answered later. */
-function runsLater(json: string | null): boolean {
+function runsLater(step: Step, json: string | null): boolean {
   // Names can be escaped: each letter of theirs is then written with \u006 or \u007.
   if (json === null || !/"(?:background|deferred)"|\\u00[67]/.test(json)) return false;
-  const body = boundedJson(json);
+  const body = bodyValue(step);
   if (body === undefined) return true;
   return LATER_MEMBERS.some((member) => jsonObject(body)[member] === true);
 }

@@ -1,6 +1,7 @@
-import { asObject, boundedJson, type Json, jsonObject } from "../../../http/json.ts";
+import { asObject, type Json, jsonObject } from "../../../http/json.ts";
 import type { Step } from "../../call/call.ts";
 import { modelType } from "../../providers/requested-model.ts";
+import { bodyValue } from "../../wire/readable-body.ts";
 
 /** Output tokens of a request. */
 export interface RequestedOutput {
@@ -88,7 +89,7 @@ export function requestedOutput(step: Step, json: string | null): RequestedOutpu
   // Most requests name none of it; names can be escaped.
   if (format === undefined || json === null || !MENTIONS.test(json))
     return { tokens: GUESSED_OUTPUT, isNamed: false };
-  const body = asObject(boundedJson(json));
+  const body = asObject(bodyValue(step));
   if (body === null) return { tokens: GUESSED_OUTPUT, isNamed: false };
   const place = format.within(body);
   const named = format.names.map((name) => bound(place[name])).filter((tokens) => tokens !== null);

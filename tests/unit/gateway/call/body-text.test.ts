@@ -1,11 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { bodyText, type ReadableRequest } from "../../../../core/gateway/wire/readable-body.ts";
+import {
+  bodyText,
+  bodyValue,
+  type ReadableRequest,
+} from "../../../../core/gateway/wire/readable-body.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const step = (body: ReadableRequest["body"]): ReadableRequest => ({
   headers: [],
   body,
-  reading: { bytes: null, text: "" },
+  reading: { bytes: null, text: "", value: null },
 });
 
 describe("bodyText()", () => {
@@ -34,5 +38,28 @@ describe("bodyText()", () => {
 
   it("reads a request without a place for the text", () => {
     expect(bodyText({ headers: [], body: bytes("x") })).toBe("x");
+  });
+});
+
+describe("bodyValue()", () => {
+  it("parses a body once, whoever asks", () => {
+    const given = step(bytes('{"model":"a"}'));
+    const value = bodyValue(given);
+    expect(value).toEqual({ model: "a" });
+    expect(bodyValue({ ...given, headers: [["x", "y"]] })).toBe(value);
+    expect(bodyValue({ ...given, body: bytes('{"model":"b"}') })).toEqual({ model: "b" });
+    expect(bodyValue(given)).toEqual({ model: "a" });
+  });
+
+  it("keeps no long one in memory", () => {
+    const given = step(bytes(JSON.stringify({ text: "x".repeat(300_000) })));
+    expect(bodyValue(given)).toEqual({ text: expect.any(String) as string });
+    expect(given.reading?.value).toBeNull();
+  });
+
+  it("is undefined for what is no JSON, no body and a stream", () => {
+    for (const body of [bytes("{"), null, new ReadableStream<Uint8Array>()])
+      expect(bodyValue(step(body))).toBeUndefined();
+    expect(bodyValue({ headers: [], body: bytes("[1]") })).toEqual([1]);
   });
 });
