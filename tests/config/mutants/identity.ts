@@ -38,6 +38,27 @@ export const identityMutants: readonly Mutant[] = [
     tests: ["tests/unit/console"],
   },
   {
+    name: "the console asks for routes of the platform only",
+    file: "core/console/forward.ts",
+    find: " || !ALLOWED.test(target.pathname)",
+    replace: "",
+    tests: ["tests/unit/console"],
+  },
+  {
+    name: "a session of the console ends",
+    file: "core/console/session.ts",
+    find: " || output.expires < system.now()",
+    replace: "",
+    tests: ["tests/unit/console"],
+  },
+  {
+    name: "a link that logs in ends",
+    file: "core/console/session.ts",
+    find: 'Number(found["expires"]) >= system.now()',
+    replace: "true",
+    tests: ["tests/unit/console"],
+  },
+  {
     name: "an open stream of the console ends with its token",
     file: "core/console/mod.ts",
     find: "session(c).then(({ viewer: found }) => found, strangerOrThrow);",

@@ -13,11 +13,17 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((platform) => platform.close()));
 });
 
-async function setup(options: object = {}): Promise<PlatformApi> {
+/** How far the console's clock is ahead, in ms. */
+interface Clock {
+  ahead: number;
+}
+
+async function setup(options: object = {}, clock: Clock = { ahead: 0 }): Promise<PlatformApi> {
   const platform = await openPlatform();
   opened.push(platform);
+  const system = { ...platform.system, now: () => platform.system.now() + clock.ahead };
   return platformApi({
-    platform,
+    platform: { ...platform, system },
     demo: true,
     console: true,
     metrics: true,
@@ -223,6 +229,20 @@ describe("a session of the console", () => {
     expect((await ask()).status).toBe(401);
   });
 
+  it("ends after twelve hours", async () => {
+    const clock = { ahead: 0 };
+    const api = await setup({}, clock);
+    const { cookie } = await logIn(api, { token: TOKEN });
+    for (const [minutes, status] of [
+      [12 * 60 - 1, 200],
+      [12 * 60 + 1, 401],
+    ] as const) {
+      clock.ahead = minutes * 60_000;
+      const answer = await api.request("/console/api/readyz", { headers: { ...own, cookie } });
+      expect(answer.status).toBe(status);
+    }
+  });
+
   it("is opened by a link once, which only a token makes", async () => {
     const api = await setup();
     expect((await api.request("/console/links", { method: "POST" })).status).toBe(401);
@@ -236,6 +256,20 @@ describe("a session of the console", () => {
 });
 
 describe("the links of the console", () => {
+  it("end after an hour", async () => {
+    // Whether a link is too old is asked of the platform's own clock: this one runs behind it.
+    const clock = { ahead: 0 };
+    const api = await setup({}, clock);
+    for (const [minutes, status] of [
+      [59, 200],
+      [61, 401],
+    ] as const) {
+      clock.ahead = -minutes * 60_000;
+      const code = await linkCode(api);
+      expect((await logIn(api, { code })).status).toBe(status);
+    }
+  });
+
   it("of one token never replace another's, and its own newest ten stay", async () => {
     const api = await setup();
     const mine = await linkCode(api);
