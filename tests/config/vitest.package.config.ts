@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     ...limits,
     include: ["tests/package/**/*.test.ts"],
+    globalSetup: "tests/config/package-scratch.ts",
     isolate: false,
     pool: "threads",
     reporters: reporters(),

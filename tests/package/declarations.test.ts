@@ -19,11 +19,8 @@ const nodeTypes = [
   ["24", `${root}node_modules/@types/node`],
   ["26", `${nodes}/types26`],
 ] as const;
-const resolutions = [
-  ["node16", "node16"],
-  ["nodenext", "nodenext"],
-  ["bundler", "esnext"],
-] as const;
+const NODE_NEXT = ["nodenext", "nodenext"] as const;
+const resolutions = [["node16", "node16"], NODE_NEXT, ["bundler", "esnext"]] as const;
 const entries = [
   "",
   "/gateway",
@@ -65,10 +62,11 @@ function compile(folder: string, main: string, compilerOptions: object): string 
   const config = { compilerOptions: { ...strict, ...compilerOptions }, files: ["main.ts"] };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
   const tsc = `${root}node_modules/typescript/bin/tsc`;
-  const { stdout } = spawnSync(process.execPath, [tsc, "-p", ".", "--pretty", "false"], {
-    cwd: folder,
-    encoding: "utf8",
-  });
+  const { stdout } = spawnSync(
+    process.execPath,
+    [tsc, "-p", ".", "--pretty", "false", "--singleThreaded"],
+    { cwd: folder, encoding: "utf8" },
+  );
   return stdout;
 }
 
@@ -112,7 +110,8 @@ test.each(nodeTypes)(
   "the declarations are clean with the types of Node %s",
   LONG,
   (release, source) => {
-    for (const [moduleResolution, module] of resolutions) {
+    // What a resolution finds depends on the package, not on the release: all of them with the one that is developed with.
+    for (const [moduleResolution, module] of release === "24" ? resolutions : [NODE_NEXT]) {
       const said = checkOnNode(`${release}-${moduleResolution}`, source, {
         module,
         moduleResolution,

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { inject } from "vitest";
 import { root } from "../config/shared.ts";
 
 /** Never part of a clone; dependencies are linked instead. */
@@ -24,24 +25,40 @@ export function cloneTo(folder: string): void {
   cpSync(root, folder, { recursive: true, filter: isInside });
 }
 
-/** Packs a copy of this clone and installs it. */
-export function packClone(): Packed {
-  const folder = mkdtempSync(join(tmpdir(), "causey-packed-"));
+interface Tarball {
+  readonly path: string;
+  readonly files: readonly string[];
+}
+
+let made: Tarball | undefined;
+
+/** Packs a copy of this clone, once for all files of a run: it builds the package. */
+function tarball(): Tarball {
+  if (made !== undefined) return made;
+  const folder = mkdtempSync(join(inject("scratch"), "pack-"));
   const clone = join(folder, "clone");
   cloneTo(clone);
   symlinkSync(join(root, "node_modules"), join(clone, "node_modules"), "junction");
   const packed = command(clone, "npm", "pack", "--json", "--pack-destination", folder);
   const report: unknown = JSON.parse(packed.slice(packed.indexOf("[\n")));
   const [{ filename, files }] = report as [{ filename: string; files: { path: string }[] }];
+  made = { path: join(folder, filename), files: files.map(({ path }) => path) };
+  return made;
+}
+
+/** Packs a copy of this clone and installs it in a project of the caller's own. */
+export function packClone(): Packed {
+  const { path, files } = tarball();
+  const folder = mkdtempSync(join(tmpdir(), "causey-packed-"));
   const project = join(folder, "project");
   const installed = join(project, "node_modules");
   mkdirSync(installed, { recursive: true });
   for (const name of readdirSync(join(root, "node_modules")))
     if (!name.startsWith("."))
       symlinkSync(join(root, "node_modules", name), join(installed, name), "junction");
-  command(folder, "tar", "-xzf", filename);
+  command(folder, "tar", "-xzf", path);
   cpSync(join(folder, "package"), join(installed, "causey"), { recursive: true });
-  return { folder, files: files.map(({ path }) => path), project };
+  return { folder, files, project };
 }
 
 function command(cwd: string, file: string, ...args: string[]): string {
