@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { noBrowser, startTarget, type Target } from "./target.ts";
 
 const MEBI = 1024 * 1024;
-const REQUESTS = 60;
+const REQUESTS = 20;
 
 let target: Target;
 let folder: string;
@@ -62,7 +62,7 @@ async function answering<T>(work: Promise<T>): Promise<T> {
   return work.finally(() => clearInterval(timer));
 }
 
-it("of 60 bodies of 9.5 MB at once those pass that have room, and the others are told to come again", async () => {
+it("of 20 bodies of 9.5 MB at once those pass that have room, and the others are told to come again", async () => {
   const needed = { "cf-aig-max-attempts": "2" };
   const refused = Promise.withResolvers<void>();
   let left = REQUESTS - 5;
@@ -72,7 +72,7 @@ it("of 60 bodies of 9.5 MB at once those pass that have room, and the others are
       return answer;
     }),
   );
-  // At most five have room, so 55 are refused while no answer comes.
+  // At most five have room, so 15 are refused while no answer comes.
   await refused.promise;
   const answers = await answering(Promise.all(all));
   const told = new Set(answers.map((answer) => answer.join()));

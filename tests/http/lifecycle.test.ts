@@ -260,7 +260,7 @@ async function burst(
     }
   };
   const workers = Array.from({ length: 16 }, worker);
-  await eventually(() => acknowledged.size >= before + 200 * (round + 1), "many are acknowledged");
+  await eventually(() => acknowledged.size >= before + 50 * (round + 1), "many are acknowledged");
   await kill();
   await Promise.all(workers);
 }
