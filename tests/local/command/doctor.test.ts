@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, inject, it } from "vitest";
 import { eventually, LONG } from "../../cases/eventually.ts";
 import { host } from "../../config/shared.ts";
+import { lendBrowser } from "../../platform/shared-browser.ts";
 import { causey, serve } from "./run-command.ts";
 
 const fresh = (): string => join(inject("scratch"), `doctor-${crypto.randomUUID()}`);
@@ -41,6 +42,7 @@ async function doctor(
   const folder = fresh();
   const path = `${folder}.json`;
   writeFileSync(path, JSON.stringify(config));
+  await lendBrowser(folder);
   const options = ["--json", "--config", path, "--data-dir", folder, "--port", "0", ...args];
   const { code, out, err } = await causey(["doctor", ...options]);
   expect(err).toBe("");
