@@ -65,3 +65,15 @@ export const opaque: ReadonlySet<string> = new Set([
 
 /** Members with what a tool is called with: every name below is the caller's own. */
 export const free: ReadonlySet<string> = new Set(["args", "arguments"]);
+
+/** Members of answers whose texts are what a model says, or calls a tool with, in the formats of all providers. */
+export const answered: readonly string[] = [
+  "content",
+  "text",
+  "delta",
+  "arguments",
+  "partial_json",
+  "thinking",
+  "reasoning",
+  "reasoning_content",
+];

@@ -1,3 +1,4 @@
+import { answered } from "../../chat/formats/members.ts";
 import { BYTES_PER_TOKEN } from "../../chat/usage.ts";
 import { textBlocks } from "./text-blocks.ts";
 
@@ -8,9 +9,8 @@ export interface PassedTokens {
   end(): number;
 }
 
-/** Matches the texts and tool arguments of models, in the formats of all providers. */
-const SAID =
-  /"(?:content|text|delta|arguments|partial_json|thinking|reasoning|reasoning_content)":\s*"((?:[^"\\]|\\.)*)"/g;
+/** Matches what models say, also where a block of text begins or ends within JSON. */
+const SAID = new RegExp(`"(?:${answered.join("|")})":\\s*"((?:[^"\\\\]|\\\\.)*)"`, "g");
 /** Events that say nothing, or once more what came in pieces (OpenAI's responses, Anthropic's messages). */
 const REPEATED =
   /"type":\s*"(?:[\w.]+\.(?:created|in_progress|added|done|completed)|message_\w+|ping)"|^data: \[DONE\]/;
