@@ -48,7 +48,7 @@ import { logIds } from "./observe/log/log-row.ts";
 import { storedProviders, withDeclaredProviders } from "./providers/stored/stored-providers.ts";
 import type { Vault } from "./account/records/vault.ts";
 import { autoRouter } from "./routing/router/auto-router.ts";
-import { semanticCache } from "./cache/semantic/semantic-cache.ts";
+import { semanticCache } from "./semantic-cache/semantic-cache.ts";
 import { storedReplies } from "./cache/exact/stored-replies.ts";
 import { tokenSearches } from "./guard/tokens/token-search.ts";
 import { tracing } from "./observe/trace/tracing.ts";

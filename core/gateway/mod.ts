@@ -12,7 +12,7 @@ import { exposition } from "./observe/metrics/exposition.ts";
 
 export type { GatewayOptions } from "./entry/options.ts";
 export type { ResumeOptions } from "./resume/runs.ts";
-export type { SemanticCacheOptions } from "./cache/semantic/semantic-cache.ts";
+export type { SemanticCacheOptions } from "./semantic-cache/semantic-cache.ts";
 export type {
   EligibleModel,
   ModelRouter,

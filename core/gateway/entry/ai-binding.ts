@@ -6,7 +6,7 @@ import { OPERATOR } from "../call/caller.ts";
 import type { DeliverAnswer } from "./delivery.ts";
 import type { ResumableRuns } from "../resume/runs.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
-import { resumeRun } from "../resume/resume-run.ts";
+import { resumeRun } from "./resume-run.ts";
 import { callError } from "./call-error.ts";
 import { forwardSteps, type StepsParts, toSteps } from "./universal.ts";
 

@@ -7,7 +7,7 @@ import { headerValue } from "../wire/header-hygiene.ts";
 import { keptAlive } from "./silence.ts";
 import type { ResumableRuns } from "../resume/runs.ts";
 import { respond } from "./respond.ts";
-import { type Peeked, peekFirstLine } from "../resume/event-ends.ts";
+import { type Peeked, peekFirstLine } from "../wire/first-line.ts";
 import { streamOf } from "../wire/reply-body.ts";
 import { TIMER_OVER } from "../../time/timer-over.ts";
 

@@ -9,7 +9,7 @@ import { priceRows, type PriceRowSetting } from "../prices/price-rows.ts";
 import { type SafetyOptions, profileNames, unknownProfiles } from "../guard/checkers/policies.ts";
 import { vault, type Vault } from "../account/records/vault.ts";
 import type { ModelRouter } from "../routing/router/model-router.ts";
-import type { SemanticCacheOptions } from "../cache/semantic/semantic-cache.ts";
+import type { SemanticCacheOptions } from "../semantic-cache/semantic-cache.ts";
 import type { ResumeOptions } from "../resume/runs.ts";
 import type { ProviderOptions } from "../providers/target.ts";
 import { didYouMean } from "../../http/fields/nearest.ts";

@@ -29,7 +29,7 @@ import { requirePermission } from "../../auth/authorize.ts";
 import { type GatewayCaller, HOST } from "../call/caller.ts";
 import { tokenOf } from "../call/gateway-token.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
-import { resumeRun } from "../resume/resume-run.ts";
+import { resumeRun } from "../entry/resume-run.ts";
 
 /** Billing belongs to the hosted service: who asks for it is told so (`not_part`). */
 const billingRoutes: ManagementRoutes = (app, deps) => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { eventEnds, peekFirstLine } from "../../../../core/gateway/resume/event-ends.ts";
+import { eventEnds } from "../../../../core/gateway/resume/event-ends.ts";
+import { peekFirstLine } from "../../../../core/gateway/wire/first-line.ts";
 import { linkAbort } from "../../../../core/gateway/call/abort-link.ts";
 import { resumableRuns, type ResumeOptions } from "../../../../core/gateway/resume/runs.ts";
 import type { System } from "../../../../core/ports.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { exactTerms } from "../../../../../core/gateway/cache/semantic/exact-terms.ts";
+import { exactTerms } from "../../../../../core/gateway/semantic-cache/exact-terms.ts";
 
 it.each([
   ["a number", "Is it safe with 5 users?", "Is it safe with 50 users?"],

@@ -1,6 +1,6 @@
 import { openPlatform } from "#platform";
 import { expect, it } from "vitest";
-import { questionVectors } from "../../../../../core/gateway/cache/semantic/question-vector.ts";
+import { questionVectors } from "../../../../../core/gateway/semantic-cache/question-vector.ts";
 
 it("questions that the embedder never ended make room after a while", async () => {
   const { system, close } = await openPlatform();

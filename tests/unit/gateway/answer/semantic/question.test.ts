@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { questionOf } from "../../../../../core/gateway/cache/semantic/question.ts";
+import { questionOf } from "../../../../../core/gateway/semantic-cache/question.ts";
 import type { OutboundRequest } from "../../../../../core/ports.ts";
 import { bytes } from "../../../../fakes/gateway-transport.ts";
 

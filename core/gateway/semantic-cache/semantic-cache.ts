@@ -1,8 +1,8 @@
-import { ApiError } from "../../../http/api-error.ts";
-import type { Platform } from "../../../ports.ts";
-import type { ReplyCache } from "../exact/reply-cache.ts";
-import { type CacheableRun, cacheKey } from "../exact/cache-key.ts";
-import type { CachedReply } from "../../wire/cached-reply.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { Platform } from "../../ports.ts";
+import type { ReplyCache } from "../cache/exact/reply-cache.ts";
+import { type CacheableRun, cacheKey } from "../cache/exact/cache-key.ts";
+import type { CachedReply } from "../wire/cached-reply.ts";
 import { exactTerms } from "./exact-terms.ts";
 import { type NearestQuestion, knownQuestions } from "./known-questions.ts";
 import { questionOf } from "./question.ts";

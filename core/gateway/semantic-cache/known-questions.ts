@@ -1,4 +1,4 @@
-import type { System } from "../../../ports.ts";
+import type { System } from "../../ports.ts";
 
 /** A question whose answer may be in the cache. */
 export interface KnownQuestion {

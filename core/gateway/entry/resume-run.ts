@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { ResumableRuns } from "./runs.ts";
+import type { ResumableRuns } from "../resume/runs.ts";
 import type { GatewayCaller } from "../call/caller.ts";
 import { callerScope } from "../call/sharing-scope.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";

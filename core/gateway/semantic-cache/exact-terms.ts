@@ -1,4 +1,4 @@
-import { nfkc } from "../../../text/nfkc.ts";
+import { nfkc } from "../../text/nfkc.ts";
 
 /** Words that turn a sentence into its opposite, in the languages that are asked most; letters are in lower case. */
 const NEGATIONS: ReadonlySet<string> = new Set(

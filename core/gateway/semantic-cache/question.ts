@@ -1,7 +1,7 @@
-import { asObject, parsedObject } from "../../../http/json.ts";
-import { utf8 } from "../../../crypto/encoding.ts";
-import type { OutboundRequest } from "../../../ports.ts";
-import { conversationMember } from "../../chat/chat-body.ts";
+import { asObject, parsedObject } from "../../http/json.ts";
+import { utf8 } from "../../crypto/encoding.ts";
+import type { OutboundRequest } from "../../ports.ts";
+import { conversationMember } from "../chat/chat-body.ts";
 
 /** A chat request, taken apart into the text that is compared and all the rest, which must be the same. */
 export interface ComparedQuestion {

@@ -1,6 +1,6 @@
-import { ApiError } from "../../../http/api-error.ts";
-import type { Log, System } from "../../../ports.ts";
-import { TIMER_OVER } from "../../../time/timer-over.ts";
+import { ApiError } from "../../http/api-error.ts";
+import type { Log, System } from "../../ports.ts";
+import { TIMER_OVER } from "../../time/timer-over.ts";
 
 /** Turns texts into vectors of one length, in their order. */
 export type Embed = (
