@@ -5,6 +5,7 @@ import { auth, storedTokens } from "./auth/mod.ts";
 import { allows, type Viewer } from "./auth/principal.ts";
 import { deprecations, deprecationsMiddleware } from "./deprecations/mod.ts";
 import { type GatewayParts, gatewayParts } from "./gateway/mod.ts";
+import { resumableStreams } from "./gateway/resume/mod.ts";
 import type { Handle } from "./console/forward.ts";
 import { consoleRoutes } from "./console/mod.ts";
 import { type AccountUsage, accountUsage } from "./console/usage.ts";
@@ -16,7 +17,7 @@ import type { Platform } from "./ports.ts";
 import { htmlToMarkdown } from "./rendering/html-to-markdown.ts";
 import { type RenderingParts, renderingParts } from "./rendering/mod.ts";
 import { type SearchOptions, searchParts } from "./search/mod.ts";
-import { semanticCacheOptions, watchedModels, watchedRendering } from "./config/shared-models.ts";
+import { sharedSemanticCache, watchedModels, watchedRendering } from "./config/shared-models.ts";
 import { otlpExport, type OtlpExport } from "./signals/otlp/otlp-export.ts";
 import { type Signals, signals, type SignalsOptions } from "./signals/mod.ts";
 import { prepareRetention, webhooks, webhooksManagement } from "./webhooks/mod.ts";
@@ -184,7 +185,8 @@ function watchedGateway(
     demo: options.demo ?? false,
     accessLog: accessLog || isCounted || telemetry !== undefined,
     spans: telemetry?.spans,
-    semanticCache: semanticCacheOptions(options),
+    semanticCache: sharedSemanticCache(options),
+    resume: options.gateway?.resume && resumableStreams(options.gateway.resume),
   });
   return {
     parts,

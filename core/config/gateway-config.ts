@@ -1,8 +1,10 @@
 import * as v from "valibot";
 import { between, MOST_USD } from "../http/fields/bounded-number.ts";
-import type { GatewayOptions, ModelRouter, SemanticCacheOptions } from "../gateway/mod.ts";
+import type { GatewayOptions, ModelRouter } from "../gateway/mod.ts";
 import { elementList } from "../gateway/manage/dynamic-route.ts";
 import { priceRows } from "../gateway/prices/price-rows.ts";
+import type { ResumeOptions } from "../gateway/resume/mod.ts";
+import type { SemanticCacheOptions } from "../gateway/semantic-cache/mod.ts";
 import { providerProblem } from "../gateway/providers/check-providers.ts";
 import { gatewayDeclared } from "../gateway/account/settings/settings.ts";
 import type { OpenAiEndpoint } from "../search/mod.ts";
@@ -39,6 +41,7 @@ export interface GatewayConfig extends Omit<
   | "judge"
   | "router"
   | "semanticCache"
+  | "resume"
 > {
   /** The model that judges texts for gateways with guardrails. */
   readonly judge?: OpenAiEndpoint;
@@ -46,6 +49,8 @@ export interface GatewayConfig extends Omit<
   readonly router?: RouterConfig;
   /** Bounds of the semantic cache; its vectors are those of the search part's embedder. @default off */
   readonly semanticCache?: SemanticCacheConfig;
+  /** Lets clients take streams up again that broke off on the way to them. @default off */
+  readonly resume?: ResumeOptions;
 }
 
 type RouterConfig = Omit<ModelRouter, "choose" | "timeoutMs" | "onFailure">;

@@ -2,7 +2,9 @@ import type { AgentsOptions } from "../agents/mod.ts";
 import type { Auth } from "../auth/authorize.ts";
 import type { StoredTokensOptions } from "../auth/mod.ts";
 import type { DeprecationsOptions } from "../deprecations/mod.ts";
-import type { GatewayOptions, SemanticCacheOptions } from "../gateway/mod.ts";
+import type { GatewayOptions } from "../gateway/mod.ts";
+import type { ResumeOptions } from "../gateway/resume/mod.ts";
+import type { SemanticCacheOptions } from "../gateway/semantic-cache/mod.ts";
 import type { Platform } from "../ports.ts";
 import type { RenderingOptions } from "../rendering/mod.ts";
 import type { GatewayEmbeddings, GatewayModel, SearchOptions } from "../search/mod.ts";
@@ -16,8 +18,9 @@ export type Own<Options> = Omit<
 >;
 
 /** The gateway's options; its semantic cache uses the search part's embedder by default. */
-type GatewayPart = Omit<Own<GatewayOptions>, "semanticCache"> & {
+type GatewayPart = Omit<Own<GatewayOptions>, "semanticCache" | "resume"> & {
   readonly semanticCache?: Partial<SemanticCacheOptions>;
+  readonly resume?: ResumeOptions | undefined;
 };
 
 /** The options of search; its models may be those of a gateway of this program, which asks them in process. */

@@ -1,5 +1,6 @@
 import type { Own, PlatformApiOptions } from "./platform-api-options.ts";
-import type { GatewayParts, SemanticCacheOptions } from "../gateway/mod.ts";
+import type { GatewayParts } from "../gateway/mod.ts";
+import { type SemanticCacheFactory, semanticCache } from "../gateway/semantic-cache/mod.ts";
 import type { RenderingOptions } from "../rendering/mod.ts";
 import { ApiError } from "../http/api-error.ts";
 import {
@@ -58,14 +59,14 @@ export function watchedRendering(
   };
 }
 
-/** The options of the semantic cache, with the embedder of search as its default. */
-export function semanticCacheOptions({
+/** Returns the semantic cache of the options, with the embedder of search as its default. */
+export function sharedSemanticCache({
   gateway,
   search: { embedder } = {},
-}: PlatformApiOptions): SemanticCacheOptions | undefined {
+}: PlatformApiOptions): SemanticCacheFactory | undefined {
   if (gateway?.semanticCache === undefined) return undefined;
   const { embed: own } = gateway.semanticCache;
-  if (own !== undefined) return { ...gateway.semanticCache, embed: own };
+  if (own !== undefined) return semanticCache({ ...gateway.semanticCache, embed: own });
   if (embedder === undefined) {
     throw new ApiError("invalid_options", {
       message:
@@ -79,8 +80,8 @@ export function semanticCacheOptions({
     });
   }
   // Questions are compared with questions, so both sides are embedded as queries.
-  return {
+  return semanticCache({
     ...gateway.semanticCache,
     embed: (texts, signal) => embedder.embed(texts, "query", signal),
-  };
+  });
 }

@@ -29,7 +29,7 @@ import { outbound } from "./providers/outbound.ts";
 import type { ConnectParts } from "./realtime/connect.ts";
 import { providerSocket, type ProviderSocketParts } from "./realtime/provider-socket.ts";
 import { type RecordStore, recordStore } from "./account/records/records.ts";
-import { type ResumableRuns, resumableRuns } from "./resume/runs.ts";
+import type { ResumableRuns } from "./entry/resume-run.ts";
 import { actorName } from "./account/settings/gateway-name.ts";
 import type { GatewaySettings } from "./account/settings/settings.ts";
 import {
@@ -48,7 +48,6 @@ import { logIds } from "./observe/log/log-row.ts";
 import { storedProviders, withDeclaredProviders } from "./providers/stored/stored-providers.ts";
 import type { Vault } from "./account/records/vault.ts";
 import { autoRouter } from "./routing/router/auto-router.ts";
-import { semanticCache } from "./semantic-cache/semantic-cache.ts";
 import { storedReplies } from "./cache/exact/stored-replies.ts";
 import { tokenSearches } from "./guard/tokens/token-search.ts";
 import { tracing } from "./observe/trace/tracing.ts";
@@ -93,7 +92,7 @@ export function gatewayEngine(options: GatewayOptions): Engine {
     store: gatewayStore({ platform, ...declared }),
     prices: accountPrices(ownPrices(options), records, system),
     metrics: options.metrics === true ? gatewayMetrics(platform) : undefined,
-    resume: options.resume && resumableRuns(options.resume, system),
+    resume: options.resume?.(system),
     targets: { providers: options.providers ?? {}, demo: options.demo ?? true },
     bodies: platform.bodies ?? bodyBudget(Number.POSITIVE_INFINITY),
     decoding: contentDecoding(system),
@@ -219,7 +218,7 @@ function answerStores(options: GatewayOptions, store: GatewayStore): KeptAnswers
     system,
     cache,
     replies: capacity > 0 ? storedReplies({ store, system, log, capacity }) : undefined,
-    semantic: semantic && semanticCache(semantic, cache, platform),
+    semantic: semantic?.(cache, platform),
   };
 }
 

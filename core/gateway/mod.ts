@@ -11,8 +11,8 @@ import { managementApp } from "./manage/management.ts";
 import { exposition } from "./observe/metrics/exposition.ts";
 
 export type { GatewayOptions } from "./entry/options.ts";
-export type { ResumeOptions } from "./resume/runs.ts";
-export type { SemanticCacheOptions } from "./semantic-cache/semantic-cache.ts";
+export type { SemanticCacheFactory } from "./cache/similar-answers.ts";
+export type { ResumableRunsFactory } from "./entry/resume-run.ts";
 export type {
   EligibleModel,
   ModelRouter,

@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { type AiBinding, gatewayParts } from "../../core/gateway/mod.ts";
+import { resumableStreams } from "../../core/gateway/resume/mod.ts";
 import type { Platform } from "../../core/ports.ts";
 import { type Asked, askAiSdk } from "./ai-sdk.ts";
 import { cutAfter } from "./cut-stream.ts";
@@ -34,7 +35,7 @@ export function aiBindingApp(platform: Platform, upstreamUrl: string): Hono {
     gateways: { open: { authentication: false } },
   };
   const parts = gatewayParts(options);
-  const lasting = gatewayParts({ ...options, resume: {} });
+  const lasting = gatewayParts({ ...options, resume: resumableStreams() });
   const app = new Hono();
   app.post("/ask", async (c) => {
     const asked: Asked = await c.req.json();

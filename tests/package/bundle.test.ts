@@ -95,6 +95,13 @@ test.each(optional)("only the entry %s holds its packages", async (owner, packag
   await expect(holds(entries[owner])).resolves.toBe(true);
 });
 
+test("the entry ./gateway holds neither the semantic cache nor streams that are resumed", async () => {
+  const parts = /^core\/gateway\/(?:semantic-cache|resume)\//u;
+  const files = await bundledFiles(entries["./gateway"] ?? "");
+  expect(files.filter((path) => parts.test(path))).toEqual([]);
+  expect((await bundledFiles("core/mod.ts")).some((path) => parts.test(path))).toBe(true);
+});
+
 const SQLITE = "@sqlite.org/sqlite-wasm";
 
 test("the entry ./memory needs no runtime's built-in modules", async () => {

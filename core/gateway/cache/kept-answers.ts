@@ -7,7 +7,7 @@ import { cacheKey, cacheTtl } from "./exact/cache-key.ts";
 import { type CacheLookup, replay, type ReplyCache } from "./exact/reply-cache.ts";
 import type { Leader } from "./exact/shared-call.ts";
 import type { StoredReplies } from "./exact/stored-replies.ts";
-import type { SemanticCache } from "../semantic-cache/semantic-cache.ts";
+import type { SemanticCache } from "./similar-answers.ts";
 import { watchedStream } from "../wire/watched-stream.ts";
 import { type Json, jsonObject, parsedJson } from "../../http/json.ts";
 import { sseData } from "../../http/sse.ts";

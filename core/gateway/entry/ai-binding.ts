@@ -4,9 +4,8 @@ import type { HeaderPair } from "../../ports.ts";
 import type { GatewayAdmission, AdmitOptions } from "./admission.ts";
 import { OPERATOR } from "../call/caller.ts";
 import type { DeliverAnswer } from "./delivery.ts";
-import type { ResumableRuns } from "../resume/runs.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
-import { resumeRun } from "./resume-run.ts";
+import { type ResumableRuns, resumeRun } from "./resume-run.ts";
 import { callError } from "./call-error.ts";
 import { forwardSteps, type StepsParts, toSteps } from "./universal.ts";
 

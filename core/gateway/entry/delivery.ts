@@ -5,7 +5,7 @@ import { sharingScope } from "../call/sharing-scope.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { keptAlive } from "./silence.ts";
-import type { ResumableRuns } from "../resume/runs.ts";
+import type { ResumableRuns } from "./resume-run.ts";
 import { respond } from "./respond.ts";
 import { type Peeked, peekFirstLine } from "../wire/first-line.ts";
 import { streamOf } from "../wire/reply-body.ts";

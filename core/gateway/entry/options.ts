@@ -9,8 +9,8 @@ import { priceRows, type PriceRowSetting } from "../prices/price-rows.ts";
 import { type SafetyOptions, profileNames, unknownProfiles } from "../guard/checkers/policies.ts";
 import { vault, type Vault } from "../account/records/vault.ts";
 import type { ModelRouter } from "../routing/router/model-router.ts";
-import type { SemanticCacheOptions } from "../semantic-cache/semantic-cache.ts";
-import type { ResumeOptions } from "../resume/runs.ts";
+import type { SemanticCacheFactory } from "../cache/similar-answers.ts";
+import type { ResumableRunsFactory } from "./resume-run.ts";
 import type { ProviderOptions } from "../providers/target.ts";
 import { didYouMean } from "../../http/fields/nearest.ts";
 import { noSuchProvider, spendProviders } from "../metering/spend/spend-providers.ts";
@@ -41,8 +41,11 @@ export interface GatewayOptions extends SafetyOptions {
    * processes and isolates; 0 = it stores no answers. @default 128 MiB
    */
   readonly storedCacheBytes?: number | undefined;
-  /** Answers questions from the cache that were asked before in other words, where the cache is on. @default off */
-  readonly semanticCache?: SemanticCacheOptions | undefined;
+  /**
+   * Answers questions from the cache that were asked before in other words, where the cache is on: `semanticCache()` of
+   * `causey/gateway/semantic-cache`. @default off
+   */
+  readonly semanticCache?: SemanticCacheFactory | undefined;
   /**
    * Seals the provider keys and headers that the management API stores; at least 16 characters.
    * @default a key beside the data, which guards copies of single rows only
@@ -58,10 +61,10 @@ export interface GatewayOptions extends SafetyOptions {
   /** Chooses the model of requests for `cloudflare/auto`. @default none: such requests are a 400 */
   readonly router?: ModelRouter | undefined;
   /**
-   * Lets clients take streams up again that broke off on the way to them. The stream is then kept in memory, and the
-   * provider's request goes on when its client leaves. @default off
+   * Lets clients take streams up again that broke off on the way to them: `resumableStreams()` of `causey/gateway/resume`.
+   * The stream is then kept in memory, and the provider's request goes on when its client leaves. @default off
    */
-  readonly resume?: ResumeOptions | undefined;
+  readonly resume?: ResumableRunsFactory | undefined;
   /** Seconds of silence after which a stream of server-sent events gets a comment. @default never */
   readonly sseKeepAliveSeconds?: number | undefined;
   /**

@@ -1,11 +1,52 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { ResumableRuns } from "../resume/runs.ts";
+import type { InboundResponse, System } from "../../ports.ts";
+import type { AbortLink } from "../call/abort-link.ts";
 import type { GatewayCaller } from "../call/caller.ts";
 import { callerScope } from "../call/sharing-scope.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { toHeadersInit } from "../wire/header-hygiene.ts";
 
+/** An answer that goes on after its client left. */
+export interface ResumableAnswer {
+  readonly name: GatewayName;
+  /** The callers who may take it up again, see `sharingScope`; null = all of the gateway's. */
+  readonly scope: string | null;
+  readonly abortLink: AbortLink;
+  readonly contentType: string;
+}
+
+/** A reply whose stream can be taken up again by its id. */
+export interface ResumableReply {
+  readonly runId: string;
+  readonly body: ReadableStream<Uint8Array>;
+}
+
+/** The streams of one process that can be taken up again. */
+export interface ResumableRuns {
+  /** Keeps a stream; its call is no longer ended by its client. */
+  hold(source: ReadableStream<Uint8Array>, held: ResumableAnswer): ResumableReply;
+  /**
+   * The events of a run from number `from` on. Throws `not_found` when it is not, or no longer, kept, and
+   * `invalid_request` for events that have not come.
+   */
+  resume(request: Resumption): InboundResponse;
+}
+
 /** A request for the rest of a run. */
+export interface Resumption {
+  readonly name: GatewayName;
+  /** The scope of the caller who asks. */
+  readonly scope: string | null;
+  readonly runId: string;
+  /** Number of whole events that the client has. */
+  readonly from: number;
+  readonly client: AbortSignal;
+}
+
+/** Makes the streams that can be taken up again; `resumableStreams()` of `causey/gateway/resume` returns it. */
+export type ResumableRunsFactory = (system: System) => ResumableRuns;
+
+/** A request for the rest of a run, as it came. */
 export interface ResumeRequest {
   readonly name: GatewayName;
   readonly caller: GatewayCaller;

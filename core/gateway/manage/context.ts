@@ -1,6 +1,6 @@
 import type { InferenceParts } from "../entry/inference.ts";
 import type { Platform } from "../../ports.ts";
-import type { ResumableRuns } from "../resume/runs.ts";
+import type { ResumableRuns } from "../entry/resume-run.ts";
 import type { GatewayStore } from "../account/gateways/store.ts";
 import type { KeyStore } from "../account/keys/key-store.ts";
 import type { GatewayMetrics } from "../observe/metrics/metrics.ts";

@@ -1,58 +1,17 @@
 import { toHex } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair, InboundResponse, System } from "../../ports.ts";
-import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { actorName } from "../account/settings/gateway-name.ts";
 import { ownHeaders } from "../wire/own-headers.ts";
 import { keepAwake } from "../cache/exact/subscriber-count.ts";
 import { watchedStream } from "../wire/watched-stream.ts";
-import type { AbortLink } from "../call/abort-link.ts";
+import type {
+  ResumableAnswer,
+  ResumableReply,
+  ResumableRuns,
+  Resumption,
+} from "../entry/resume-run.ts";
 import { type ResumableRun, startRun } from "./run.ts";
-
-/** Option `resume` of `gateway()`. */
-export interface ResumeOptions {
-  /** Seconds for which a stream can be taken up again after its client left. @default 330, as the hosted service */
-  readonly seconds?: number | undefined;
-  /** Bytes of all streams together that are kept; the oldest go first. @default 64 MiB */
-  readonly bytes?: number | undefined;
-}
-
-/** An answer that goes on after its client left. */
-export interface ResumableAnswer {
-  readonly name: GatewayName;
-  /** The callers who may take it up again, see `sharingScope`; null = all of the gateway's. */
-  readonly scope: string | null;
-  readonly abortLink: AbortLink;
-  readonly contentType: string;
-}
-
-/** A reply whose stream can be taken up again by its id. */
-export interface ResumableReply {
-  readonly runId: string;
-  readonly body: ReadableStream<Uint8Array>;
-}
-
-/** The streams of one process that can be taken up again. */
-export interface ResumableRuns {
-  /** Keeps a stream; its call is no longer ended by its client. */
-  hold(source: ReadableStream<Uint8Array>, held: ResumableAnswer): ResumableReply;
-  /**
-   * The events of a run from number `from` on. Throws `not_found` when it is not, or no longer, kept, and
-   * `invalid_request` for events that have not come.
-   */
-  resume(request: Resumption): InboundResponse;
-}
-
-/** A request for the rest of a run. */
-export interface Resumption {
-  readonly name: GatewayName;
-  /** The scope of the caller who asks. */
-  readonly scope: string | null;
-  readonly runId: string;
-  /** Number of whole events that the client has. */
-  readonly from: number;
-  readonly client: AbortSignal;
-}
 
 interface Entry {
   readonly run: ResumableRun;
@@ -65,6 +24,14 @@ interface Entry {
 const RUN_OVERHEAD = 1024;
 /** Milliseconds between looks at a run whose client left, at most. */
 const LOOK_MS = 10_000;
+
+/** For how long, and how much, streams are kept. */
+export interface ResumeOptions {
+  /** Seconds for which a stream can be taken up again after its client left. @default 330, as the hosted service */
+  readonly seconds?: number | undefined;
+  /** Bytes of all streams together that are kept; the oldest go first. @default 64 MiB */
+  readonly bytes?: number | undefined;
+}
 
 /** Keeps streams for the clients that lost them (docs/gateway/streams.md). */
 export function resumableRuns(options: ResumeOptions, system: System): ResumableRuns {

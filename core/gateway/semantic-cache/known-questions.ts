@@ -15,7 +15,7 @@ export interface KnownQuestion {
 }
 
 /** The nearest known question that has an answer. */
-export interface NearestQuestion<T> {
+interface NearestQuestion<T> {
   readonly reply: T;
   /** Cosine. */
   readonly similarity: number;

@@ -9,11 +9,12 @@ import {
 } from "../../../fakes/gateway-app.ts";
 import { type FedStream, fedStream } from "../../../fakes/gateway-fed-stream.ts";
 import { sentHeaders, streamReply } from "../../../fakes/gateway-transport.ts";
+import { resumableStreams } from "../../../../core/gateway/resume/mod.ts";
 
 let gate: GatewayUnderTest;
 let source: FedStream;
 beforeAll(async () => {
-  gate = await gatewayUnderTest({ resume: {}, accountId: "acme" });
+  gate = await gatewayUnderTest({ resume: resumableStreams(), accountId: "acme" });
 });
 afterAll(() => gate.close());
 beforeEach(() => {

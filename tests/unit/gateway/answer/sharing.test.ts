@@ -10,6 +10,8 @@ import {
 import { fedStream } from "../../../fakes/gateway-fed-stream.ts";
 import { jsonReply } from "../../../fakes/gateway-transport.ts";
 import { storeKeys, virtualKeys } from "../../../fakes/virtual-keys.ts";
+import { resumableStreams } from "../../../../core/gateway/resume/mod.ts";
+import { semanticCache } from "../../../../core/gateway/semantic-cache/mod.ts";
 
 const SECOND_TOKEN = "second-token-for-tests";
 let gate: GatewayUnderTest;
@@ -17,8 +19,8 @@ let keys: ReturnType<typeof virtualKeys>;
 
 beforeEach(async () => {
   gate = await gatewayUnderTest({
-    resume: {},
-    semanticCache: { embed: async (texts) => texts.map(() => [1, 0]) },
+    resume: resumableStreams(),
+    semanticCache: semanticCache({ embed: async (texts) => texts.map(() => [1, 0]) }),
     gateways: { closed: { tokens: [GATEWAY_TOKEN, SECOND_TOKEN] } },
   });
   keys = virtualKeys(gate);

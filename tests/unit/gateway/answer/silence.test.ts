@@ -10,6 +10,7 @@ import {
 import { fedStream } from "../../../fakes/gateway-fed-stream.ts";
 import { streamReply } from "../../../fakes/gateway-transport.ts";
 import { fakeClock, settled } from "../../../fakes/rendering-system.ts";
+import { resumableStreams } from "../../../../core/gateway/resume/mod.ts";
 
 describe("keptAlive()", () => {
   /** What a client reads of a stream that is kept alive every 15 s. */
@@ -90,7 +91,7 @@ describe("keptAlive()", () => {
 describe("gateway({ sseKeepAliveSeconds })", () => {
   let gate: GatewayUnderTest;
   beforeAll(async () => {
-    gate = await gatewayUnderTest({ sseKeepAliveSeconds: 0.01, resume: {} });
+    gate = await gatewayUnderTest({ sseKeepAliveSeconds: 0.01, resume: resumableStreams() });
   });
   afterAll(() => gate.close());
 

@@ -9,6 +9,7 @@ import {
   jsonInit,
 } from "../../../fakes/gateway-app.ts";
 import { jsonReply, streamReply } from "../../../fakes/gateway-transport.ts";
+import { semanticCache } from "../../../../core/gateway/semantic-cache/mod.ts";
 
 let gate: GatewayUnderTest;
 let serial = 0;
@@ -122,7 +123,7 @@ describe("the stored cache", () => {
     };
     const body = { ...fresh(), messages: [{ role: "user", content: "How tall is the tower?" }] };
     await bring(body);
-    expect((await ask(another({ semanticCache: { embed } }), body))[0]).toBe("HIT");
+    expect((await ask(another({ semanticCache: semanticCache({ embed }) }), body))[0]).toBe("HIT");
     expect(asked).toEqual([]);
   });
 

@@ -9,6 +9,10 @@ import {
   requiredSettings,
 } from "../../../../fakes/gateway-app.ts";
 import { jsonReply, streamReply } from "../../../../fakes/gateway-transport.ts";
+import {
+  semanticCache,
+  type SemanticCacheOptions,
+} from "../../../../../core/gateway/semantic-cache/mod.ts";
 
 const TTL = { "cf-aig-cache-ttl": "60" };
 const A = "How do I reset my password?";
@@ -28,12 +32,12 @@ beforeEach(() => {
 afterEach(() => gate.close());
 
 async function open(
-  options: Partial<NonNullable<GatewayOptions["semanticCache"]>> = {},
+  options: Partial<SemanticCacheOptions> = {},
   more: Partial<GatewayOptions> = {},
 ): Promise<void> {
-  const semanticCache = { embed: embedder.embed, ...options };
+  const cache = semanticCache({ embed: embedder.embed, ...options });
   gate = await gatewayUnderTest(
-    { semanticCache, ...more },
+    { semanticCache: cache, ...more },
     { log: (level, message, fields) => void warnings.push([level, message, fields]) },
   );
   gate.transport.behave = (_, index) => jsonReply({ answer: index });

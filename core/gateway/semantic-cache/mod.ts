@@ -1,0 +1,82 @@
+/**
+ * Answers to questions that were asked before in other words.
+ *
+ * @module
+ */
+import { ApiError } from "../../http/api-error.ts";
+import { cacheKey } from "../cache/exact/cache-key.ts";
+import type { SemanticCacheFactory } from "../cache/similar-answers.ts";
+import { exactTerms } from "./exact-terms.ts";
+import { knownQuestions } from "./known-questions.ts";
+import { questionOf } from "./question.ts";
+import { type Embed, questionVectors } from "./question-vector.ts";
+
+export type { SemanticCacheFactory } from "../cache/similar-answers.ts";
+
+/** Options of {@link semanticCache}. */
+export interface SemanticCacheOptions {
+  /** Turns texts into vectors; it sees the last message of users. Failing, it makes a plain miss. */
+  readonly embed: Embed;
+  /** The cosine from which on two questions are alike. @default 0.97 */
+  readonly threshold?: number | undefined;
+  /** Questions that are compared with, in this process; 1 to 10,000. @default 1000 */
+  readonly maxEntries?: number | undefined;
+  /** Characters of a message that is compared; 1 to 10,000. @default 1000 */
+  readonly maxTextLength?: number | undefined;
+  /** Messages of a conversation whose last one is compared, system prompts in the list included. @default 4 */
+  readonly maxMessages?: number | undefined;
+  /** Milliseconds that a request waits for its vector. @default 500 */
+  readonly timeoutMs?: number | undefined;
+}
+
+/**
+ * Answers a question from the cache of a gateway that was asked before in other words. Throws `invalid_options` for options
+ * out of bounds.
+ *
+ * @example
+ * ```ts
+ * import { semanticCache } from "causey/gateway/semantic-cache";
+ *
+ * app.route("/", gateway({ platform, semanticCache: semanticCache({ embed }) }));
+ * ```
+ */
+export function semanticCache(options: SemanticCacheOptions): SemanticCacheFactory {
+  const { embed, maxTextLength = 1000, maxMessages = 4 } = options;
+  const { threshold = 0.97, maxEntries = 1000, timeoutMs = 500 } = options;
+  checkRange("threshold", threshold, 0, 1);
+  checkRange("maxEntries", maxEntries, 1, 10_000);
+  checkRange("maxTextLength", maxTextLength, 1, 10_000);
+  checkRange("maxMessages", maxMessages, 1, 1000);
+  checkRange("timeoutMs", timeoutMs, 1, 60_000);
+  return (replies, { system, log }) => {
+    const vectorOf = questionVectors({ embed, timeoutMs, system, log });
+    const known = knownQuestions(maxEntries, threshold, system);
+    return {
+      async find(run, key, ttl) {
+        const { prepared, call } = run;
+        const { controls, signal } = call;
+        // A client that sets a cache key decides itself which questions are the same.
+        if (controls.semanticCache === false || controls.cacheKey !== undefined) return null;
+        const question = questionOf(prepared.request, { maxTextLength, maxMessages });
+        if (question === null) return null;
+        const rest = { ...prepared, request: { ...prepared.request, body: question.rest } };
+        const scope = await cacheKey({ ...run, prepared: rest }, system);
+        const vector = await vectorOf(question.text, signal);
+        if (scope === null || vector === null) return null;
+        const terms = exactTerms(question.text);
+        const found = known.nearest({ scope, vector, terms }, (other) => replies.kept(other));
+        // Only answers to the very question are kept: likeness handed on and on would lead away from it.
+        if (found === null)
+          known.put({ key, scope, vector, terms, expiresAt: system.monotonic() + ttl * 1000 });
+        return found;
+      },
+    };
+  };
+}
+
+function checkRange(name: string, value: number, minimum: number, maximum: number): void {
+  if (value >= minimum && value <= maximum) return;
+  throw new ApiError("invalid_options", {
+    message: `semanticCache.${name}: expected a number from ${minimum} to ${maximum}, got ${value}`,
+  });
+}
