@@ -8,6 +8,7 @@ import { connectRemote } from "../shared/chromium/chromium-remote.ts";
 import { urlGuard } from "../shared/egress/url-guard.ts";
 import { webSockets } from "../shared/sockets/web-sockets.ts";
 import { journal } from "../shared/sqlite/sqlite.ts";
+import { sqliteStore } from "../shared/sqlite/sqlite-store.ts";
 import { localSystem } from "../shared/system.ts";
 import { checkedTransport, RESOLVED_APART, targetCheck, MEMORY_UNPINNED } from "./egress.ts";
 import {
@@ -89,7 +90,7 @@ export async function memoryPlatform(options: MemoryPlatformOptions = {}): Promi
   const db = journal(opened, committing, { log });
   const upgrade = standardUpgrade(options.acceptWebSocket);
   const actors = localActors({
-    db,
+    store: sqliteStore({ db, system, log }),
     system,
     log,
     upgrade,

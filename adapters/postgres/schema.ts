@@ -1,6 +1,6 @@
 import { ApiError } from "../../core/http/api-error.ts";
 import type { ActorKind, SharedSchema } from "../../core/ports.ts";
-import { schemasOf } from "../shared/sqlite/schema-lists.ts";
+import { schemasOf } from "../shared/sql/schema-lists.ts";
 import type { RunSession, Session } from "./session.ts";
 import { toPostgresSchema } from "./statement-text.ts";
 

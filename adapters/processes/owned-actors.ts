@@ -10,13 +10,14 @@ import {
 import { keepBeforeUpgrade } from "../shared/sqlite/keep-before-upgrade.ts";
 import { openSqlite, type SqliteOptions } from "../shared/sqlite/open-sqlite.ts";
 import { spaceReserve } from "../shared/sqlite/space-reserve.ts";
+import { sqliteStore } from "../shared/sqlite/sqlite-store.ts";
 import type { SqliteDatabase } from "../shared/sqlite/sqlite.ts";
 import { servePeers, type PeerServer, type ServePeersOptions } from "../peers/serve-peers.ts";
 import { makeAddress } from "./address.ts";
 import type { RemoteUpgrades } from "../peers/incoming-request.ts";
 
 /** Options of {@link ownedActors} and `sharedActors()`. */
-export interface SharedActorsOptions extends Omit<LocalActorsOptions, "db"> {
+export interface SharedActorsOptions extends Omit<LocalActorsOptions, "store"> {
   readonly folder: DataDir;
   readonly synchronous?: SqliteOptions["synchronous"];
   /** The properties that all processes of a data directory must share: runtime, version, clone format. */
@@ -85,14 +86,19 @@ function openActors(options: SharedActorsOptions, upgrades: RemoteUpgrades): Ope
   const db = openSqlite(folder.database, { synchronous, log, reserve });
   let isKept = false;
   try {
-    const actors = localActors({
-      ...options,
+    const store = sqliteStore({
       db,
+      system: options.system,
+      log,
       beforeUpgrade: () => {
         if (isKept || folder.path === null) return;
         keepBeforeUpgrade(db, folder.path, log);
         isKept = true;
       },
+    });
+    const actors = localActors({
+      ...options,
+      store,
       upgrade: (request, ...how) => (upgrades.get(request) ?? upgrade)(request, ...how),
     });
     return { actors, db };

@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { alarmSlots } from "../../adapters/shared/actors/alarm-slots.ts";
 import { localActors, type LocalActors } from "../../adapters/shared/actors/local-actors.ts";
 import { openSqlite } from "../../adapters/shared/sqlite/open-sqlite.ts";
+import { sqliteStore } from "../../adapters/shared/sqlite/sqlite-store.ts";
 import type { SqliteDatabase } from "../../adapters/shared/sqlite/sqlite.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
 import { agents, defineAgent, type Agent } from "../../core/agents/mod.ts";
@@ -25,7 +27,13 @@ function open(db: SqliteDatabase): Opened {
   const lines: string[] = [];
   const log: Platform["log"] = (level, message) => void lines.push(`${level}: ${message}`);
   const system = localSystem(log);
-  const actors = localActors({ db, system, log, upgrade: () => null, rescanMs: 20 });
+  const actors = localActors({
+    store: sqliteStore({ db, system, log }),
+    system,
+    log,
+    upgrade: () => null,
+    rescanMs: 20,
+  });
   closing.unshift(() => actors.close(1000));
   return { actors, lines, platform: { ...fakePlatform({ now: 0 }), actors, system, log } };
 }
@@ -45,6 +53,17 @@ function ringing(name: string): { readonly kind: ActorKind; readonly rung: strin
   });
   return { kind: { name, schema: [], start }, rung };
 }
+
+describe("an alarm that is set while the alarms are read", () => {
+  it("is read at its time, even if it is the only one", async () => {
+    const { promise, resolve } = Promise.withResolvers<[]>();
+    const slots = alarmSlots({ all: () => promise });
+    const taken = slots.take(["k"], () => 0);
+    slots.look("k", 50);
+    resolve([]);
+    expect(await taken).toEqual({ rows: [], next: 50 });
+  });
+});
 
 describe("alarms that an earlier version has stored", () => {
   it("go off now where no date has their time, and are told of; the others go off as ever", async () => {

@@ -6,6 +6,7 @@ import { openPlatform } from "#platform";
 import { type LocalActors, localActors } from "../../adapters/shared/actors/local-actors.ts";
 import { keepBeforeUpgrade } from "../../adapters/shared/sqlite/keep-before-upgrade.ts";
 import { openSqlite } from "../../adapters/shared/sqlite/open-sqlite.ts";
+import { sqliteStore } from "../../adapters/shared/sqlite/sqlite-store.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
 import type { ActorKind } from "../../core/ports.ts";
 import { agents, defineAgent } from "../../core/agents/mod.ts";
@@ -108,13 +109,17 @@ it("no table is changed where the database cannot be copied first", async () => 
   const system = localSystem(() => undefined);
   const open = (): LocalActors =>
     localActors({
-      db,
+      store: sqliteStore({
+        db,
+        system,
+        log: () => undefined,
+        beforeUpgrade: () => {
+          keepBeforeUpgrade(db, join(inject("scratch"), "nowhere"), () => undefined);
+        },
+      }),
       system,
       log: () => undefined,
       upgrade: () => null,
-      beforeUpgrade: () => {
-        keepBeforeUpgrade(db, join(inject("scratch"), "nowhere"), () => undefined);
-      },
     });
   const actors = open();
   // A kind that is new changes no table that is there.

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { localActors, type LocalActors } from "../../adapters/shared/actors/local-actors.ts";
 import { openSqlite } from "../../adapters/shared/sqlite/open-sqlite.ts";
+import { sqliteStore } from "../../adapters/shared/sqlite/sqlite-store.ts";
 import type { SqliteDatabase } from "../../adapters/shared/sqlite/sqlite.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
 import { agents, defineAgent, type Agent } from "../../core/agents/mod.ts";
@@ -61,7 +62,13 @@ function station(at: string, schedules: Record<string, string | number> = {}): S
   const db: SqliteDatabase = openSqlite(":memory:");
   let actors: LocalActors;
   const open = (): void => {
-    actors = localActors({ db, system, log: quiet, upgrade: () => null, rescanMs: 20 });
+    actors = localActors({
+      store: sqliteStore({ db, system, log: quiet }),
+      system,
+      log: quiet,
+      upgrade: () => null,
+      rescanMs: 20,
+    });
     const platform: Platform = { ...fakePlatform({ now: 0 }), actors, system };
     agents({ platform, auth: "off", agents: [definition] });
   };

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, inject, it } from "vitest";
 import { openPlatform } from "#platform";
 import { localActors } from "../../adapters/shared/actors/local-actors.ts";
 import { openSqlite } from "../../adapters/shared/sqlite/open-sqlite.ts";
+import { sqliteStore } from "../../adapters/shared/sqlite/sqlite-store.ts";
 import type { SqliteDatabase } from "../../adapters/shared/sqlite/sqlite.ts";
 import { agents } from "../../core/agents/mod.ts";
 import type { EventRecord } from "../../core/entity/event.ts";
@@ -40,7 +41,13 @@ async function openInbox(
   const clock = { ahead };
   const system = { ...base.system, now: () => base.system.now() + clock.ahead };
   const log = (): void => undefined;
-  const actors = localActors({ db, system, log, upgrade: () => null, rescanMs: 50 });
+  const actors = localActors({
+    store: sqliteStore({ db, system, log }),
+    system,
+    log,
+    upgrade: () => null,
+    rescanMs: 50,
+  });
   const platform = { ...base, actors, system, log };
   closing.push(async () => {
     await actors.close(100);

@@ -8,6 +8,7 @@ import {
 } from "../../adapters/shared/actors/local-actors.ts";
 import { localPlatform, type LocalRuntime } from "../../adapters/shared/local-platform.ts";
 import { openSqlite } from "../../adapters/shared/sqlite/open-sqlite.ts";
+import { sqliteStore } from "../../adapters/shared/sqlite/sqlite-store.ts";
 import type { SqliteDatabase } from "../../adapters/shared/sqlite/sqlite.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
 import type { ActorContext, ActorKind } from "../../core/ports.ts";
@@ -24,9 +25,10 @@ const runtime: LocalRuntime = {
 };
 
 function actorsOver(db: SqliteDatabase, options: Partial<LocalActorsOptions> = {}): LocalActors {
+  const system = localSystem(quiet);
   return localActors({
-    db,
-    system: localSystem(quiet),
+    store: sqliteStore({ db, system, log: quiet }),
+    system,
     log: quiet,
     upgrade: () => null,
     ...options,

@@ -24,6 +24,8 @@ export interface DirectoryOptions {
     name: string,
     hold: (work: Promise<unknown>) => void,
   ) => ActorContext;
+  /** Awaited before an instance starts; undefined where there is nothing to await. */
+  readonly ready: (kind: ActorKind) => Promise<void> | undefined;
   /** Calls that may wait for one actor before further ones get 503. */
   readonly mailboxSize: number;
 }
@@ -132,7 +134,9 @@ function newEntry(kind: ActorKind, name: string, mailboxSize: number): Entry {
   };
 }
 
-async function startNow(entry: Entry, { contextOf }: DirectoryOptions): Promise<Actor> {
+async function startNow(entry: Entry, { contextOf, ready }: DirectoryOptions): Promise<Actor> {
+  const preparing = ready(entry.kind);
+  if (preparing !== undefined) await preparing;
   const release = (): void => {
     entry.held -= 1;
     entry.lastUsed = performance.now();

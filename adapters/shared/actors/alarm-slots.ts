@@ -1,5 +1,5 @@
-import { earliest, type AlarmRow } from "../sqlite/alarm-rows.ts";
-import type { SqliteDatabase } from "../sqlite/sqlite.ts";
+import type { Sql } from "../../../core/ports.ts";
+import { earliest, type AlarmRow } from "../sql/alarm-rows.ts";
 
 /** Alarms of one kind that run at one time. */
 const MOST_OF_KIND = 256;
@@ -23,9 +23,12 @@ interface KindSlots {
  */
 export interface AlarmSlots {
   /**
-   * Takes slots for due alarms of these kinds, and says when the table is to be read again. Throws when it cannot be read.
+   * Takes slots for due alarms of these kinds, and says when the table is to be read again. Rejects when it cannot be read.
    */
-  take(kinds: readonly string[], clock: () => number): { rows: AlarmRow[]; next: number };
+  take(
+    kinds: readonly string[],
+    clock: () => number,
+  ): Promise<{ readonly rows: AlarmRow[]; readonly next: number }>;
   /** Frees the slot of an alarm. */
   free(row: AlarmRow): void;
   /** Makes the next `take()` read the table for a kind, or for all (null), at that time or earlier. */
@@ -33,7 +36,7 @@ export interface AlarmSlots {
 }
 
 /** Makes the slots of a process. */
-export function alarmSlots(db: SqliteDatabase): AlarmSlots {
+export function alarmSlots(sql: Pick<Sql, "all">): AlarmSlots {
   const slotsByKind = new Map<string, KindSlots>();
   let running = 0;
   let turn = 0;
@@ -48,11 +51,16 @@ export function alarmSlots(db: SqliteDatabase): AlarmSlots {
     return Math.min(MOST_OF_KIND - own.size, Math.max(GUARANTEED - own.size, POOL - running));
   }
 
-  function takeOf(slots: KindSlots, now: number): AlarmRow[] {
+  async function takeOf(slots: KindSlots, now: number): Promise<AlarmRow[]> {
     const room = roomOf(slots);
     if (room <= 0) return [];
     const limit = room + slots.running.size;
-    const rows = earliest(db, slots.kind, limit);
+    // An alarm that is set while the table is read is earlier than that.
+    slots.next = Number.POSITIVE_INFINITY;
+    const rows = await earliest(sql, slots.kind, limit).catch((error: unknown) => {
+      slots.next = now;
+      throw error;
+    });
     const later = rows.findIndex((row) => row.at > now);
     const taken = (later === -1 ? rows : rows.slice(0, later)).filter(
       (row) => !slots.running.has(row.actor),
@@ -60,12 +68,13 @@ export function alarmSlots(db: SqliteDatabase): AlarmSlots {
     for (const row of taken) slots.running.add(row.actor);
     running += taken.length;
     // With as many as were asked for, there may be more: they are looked for when an alarm ends.
-    slots.next = rows[later]?.at ?? (rows.length < limit ? Number.POSITIVE_INFINITY : now);
+    const next = rows[later]?.at ?? (rows.length < limit ? Number.POSITIVE_INFINITY : now);
+    slots.next = Math.min(slots.next, next);
     return taken;
   }
 
   return {
-    take(kinds, clock) {
+    async take(kinds, clock) {
       const rows: AlarmRow[] = [];
       let next = Number.POSITIVE_INFINITY;
       // Another kind is the first to take from the pool each time.
@@ -73,7 +82,7 @@ export function alarmSlots(db: SqliteDatabase): AlarmSlots {
       for (const kind of [...kinds.slice(turn), ...kinds.slice(0, turn)]) {
         const slots = slotsOf(kind);
         const now = clock();
-        if (slots.next <= now) rows.push(...takeOf(slots, now));
+        if (slots.next <= now) rows.push(...(await takeOf(slots, now)));
         if (slots.next > now) next = Math.min(next, slots.next);
       }
       return { rows, next };

@@ -6,14 +6,13 @@ import {
   clear,
   isUnchanged,
   remove,
-  repair,
   retryAt,
   upsert,
   type AlarmRow,
-} from "../sqlite/alarm-rows.ts";
+} from "../sql/alarm-rows.ts";
+import type { ActorStore } from "../sql/actor-store.ts";
 import { alarmSlots } from "./alarm-slots.ts";
-import type { SqliteDatabase } from "../sqlite/sqlite.ts";
-import type { SteadyClock } from "../steady-clock.ts";
+import type { SteadyClock } from "../sql/steady-clock.ts";
 import { unref } from "../work/unref.ts";
 
 /** The alarms of all actors of a process. */
@@ -33,10 +32,9 @@ export interface Alarms {
 
 /** Options of {@link alarms}. */
 export interface AlarmOptions {
-  readonly db: SqliteDatabase;
+  /** Holds the alarms, and tells the time that they are set for. */
+  readonly store: Pick<ActorStore, "clock" | "sql" | "sqlOf">;
   readonly log: Log;
-  /** Tells the time that alarms are set for. */
-  readonly clock: SteadyClock;
   /** Kinds whose alarms go off when the clock was set. */
   readonly timeOfDay: () => readonly string[];
   /** Kinds that can be started; alarms of others wait until theirs is defined. */
@@ -60,37 +58,27 @@ const UNREADABLE_PAUSE_MS = 1000;
  * after a crash in between it rings again.
  */
 export function alarms(options: AlarmOptions): Alarms {
-  const { clock, db, log, rescanMs = 60_000 } = options;
-  const slots = alarmSlots(db);
+  const { log, rescanMs = 60_000, store } = options;
+  const { clock } = store;
+  const slots = alarmSlots(store.sql);
   const health = readHealth(log);
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let wakeAt = Number.POSITIVE_INFINITY;
   let rescanAt = 0;
   let isStopped = false;
 
-  function wake(at: number): void {
-    if (isStopped || at >= wakeAt) return;
-    clearTimeout(timer);
-    wakeAt = at;
-    timer = setTimeout(scan, Math.max(0, Math.min(at - clock.now(), rescanMs)));
-    unref(timer);
-  }
-
-  function scan(): void {
-    wakeAt = Number.POSITIVE_INFINITY;
+  const scans = wakeUps(clock, rescanMs, async () => {
     const now = clock.now();
     if (now >= rescanAt) slots.look(null, now);
     if (now >= rescanAt) rescanAt = now + rescanMs;
     try {
-      const { rows, next } = slots.take(options.kinds(), () => clock.now());
+      const { rows, next } = await slots.take(options.kinds(), () => clock.now());
       for (const row of rows) void ring(row);
       health.read();
-      wake(Math.min(next, rescanAt));
+      return Math.min(next, rescanAt);
     } catch (error) {
-      health.failed(String(error));
-      wake(now + UNREADABLE_PAUSE_MS);
+      if (!isStopped) health.failed(String(error));
+      return now + UNREADABLE_PAUSE_MS;
     }
-  }
+  });
 
   async function ring(row: AlarmRow): Promise<void> {
     await ringOnce(options, row, () => isStopped);
@@ -100,41 +88,75 @@ export function alarms(options: AlarmOptions): Alarms {
 
   function look(kind: string, at: number): void {
     slots.look(kind, at);
-    wake(at);
+    scans.wake(at);
   }
 
   const watch = watchClock(options, look);
-  repairRows(options);
 
   return {
     async set(kind, actor, at, together) {
       const due = at === null ? null : boundedInstant(at);
-      const results = await store(db, kind, actor, due, together);
+      const own = due === null ? clear(kind, actor) : upsert(kind, actor, due);
+      const results = await store.sqlOf(kind, actor).batch([...together, own]);
       if (due !== null) look(kind, due);
-      return results;
+      return results.slice(0, -1);
     },
     rescan: () => {
       rescanAt = 0;
-      wake(clock.now());
+      scans.wake(clock.now());
     },
     failure: () => health.failure(),
     stop() {
       isStopped = true;
-      clearTimeout(timer);
+      scans.stop();
       watch.stop();
     },
   };
 }
 
-async function store(
-  db: SqliteDatabase,
-  kind: string,
-  actor: string,
-  due: number | null,
-  together: readonly Statement[],
-): Promise<StatementResult[]> {
-  const own = due === null ? clear(kind, actor) : upsert(kind, actor, due);
-  return (await db.batch([...together, own])).slice(0, -1);
+interface WakeUps {
+  /** Asks for a call at `at`, or earlier. */
+  wake(at: number): void;
+  stop(): void;
+}
+
+/** Calls `read` when it is asked to, and for the time that the call before returned: one after the other. */
+function wakeUps(
+  clock: Pick<SteadyClock, "now">,
+  longestMs: number,
+  read: () => Promise<number>,
+): WakeUps {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let wakeAt = Number.POSITIVE_INFINITY;
+  let isReading = false;
+  let isStopped = false;
+
+  function wake(at: number): void {
+    if (at >= wakeAt) return;
+    wakeAt = at;
+    if (!isReading) schedule();
+  }
+  function schedule(): void {
+    clearTimeout(timer);
+    if (isStopped || wakeAt === Number.POSITIVE_INFINITY) return;
+    timer = setTimeout(() => void run(), Math.max(0, Math.min(wakeAt - clock.now(), longestMs)));
+    unref(timer);
+  }
+  async function run(): Promise<void> {
+    isReading = true;
+    // What is asked for from now on may not be in this reading.
+    wakeAt = Number.POSITIVE_INFINITY;
+    wake(await read());
+    isReading = false;
+    schedule();
+  }
+  return {
+    wake,
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
 }
 
 /** Checks alarms for times of day when the clock was set. */
@@ -142,16 +164,18 @@ function watchClock(
   options: AlarmOptions,
   look: (kind: string, at: number) => void,
 ): { stop(): void } {
-  const watch = (): void => {
-    if (!lookAfterClock(options)) return;
-    for (const kind of options.timeOfDay()) look(kind, options.clock.now());
+  let isStopped = false;
+  const watch = async (): Promise<void> => {
+    if (!(await lookAfterClock(options, () => isStopped))) return;
+    for (const kind of options.timeOfDay()) look(kind, options.store.clock.now());
   };
-  const timer = setInterval(watch, Math.min(options.rescanMs ?? WATCH_MS, WATCH_MS));
+  const timer = setInterval(() => void watch(), Math.min(options.rescanMs ?? WATCH_MS, WATCH_MS));
   unref(timer);
   return {
     stop() {
+      isStopped = true;
       clearInterval(timer);
-      watch();
+      void watch();
     },
   };
 }
@@ -179,31 +203,20 @@ function readHealth(log: Log): ReadHealth {
   };
 }
 
-/** Reports alarms that an earlier version has stored for a time that never comes, and makes them go off now. */
-function repairRows({ clock, db, log }: AlarmOptions): void {
-  try {
-    const count = repair(db, clock.now());
-    if (count > 0)
-      log(
-        "warn",
-        "Alarms were stored for times that no date has: they go off now, and their actors set them again",
-        { alarms: count },
-      );
-  } catch (error) {
-    log("warn", "Could not look after stored alarms", { error: String(error) });
-  }
-}
-
 /** Keeps the line of the clock, and has alarms for times of day go off when the clock was set; whether it was. */
-function lookAfterClock({ clock, db, log, rescanMs = 60_000, timeOfDay }: AlarmOptions): boolean {
+async function lookAfterClock(
+  { store: { clock, sql }, log, rescanMs = 60_000, timeOfDay }: AlarmOptions,
+  isStopped: () => boolean,
+): Promise<boolean> {
   try {
-    clock.save(rescanMs);
+    await clock.save(rescanMs);
     if (!clock.wasSet()) return false;
     log("warn", "The clock was set: alarms for times of day are computed again");
-    advance(db, timeOfDay(), clock.now());
+    const kinds = timeOfDay();
+    if (kinds.length > 0) await sql.batch([advance(kinds, clock.now())]);
     return true;
   } catch (error) {
-    if (!(error instanceof SqlError && error.isReported))
+    if (!isStopped() && !(error instanceof SqlError && error.isReported))
       log("warn", "Could not look after the clock", { error: String(error) });
     return false;
   }
@@ -215,23 +228,24 @@ async function ringOnce(
   row: AlarmRow,
   isStopped: () => boolean,
 ): Promise<void> {
-  const { clock, db, log, backoffMs = 1000 } = options;
+  const { log, backoffMs = 1000, store } = options;
+  const { kind, actor } = row;
+  const sql = store.sqlOf(kind, actor);
   try {
-    const { kind, actor } = row;
     // Asked inside the mailbox: a call before us may have moved or cleared the alarm.
-    const rang = await options.ring(kind, actor, () => isUnchanged(db, row));
-    if (rang) await db.batch([remove(row)]);
+    const rang = await options.ring(kind, actor, () => isUnchanged(sql, row));
+    if (rang) await sql.batch([remove(row)]);
   } catch (error) {
     // At shutdown the database may be closed already: the row is as it was.
     if (isStopped()) return;
     const delay = Math.min(MAX_BACKOFF_MS, backoffMs * 2 ** Math.min(row.attempts, 16));
     const attempts = row.attempts + 1;
-    const fields = { kind: row.kind, attempts, retry_ms: delay, error: String(error) };
+    const fields = { kind, attempts, retry_ms: delay, error: String(error) };
     // A database that takes no writes is reported once, not by each alarm.
     if (!(error instanceof SqlError && error.isReported))
       log("warn", "An alarm failed and will run again", fields);
     try {
-      await db.batch([retryAt(row, clock.now() + delay)]);
+      await sql.batch([retryAt(row, store.clock.now() + delay)]);
     } catch {
       // The row still is due: without a pause the next scan would try at once, and fail as fast.
       await new Promise((resolve) => setTimeout(resolve, delay));

@@ -10,22 +10,20 @@ import type {
   System,
 } from "../../../core/ports.ts";
 import { actorDirectory, type ActorDirectory } from "./actor-directory.ts";
+import type { ActorStore } from "../sql/actor-store.ts";
 import { alarms, type Alarms } from "./alarms.ts";
 import { isNewKind, kindOf } from "./kinds.ts";
-import { createTables, isOutdated, migrate } from "../sqlite/schema.ts";
 import {
   socketRegistry,
   type SocketEvent,
   type SocketRegistry,
   type Upgrade,
 } from "../sockets/sockets.ts";
-import type { SqliteDatabase } from "../sqlite/sqlite.ts";
-import { steadyClock } from "../steady-clock.ts";
 import { unref } from "../work/unref.ts";
 
 /** Options of {@link localActors}. */
 export interface LocalActorsOptions {
-  readonly db: SqliteDatabase;
+  readonly store: ActorStore;
   readonly system: System;
   readonly log: Log;
   readonly upgrade: Upgrade;
@@ -37,8 +35,6 @@ export interface LocalActorsOptions {
   readonly rescanMs?: number | undefined;
   /** See `AlarmOptions`. @default 1000 */
   readonly alarmBackoffMs?: number | undefined;
-  /** Is called before tables of an older form are changed; throws to prevent that. @default nothing */
-  readonly beforeUpgrade?: (() => void) | undefined;
   /** Unsent bytes per connection. @default 1 MiB */
   readonly maxBuffered?: number | undefined;
 }
@@ -49,20 +45,20 @@ export interface LocalActors extends Actors {
   close(graceMs: number): Promise<void>;
 }
 
-/** Makes actors as objects of this process over one shared journal database. */
+/** Makes actors as objects of this process over one shared database. */
 export function localActors(options: LocalActorsOptions): LocalActors {
-  const { db, idleMs = 60_000, log, system } = options;
-  createTables(db);
-  const steady = steadyClock(db, system);
+  const { idleMs = 60_000, log, store, system } = options;
   const kinds = new Map<string, ActorKind>();
+  const tables = preparedTables(store);
   const directory: ActorDirectory = actorDirectory({
     mailboxSize: options.mailboxSize ?? 10_000,
+    ready: (kind) => tables.of(kind),
     contextOf: (kind, name, hold) => ({
       name,
-      sql: db,
+      sql: store.sqlOf(kind, name),
       sockets: sockets.of(`${kind}\0${name}`),
       actors: { get },
-      steady: () => steady.now(),
+      steady: () => store.clock.now(),
       alarm: (at, together = []) => clock.set(kind, name, at, together),
       alarmFailure: () => clock.failure(),
       system: holding(system, hold),
@@ -76,11 +72,10 @@ export function localActors(options: LocalActorsOptions): LocalActors {
     },
   });
   const clock: Alarms = alarms({
-    db,
+    store,
     log,
     rescanMs: options.rescanMs,
     backoffMs: options.alarmBackoffMs,
-    clock: steady,
     kinds: () => [...kinds.keys()],
     timeOfDay: () => [...kinds.keys()].filter((name) => kinds.get(name)?.timeOfDay === true),
     ring: (kind, name, isDue) =>
@@ -95,8 +90,7 @@ export function localActors(options: LocalActorsOptions): LocalActors {
     get,
     define(kind) {
       if (!isNewKind(kinds, kind)) return;
-      if (isOutdated(db, kind)) options.beforeUpgrade?.();
-      migrate(db, kind);
+      tables.prepare(kind);
       kinds.set(kind.name, kind);
       clock.rescan();
     },
@@ -109,6 +103,35 @@ export function localActors(options: LocalActorsOptions): LocalActors {
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
       directory.close();
+    },
+  };
+}
+
+/** The tables of the kinds that were defined. */
+interface PreparedTables {
+  /** Begins to prepare the tables of a kind. Throws when that fails at once. */
+  prepare(kind: ActorKind): void;
+  /** Resolves when the tables are there; undefined if they are. */
+  of(kind: ActorKind): Promise<void> | undefined;
+}
+
+function preparedTables(store: ActorStore): PreparedTables {
+  const preparing = new Map<ActorKind, Promise<void>>();
+  function prepare(kind: ActorKind): void {
+    const work = store.prepare(kind);
+    if (work === undefined) return;
+    const over = (): void => void preparing.delete(kind);
+    preparing.set(kind, work);
+    // A failure stays: the next instance to start tries once more.
+    work.then(over, () => undefined);
+  }
+  return {
+    prepare,
+    of(kind) {
+      return preparing.get(kind)?.catch(() => {
+        prepare(kind);
+        return preparing.get(kind);
+      });
     },
   };
 }

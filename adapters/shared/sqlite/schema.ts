@@ -1,6 +1,6 @@
 import { ApiError } from "../../../core/http/api-error.ts";
 import type { ActorKind, SharedSchema } from "../../../core/ports.ts";
-import { schemasOf } from "./schema-lists.ts";
+import { schemasOf } from "../sql/schema-lists.ts";
 import type { SqliteDatabase } from "./sqlite.ts";
 
 /** Creates the tables in which local actors keep their own affairs. */

@@ -15,7 +15,7 @@ import { objectClock } from "./object-clock.ts";
 import { objectSockets, type ObjectSockets } from "./object-sockets.ts";
 import { storageSql } from "./storage-sql.ts";
 import type { ObjectWrites } from "./write-state.ts";
-import { schemasOf } from "../../shared/sqlite/schema-lists.ts";
+import { schemasOf } from "../../shared/sql/schema-lists.ts";
 
 /** Calls that may wait for one actor. */
 const MAILBOX_LIMIT = 10_000;

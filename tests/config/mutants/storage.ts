@@ -66,9 +66,16 @@ export const storageMutants: readonly Mutant[] = [
     tests: ["tests/contract/actors"],
   },
   {
+    name: "an alarm that is set while the alarms are read is not forgotten",
+    file: "adapters/shared/actors/alarm-slots.ts",
+    find: "slots.next = Math.min(slots.next, next);",
+    replace: "slots.next = next;",
+    tests: ["tests/local/alarms"],
+  },
+  {
     name: "stored alarms whose time never comes go off",
-    file: "adapters/shared/actors/alarms.ts",
-    find: "  repairRows(options);\n",
+    file: "adapters/shared/sqlite/sqlite-store.ts",
+    find: "  repairAlarms(db, clock.now(), log);\n",
     replace: "",
     tests: ["tests/local/alarms"],
   },

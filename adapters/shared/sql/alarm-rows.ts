@@ -1,6 +1,4 @@
-import { LAST_INSTANT } from "../../../core/http/fields/bounded-number.ts";
-import type { Statement } from "../../../core/ports.ts";
-import type { SqliteDatabase } from "./sqlite.ts";
+import type { Sql, Statement } from "../../../core/ports.ts";
 
 /** An alarm as it is stored: at most one per actor. */
 export interface AlarmRow {
@@ -17,35 +15,27 @@ const COLUMNS = "SELECT kind, actor, at, attempts, version FROM causey_alarms";
 const SAME = "WHERE kind = ? AND actor = ? AND version = ?";
 
 /** Returns the earliest alarms of a kind. */
-export function earliest(db: SqliteDatabase, kind: string, limit: number): AlarmRow[] {
-  return db.rows(`${COLUMNS} WHERE kind = ? ORDER BY at LIMIT ?`, [kind, limit]).map(toRow);
+export async function earliest(
+  sql: Pick<Sql, "all">,
+  kind: string,
+  limit: number,
+): Promise<AlarmRow[]> {
+  const rows = await sql.all(`${COLUMNS} WHERE kind = ? ORDER BY at LIMIT ?`, [kind, limit]);
+  return rows.map(toRow);
 }
 
-/**
- * Makes alarms go off at `at` whose time today's version would not store; their actors then set them again. Returns how
- * many there were.
- */
-export function repair(db: SqliteDatabase, at: number): number {
-  return db.rows(
-    "UPDATE causey_alarms SET at = ? WHERE NOT (at BETWEEN 0 AND ?) OR typeof(at) = 'text' RETURNING kind",
-    [at, LAST_INSTANT],
-  ).length;
-}
-
-/** Makes all alarms of these kinds go off at `at`, unless they are due earlier. */
-export function advance(db: SqliteDatabase, kinds: readonly string[], at: number): void {
-  if (kinds.length === 0) return;
+/** Makes all alarms of these kinds, one or more, go off at `at`, unless they are due earlier. */
+export function advance(kinds: readonly string[], at: number): Statement {
   const places = kinds.map(() => "?").join(", ");
-  db.rows(`UPDATE causey_alarms SET at = ? WHERE at > ? AND kind IN (${places})`, [
-    at,
-    at,
-    ...kinds,
-  ]);
+  return {
+    sql: `UPDATE causey_alarms SET at = ? WHERE at > ? AND kind IN (${places})`,
+    params: [at, at, ...kinds],
+  };
 }
 
 /** Whether the alarm was neither set again nor cleared since it was read. */
-export async function isUnchanged(db: SqliteDatabase, row: AlarmRow): Promise<boolean> {
-  return (await db.all(`${COLUMNS} ${SAME}`, sameAs(row))).length > 0;
+export async function isUnchanged(sql: Pick<Sql, "all">, row: AlarmRow): Promise<boolean> {
+  return (await sql.all(`${COLUMNS} ${SAME}`, sameAs(row))).length > 0;
 }
 
 /** Removes the alarm, unless it was set again. */

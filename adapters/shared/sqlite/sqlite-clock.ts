@@ -1,16 +1,7 @@
-import { LAST_INSTANT } from "../../core/http/fields/bounded-number.ts";
-import type { System } from "../../core/ports.ts";
-import type { SqliteDatabase } from "./sqlite/sqlite.ts";
-
-/** The time line of a database's due times. */
-export interface SteadyClock {
-  /** Whole Unix ms as they would be if the clock were never set; never goes back, not across restarts either. */
-  now(): number;
-  /** Whether the clock was set since this was asked last. */
-  wasSet(): boolean;
-  /** Stores where the line is, unless that was done within `everyMs`, so that the next process goes on from there. */
-  save(everyMs: number): void;
-}
+import { LAST_INSTANT } from "../../../core/http/fields/bounded-number.ts";
+import type { System } from "../../../core/ports.ts";
+import type { SteadyClock } from "../sql/steady-clock.ts";
+import type { SqliteDatabase } from "./sqlite.ts";
 
 /** Changes of the clock above this are reported, in ms. */
 const JUMP_MS = 1000;
@@ -41,7 +32,7 @@ export function steadyClock(
       known = offset();
       return Math.abs(known - before) > JUMP_MS;
     },
-    save(everyMs) {
+    async save(everyMs) {
       if (now() - saved < everyMs) return;
       saved = now();
       db.rows(
