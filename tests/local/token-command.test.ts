@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, inject, it } from "vitest";
+import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { exposureWarning } from "../../adapters/cli/serve/banner.ts";
 import { parseToken, tokenHelp } from "../../adapters/cli/token/token.ts";
 import { tokenTable } from "../../adapters/cli/token/token-output.ts";
@@ -141,7 +141,9 @@ describe(`causey token on ${host}`, () => {
     const folder = fresh();
     const CAUSEY_TOKEN = "token-command-with-every-permission";
     await seed(folder);
-    const { url } = await serve(folder, [], { CAUSEY_TOKEN });
+    const server = await serve(folder, [], { CAUSEY_TOKEN });
+    onTestFinished(() => server.stop());
+    const { url } = server;
     const there = ["--url", url];
 
     const made = await causey(["token", ...run, ...there], { CAUSEY_TOKEN });
