@@ -60,6 +60,21 @@ export function openDataDir(path: string): DataDir {
   });
 }
 
+/** Makes a folder for what is kept beside a database that is elsewhere; `":memory:"` goes with the process. */
+export function openStateDir(path: string): { readonly path: string; release(): void } {
+  if (path === ":memory:") {
+    const folder = temporary();
+    return {
+      path: folder.state,
+      release: () => {
+        folder.release();
+      },
+    };
+  }
+  guarded(path, () => mkdirSync(path, { recursive: true, mode: 0o700 }));
+  return { path, release: () => undefined };
+}
+
 interface Lock {
   readonly identity: string;
   readonly db: DatabaseSync;

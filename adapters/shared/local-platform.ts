@@ -4,7 +4,7 @@ import type { Browser, Capability, Log, Platform, Transport, Vitals } from "../.
 import { chromium } from "./chromium/chromium.ts";
 import { processesAvailable } from "./background/process-isolate.ts";
 import { type Threads, threads } from "./background/threads.ts";
-import { openDataDir } from "./data-dir.ts";
+import { openDataDir, openStateDir } from "./data-dir.ts";
 import { closeAtEnd } from "./http/drain.ts";
 import { egressTransport } from "./egress/egress-transport.ts";
 import { jsonLog, standardError } from "./log/standard-log.ts";
@@ -28,6 +28,12 @@ export interface LocalPlatformOptions {
    * same options and the same app. @default ".causey"
    */
   readonly dataDir?: string;
+  /**
+   * Address of a PostgreSQL database, version 14 or newer, that holds the state instead: `postgres://user:password@host/name`.
+   * It needs the package `postgres`. One process uses it at a time. The folder is then for the browser only.
+   * @default the SQLite database in the folder
+   */
+  readonly database?: string;
   /** `FULL`: what was acknowledged survives a power cut; `NORMAL`: the death of the process. @default "FULL" */
   readonly synchronous?: "FULL" | "NORMAL";
   /** Path of a Chromium or headless shell. @default what is found */
@@ -67,7 +73,7 @@ export async function localPlatform(
   runtime: LocalRuntime,
   options: LocalPlatformOptions,
 ): Promise<Platform> {
-  const { allowHosts, closeGraceMs = 10_000, dataDir = ".causey", log = jsonLog } = options;
+  const { allowHosts, closeGraceMs = 10_000, log = jsonLog } = options;
   const own = localSystem(log);
   const system: LocalSystem = {
     ...own,
@@ -75,19 +81,9 @@ export async function localPlatform(
     decoder: zlibDecoder,
     sleep: turnOrSleep(own),
   };
-  const folder = openDataDir(dataDir);
-  const actors = await sharedActors({
-    folder,
-    speaks: protocolOf(runtime.name),
-    synchronous: options.synchronous,
-    system,
-    log,
-    upgrade: runtime.upgrade,
-    idleMs: options.actorIdleMs,
-    alarmBackoffMs: options.alarmBackoffMs,
-  });
+  const { actors, stateDir } = await openActors(runtime, options, { system, log });
   const browser = chromium({
-    stateDir: folder.state,
+    stateDir,
     executablePath: options.chromiumPath,
     endpoint: options.browserEndpoint,
     noSandbox: options.noSandbox,
@@ -123,6 +119,38 @@ export async function localPlatform(
     system.end();
   });
   return platform;
+}
+
+/** Opens the actors where the options say, and names the folder for what else is kept. */
+async function openActors(
+  { name, upgrade }: LocalRuntime,
+  { database, dataDir = ".causey", synchronous, ...options }: LocalPlatformOptions,
+  services: Pick<Platform, "log" | "system">,
+): Promise<{ readonly actors: SharedActors; readonly stateDir: string }> {
+  const shared = {
+    ...services,
+    upgrade,
+    idleMs: options.actorIdleMs,
+    alarmBackoffMs: options.alarmBackoffMs,
+  };
+  if (database === undefined) {
+    const folder = openDataDir(dataDir);
+    const actors = await sharedActors({ ...shared, folder, speaks: protocolOf(name), synchronous });
+    return { actors, stateDir: folder.state };
+  }
+  const state = openStateDir(dataDir);
+  const { postgresActors } = await import("../postgres/postgres-actors.ts");
+  const actors = await postgresActors({ ...shared, database });
+  return {
+    actors: {
+      ...actors,
+      async release() {
+        await actors.release();
+        state.release();
+      },
+    },
+    stateDir: state.path,
+  };
 }
 
 /** Returns facts about a request that only the runtime's own server knows. */

@@ -204,6 +204,8 @@ export interface Config {
   readonly port?: number;
   readonly host?: string;
   readonly dataDir?: string;
+  /** The address of a PostgreSQL database, which may hold a password. @default SQLite in `dataDir` */
+  readonly database?: string;
   /** The number of processes that listen on the port; `"auto"` is one per core. */
   readonly processes?: number | "auto";
   readonly synchronous?: "FULL" | "NORMAL";
@@ -255,6 +257,15 @@ export const configSchema: v.GenericSchema<unknown, Config> = v.strictObject({
   port: v.exactOptional(whole(0, 65_535)),
   host: v.exactOptional(nonEmpty),
   dataDir: v.exactOptional(nonEmpty),
+  database: v.exactOptional(
+    v.pipe(
+      v.string(),
+      v.regex(
+        /^postgres(?:ql)?:\/\//u,
+        'Expected an address such as "postgres://user:password@host:5432/database"',
+      ),
+    ),
+  ),
   processes: v.exactOptional(processes),
   synchronous: v.exactOptional(v.picklist(["FULL", "NORMAL"])),
   bodyBytes: v.exactOptional(mebibyteOrMore),

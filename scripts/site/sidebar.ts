@@ -56,6 +56,7 @@ export const groups: readonly Group[] = [
       "docs/configuration.md",
       "docs/authentication.md",
       "docs/deployment.md",
+      "docs/scale.md",
       "docs/operation.md",
       "docs/upgrade.md",
       "docs/troubleshooting.md",

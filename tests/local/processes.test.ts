@@ -259,6 +259,14 @@ describe("processCount()", () => {
     expect(processCount({ processes: "auto" }, "darwin")).toBe(1);
   });
 
+  always("is one with a PostgreSQL database", () => {
+    const database = "postgres://a/b";
+    expect(processCount({ processes: 1, database })).toBe(1);
+    expect(() => processCount({ processes: 2, database }, "linux")).toThrow(
+      "--processes: one process at a time",
+    );
+  });
+
   always("refuses streams that only one of the processes could resume", () => {
     expect(processCount({ processes: 1, ...resuming })).toBe(1);
     expect(() => processCount({ processes: 2, ...resuming }, "linux")).toThrow(

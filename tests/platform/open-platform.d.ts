@@ -4,6 +4,8 @@ import type { ActorRef, Platform } from "../../core/ports.ts";
 export interface OpenOptions {
   /** The name of a place: opening it again finds the same data, as after a restart. @default a fresh, empty place */
   readonly data?: string;
+  /** Address of a PostgreSQL database; only where `#platform` is a process. @default the runtime's own storage */
+  readonly database?: string;
   /** Hosts that what a caller steers may reach although they are not public. @default [] */
   readonly allowHosts?: readonly string[];
 }

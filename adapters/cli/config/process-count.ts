@@ -12,7 +12,7 @@ const MOST = 64;
  * one line when the configuration has what several processes cannot do together.
  */
 export function processCount(config: Config, system: string = process.platform): number {
-  const { dataDir, gateway, processes = 1 } = config;
+  const { database, dataDir, gateway, processes = 1 } = config;
   const auto = system === "linux" ? Math.min(availableParallelism(), MOST) : 1;
   const count = processes === "auto" ? auto : processes;
   checkReusePort({ reusePort: count > 1 }, system);
@@ -21,6 +21,8 @@ export function processCount(config: Config, system: string = process.platform):
       'processes share their state in a data directory, which ":memory:" is not: choose one with --data-dir',
     );
   }
+  if (count > 1 && database !== undefined)
+    throw refusal("one process at a time uses a PostgreSQL database: leave out one of the two");
   if (count > 1 && gateway?.resume !== undefined) {
     throw refusal(
       "streams are resumed (gateway.resume) at the process that began them, and a port that processes share does not lead there: leave out one of the two",

@@ -23,7 +23,7 @@ const secretBranches = new Set(
 /** Keys whose texts are shown. Any other text is hidden, so that a new key cannot reveal a secret by mistake. */
 const plainKeys = new Set(
   (
-    "$schema accountId accounts accountsClaim agent algorithms allowHosts audience baseUrl chromiumPath claim clock dataDir " +
+    "$schema accountId accounts accountsClaim agent algorithms allowHosts audience baseUrl chromiumPath claim clock database dataDir " +
     "endpoint entities fallbackEntity formerNames from gateway gateways group header host issuer jwksUrl lacks log logLevel mode " +
     "model mountPath name origins path permissions processes provider publicUrl respond scheme synchronous"
   ).split(" "),
@@ -71,11 +71,11 @@ function shownValue(keys: readonly string[], leaf: unknown): ShownSetting["value
   if (/^env:\w+$/u.test(text) || text === "[]" || text === "{}") return text;
   const name = keys.findLast((key) => !/^\d+$/u.test(key)) ?? "";
   if (keys.some((key) => secretBranches.has(key)) || !plainKeys.has(name)) return HIDDEN;
-  return withoutCredentials(text);
+  return shownAddress(text);
 }
 
 /** Returns an address without its user, password, query and fragment, all of which may hold a credential. */
-function withoutCredentials(text: string): string {
+export function shownAddress(text: string): string {
   const url = /^[a-z]+:\/\//iu.test(text) ? URL.parse(text) : null;
   if (url === null || url.username + url.password + url.search + url.hash === "") return text;
   return `${url.protocol}//${url.host}${url.pathname} (rest hidden)`;

@@ -47,6 +47,15 @@ export const settings: readonly Setting[] = [
     help: "Folder of the database, the token and the browser",
   },
   {
+    flag: "database",
+    env: "CAUSEY_DATABASE_URL",
+    key: "database",
+    kind: "text",
+    value: "URL",
+    default: "SQLite in the folder",
+    help: "PostgreSQL database for the state: postgres://…",
+  },
+  {
     flag: "processes",
     env: "CAUSEY_PROCESSES",
     key: "processes",

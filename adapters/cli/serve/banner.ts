@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { shownAddress } from "../config/shown-config.ts";
 import type { Prepared } from "./prepare.ts";
 
 /** Facts that the start lines show beside the prepared parts. */
@@ -25,7 +26,7 @@ export function bannerLines(prepared: Prepared, facts: BannerFacts): string[] {
     `causey ${facts.version} on ${facts.runtime}`,
     `Listening  ${facts.url}  (API ${facts.url}/client/v4)`,
     ...(facts.consoleLink === null ? [] : [`Console    ${facts.consoleLink}  (logs in once)`]),
-    `Data       ${dataDir}`,
+    `Data       ${config.database === undefined ? dataDir : shownAddress(config.database)}`,
     ...(token.created
       ? [`Token      ${token.value}  (shown once, stored in ${token.path ?? ""})`]
       : []),

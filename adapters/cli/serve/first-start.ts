@@ -37,7 +37,8 @@ const PATIENCE_MS = 120_000;
  * Both would leave this process with twice the memory that serving takes. If it fails, this process does its work.
  */
 export async function firstStart({ config, dataDir, demoSecret }: Prepared): Promise<FirstStart> {
-  if (existsSync(join(dataDir, "causey.db"))) return nothing;
+  // A database may have been in use for long: this process adds what it lacks.
+  if (config.database !== undefined || existsSync(join(dataDir, "causey.db"))) return nothing;
   const { chromiumPath, endpoint } = config.rendering ?? {};
   const browser = endpoint === undefined ? await findChromium(chromiumPath) : null;
   if (demoSecret === null && browser?.kind !== "packed") return nothing;

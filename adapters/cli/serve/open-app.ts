@@ -51,9 +51,17 @@ function apiOn(platform: Platform, { config, token }: Prepared, processes: numbe
 }
 
 function platformOptions({ config, dataDir }: Prepared, processes: number): LocalPlatformOptions {
-  const { rendering, webhooks, synchronous, graceMs, bodyBytes = defaultBodyBytes() } = config;
+  const {
+    database,
+    rendering,
+    webhooks,
+    synchronous,
+    graceMs,
+    bodyBytes = defaultBodyBytes(),
+  } = config;
   return {
     dataDir,
+    ...(database === undefined ? {} : { database }),
     // Apart, so that a page cannot reach what only deliveries may.
     allowHosts: webhooks?.allowHosts ?? [],
     browserAllowHosts: rendering?.allowHosts ?? [],

@@ -56,17 +56,36 @@ export function targetAccount(options: TargetOptions, env: ReadEnv): string {
 /** Opens what a command line names. Throws one line that says why that cannot be. */
 export async function openTarget(options: TargetOptions, env: ReadEnv): Promise<TokenTarget> {
   const account = targetAccount(options, env);
-  return options.url === undefined
-    ? folderTarget(configOf(options, env).dataDir, account)
-    : serverTarget(options.url, account, env("CAUSEY_TOKEN") ?? "");
+  if (options.url !== undefined)
+    return serverTarget(options.url, account, env("CAUSEY_TOKEN") ?? "");
+  const { dataDir, isElsewhere } = configOf(options, env);
+  if (isElsewhere)
+    throw commandFailure(
+      "The tokens are in a PostgreSQL database, and not in the data folder",
+      "Name the server with --url",
+    );
+  return folderTarget(dataDir, account);
 }
 
 /** Returns the data folder that is meant. */
 export function dataDirOf(options: TargetOptions, env: ReadEnv): string {
-  return configOf(options, env).dataDir;
+  const { dataDir, isElsewhere } = configOf(options, env);
+  if (isElsewhere)
+    throw commandFailure(
+      "The state is in a PostgreSQL database, and not in the data folder",
+      "Use pg_dump and pg_restore",
+    );
+  return dataDir;
 }
 
-function configOf(options: TargetOptions, env: ReadEnv): { dataDir: string; accountId: string } {
+interface Place {
+  readonly dataDir: string;
+  readonly accountId: string;
+  /** Whether the state is in a database that is no file of the folder. */
+  readonly isElsewhere: boolean;
+}
+
+function configOf(options: TargetOptions, env: ReadEnv): Place {
   const names = ["config", "data-dir", "account-id"] as const;
   const flags = new Map(
     names.flatMap((name) => {
@@ -76,7 +95,7 @@ function configOf(options: TargetOptions, env: ReadEnv): { dataDir: string; acco
   );
   const config = effectiveConfig(flags, env, (path) => readFileSync(path, "utf8"));
   const { dataDir = defaults.dataDir, accountId = defaults.accountId } = config;
-  return { dataDir, accountId };
+  return { dataDir, accountId, isElsewhere: config.database !== undefined };
 }
 
 async function folderTarget(dataDir: string, owner: string): Promise<TokenTarget> {

@@ -5,20 +5,17 @@ import type { Statement } from "../../../core/ports.ts";
 import { SqlError } from "../../../core/sql/sql-error.ts";
 import { eventually } from "../../cases/eventually.ts";
 import { sqlActor, sqlSuite } from "../../cases/sql.ts";
-import { asAdmin, freshDatabase } from "../../fakes/postgres.ts";
+import { asAdmin, freshDatabase, lacksPostgres } from "../../fakes/postgres.ts";
 
-let lacks: string | undefined;
+const lacks = await lacksPostgres();
 let url = "";
 let db: PostgresDatabase;
 const lines: string[] = [];
 
 beforeAll(async () => {
+  if (lacks !== undefined) return;
   // Another order than that of bytes, as databases of a country have it.
-  const database = await freshDatabase(
-    "TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'",
-  );
-  if ("lacks" in database) return void (lacks = database.lacks);
-  ({ url } = database);
+  url = await freshDatabase("TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'");
   db = await openPostgres({ url, log: (_, line) => lines.push(line), waitMs: 1500 });
   const slots = "CREATE TABLE t_slots (slot INTEGER PRIMARY KEY, epoch INTEGER NOT NULL)";
   await migrateTables(db.session, { ...sqlActor, schema: [...sqlActor.schema, slots] });
@@ -215,13 +212,12 @@ describe("a database that cannot be used is refused in one line", () => {
       await freshDatabase("TEMPLATE template0 ENCODING 'LATIN1'"),
       await freshDatabase(),
     ];
-    if ("lacks" in foreign || "lacks" in latin || "lacks" in bare) throw new Error("No database");
-    await asAdmin(foreign.url, "CREATE TABLE users (id INT)");
-    expect(await refusal(foreign.url)).toMatch('tables of another application, such as "users"');
-    expect(await refusal(latin.url)).toMatch("its encoding is LATIN1");
+    await asAdmin(foreign, "CREATE TABLE users (id INT)");
+    expect(await refusal(foreign)).toMatch('tables of another application, such as "users"');
+    expect(await refusal(latin)).toMatch("its encoding is LATIN1");
     const role = `reader_${crypto.randomUUID().slice(0, 8)}`;
-    await asAdmin(bare.url, `CREATE ROLE ${role} LOGIN PASSWORD 'pw'`);
-    const login = new URL(bare.url);
+    await asAdmin(bare, `CREATE ROLE ${role} LOGIN PASSWORD 'pw'`);
+    const login = new URL(bare);
     [login.username, login.password] = [role, "pw"];
     expect(await refusal(login.href)).toMatch(`GRANT CREATE ON SCHEMA "public" TO "${role}"`);
   });

@@ -52,6 +52,21 @@ describe("effectiveConfig()", () => {
     expect(effectiveConfig(flags("--config", "f"), noEnv, file)).toEqual({ port: 1, host: "h" });
   });
 
+  it("takes the address of a PostgreSQL database, and shows no other", () => {
+    const database = (text: string) =>
+      effectiveConfig(flags("--database", text), noEnv, noFile).database;
+    expect(database("postgres://a:b@c/d")).toBe("postgres://a:b@c/d");
+    const refusal = (): string => {
+      try {
+        return database("mysql://user:s3cret@c/d") ?? "";
+      } catch (error) {
+        return String(error);
+      }
+    };
+    expect(refusal()).toContain('Configuration key "database": ');
+    expect(refusal()).not.toContain("s3cret");
+  });
+
   it("takes a number of processes, or auto", () => {
     const processes = (text: string) =>
       effectiveConfig(flags("--processes", text), noEnv, noFile).processes;
