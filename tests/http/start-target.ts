@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { postgresStarter } from "../config/postgres-starter.ts";
 import { prepareTarget } from "./prepare-target.ts";
-import { startTarget, targetName } from "./target.ts";
+import { isOnPostgres, POSTGRES_STARTER, startTarget, targetName } from "./target.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -24,6 +25,8 @@ export default async function startForAll(project: TestProject): Promise<() => P
   // What Node has made of a TypeScript file is half of each start of a process. The other two keep it by themselves.
   const compileCache = mkdtempSync(join(tmpdir(), "causey-compiled-"));
   process.env["NODE_COMPILE_CACHE"] = compileCache;
+  const postgres = isOnPostgres() ? await postgresStarter() : undefined;
+  if (postgres !== undefined) process.env[POSTGRES_STARTER] = postgres.address;
   const prepared = await prepareTarget();
   const { token, accountId, upstreamUrl } = prepared;
   const target = await startTarget({
@@ -39,6 +42,7 @@ export default async function startForAll(project: TestProject): Promise<() => P
   return async () => {
     await target.stop();
     await prepared.stop();
+    await postgres?.stop();
     rmSync(compileCache, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   };
 }

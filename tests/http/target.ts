@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { patience } from "../cases/eventually.ts";
 import { waitForChildren } from "../platform/children-work.ts";
+import { newDatabase } from "../platform/postgres-databases.ts";
 import { lendBrowser } from "../platform/shared-browser.ts";
 
 /** The runtimes that a server under test can run on. */
@@ -54,9 +55,31 @@ const commands: Record<TargetName, readonly string[]> = {
   workers: [process.execPath, "scripts/serve-workers.mjs"],
 };
 
+/** The end of a TARGET whose servers have their state in PostgreSQL, such as "node-postgres". */
+const ON_POSTGRES = /-postgres$/u;
+
+/** Tells where PostgreSQL is started; set by `start-target.ts`, for the threads of the tests too. */
+export const POSTGRES_STARTER = "CAUSEY_TEST_POSTGRES";
+
+/** Whether this run is about servers on PostgreSQL. */
+export function isOnPostgres(): boolean {
+  return ON_POSTGRES.test(process.env["TARGET"] ?? "");
+}
+
+/** The database of each data folder, so that a server that starts again finds its state. */
+const databases = new Map<string, Promise<string>>();
+
+async function databaseOf(dataDir: string): Promise<Readonly<Record<string, string>>> {
+  const starter = process.env[POSTGRES_STARTER];
+  if (!isOnPostgres() || starter === undefined) return {};
+  const database = databases.get(dataDir) ?? newDatabase(starter);
+  databases.set(dataDir, database);
+  return { CAUSEY_DATABASE_URL: await database };
+}
+
 /** The runtime that this run of the black-box tests is about. */
 export function targetName(): TargetName {
-  const name = process.env["TARGET"] ?? "node";
+  const name = (process.env["TARGET"] ?? "node").replace(ON_POSTGRES, "");
   if (!(name in commands)) throw new Error(`Unknown TARGET "${name}"`);
   return name as TargetName;
 }
@@ -82,7 +105,13 @@ export async function startTarget(options: TargetOptions = {}): Promise<Target> 
   const [file = "", ...fixed] = [...runBy, ...(options.command ?? commandOf(target))];
   const child = spawn(file, [...fixed, "--port", "0", "--data-dir", dataDir, ...args], {
     cwd: root,
-    env: { ...outerEnvironment(), NO_COLOR: "1", ...demoEnv, ...env },
+    env: {
+      ...outerEnvironment(),
+      NO_COLOR: "1",
+      ...demoEnv,
+      ...(await databaseOf(dataDir)),
+      ...env,
+    },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const exited = once(child, "exit");

@@ -81,14 +81,20 @@ async function startFirst(flags: ReadonlyMap<string, string>): Promise<void> {
 
 /** Sets up the demo in process, so that the lines printed afterwards work at once. */
 async function seed(
-  { token, accountId, demoSecret }: Prepared,
+  { config, token, accountId, demoSecret }: Prepared,
   { api, platform }: OpenApp,
   isCutOff = false,
 ): Promise<void> {
   if (demoSecret === null) return;
   const fetch = (request: Request): Response | Promise<Response> => api.quietFetch(request);
   try {
-    const target = { fetch, url: "http://127.0.0.1", token: token.value, accountId };
+    const target = {
+      fetch,
+      url: "http://127.0.0.1",
+      token: token.value,
+      accountId,
+      hasKeywords: config.database === undefined,
+    };
     await seedDemo(target, isCutOff);
   } catch (error) {
     platform.log("warn", "The demo could not be set up", { error: String(error) });

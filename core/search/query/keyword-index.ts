@@ -1,3 +1,4 @@
+import { ApiError } from "../../http/api-error.ts";
 import type { QueryOptions, Statement } from "../../ports.ts";
 import type { InstanceSettings } from "../state/instance-settings.ts";
 import type { InstanceState } from "../state/instance-state.ts";
@@ -9,8 +10,13 @@ export function tokenizerOf(settings: InstanceSettings): KeywordTokenizer {
   return settings.indexing_options?.keyword_tokenizer ?? "porter";
 }
 
-/** Returns statements that (re)create the empty full-text table. */
+/** Returns statements that (re)create the empty full-text table. Throws 503 where the database is not SQLite. */
 export function createKeywordIndex(state: InstanceState, settings: InstanceSettings): Statement[] {
+  if (state.context.sql.dialect !== "sqlite")
+    throw new ApiError("missing_capability", {
+      message:
+        'The keyword index needs SQLite, and the state is in PostgreSQL: set index_method to {"vector": true, "keyword": false}',
+    });
   const tokenize =
     tokenizerOf(settings) === "trigram"
       ? "trigram remove_diacritics 1"
