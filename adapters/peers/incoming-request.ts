@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Actors, Log, Plain } from "../../core/ports.ts";
+import type { ActorRef, Log, Plain } from "../../core/ports.ts";
 import { settledCall } from "../shared/actors/call-outcome.ts";
 import type { Upgrade } from "../shared/sockets/sockets.ts";
 import { bodyOf, sendBody } from "./body.ts";
@@ -20,7 +20,9 @@ export interface IncomingRequest {
 
 /** Options of {@link answerPeer}. */
 export interface IncomingRequestOptions {
-  readonly actors: Pick<Actors, "get">;
+  readonly actor: ActorRef;
+  /** Names the actor's kind in the log. */
+  readonly kind: string;
   readonly upgrades: RemoteUpgrades;
   readonly log: Log;
 }
@@ -51,12 +53,12 @@ export async function answerPeer(
       state.socket = remoteSocket(events, { protocol, maxMessage });
       return { socket: state.socket.socket, response: new Response(null) };
     });
-    const response = await options.actors.get(head.kind, head.name).fetch(state.request);
+    const response = await options.actor.fetch(state.request);
     ({ body } = response);
     const { headers, status } = response;
     return { status, headers: [...headers], hasBody: body !== null };
   };
-  const outcome = await settledCall(work, options.log, `${head.kind}.fetch`);
+  const outcome = await settledCall(work, options.log, `${options.kind}.fetch`);
   // `as`: what `work` has returned.
   const answer = "value" in outcome ? (outcome.value as AnswerHead) : outcome;
   const isAnswer = "status" in answer;

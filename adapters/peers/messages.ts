@@ -19,7 +19,7 @@ export type ToOwner =
 /** A message to the peer on the connection of its calls. */
 export type ToPeer =
   | { readonly type: "returned"; readonly id: number; readonly outcome: CallOutcome }
-  /** The call was not started, because the owner shuts down: it goes to the next one. */
+  /** The call was not started, because the owner shuts down, or the actor is elsewhere: it goes to the next owner. */
   | { readonly type: "moved"; readonly id: number }
   /** The owner shuts down: new calls go to the next one. */
   | { readonly type: "leaving" }
@@ -27,8 +27,6 @@ export type ToPeer =
 
 /** The beginning of a request's body: the request that the actor gets. Its own body follows. */
 export interface RequestHead {
-  readonly kind: string;
-  readonly name: string;
   readonly method: string;
   readonly url: string;
   readonly headers: readonly HeaderPair[];

@@ -11,9 +11,9 @@ import type {
   CarriedSocketOptions,
   SocketOrder,
 } from "./messages.ts";
-import { NotStarted, ownerDidNotAnswer, ownerEnded } from "./owner-errors.ts";
+import { NotStarted, type OwnerErrors } from "./owner-errors.ts";
 import { peerSocket, type PeerSocket } from "./peer-socket.ts";
-import { MOVED } from "./routes.ts";
+import { LEAVING, MOVED } from "./routes.ts";
 
 /** A request that this process received and an actor of another process answers. */
 export interface OutgoingRequest {
@@ -26,9 +26,8 @@ export interface OutgoingRequest {
 
 /** Options of {@link outgoingRequest}. */
 export interface OutgoingRequestOptions {
-  readonly kind: string;
-  readonly name: string;
   readonly upgrade: Upgrade;
+  readonly errors: OwnerErrors;
   /** Opens the request to the owner, whose body begins with `head`, the encoded {@link RequestHead}. It waits for the owner's consent if `asksFirst`. */
   readonly open: (head: Uint8Array, asksFirst: boolean) => ClientRequest;
   /** The owner shuts down. */
@@ -59,9 +58,8 @@ export function outgoingRequest(
   options: OutgoingRequestOptions,
 ): OutgoingRequest {
   const { body, headers, method, signal, url } = request;
-  const { kind, name } = options;
   const hasBody = body !== null;
-  const head: RequestHead = { kind, name, method, url, headers: [...headers], hasBody };
+  const head: RequestHead = { method, url, headers: [...headers], hasBody };
   const frame = messageFrame(head);
   const bytes = Buffer.concat(frame);
   const sent = options.open(frame[1], hasBody);
@@ -88,7 +86,7 @@ export function outgoingRequest(
     response: answer.promise,
     giveUp() {
       if (state.isAnswered) return;
-      answer.reject(ownerDidNotAnswer());
+      answer.reject(options.errors.didNotAnswer());
       // The owner must not take a part of the body for the whole body once it recovers.
       sent.destroy();
       upload(state);
@@ -100,7 +98,7 @@ export function outgoingRequest(
 }
 
 function listen(state: State, head: Uint8Array, over: () => void): void {
-  const { answer, sent } = state;
+  const { answer, options, sent } = state;
   sent.once("continue", () => {
     sent.write(head);
     upload(state);
@@ -116,7 +114,7 @@ function listen(state: State, head: Uint8Array, over: () => void): void {
   });
   sent.on("error", () => undefined);
   sent.once("close", () => {
-    if (!isAnswering) answer.reject(ownerEnded());
+    if (!isAnswering) answer.reject(options.errors.ended());
     if (!state.isMoved) upload(state);
     over();
   });
@@ -134,10 +132,10 @@ async function receive(state: State, response: IncomingMessage): Promise<void> {
   response.on("error", () => undefined);
   if (response.statusCode === MOVED) {
     state.isMoved = true;
-    options.onLeaving();
+    if (response.headers[LEAVING] !== undefined) options.onLeaving();
     throw new NotStarted();
   }
-  const head = await headOf(response);
+  const head = await headOf(response, options.errors);
   state.isAnswered = true;
   if ("upgrade" in head) {
     answer.resolve(carrySocket(state, response, head.upgrade));
@@ -159,12 +157,12 @@ async function receive(state: State, response: IncomingMessage): Promise<void> {
 }
 
 /** Reads the head of an answer; rejects with 503 when the owner ends, or refuses the request. */
-async function headOf(response: IncomingMessage): Promise<AnswerHead> {
-  if (response.statusCode !== 200) throw ownerEnded();
+async function headOf(response: IncomingMessage, errors: OwnerErrors): Promise<AnswerHead> {
+  if (response.statusCode !== 200) throw errors.ended();
   try {
     return decodePlain(await readFirst(response)) as AnswerHead;
   } catch {
-    throw ownerEnded();
+    throw errors.ended();
   }
 }
 

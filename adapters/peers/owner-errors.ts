@@ -1,38 +1,51 @@
 import { ApiError } from "../../core/http/api-error.ts";
 
-/** The call was not started: it goes to the next lock owner. */
+/** The call was not started: it goes to the next owner. */
 export class NotStarted extends Error {}
 
-/** For a call whose lock owner ended before it answered. */
-export function ownerEnded(): ApiError {
-  return unavailable(
-    "The process that held the data directory has ended: whether this took effect is not known",
-  );
+/** The failures of calls to another process. */
+export interface OwnerErrors {
+  /** The beginning of a sentence about the owner, for the log. */
+  readonly owner: string;
+  /** For a call whose owner ended before it answered. */
+  ended(): ApiError;
+  /** For a call under way when the owner became unresponsive. */
+  didNotAnswer(): ApiError;
+  /** For a new call while the owner is unresponsive. */
+  unresponsive(): ApiError;
+  /** For a call beyond the limit of waiting calls. */
+  overloaded(): ApiError;
+  /** For a call that has waited too long for an owner. */
+  none(): ApiError;
 }
 
-/** For a call under way when the lock owner became unresponsive. */
-export function ownerDidNotAnswer(): ApiError {
-  return unavailable(
-    "The process that holds the data directory does not answer: whether this took effect is not known",
-  );
+/** Makes the failures; `ended` and `none` are the beginnings of their sentences. */
+function ownerErrors(owner: string, ended: string, none: string): OwnerErrors {
+  return {
+    owner,
+    ended: () => unavailable(`${ended} has ended: whether this took effect is not known`),
+    didNotAnswer: () =>
+      unavailable(`${owner} does not answer: whether this took effect is not known`),
+    unresponsive: () => unavailable(`${owner} does not answer: try again later`),
+    overloaded: () =>
+      unavailable(`Too many calls wait for ${owner.replace(/^T/u, "t")}: try again later`),
+    none: () => unavailable(`${none}: try again later`),
+  };
 }
 
-/** For a new call while the lock owner is unresponsive. */
-export function ownerUnresponsive(): ApiError {
-  return unavailable("The process that holds the data directory does not answer: try again later");
-}
+/** Those of the processes of a data directory. */
+export const folderErrors: OwnerErrors = ownerErrors(
+  "The process that holds the data directory",
+  "The process that held the data directory",
+  "No process holds the data directory",
+);
 
-/** For a call beyond the limit of waiting calls. */
-export function overloaded(): ApiError {
-  return unavailable(
-    "Too many calls wait for the process that holds the data directory: try again later",
-  );
-}
-
-/** For a call that has waited too long for a process to take the directory over. */
-export function noOwner(): ApiError {
-  return unavailable("No process holds the data directory: try again later");
-}
+/** Those of the nodes of a cluster. */
+export const nodeErrors: OwnerErrors = ownerErrors(
+  "The node that has this object",
+  "The node that had this object",
+  "No node has this object",
+);
 
 function unavailable(message: string): ApiError {
   return new ApiError("unavailable", { message, headers: { "retry-after": "1" } });

@@ -7,14 +7,8 @@ import { heartbeat, type Heartbeat } from "./heartbeat.ts";
 import { link, type Link } from "./link.ts";
 import type { ToOwner, ToPeer } from "./messages.ts";
 import { outgoingRequest, type OutgoingRequest } from "./outgoing-request.ts";
-import {
-  NotStarted,
-  overloaded,
-  ownerDidNotAnswer,
-  ownerEnded,
-  ownerUnresponsive,
-} from "./owner-errors.ts";
-import { CALLS, FETCH, MOVED, UNLIKE, PID, SPEAKS, UPGRADE } from "./routes.ts";
+import { NotStarted, type OwnerErrors } from "./owner-errors.ts";
+import { actorPath, CALLS, MOVED, UNLIKE, PID, SPEAKS, UPGRADE } from "./routes.ts";
 import type { PeerAddress } from "./serve-peers.ts";
 import type { Signatures } from "./signature.ts";
 
@@ -34,6 +28,7 @@ export interface PeerConnection {
 /** Options of {@link connectToPeer}. */
 export interface PeerConnectionOptions {
   readonly address: PeerAddress;
+  readonly errors: OwnerErrors;
   readonly upgrade: Upgrade;
   readonly speaks: string;
   readonly log: Log;
@@ -147,7 +142,7 @@ function connectionOver(
   pid: number,
   options: PeerConnectionOptions,
 ): PeerConnection {
-  const { log } = options;
+  const { errors, log } = options;
   const state: State = {
     options,
     socket,
@@ -161,11 +156,11 @@ function connectionOver(
         toOwner.send({ type: "ping" });
       },
       onUnresponsive: () => {
-        log("warn", "The process that holds the data directory does not answer", { pid });
+        log("warn", `${errors.owner} does not answer`, { pid });
         giveUp(state);
       },
       onRecovered: () => {
-        log("info", "The process that holds the data directory answers again");
+        log("info", `${errors.owner} answers again`);
       },
     }),
     isOpen: true,
@@ -183,7 +178,7 @@ function connectionOver(
       close() {
         state.heartbeat.stop();
         leaving(state);
-        for (const { reject } of state.calls.values()) reject(ownerEnded());
+        for (const { reject } of state.calls.values()) reject(errors.ended());
         state.calls.clear();
         state.agent.destroy();
         options.onLost();
@@ -205,8 +200,8 @@ function leaving(state: State): void {
  * over.
  */
 function giveUp(state: State): void {
-  const { calls, outgoing } = state;
-  for (const { reject } of calls.values()) reject(ownerDidNotAnswer());
+  const { calls, options, outgoing } = state;
+  for (const { reject } of calls.values()) reject(options.errors.didNotAnswer());
   calls.clear();
   for (const one of outgoing) one.giveUp();
   unrefWhenIdle(state);
@@ -234,8 +229,9 @@ function connection(toOwner: Link<ToOwner>, state: State): PeerConnection {
   const { agent, calls, options, outgoing, socket } = state;
   let number = 0;
   const check = (): void => {
-    if (state.heartbeat.isUnresponsive()) throw ownerUnresponsive();
-    if (sizeOf(state) >= MAX_WAITING || toOwner.unsent() > MAX_UNSENT) throw overloaded();
+    if (state.heartbeat.isUnresponsive()) throw options.errors.unresponsive();
+    if (sizeOf(state) >= MAX_WAITING || toOwner.unsent() > MAX_UNSENT)
+      throw options.errors.overloaded();
   };
   return {
     size: () => sizeOf(state),
@@ -252,11 +248,10 @@ function connection(toOwner: Link<ToOwner>, state: State): PeerConnection {
     async fetch(kind, name, request) {
       check();
       const one = outgoingRequest(request, {
-        kind,
-        name,
         upgrade: options.upgrade,
+        errors: options.errors,
         open: (head, asksFirst) =>
-          open(options, "POST", FETCH, head, {
+          open(options, "POST", actorPath(kind, name), head, {
             agent,
             headers: asksFirst ? { expect: "100-continue" } : {},
           }),

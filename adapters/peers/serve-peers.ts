@@ -8,7 +8,7 @@ import { answerPeer, type IncomingRequest, type RemoteUpgrades } from "./incomin
 import { link, readFirst, type Link } from "./link.ts";
 import type { RequestHead, ToOwner, ToPeer } from "./messages.ts";
 import { decodePlain } from "./plain-codec.ts";
-import { CALLS, FETCH, MOVED, UNLIKE, PID, SPEAKS, UPGRADE } from "./routes.ts";
+import { actorOf, CALLS, LEAVING, MOVED, UNLIKE, PID, SPEAKS, UPGRADE } from "./routes.ts";
 import { hashOf, type Signatures } from "./signature.ts";
 
 /** Where a process listens, or is called: a Unix socket or an address of a network. */
@@ -20,6 +20,8 @@ export type PeerAddress =
 export interface ServePeersOptions {
   readonly address: PeerAddress;
   readonly actors: Pick<Actors, "get">;
+  /** Whether an actor is here; calls of others are sent back unstarted. @default all are */
+  readonly isHere?: ((kind: string, name: string) => boolean) | undefined;
   readonly upgrades: RemoteUpgrades;
   readonly log: Log;
   /** The properties on which both ends have to agree. */
@@ -125,10 +127,9 @@ type Admission =
   | { readonly status: number; readonly text: string };
 
 /** Checks who calls, and whether both ends speak alike. */
-function admit({ isLeaving, options }: State, from: IncomingMessage, path: string): Admission {
+function admit({ isLeaving, options }: State, from: IncomingMessage): Admission {
   const { log, signatures, speaks } = options;
-  if (from.url !== path) return { status: 404, text: "" };
-  const signed = signatures?.check(from.method ?? "", path, from.headers);
+  const signed = signatures?.check(from.method ?? "", from.url ?? "", from.headers);
   if (signed !== undefined && "refusal" in signed) {
     const address = from.socket.remoteAddress;
     log("warn", `A request of another node is refused: ${signed.refusal}`, { address });
@@ -136,18 +137,24 @@ function admit({ isLeaving, options }: State, from: IncomingMessage, path: strin
   }
   const theirs = decodeURIComponent(String(from.headers[SPEAKS] ?? ""));
   if (theirs !== speaks) return { status: UNLIKE, text: speaks };
-  // The peer found the address just before it was removed: it will look for the next owner.
+  // The peer will look for the next owner.
   if (isLeaving) return { status: MOVED, text: "" };
   return { hash: signed?.hash ?? null };
 }
 
 async function respond(state: State, from: IncomingMessage, to: ServerResponse): Promise<void> {
-  const admission = admit(state, from, FETCH);
-  if ("status" in admission) {
+  const { options } = state;
+  const admission = admit(state, from);
+  const refuse = (status: number, text = "", headers: Record<string, string> = {}): void => {
     // Its body may never come.
-    to.writeHead(admission.status, { connection: "close" }).end(admission.text);
-    return;
-  }
+    to.writeHead(status, { connection: "close", ...headers }).end(text);
+  };
+  if ("status" in admission)
+    return refuse(admission.status, admission.text, state.isLeaving ? { [LEAVING]: "1" } : {});
+  const actor = actorOf(from.url ?? "");
+  if (actor === null) return refuse(404);
+  const { kind, name } = actor;
+  if (options.isHere?.(kind, name) === false) return refuse(MOVED);
   const request: IncomingRequest = { request: undefined, socket: undefined };
   state.requests.add(request);
   const late = setTimeout(() => to.destroy(), HEAD_MS);
@@ -156,12 +163,15 @@ async function respond(state: State, from: IncomingMessage, to: ServerResponse):
     const bytes = await readFirst(from);
     clearTimeout(late);
     if (admission.hash !== null && hashOf(bytes) !== admission.hash) {
-      to.writeHead(401, { connection: "close" }).end();
+      refuse(401);
       return;
     }
     to.writeHead(200);
     // `as`: who may call runs the same version.
-    await answerPeer(request, decodePlain(bytes) as RequestHead, { from, to }, state.options);
+    const head = decodePlain(bytes) as RequestHead;
+    const { log, upgrades } = options;
+    const known = { actor: options.actors.get(kind, name), kind, log, upgrades };
+    await answerPeer(request, head, { from, to }, known);
   } catch {
     // Half a head, or one that is none.
     to.destroy();
@@ -173,7 +183,7 @@ async function respond(state: State, from: IncomingMessage, to: ServerResponse):
 
 /** Takes a peer's connection for its calls. */
 function takeCalls(state: State, from: IncomingMessage, socket: Duplex): void {
-  const admission = admit(state, from, CALLS);
+  const admission: Admission = from.url === CALLS ? admit(state, from) : { status: 404, text: "" };
   if ("status" in admission) {
     const { status, text } = admission;
     const head = `HTTP/1.1 ${status} Refused\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(text)}`;
@@ -182,11 +192,13 @@ function takeCalls(state: State, from: IncomingMessage, socket: Duplex): void {
   }
   const protocol = `connection: upgrade\r\nupgrade: ${UPGRADE}\r\n${PID}: ${process.pid}`;
   socket.write(`HTTP/1.1 101 Switching Protocols\r\n${protocol}\r\n\r\n`);
+  const { options } = state;
   const handle = (message: ToOwner): void => {
     if (message.type === "left") caller.hasLeft = true;
     else if (message.type === "ping") toPeer.send({ type: "pong" });
-    else if (state.isLeaving) toPeer.send({ type: "moved", id: message.id });
-    else void call(message, state.options, toPeer);
+    else if (state.isLeaving || options.isHere?.(message.kind, message.name) === false)
+      toPeer.send({ type: "moved", id: message.id });
+    else void call(message, options, toPeer);
   };
   const toPeer: Link<ToPeer> = link<ToOwner, ToPeer>(
     { from: socket, to: socket },

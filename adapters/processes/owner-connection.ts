@@ -7,12 +7,13 @@ import {
   type PeerConnection,
   type PeerConnectionOptions,
 } from "../peers/peer-connection.ts";
+import { folderErrors } from "../peers/owner-errors.ts";
 import { readAddress } from "./address.ts";
 
 /** Options of {@link connectToOwner}. */
 export interface OwnerConnectionOptions extends Omit<
   PeerConnectionOptions,
-  "address" | "signatures"
+  "address" | "errors" | "signatures"
 > {
   readonly dataDir: string;
 }
@@ -28,7 +29,7 @@ export function connectToOwner(
 ): Promise<PeerConnection | JoinRefusal> {
   const path = readAddress(options.dataDir);
   if (path === null) return Promise.resolve(ABSENT);
-  return connectToPeer({ ...options, address: { path } });
+  return connectToPeer({ ...options, address: { path }, errors: folderErrors });
 }
 
 /**

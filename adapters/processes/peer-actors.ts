@@ -2,7 +2,7 @@ import { ApiError } from "../../core/http/api-error.ts";
 import type { ActorKind, ActorRef } from "../../core/ports.ts";
 import { inUse, PREDECESSOR_MS, tellWaiting, type DataDir } from "../shared/data-dir.ts";
 import { isNewKind, kindOf } from "../shared/actors/kinds.ts";
-import { NotStarted, overloaded, noOwner } from "../peers/owner-errors.ts";
+import { folderErrors, NotStarted } from "../peers/owner-errors.ts";
 import { ownedActors, type SharedActors, type SharedActorsOptions } from "./owned-actors.ts";
 import {
   ABSENT,
@@ -122,7 +122,7 @@ function whenHosted<T>(
   const { waiting } = state;
   return new Promise((resolve, reject) => {
     if (waiting.size >= MAX_WAITING) {
-      reject(overloaded());
+      reject(folderErrors.overloaded());
       return;
     }
     const leave = (): void => {
@@ -137,7 +137,7 @@ function whenHosted<T>(
       },
       giveUp() {
         leave();
-        reject(state.isClosing ? shuttingDown() : noOwner());
+        reject(state.isClosing ? shuttingDown() : folderErrors.none());
       },
     };
     const patience = setTimeout(call.giveUp, CALL_WAIT_MS);

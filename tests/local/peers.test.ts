@@ -2,6 +2,7 @@ import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { connectToPeer, type PeerConnection } from "../../adapters/peers/peer-connection.ts";
+import { nodeErrors, NotStarted } from "../../adapters/peers/owner-errors.ts";
 import { servePeers, type PeerServer } from "../../adapters/peers/serve-peers.ts";
 import { signatures } from "../../adapters/peers/signature.ts";
 import type { ActorRef, Plain } from "../../core/ports.ts";
@@ -39,6 +40,7 @@ async function owner(answer: Fetch = async () => new Response("hello")): Promise
   const server = await servePeers({
     address: { host: "127.0.0.1", port: 0 },
     actors: { get: () => ref },
+    isHere: (_, name) => name !== "elsewhere",
     upgrades: new WeakMap(),
     log: (level, message, fields) => logged.push(JSON.stringify([level, message, fields])),
     speaks,
@@ -52,6 +54,7 @@ function join(port: number, { secret = SECRET, speaks: ours = speaks } = {}) {
   return connectToPeer({
     address: { host: "127.0.0.1", port },
     upgrade: () => null,
+    errors: nodeErrors,
     speaks: ours,
     signatures: signatures(secret),
     log: () => undefined,
@@ -68,9 +71,11 @@ async function joined(port: number): Promise<PeerConnection> {
 }
 
 /** Sends a request of one's own; resolves to the status. */
+const path = "/actors/kind/name";
+
 function send(port: number, headers: Record<string, string>, body: Uint8Array): Promise<number> {
   return new Promise((resolve, reject) => {
-    const sent = httpRequest({ host: "127.0.0.1", port, method: "POST", path: "/fetch", headers });
+    const sent = httpRequest({ host: "127.0.0.1", port, method: "POST", path, headers });
     sent.once("response", (response) => {
       response.resume();
       resolve(response.statusCode ?? 0);
@@ -150,6 +155,18 @@ describe("a node that is called over a network", () => {
     await eventually(() => peer.size() === 0, "nothing is under way");
   });
 
+  it("sends back calls of an actor that it has not got, and goes on with the others", async () => {
+    const { asked, port } = await owner();
+    const peer = await joined(port);
+    const request = post("the body");
+    await expect(peer.call("kind", "elsewhere", "echo", [])).rejects.toThrow(NotStarted);
+    await expect(peer.fetch("kind", "elsewhere", request)).rejects.toThrow(NotStarted);
+    expect([asked, await request.text(), peer.isOpen()]).toEqual([[], "the body", true]);
+    expect(await peer.call("kind", "here/ü", "echo", [1])).toEqual([1]);
+    await (await peer.fetch("kind", "here/ü", new Request("http://local/"))).text();
+    expect(asked).toHaveLength(1);
+  });
+
   it("starts nothing once it leaves, and the body stays whole", async () => {
     const { asked, port, server } = await owner();
     const peer = await joined(port);
@@ -179,7 +196,7 @@ describe("a node refuses", () => {
   it("a head that is not the signed one, and a request that was sent before", async () => {
     const { asked, port } = await owner();
     const signed = {
-      ...signatures(SECRET).sign("POST", "/fetch", Buffer.from("a head")),
+      ...signatures(SECRET).sign("POST", path, Buffer.from("a head")),
       "x-causey-speaks": speaks,
     };
     const other = frame("another");
@@ -205,7 +222,7 @@ describe("a node refuses", () => {
       frame("cut off").subarray(0, 7),
     ];
     const status = async (bytes: Buffer): Promise<number | string> => {
-      const signed = signatures(SECRET).sign("POST", "/fetch", Buffer.from("\0\0"));
+      const signed = signatures(SECRET).sign("POST", path, Buffer.from("\0\0"));
       return send(port, { ...signed, "x-causey-speaks": speaks }, bytes).catch(() => "broken");
     };
     expect(await Promise.all(heads.map(status))).toEqual(["broken", 401, "broken", "broken"]);

@@ -79,12 +79,12 @@ describe("the socket of a holder", () => {
       Buffer.alloc(8, 0xff),
       Buffer.from("\t\0\0\0garbage!!"),
       asked("GET", "/calls", "another runtime", upgrade),
-      asked("POST", "/fetch", "another runtime", upload),
+      asked("POST", "/actors/listener/a", "another runtime", upload),
       asked("POST", "/elsewhere", speaks, "connection: close\r\n"),
       Buffer.concat([calls, Buffer.alloc(8, 0xff)]),
       Buffer.concat([calls, Buffer.from("\t\0\0\0garbage!!")]),
       Buffer.concat([
-        asked("POST", "/fetch", speaks, upload),
+        asked("POST", "/actors/listener/a", speaks, upload),
         Buffer.from("2\r\n\0\0\r\n0\r\n\r\n"),
       ]),
     ])

@@ -1,0 +1,107 @@
+import type { Sql, SqlRow } from "../../../core/ports.ts";
+import type { Session } from "../session.ts";
+import { SLOTS } from "./slot-of.ts";
+
+/** A node of a cluster. */
+export interface ClusterNode {
+  readonly id: string;
+  /** Where other nodes call it, `host:port`. */
+  readonly address: string;
+  readonly version: string;
+}
+
+/** A slot as the database has it. */
+export interface SlotRow {
+  readonly slot: number;
+  /** Id of the node; null while no node has taken it. */
+  readonly owner: string | null;
+  /** Grows whenever the slot changes hands. */
+  readonly epoch: number;
+}
+
+/** The rows of leases. All times are the database's. */
+export interface LeaseStore {
+  /**
+   * Renews the lease of this node, and of all its slots by that. Returns the nodes that live, and a number that differs
+   * when any slot has changed hands.
+   */
+  renew(): Promise<{ readonly nodes: readonly ClusterNode[]; readonly changes: number }>;
+  slots(): Promise<readonly SlotRow[]>;
+  /** Takes up to so many slots that no living node has. */
+  claim(count: number): Promise<void>;
+  /** Gives own slots to another node, or to none. Waits for the batches that still write under them. */
+  give(slots: readonly number[], to: string | null): Promise<void>;
+  /** Removes this node, which has given away all it had. */
+  leave(): Promise<void>;
+}
+
+/** Makes the tables of leases, in a transaction that holds the lock of schema changes. */
+export async function createLeaseTables(session: Session): Promise<void> {
+  await session.exec(`
+    CREATE TABLE IF NOT EXISTS causey_nodes (
+      id TEXT PRIMARY KEY, address TEXT NOT NULL, version TEXT NOT NULL, expires TIMESTAMPTZ NOT NULL);
+    CREATE TABLE IF NOT EXISTS causey_slots (slot INTEGER PRIMARY KEY, owner TEXT, epoch BIGINT NOT NULL);
+    INSERT INTO causey_slots (slot, owner, epoch) SELECT n, NULL, 0 FROM generate_series(0, ${SLOTS - 1}) AS n
+      ON CONFLICT (slot) DO NOTHING;
+  `);
+}
+
+const RENEW = `INSERT INTO causey_nodes (id, address, version, expires)
+  VALUES (?, ?, ?, clock_timestamp() + CAST(? AS DOUBLE PRECISION) * INTERVAL '1 millisecond')
+  ON CONFLICT (id) DO UPDATE SET expires = excluded.expires`;
+
+const LIVING = `SELECT id, address, version, (SELECT SUM(epoch)::BIGINT FROM causey_slots) AS changes
+  FROM causey_nodes WHERE expires > clock_timestamp() ORDER BY id COLLATE "C"`;
+
+const SLOTS_BY_OWNER = `SELECT COALESCE(owner, '') AS owner, STRING_AGG(slot || ':' || epoch, ' ') AS slots
+  FROM causey_slots GROUP BY owner`;
+
+/** A row that a batch holds \`FOR SHARE\` is left for the next time. */
+const CLAIM = `UPDATE causey_slots SET owner = ?, epoch = epoch + 1 WHERE slot IN (
+  SELECT slot FROM causey_slots AS one WHERE NOT EXISTS (
+    SELECT 1 FROM causey_nodes AS node WHERE node.id = one.owner AND node.expires > clock_timestamp())
+  ORDER BY slot LIMIT ? FOR UPDATE SKIP LOCKED)`;
+
+const GIVE = `UPDATE causey_slots SET owner = ?, epoch = epoch + 1
+  WHERE owner = ? AND slot = ANY (CAST(STRING_TO_ARRAY(?, ' ') AS INTEGER[]))`;
+
+/** Removes itself, and nodes that have ended without doing so. */
+const LEAVE = `DELETE FROM causey_nodes WHERE id = ? OR expires < clock_timestamp() - INTERVAL '1 day'`;
+
+/** Makes the leases of a node. */
+export function leaseStore(sql: Pick<Sql, "all">, node: ClusterNode, leaseMs: number): LeaseStore {
+  return {
+    async renew() {
+      await sql.all(RENEW, [node.id, node.address, node.version, leaseMs]);
+      const rows = await sql.all(LIVING);
+      return { nodes: rows.map(toNode), changes: Number(rows[0]?.["changes"]) };
+    },
+    async slots() {
+      return (await sql.all(SLOTS_BY_OWNER)).flatMap(toSlots);
+    },
+    async claim(count) {
+      await sql.all(CLAIM, [node.id, count]);
+    },
+    async give(slots, to) {
+      await sql.all(GIVE, [to, node.id, slots.join(" ")]);
+    },
+    async leave() {
+      await sql.all(LEAVE, [node.id]);
+    },
+  };
+}
+
+function toNode(row: SqlRow): ClusterNode {
+  const text = (name: string): string => String(row[name]);
+  return { id: text("id"), address: text("address"), version: text("version") };
+}
+
+function toSlots(row: SqlRow): SlotRow[] {
+  const owner = row["owner"] === "" ? null : String(row["owner"]);
+  return String(row["slots"])
+    .split(" ")
+    .map((one) => {
+      const [slot, epoch] = one.split(":").map(Number);
+      return { slot: slot ?? 0, owner, epoch: epoch ?? 0 };
+    });
+}

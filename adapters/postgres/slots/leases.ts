@@ -1,0 +1,254 @@
+import { clearTimeout, setTimeout } from "node:timers";
+import type { Log } from "../../../core/ports.ts";
+import type { Fence } from "../transaction.ts";
+import type { ClusterNode, LeaseStore, SlotRow } from "./lease-store.ts";
+import { fairShares, giftsOf } from "./shares.ts";
+import { SLOTS } from "./slot-of.ts";
+
+/** Which node has which slot. */
+export interface Leases {
+  /** Whether this node has the slot, and its lease holds. */
+  isOwn(slot: number): boolean;
+  /** Returns the node that has a slot as far as this one knows; null for this one, and when none is known. */
+  ownerOf(slot: number): ClusterNode | null;
+  /** Returns what the batches of a slot's actors check; they are refused once the slot has changed hands. */
+  fenceOf(slot: number): Fence;
+  /** Reads again who has what, since a call did not find its actor. */
+  refresh(): Promise<void>;
+  /** Hands everything over to the other nodes. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Options of {@link openLeases}. */
+export interface LeasesOptions {
+  readonly node: ClusterNode;
+  readonly store: LeaseStore;
+  readonly log: Log;
+  /** How long a node that does not renew keeps its slots, in ms. */
+  readonly leaseMs: number;
+  /**
+   * Slots are given away, or lost: their actors leave the memory, after calls under way have had so many ms to end. They
+   * start no calls meanwhile.
+   */
+  readonly drop: (slots: ReadonlySet<number>, graceMs: number) => Promise<void>;
+  /** Slots have changed hands: calls that wait may find their actors. */
+  readonly onChange: () => void;
+}
+
+/** How often a node renews, and looks at the others, in ms; a short lease is renewed four times in its time. */
+const BEAT_MS = 1000;
+/** How long calls under way may take when slots go to a node that has joined, in ms. */
+const GIVE_GRACE_MS = 1000;
+
+interface State {
+  readonly options: LeasesOptions;
+  readonly rows: (SlotRow | undefined)[];
+  /** Slots of this node with the epoch in which it serves them. */
+  readonly own: Map<number, number>;
+  /** Slots that are about to leave. */
+  readonly leaving: Set<number>;
+  nodes: ReadonlyMap<string, ClusterNode>;
+  changes: number;
+  /** Until when the lease is sure to hold, in time of \`performance.now()\`. */
+  validUntil: number;
+  reading: Promise<void> | undefined;
+  /** The reading after that. */
+  following: Promise<void> | undefined;
+  isClosed: boolean;
+}
+
+/** Joins the cluster; resolves once this node has its share of what no other node has. */
+export async function openLeases(options: LeasesOptions): Promise<Leases> {
+  const state: State = {
+    options,
+    rows: Array.from({ length: SLOTS }, () => undefined),
+    own: new Map(),
+    leaving: new Set(),
+    nodes: new Map(),
+    changes: Number.NaN,
+    validUntil: 0,
+    reading: undefined,
+    following: undefined,
+    isClosed: false,
+  };
+  await beat(state);
+  const beats = repeat(state);
+  return {
+    isOwn: (slot) =>
+      state.own.has(slot) && !state.leaving.has(slot) && performance.now() < state.validUntil,
+    ownerOf(slot) {
+      const owner = state.rows[slot]?.owner ?? null;
+      if (owner === null || owner === options.node.id) return null;
+      return state.nodes.get(owner) ?? null;
+    },
+    fenceOf(slot) {
+      const epoch = state.own.get(slot) ?? -1;
+      return {
+        key: `${slot} ${epoch}`,
+        statement: {
+          sql: "SELECT slot FROM causey_slots WHERE slot = ? AND epoch = ? FOR SHARE",
+          params: [slot, epoch],
+        },
+      };
+    },
+    refresh: () => refresh(state),
+    async close(graceMs) {
+      state.isClosed = true;
+      await beats.stop();
+      try {
+        await leave(state, graceMs);
+      } catch (error) {
+        // Its slots are free when the lease runs out.
+        options.log("warn", "The actors of this node could not be handed over", {
+          error: String(error),
+        });
+      }
+    },
+  };
+}
+
+/** Renews for as long as this node runs. */
+function repeat(state: State): { stop(): Promise<void> } {
+  const { leaseMs, log } = state.options;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let running = Promise.resolve();
+  let isSilent = false;
+  const run = async (): Promise<void> => {
+    try {
+      await beat(state);
+      if (isSilent) log("info", "The lease of this node is renewed again");
+      isSilent = false;
+    } catch (error) {
+      if (!isSilent)
+        log("error", "The lease of this node cannot be renewed", { error: String(error) });
+      isSilent = true;
+    }
+    schedule();
+  };
+  const schedule = (): void => {
+    if (state.isClosed) return;
+    timer = setTimeout(
+      () => {
+        running = run();
+      },
+      Math.min(BEAT_MS, leaseMs / 4),
+    );
+    timer.unref();
+  };
+  schedule();
+  return {
+    async stop() {
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}
+
+async function beat(state: State): Promise<void> {
+  const { leaseMs, store } = state.options;
+  // Before it is sent: the database's time of it is later.
+  const sent = performance.now();
+  const { changes, nodes } = await store.renew();
+  state.validUntil = sent + leaseMs;
+  state.nodes = new Map(nodes.map((one) => [one.id, one]));
+  if (changes !== state.changes) await refresh(state);
+  state.changes = changes;
+  await balance(state);
+}
+
+/** Takes what no living node has, up to the fair share, and gives away what is beyond it. */
+async function balance(state: State): Promise<void> {
+  const { nodes, options, own } = state;
+  const shares = fairShares([...nodes.keys()], SLOTS);
+  const share = shares.get(options.node.id) ?? 0;
+  const counts = countsOf(state);
+  const taken = [...counts.values()].reduce((sum, one) => sum + one, 0);
+  const free = SLOTS - taken;
+  if (own.size < share && free > 0) {
+    await options.store.claim(Math.min(share - own.size, free));
+    await refresh(state);
+  } else if (own.size > share) {
+    // The last ones: those that a node has had for longest stay.
+    const excess = [...own.keys()].slice(share);
+    for (const { slots, to } of giftsOf(excess, shares, counts))
+      await give(state, slots, to, GIVE_GRACE_MS);
+  }
+}
+
+/** Counts the slots of each living node. */
+function countsOf({ nodes, rows }: State): Map<string, number> {
+  const counts = new Map([...nodes.keys()].map((id) => [id, 0]));
+  for (const row of rows) {
+    const count = counts.get(row?.owner ?? "");
+    if (row !== undefined && row.owner !== null && count !== undefined)
+      counts.set(row.owner, count + 1);
+  }
+  return counts;
+}
+
+async function give(
+  state: State,
+  slots: readonly number[],
+  to: string | null,
+  graceMs: number,
+): Promise<void> {
+  const { drop, store } = state.options;
+  for (const slot of slots) state.leaving.add(slot);
+  try {
+    await drop(new Set(slots), graceMs);
+    await store.give(slots, to);
+    await refresh(state);
+  } finally {
+    for (const slot of slots) state.leaving.delete(slot);
+  }
+}
+
+async function leave(state: State, graceMs: number): Promise<void> {
+  const { node, store } = state.options;
+  await beat(state).catch(() => undefined);
+  const others = [...state.nodes.keys()].filter((id) => id !== node.id);
+  const slots = [...state.own.keys()];
+  if (others.length === 0) await give(state, slots, null, graceMs);
+  const gifts = giftsOf(slots, fairShares(others, SLOTS), countsOf(state));
+  // At once: they share the grace.
+  await Promise.all(gifts.map((gift) => give(state, gift.slots, gift.to, graceMs)));
+  await store.leave();
+}
+
+/** Reads who has what. A reading that is under way may be too old for who asks now: they wait for the next one together. */
+function refresh(state: State): Promise<void> {
+  if (state.reading === undefined) {
+    const over = (): void => {
+      state.reading = undefined;
+    };
+    state.reading = read(state);
+    state.reading.then(over, over);
+    return state.reading;
+  }
+  state.following ??= state.reading
+    .catch(() => undefined)
+    .then(() => {
+      state.following = undefined;
+      return refresh(state);
+    });
+  return state.following;
+}
+
+async function read(state: State): Promise<void> {
+  await apply(state, await state.options.store.slots());
+}
+
+async function apply(state: State, rows: readonly SlotRow[]): Promise<void> {
+  const { drop, node, onChange } = state.options;
+  const lost = new Set<number>();
+  for (const row of rows) {
+    state.rows[row.slot] = row;
+    const epoch = state.own.get(row.slot);
+    if (epoch !== undefined && (row.owner !== node.id || row.epoch !== epoch)) lost.add(row.slot);
+  }
+  for (const slot of lost) state.own.delete(slot);
+  // What another node writes already must not be answered from memory here.
+  if (lost.size > 0) await drop(lost, 0);
+  for (const { epoch, owner, slot } of rows) if (owner === node.id) state.own.set(slot, epoch);
+  onChange();
+}

@@ -1,0 +1,97 @@
+import { clearTimeout, setTimeout } from "node:timers";
+import { nodeErrors } from "../../peers/owner-errors.ts";
+import { MAX_WAITING, type PeerConnection } from "../../peers/peer-connection.ts";
+
+/** What answers a call: a connection to another node, or this one. */
+export type CallTarget = Pick<PeerConnection, "call" | "fetch">;
+
+/** A call once its target is known. */
+export type TargetedCall<T> = (target: CallTarget) => Promise<T>;
+
+/** When a call was made, and for how long it may wait. */
+export interface CallTurn {
+  readonly slot: number;
+  /** How many calls were made before it. */
+  readonly number: number;
+  /** In time of `performance.now()`. */
+  readonly until: number;
+}
+
+/** Calls that wait until the node of their actor can be called. */
+export interface WaitingCalls {
+  /** Whether any call of that slot waits. */
+  has(slot: number): boolean;
+  /** Rejects with 503 when the call has waited too long, or too many do. */
+  add<T>(turn: CallTurn, ask: TargetedCall<T>): Promise<T>;
+  /** Makes the calls that have a target by now, in the order in which they were made. */
+  retry(targetOf: (slot: number) => CallTarget | null): void;
+}
+
+/** How often something is there, by slot. */
+export interface SlotCounts {
+  readonly add: (slot: number) => void;
+  readonly remove: (slot: number) => void;
+  readonly has: (slot: number) => boolean;
+}
+
+interface Waiting extends CallTurn {
+  go(target: CallTarget): void;
+}
+
+/** Makes an empty queue. */
+export function waitingCalls(): WaitingCalls {
+  const waiting = new Set<Waiting>();
+  const counts = slotCounts();
+  return {
+    has: (slot) => counts.has(slot),
+    add: (turn, ask) =>
+      new Promise((resolve, reject) => {
+        if (waiting.size >= MAX_WAITING) {
+          reject(nodeErrors.overloaded());
+          return;
+        }
+        const leave = (): void => {
+          clearTimeout(patience);
+          waiting.delete(call);
+          counts.remove(turn.slot);
+        };
+        const call: Waiting = {
+          ...turn,
+          go(target) {
+            leave();
+            resolve(ask(target));
+          },
+        };
+        const giveUp = (): void => {
+          leave();
+          reject(nodeErrors.none());
+        };
+        const patience = setTimeout(giveUp, Math.max(0, turn.until - performance.now()));
+        waiting.add(call);
+        counts.add(turn.slot);
+      }),
+    retry(targetOf) {
+      // A call that was sent back joins the queue late: sort by when it was made.
+      for (const call of [...waiting].toSorted((a, b) => a.number - b.number)) {
+        const target = targetOf(call.slot);
+        if (target !== null) call.go(target);
+      }
+    },
+  };
+}
+
+/** Makes counts of nothing. */
+export function slotCounts(): SlotCounts {
+  const counts = new Map<number, number>();
+  return {
+    add(slot) {
+      counts.set(slot, (counts.get(slot) ?? 0) + 1);
+    },
+    remove(slot) {
+      const left = (counts.get(slot) ?? 1) - 1;
+      if (left === 0) counts.delete(slot);
+      else counts.set(slot, left);
+    },
+    has: (slot) => counts.has(slot),
+  };
+}

@@ -1,0 +1,173 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { openPostgres, type PostgresDatabase } from "../../../adapters/postgres/open-postgres.ts";
+import {
+  createLeaseTables,
+  leaseStore,
+  type LeaseStore,
+} from "../../../adapters/postgres/slots/lease-store.ts";
+import { openLeases, type Leases } from "../../../adapters/postgres/slots/leases.ts";
+import { fairShares, giftsOf } from "../../../adapters/postgres/slots/shares.ts";
+import { SLOTS, slotOf } from "../../../adapters/postgres/slots/slot-of.ts";
+import { eventually } from "../../cases/eventually.ts";
+import { freshDatabase } from "../../fakes/postgres.ts";
+
+const LEASE_MS = 1000;
+
+let lacks: string | undefined;
+let db: PostgresDatabase;
+let opened: Joined[] = [];
+beforeAll(async () => {
+  const database = await freshDatabase();
+  if ("lacks" in database) return void ({ lacks } = database);
+  db = await openPostgres({ url: database.url, log: () => undefined });
+  await db.session(createLeaseTables);
+});
+beforeEach(({ skip }) => {
+  if (lacks !== undefined) skip(lacks);
+});
+afterEach(async () => {
+  for (const one of opened) one.goOn();
+  for (const one of opened) await one.leases.close(0);
+  opened = [];
+});
+afterAll(async () => {
+  if (lacks === undefined) await db.close();
+});
+
+interface Joined {
+  readonly id: string;
+  readonly leases: Leases;
+  readonly dropped: number[];
+  /** From now on nothing that it asks of the database is done, until it goes on. */
+  stand(): void;
+  goOn(): void;
+}
+
+/** A node that can be made to stand still. */
+async function joined(id: string): Promise<Joined> {
+  let gate = Promise.resolve();
+  let open = (): void => undefined;
+  const store = leaseStore(db.sqlOf(""), { id, address: `${id}:1`, version: "1" }, LEASE_MS);
+  const gated: LeaseStore = {
+    renew: () => gate.then(() => store.renew()),
+    slots: () => gate.then(() => store.slots()),
+    claim: (count) => gate.then(() => store.claim(count)),
+    give: (slots, to) => gate.then(() => store.give(slots, to)),
+    leave: () => gate.then(() => store.leave()),
+  };
+  const dropped: number[] = [];
+  const leases = await openLeases({
+    node: { id, address: `${id}:1`, version: "1" },
+    store: gated,
+    log: () => undefined,
+    leaseMs: LEASE_MS,
+    drop: async (slots) => void dropped.push(...slots),
+    onChange: () => undefined,
+  });
+  const one: Joined = {
+    id,
+    leases,
+    dropped,
+    stand() {
+      gate = new Promise((resolve) => (open = resolve));
+    },
+    goOn: () => {
+      open();
+    },
+  };
+  opened.push(one);
+  return one;
+}
+
+const all = Array.from({ length: SLOTS }, (_, slot) => slot);
+const ownOf = ({ leases }: Joined): number[] => all.filter((slot) => leases.isOwn(slot));
+
+describe("the leases of nodes", () => {
+  it("are divided fairly, and each slot has one node", async () => {
+    const [a, b, c] = [await joined("a"), await joined("b"), await joined("c")];
+    const sizes = (): number[] => [a, b, c].map((one) => ownOf(one).length);
+    await eventually(
+      () => String(sizes()) === "342,341,341",
+      () => `fair shares: ${String(sizes())}`,
+    );
+    expect(new Set([a, b, c].flatMap(ownOf)).size).toBe(SLOTS);
+    const slot = ownOf(c)[0]!;
+    await Promise.all(Array.from({ length: 5 }, () => a.leases.refresh()));
+    expect(a.leases.ownerOf(slot)).toEqual({ id: "c", address: "c:1", version: "1" });
+    // A clean end needs no lease to run out.
+    await c.leases.close(1000);
+    opened = [a, b];
+    await eventually(() => ownOf(a).length + ownOf(b).length === SLOTS, "the others have all");
+  });
+
+  it("end for a node that stands still: it answers nothing, and may not write", async () => {
+    const a = await joined("a");
+    const fence = a.leases.fenceOf(7);
+    const write = (): Promise<unknown> =>
+      db.sqlOf("x", fence).batch([{ sql: "UPDATE causey_clock SET wall = wall WHERE id = 1" }]);
+    await write();
+    const b = await joined("b");
+    await eventually(() => ownOf(b).length === SLOTS / 2, "b has its share");
+    const kept = ownOf(a);
+    const kinds = kept.map((slot) => a.leases.fenceOf(slot));
+    a.stand();
+    await eventually(() => ownOf(a).length === 0, "its own lease has run out");
+    await eventually(() => ownOf(b).length === SLOTS, "b has taken over");
+    for (const old of kinds.slice(0, 3))
+      await expect(
+        db.sqlOf("x", old).batch([{ sql: "UPDATE causey_clock SET wall = wall WHERE id = 1" }]),
+      ).rejects.toMatchObject({ reason: "fenced" });
+    a.dropped.length = 0;
+    a.goOn();
+    await eventually(() => ownOf(a).length === SLOTS / 2, "a has a share again");
+    // It has dropped what it had in memory before it answers for any of it again.
+    expect(a.dropped.toSorted((x, y) => x - y)).toEqual(kept);
+  });
+
+  it("go on for a node that was slow while no other took its slots", async () => {
+    const a = await joined("a");
+    const fence = a.leases.fenceOf(1);
+    a.stand();
+    await eventually(() => ownOf(a).length === 0, "its lease has run out");
+    a.goOn();
+    await eventually(() => ownOf(a).length === SLOTS, "it is renewed");
+    expect([a.dropped, a.leases.fenceOf(1).key]).toEqual([[], fence.key]);
+  });
+});
+
+describe("fairShares()", () => {
+  it("gives each the same, and the first ones what is left", () => {
+    expect(Object.fromEntries(fairShares(["c", "a", "b"], 1024))).toEqual({
+      a: 342,
+      b: 341,
+      c: 341,
+    });
+  });
+
+  it("has nodes give what they have too much to those that have too little", () => {
+    const shares = fairShares(["a", "b", "c"], 9);
+    const counts = new Map(Object.entries({ a: 6, b: 1, c: 2 }));
+    expect(giftsOf([1, 2, 3, 4], shares, counts)).toEqual([
+      { to: "b", slots: [1, 2] },
+      { to: "c", slots: [3] },
+    ]);
+  });
+});
+
+describe("slotOf()", () => {
+  it("is fixed: nodes of all versions divide the same slots", () => {
+    expect([slotOf("agent", "one"), slotOf("gateway", "ü"), slotOf("", "")]).toEqual([
+      874, 261, 287,
+    ]);
+  });
+
+  it("spreads names evenly", () => {
+    const counts = new Map<number, number>();
+    for (let n = 0; n < 100 * SLOTS; n++) {
+      const slot = slotOf("agent", `name-${n}`);
+      counts.set(slot, (counts.get(slot) ?? 0) + 1);
+    }
+    expect(counts.size).toBe(SLOTS);
+    expect(Math.max(...counts.values())).toBeLessThan(160);
+  });
+});
