@@ -143,18 +143,6 @@ export const onNodeAlone: readonly { readonly file: string; readonly reason: str
     reason: "starts its own server in the process of the test",
   },
   {
-    file: "tests/http/console-pages.test.ts",
-    reason: "the scripts of the console in a browser; console.test.ts shows each server's part",
-  },
-  {
-    file: "tests/http/rendering-kept.test.ts",
-    reason: "what Chromium keeps of a document, whatever server asks it",
-  },
-  {
-    file: "tests/http/rendering-shown.test.ts",
-    reason: "examples of the documents, whose fields mean the same on each server",
-  },
-  {
     file: "tests/local/command/config.test.ts",
     reason: "what is read from files and the environment; every-command.test.ts reads them too",
   },
