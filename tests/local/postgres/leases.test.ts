@@ -9,17 +9,16 @@ import { openLeases, type Leases } from "../../../adapters/postgres/slots/leases
 import { fairShares, giftsOf } from "../../../adapters/postgres/slots/shares.ts";
 import { SLOTS, slotOf } from "../../../adapters/postgres/slots/slot-of.ts";
 import { eventually } from "../../cases/eventually.ts";
-import { freshDatabase } from "../../fakes/postgres.ts";
+import { freshDatabase, lacksPostgres } from "../../fakes/postgres.ts";
 
 const LEASE_MS = 1000;
 
-let lacks: string | undefined;
+const lacks = await lacksPostgres();
 let db: PostgresDatabase;
 let opened: Joined[] = [];
 beforeAll(async () => {
-  const database = await freshDatabase();
-  if ("lacks" in database) return void ({ lacks } = database);
-  db = await openPostgres({ url: database.url, log: () => undefined });
+  if (lacks !== undefined) return;
+  db = await openPostgres({ url: await freshDatabase(), log: () => undefined });
   await db.session(createLeaseTables);
 });
 beforeEach(({ skip }) => {

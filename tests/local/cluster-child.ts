@@ -1,9 +1,9 @@
 // A node of a cluster with actors that count: RUNTIME URL LEASE_MS. Takes orders over HTTP; prints `listening PORT ID`.
 import { createServer } from "node:http";
 import process from "node:process";
-import { openPostgres } from "../../../adapters/postgres/open-postgres.ts";
-import { joinCluster, type Cluster } from "../../../adapters/postgres/slots/cluster.ts";
-import type { ActorRef, Sql } from "../../../core/ports.ts";
+import { openPostgres } from "../../adapters/postgres/open-postgres.ts";
+import { joinCluster, type Cluster } from "../../adapters/postgres/slots/cluster.ts";
+import type { ActorRef, Sql } from "../../core/ports.ts";
 
 const [, url = "", leaseMs = "10000"] = process.argv.slice(2);
 const log = (level: string, message: string, fields?: object): void => {

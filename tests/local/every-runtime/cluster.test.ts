@@ -3,7 +3,7 @@ import { openPostgres } from "../../../adapters/postgres/open-postgres.ts";
 import { migrateTables } from "../../../adapters/postgres/schema.ts";
 import type { ActorKind } from "../../../core/ports.ts";
 import { eventually, LONG } from "../../cases/eventually.ts";
-import { asAdmin, freshDatabase } from "../../fakes/postgres.ts";
+import { asAdmin, freshDatabase, lacksPostgres } from "../../fakes/postgres.ts";
 import { exitOf, lineWith, missing, runtimes, start, type Child } from "../runtimes.ts";
 import type { LocalRuntimeName } from "../runtimes.ts";
 
@@ -32,16 +32,13 @@ const counters: ActorKind = {
 };
 
 let url = "";
-let lacks: string | undefined;
+const lacks = runtimes.map(missing).find((one) => one !== false) ?? (await lacksPostgres());
 /** Those that live, one of each runtime. */
 const nodes: Node[] = [];
 const started: Child[] = [];
 beforeAll(async () => {
-  lacks = runtimes.map(missing).find((one) => one !== false) || undefined;
-  const database = await freshDatabase();
-  if ("lacks" in database) lacks ??= database.lacks;
-  else ({ url } = database);
   if (lacks !== undefined) return;
+  url = await freshDatabase();
   const db = await openPostgres({ url, log: () => undefined });
   await migrateTables(db.session, counters);
   await db.close();
@@ -57,7 +54,7 @@ afterAll(() => {
 });
 
 async function startNode(runtime: LocalRuntimeName): Promise<Node> {
-  const child = start(runtime, "postgres/cluster-child.ts", [runtime, url, String(LEASE_MS)]);
+  const child = start(runtime, "cluster-child.ts", [runtime, url, String(LEASE_MS)]);
   started.push(child);
   const [, port, id = ""] = (await lineWith(child, "listening ")).split(" ");
   return { child, id, url: `http://127.0.0.1:${port}` };
