@@ -1,4 +1,5 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
+import { ApiError } from "../../core/http/api-error.ts";
 import { valueOf } from "../shared/actors/call-outcome.ts";
 import type { Upgrade } from "../shared/sockets/sockets.ts";
 import { bodyOf, sendBody } from "./body.ts";
@@ -69,7 +70,8 @@ export function outgoingRequest(
   const abort = (): void => {
     // How the client of a WebSocket has left is for the WebSocket to say.
     if (state.socket !== undefined) return;
-    answer.reject(signal.reason);
+    // An error of the API: nobody reads it, and another one would be logged.
+    answer.reject(new ApiError("unavailable", { message: "The client has left" }));
     sent.destroy();
   };
   listen(state, bytes, () => {
