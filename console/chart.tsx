@@ -25,52 +25,8 @@ export function Chart({ title, summary, unit, times, lines }: ChartProps) {
   useEffect(() => {
     const parent = place.current;
     if (parent === null) return;
-    const draw = (): uPlot => {
-      const style = getComputedStyle(document.documentElement);
-      const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();
-      // A minute between silent ones would be a line without length.
-      const isSparse = lines.every(
-        ({ values }) => values.filter((value) => value !== null).length < 12,
-      );
-      const axis = {
-        stroke: colour("muted"),
-        grid: { stroke: colour("line"), width: 1 },
-        ticks: { show: false },
-      };
-      const options: uPlot.Options = {
-        width: Math.max(200, parent.clientWidth),
-        height: 180,
-        legend: { show: false },
-        cursor: { y: false },
-        scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.15 : 1] } },
-        axes: [
-          {
-            ...axis,
-            size: 28,
-            values: (_, at) =>
-              at.map((s) =>
-                new Date(s * 1000).toLocaleTimeString("en-GB", {
-                  hour: "2-digit",
-                  minute: "2-digit",
-                }),
-              ),
-          },
-          { ...axis, size: 56, values: (_, at) => at.map((value) => `${value}${unit}`) },
-        ],
-        series: [
-          {},
-          ...lines.map(({ label, colour: name }) => ({
-            label,
-            stroke: colour(name),
-            width: 2,
-            fill: `${colour(name)}22`,
-            points: { show: isSparse, size: 5 },
-          })),
-        ],
-      };
-      const data = [times, ...lines.map(({ values }) => values)] as unknown as uPlot.AlignedData;
-      return new uPlot(options, data, parent);
-    };
+    const draw = (): uPlot =>
+      new uPlot(optionsOf(parent, lines, unit), dataOf(times, lines), parent);
     let plot = draw();
     const redraw = (): void => {
       plot.destroy();
@@ -107,4 +63,51 @@ export function Chart({ title, summary, unit, times, lines }: ChartProps) {
       <div ref={place} role="img" aria-label={`${title}: ${summary}`} />
     </figure>
   );
+}
+
+function dataOf(times: readonly number[], lines: readonly Line[]): uPlot.AlignedData {
+  return [times, ...lines.map(({ values }) => values)] as unknown as uPlot.AlignedData;
+}
+
+function optionsOf(parent: Element, lines: readonly Line[], unit: string): uPlot.Options {
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();
+  // A minute between silent ones would be a line without length.
+  const isSparse = lines.every(
+    ({ values }) => values.filter((value) => value !== null).length < 12,
+  );
+  const axis = {
+    stroke: colour("muted"),
+    grid: { stroke: colour("line"), width: 1 },
+    ticks: { show: false },
+  };
+  return {
+    width: Math.max(200, parent.clientWidth),
+    height: 180,
+    legend: { show: false },
+    cursor: { y: false },
+    scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.15 : 1] } },
+    axes: [
+      { ...axis, size: 28, values: (_, at) => at.map(timeOfDay) },
+      { ...axis, size: 56, values: (_, at) => at.map((value) => `${value}${unit}`) },
+    ],
+    series: [
+      {},
+      ...lines.map(({ label, colour: name }) => ({
+        label,
+        stroke: colour(name),
+        width: 2,
+        fill: `${colour(name)}22`,
+        points: { show: isSparse, size: 5 },
+      })),
+    ],
+  };
+}
+
+/** Hours and minutes of a Unix time in seconds. */
+function timeOfDay(seconds: number): string {
+  return new Date(seconds * 1000).toLocaleTimeString("en-GB", {
+    hour: "2-digit",
+    minute: "2-digit",
+  });
 }

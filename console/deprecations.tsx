@@ -1,30 +1,30 @@
 import { useState } from "preact/hooks";
-import type { SessionFacts } from "../core/console/mod.ts";
 import type { ListedEntry } from "../core/deprecations/mod.ts";
 import { askResult, readDeprecated } from "./api.ts";
 import { count } from "./format.ts";
-import type { Live } from "./live.ts";
-import { Table, useLoaded, Waiting } from "./parts.tsx";
+import { type Loaded, type PageProps, Table, useLoaded, Waiting } from "./parts.tsx";
 
 /** The page of deprecated entries and their users. */
-export function DeprecationsPage({
-  live,
-  facts,
-}: {
-  readonly live: Live;
-  readonly facts: SessionFacts;
-}) {
-  const [text, setText] = useState("");
+export function DeprecationsPage({ live, facts }: PageProps) {
   const table = useLoaded(() => askResult<readonly ListedEntry[]>("/client/v4/deprecations"), []);
+  return (
+    <>
+      <Uses live={live} facts={facts} entries={table.value ?? []} />
+      <h2>All entries</h2>
+      <Entries table={table} />
+    </>
+  );
+}
+
+interface UsesProps extends PageProps {
+  readonly entries: readonly ListedEntry[];
+}
+
+function Uses({ live, facts, entries }: UsesProps) {
   const newest = live.rows.find(({ deprecation }) => deprecation !== undefined)?.id ?? "";
   const uses = useLoaded(async () => ({ seen: await readDeprecated() }), [newest]);
   const isHidden = uses.value !== null && uses.value.seen === null;
-  const byId = new Map((table.value ?? []).map((entry) => [entry.id, entry]));
-  const found = (table.value ?? []).filter((entry) =>
-    `${entry.id} ${what(entry)} ${replacementOf(entry)}`
-      .toLowerCase()
-      .includes(text.trim().toLowerCase()),
-  );
+  const byId = new Map(entries.map((entry) => [entry.id, entry]));
   return (
     <>
       <h2>Who still uses what</h2>
@@ -53,7 +53,19 @@ export function DeprecationsPage({
           };
         })}
       />
-      <h2>All entries</h2>
+    </>
+  );
+}
+
+function Entries({ table }: { readonly table: Loaded<readonly ListedEntry[]> }) {
+  const [text, setText] = useState("");
+  const found = (table.value ?? []).filter((entry) =>
+    `${entry.id} ${what(entry)} ${replacementOf(entry)}`
+      .toLowerCase()
+      .includes(text.trim().toLowerCase()),
+  );
+  return (
+    <>
       <label class="narrow">
         Find
         <input type="search" value={text} onInput={(event) => setText(event.currentTarget.value)} />

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, InputHTMLAttributes } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 /** One thing at a time: what runs, how it failed, and how to end it. */
@@ -60,6 +60,76 @@ export function Form({ action, disabled = false, state, onRun, children }: FormP
         </p>
       )}
     </form>
+  );
+}
+
+interface FieldProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+  /** Attributes of the input. It is required unless they say otherwise. */
+  readonly input?: InputHTMLAttributes;
+}
+
+/** A labelled line of text. */
+export function Field({ label, value, onInput, input }: FieldProps) {
+  return (
+    <label>
+      {label}
+      <input
+        required
+        {...input}
+        value={value}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+interface MakeFormProps extends Omit<FieldProps, "value" | "onInput"> {
+  readonly action: string;
+  readonly disabled: boolean;
+  readonly onMake: (value: string) => Promise<void>;
+  /** A hint below the field. */
+  readonly children?: ComponentChildren;
+}
+
+/** A form of one field that makes a thing; the field is empty again afterwards. */
+export function MakeForm({ action, disabled, onMake, children, ...field }: MakeFormProps) {
+  const [value, setValue] = useState("");
+  const state = useRun();
+  const make = async (): Promise<void> => {
+    await onMake(value);
+    setValue("");
+  };
+  return (
+    <Form action={action} state={state} disabled={disabled} onRun={make}>
+      <Field {...field} value={value} onInput={setValue} />
+      {children}
+    </Form>
+  );
+}
+
+interface AreaProps extends Omit<FieldProps, "input"> {
+  readonly rows: number;
+  /** Shown with a fixed width. @default false */
+  readonly isCode?: boolean;
+}
+
+/** A labelled text of several lines. */
+export function Area({ label, value, rows, isCode = false, onInput }: AreaProps) {
+  return (
+    <label>
+      {label}
+      <textarea
+        rows={rows}
+        required
+        spellcheck={!isCode}
+        class={isCode ? "mono" : ""}
+        value={value}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+    </label>
   );
 }
 

@@ -3,8 +3,7 @@ import type { SessionFacts } from "../core/console/mod.ts";
 import type { KeySettings } from "../core/gateway/account/keys/virtual-key.ts";
 import type { GatewaySettings } from "../core/gateway/account/settings/settings.ts";
 import { askResult } from "./api.ts";
-import { Form, useRun } from "./form.tsx";
-import type { Live } from "./live.ts";
+import { Field, Form, MakeForm, useRun } from "./form.tsx";
 import {
   accountPath,
   Action,
@@ -13,16 +12,12 @@ import {
   FactList,
   instant,
   Once,
+  type PageProps,
   Table,
   useLoaded,
   Waiting,
 } from "./parts.tsx";
 import { Routes } from "./routes.tsx";
-
-interface PageProps {
-  readonly facts: SessionFacts;
-  readonly live: Live;
-}
 
 /** The gateways of the account: their settings, and the keys of their callers. */
 export function GatewaysPage({ facts, live }: PageProps) {
@@ -159,17 +154,14 @@ function Details({ gateway, root, facts, live, onChange }: DetailsProps) {
   );
 }
 
-function Settings({
-  gateway,
-  path,
-  readOnly,
-  onSaved,
-}: {
+interface SettingsProps {
   readonly gateway: GatewaySettings;
   readonly path: string;
   readonly readOnly: boolean;
   readonly onSaved: () => void;
-}) {
+}
+
+function Settings({ gateway, path, readOnly, onSaved }: SettingsProps) {
   const state = useRun();
   const [form, setForm] = useState({
     authentication: gateway.authentication,
@@ -192,38 +184,29 @@ function Settings({
     onSaved();
   };
   const number = (label: string, name: "cache" | "limit" | "interval") => (
-    <label>
-      {label}
+    <Field
+      label={label}
+      value={form[name]}
+      input={{ type: "number", min: 0, required: false }}
+      onInput={(value) => setForm({ ...form, [name]: value })}
+    />
+  );
+  const choice = (label: string, name: "authentication" | "collect") => (
+    <label class="choice">
       <input
-        type="number"
-        min={0}
-        value={form[name]}
-        onInput={(event) => setForm({ ...form, [name]: event.currentTarget.value })}
+        type="checkbox"
+        checked={form[name]}
+        onChange={(event) => setForm({ ...form, [name]: event.currentTarget.checked })}
       />
+      {label}
     </label>
   );
   return (
     <Form action="Save" state={state} disabled={readOnly} onRun={save}>
       <div class="columns">
         <div class="form">
-          <label class="choice">
-            <input
-              type="checkbox"
-              checked={form.authentication}
-              onChange={(event) =>
-                setForm({ ...form, authentication: event.currentTarget.checked })
-              }
-            />
-            Callers need a token
-          </label>
-          <label class="choice">
-            <input
-              type="checkbox"
-              checked={form.collect}
-              onChange={(event) => setForm({ ...form, collect: event.currentTarget.checked })}
-            />
-            Keep log rows
-          </label>
+          {choice("Callers need a token", "authentication")}
+          {choice("Keep log rows", "collect")}
           {number("Cache answers for so many seconds (0 = not)", "cache")}
         </div>
         <div class="form">
@@ -235,18 +218,14 @@ function Settings({
   );
 }
 
-function NewGateway({
-  root,
-  facts,
-  onMade,
-}: {
+interface NewGatewayProps {
   readonly root: string;
   readonly facts: SessionFacts;
   readonly onMade: (id: string) => void;
-}) {
-  const [id, setId] = useState("");
-  const state = useRun();
-  const make = async (): Promise<void> => {
+}
+
+function NewGateway({ root, facts, onMade }: NewGatewayProps) {
+  const make = async (id: string): Promise<void> => {
     await change("POST", root, {
       id,
       authentication: true,
@@ -258,24 +237,19 @@ function NewGateway({
       rate_limiting_technique: "sliding",
     });
     onMade(id);
-    setId("");
   };
   return (
-    <Form action="Create" state={state} disabled={facts.readOnly} onRun={make}>
-      <label>
-        Name
-        <input
-          required
-          pattern="[a-z0-9_\-]{1,64}"
-          value={id}
-          aria-describedby="gateway-hint"
-          onInput={(event) => setId(event.currentTarget.value)}
-        />
-      </label>
+    <MakeForm
+      action="Create"
+      label="Name"
+      input={{ pattern: String.raw`[a-z0-9_\-]{1,64}`, "aria-describedby": "gateway-hint" }}
+      disabled={facts.readOnly}
+      onMake={make}
+    >
       <p id="gateway-hint" class="muted small">
         Small letters, digits, “-” and “_”. Callers need a token from the start.
       </p>
-    </Form>
+    </MakeForm>
   );
 }
 
@@ -291,17 +265,9 @@ function VirtualKeys({ facts, live }: PageProps) {
     () => askResult<readonly VirtualKey[]>(`${root}?per_page=50`),
     [changesOf(live, "gateway")],
   );
-  const [name, setName] = useState("");
   const [shown, setShown] = useState<string | null>(null);
-  const state = useRun();
-  const make = async (): Promise<void> => {
-    const { key } = await change<{ key: string }>("POST", root, { name });
+  const show = ({ key }: { readonly key: string }): void => {
     setShown(key);
-    setName("");
-    keys.reload();
-  };
-  const renew = async (id: string): Promise<void> => {
-    setShown((await change<{ key: string }>("POST", `${root}/${id}/rotate`, {})).key);
     keys.reload();
   };
   return (
@@ -326,7 +292,7 @@ function VirtualKeys({ facts, live }: PageProps) {
                 label="Rotate"
                 disabled={facts.readOnly}
                 confirm="The former secret stops working."
-                onRun={() => renew(one.id)}
+                onRun={async () => show(await change("POST", `${root}/${one.id}/rotate`, {}))}
               />
               <Action
                 label="Delete"
@@ -342,17 +308,13 @@ function VirtualKeys({ facts, live }: PageProps) {
         }))}
       />
       <div class="card">
-        <Form action="Create key" state={state} disabled={facts.readOnly} onRun={make}>
-          <label>
-            Name of the new key
-            <input
-              required
-              maxLength={120}
-              value={name}
-              onInput={(event) => setName(event.currentTarget.value)}
-            />
-          </label>
-        </Form>
+        <MakeForm
+          action="Create key"
+          label="Name of the new key"
+          input={{ maxLength: 120 }}
+          disabled={facts.readOnly}
+          onMake={async (name) => show(await change("POST", root, { name }))}
+        />
       </div>
     </section>
   );

@@ -30,18 +30,9 @@ export function Jobs({ path, source, readOnly, changed, onEnd }: JobsProps) {
       onEnd();
     };
   }, [running?.id]);
-  const { type, sync_interval: seconds, paused } = source;
   return (
     <div>
-      {type != null && (
-        <FactList
-          facts={[
-            [type === "web-crawler" ? "Website" : "Bucket", source.source ?? "–"],
-            ["Looked at every", seconds == null ? "–" : `${seconds / 60} minutes`],
-            ["Paused", paused === true ? "yes" : "no"],
-          ]}
-        />
-      )}
+      {source.type != null && <SourceFacts source={source} />}
       <Waiting of={jobs} />
       <Table
         label="Sync jobs"
@@ -62,7 +53,7 @@ export function Jobs({ path, source, readOnly, changed, onEnd }: JobsProps) {
       />
       <span class="actions">
         <Action
-          label={type == null ? "Index again what needs it" : "Sync now"}
+          label={source.type == null ? "Index again what needs it" : "Sync now"}
           disabled={readOnly || running !== undefined}
           onRun={async () => {
             await change("POST", `${path}/jobs`, {});
@@ -81,6 +72,19 @@ export function Jobs({ path, source, readOnly, changed, onEnd }: JobsProps) {
         )}
       </span>
     </div>
+  );
+}
+
+function SourceFacts({ source }: Pick<JobsProps, "source">) {
+  const { type, sync_interval: seconds, paused } = source;
+  return (
+    <FactList
+      facts={[
+        [type === "web-crawler" ? "Website" : "Bucket", source.source ?? "–"],
+        ["Looked at every", seconds == null ? "–" : `${seconds / 60} minutes`],
+        ["Paused", paused === true ? "yes" : "no"],
+      ]}
+    />
   );
 }
 

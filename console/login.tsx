@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { logIn } from "./api.ts";
+import { Field } from "./form.tsx";
 
 /** Asks for a token; a link of the start has already failed when `problem` says why. */
 export function LoginPage({
@@ -25,17 +26,16 @@ export function LoginPage({
         <h1>
           <span class="brand">causey</span> console
         </h1>
-        <label>
-          API token
-          <input
-            type="password"
-            required
-            autocomplete="current-password"
-            value={token}
-            aria-describedby="token-hint"
-            onInput={(event) => setToken(event.currentTarget.value)}
-          />
-        </label>
+        <Field
+          label="API token"
+          value={token}
+          input={{
+            type: "password",
+            autocomplete: "current-password",
+            "aria-describedby": "token-hint",
+          }}
+          onInput={setToken}
+        />
         <p id="token-hint" class="muted small">
           The first start prints it and stores it in the file token of the data folder
           (.causey/token). “causey console” prints a link that logs in once.

@@ -4,16 +4,22 @@ import type { RequestRow } from "../core/signals/requests/request-row.ts";
 import { clock, duration, size } from "./format.ts";
 import { HiddenParts } from "./hidden-parts.tsx";
 import { LogDetail } from "./log-detail.tsx";
-import type { Live } from "./live.ts";
+import type { PageProps } from "./parts.tsx";
 
 /** Rows that are shown at once. */
 const SHOWN = 200;
 
+/** A filter of rows; an empty member fits all. */
+interface RowFilter {
+  readonly text: string;
+  readonly part: string;
+  /** The first digit. */
+  readonly status: string;
+}
+
 /** Every request as it comes, newest first; a row opens its details. */
-export function LogsPage({ live, facts }: { readonly live: Live; readonly facts: SessionFacts }) {
-  const [text, setText] = useState("");
-  const [part, setPart] = useState("");
-  const [status, setStatus] = useState("");
+export function LogsPage({ live, facts }: PageProps) {
+  const [filter, setFilter] = useState<RowFilter>({ text: "", part: "", status: "" });
   const [held, setHeld] = useState<readonly RequestRow[] | null>(null);
   const [openId, setOpenId] = useState<string | null>(null);
   const rows = held ?? live.rows;
@@ -21,51 +27,17 @@ export function LogsPage({ live, facts }: { readonly live: Live; readonly facts:
     () => [...new Set(live.rows.map((row) => row.part))].toSorted(),
     [live.rows],
   );
-  const found = rows.filter((row) => fits(row, text, part, status));
+  const found = rows.filter((row) => fits(row, filter));
   return (
     <>
       <HiddenParts live={live} facts={facts} />
-      <form
-        class="filters"
-        role="search"
-        aria-label="Filter requests"
-        onSubmit={(event) => event.preventDefault()}
-      >
-        <label>
-          Search
-          <input
-            type="search"
-            value={text}
-            placeholder="route, id, caller, reason"
-            onInput={(event) => setText(event.currentTarget.value)}
-          />
-        </label>
-        <label>
-          Part
-          <select value={part} onChange={(event) => setPart(event.currentTarget.value)}>
-            <option value="">all</option>
-            {parts.map((one) => (
-              <option key={one}>{one}</option>
-            ))}
-          </select>
-        </label>
-        <label>
-          Status
-          <select value={status} onChange={(event) => setStatus(event.currentTarget.value)}>
-            <option value="">all</option>
-            <option value="2">served (2xx)</option>
-            <option value="4">refused (4xx)</option>
-            <option value="5">failed (5xx)</option>
-          </select>
-        </label>
-        <button
-          type="button"
-          aria-pressed={held !== null}
-          onClick={() => setHeld(held === null ? live.rows : null)}
-        >
-          {held === null ? "Pause" : "Resume"}
-        </button>
-      </form>
+      <Filters
+        filter={filter}
+        parts={parts}
+        onFilter={setFilter}
+        isPaused={held !== null}
+        onPause={() => setHeld(held === null ? live.rows : null)}
+      />
       <p class="muted small" role="status">
         {held !== null ? "Paused. " : ""}
         {found.length === 0
@@ -106,7 +78,63 @@ export function LogsPage({ live, facts }: { readonly live: Live; readonly facts:
   );
 }
 
-function fits(row: RequestRow, text: string, part: string, status: string): boolean {
+interface FiltersProps {
+  readonly filter: RowFilter;
+  readonly parts: readonly string[];
+  readonly onFilter: (filter: RowFilter) => void;
+  readonly isPaused: boolean;
+  readonly onPause: () => void;
+}
+
+function Filters({ filter, parts, onFilter, isPaused, onPause }: FiltersProps) {
+  return (
+    <form
+      class="filters"
+      role="search"
+      aria-label="Filter requests"
+      onSubmit={(event) => event.preventDefault()}
+    >
+      <label>
+        Search
+        <input
+          type="search"
+          value={filter.text}
+          placeholder="route, id, caller, reason"
+          onInput={(event) => onFilter({ ...filter, text: event.currentTarget.value })}
+        />
+      </label>
+      <label>
+        Part
+        <select
+          value={filter.part}
+          onChange={(event) => onFilter({ ...filter, part: event.currentTarget.value })}
+        >
+          <option value="">all</option>
+          {parts.map((one) => (
+            <option key={one}>{one}</option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Status
+        <select
+          value={filter.status}
+          onChange={(event) => onFilter({ ...filter, status: event.currentTarget.value })}
+        >
+          <option value="">all</option>
+          <option value="2">served (2xx)</option>
+          <option value="4">refused (4xx)</option>
+          <option value="5">failed (5xx)</option>
+        </select>
+      </label>
+      <button type="button" aria-pressed={isPaused} onClick={onPause}>
+        {isPaused ? "Resume" : "Pause"}
+      </button>
+    </form>
+  );
+}
+
+function fits(row: RequestRow, { text, part, status }: RowFilter): boolean {
   if (part !== "" && row.part !== part) return false;
   if (status !== "" && !String(row.status).startsWith(status)) return false;
   const words = [row.route, row.id, row.caller, row.reason, row.method, row.error]

@@ -62,18 +62,8 @@ function Console({
   readonly facts: SessionFacts;
   readonly onLoggedOut: () => void;
 }) {
-  const [page, setPage] = useState(pageOf(location.hash));
+  const page = usePage();
   const live = useLive(onLoggedOut);
-  useEffect(() => {
-    const onHash = (): void => setPage(pageOf(location.hash));
-    addEventListener("hashchange", onHash);
-    // It may have changed since the first look.
-    onHash();
-    return () => removeEventListener("hashchange", onHash);
-  }, []);
-  useEffect(() => {
-    document.title = `${page} – causey console`;
-  }, [page]);
   return (
     <div class="shell">
       <a
@@ -88,17 +78,7 @@ function Console({
       </a>
       <header>
         <span class="brand">causey</span>
-        <nav aria-label="Pages">
-          {pages.map((one) => (
-            <a
-              key={one}
-              href={`#/${one.toLowerCase()}`}
-              {...(one === page ? { "aria-current": "page" as const } : {})}
-            >
-              {one}
-            </a>
-          ))}
-        </nav>
+        <PageLinks page={page} />
         <div class="session">
           <span class={`live ${live.isConnected ? "on" : ""}`} role="status">
             {live.isConnected ? "Live" : "Connecting …"}
@@ -127,6 +107,38 @@ function Console({
         causey {facts.version} on {facts.runtime}, account {facts.account}
       </footer>
     </div>
+  );
+}
+
+/** The page that the address names; it becomes the title of the document. */
+function usePage(): Page {
+  const [page, setPage] = useState(pageOf(location.hash));
+  useEffect(() => {
+    const onHash = (): void => setPage(pageOf(location.hash));
+    addEventListener("hashchange", onHash);
+    // It may have changed since the first look.
+    onHash();
+    return () => removeEventListener("hashchange", onHash);
+  }, []);
+  useEffect(() => {
+    document.title = `${page} – causey console`;
+  }, [page]);
+  return page;
+}
+
+function PageLinks({ page }: { readonly page: Page }) {
+  return (
+    <nav aria-label="Pages">
+      {pages.map((one) => (
+        <a
+          key={one}
+          href={`#/${one.toLowerCase()}`}
+          {...(one === page ? { "aria-current": "page" as const } : {})}
+        >
+          {one}
+        </a>
+      ))}
+    </nav>
   );
 }
 

@@ -1,10 +1,10 @@
 import { useMemo } from "preact/hooks";
 import type { MinuteFigures } from "../core/console/feed.ts";
-import type { SessionFacts } from "../core/console/mod.ts";
 import { Chart } from "./chart.tsx";
 import { count, duration, quantile } from "./format.ts";
 import { HiddenParts } from "./hidden-parts.tsx";
-import type { Live, Overview } from "./live.ts";
+import type { Overview } from "./live.ts";
+import type { PageProps } from "./parts.tsx";
 
 const MINUTES = 60;
 
@@ -29,13 +29,7 @@ function sumOf(minutes: readonly MinuteFigures[]): Sums {
 }
 
 /** The last hour at a glance: requests, errors, durations, tokens, and the state of every part. */
-export function OverviewPage({
-  live,
-  facts,
-}: {
-  readonly live: Live;
-  readonly facts: SessionFacts;
-}) {
+export function OverviewPage({ live, facts }: PageProps) {
   const { overview } = live;
   if (overview === null) return <p class="muted">Waiting for the first figures …</p>;
   const { health, history } = overview;

@@ -1,7 +1,20 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import type { SessionFacts } from "../core/console/mod.ts";
 import { ask } from "./api.ts";
 import type { Live } from "./live.ts";
+
+/** The properties of a page. */
+export interface PageProps {
+  readonly facts: SessionFacts;
+  readonly live: Live;
+}
+
+/** The properties of a view of one part of the account. */
+export interface ViewProps extends PageProps {
+  /** The path of the part in the API. */
+  readonly root: string;
+}
 
 /** A value that is loaded: not there yet, there, or failed with an error. */
 export interface Loaded<T> {

@@ -3,7 +3,7 @@ import type { SessionFacts } from "../core/console/mod.ts";
 import type { Chunk } from "../core/search/retrieve/chunk-view.ts";
 import { ask, askResult, eventsOf } from "./api.ts";
 import { Chunks } from "./chunks.tsx";
-import { Form, Output, useRun } from "./form.tsx";
+import { Area, Field, Form, Output, useRun } from "./form.tsx";
 import { TabList } from "./tab-list.tsx";
 
 const tools = ["Chat", "Render", "Search", "Webhook"] as const;
@@ -58,35 +58,17 @@ function Chat({ facts }: { readonly facts: SessionFacts }) {
   return (
     <div class="columns">
       <Form action="Send" state={state} onRun={send}>
-        <label>
-          Gateway
-          <input
-            required
-            value={gateway}
-            onInput={(event) => setGateway(event.currentTarget.value)}
-          />
-        </label>
-        <label>
-          Model
-          <input
-            required
-            value={model}
-            onInput={(event) => setModel(event.currentTarget.value)}
-            aria-describedby="model-hint"
-          />
-        </label>
+        <Field label="Gateway" value={gateway} onInput={setGateway} />
+        <Field
+          label="Model"
+          value={model}
+          input={{ "aria-describedby": "model-hint" }}
+          onInput={setModel}
+        />
         <p id="model-hint" class="muted small">
           provider/model, e.g. openai/gpt-4o-mini; echo/echo needs no key
         </p>
-        <label>
-          Message
-          <textarea
-            rows={5}
-            required
-            value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
-          />
-        </label>
+        <Area label="Message" rows={5} value={text} onInput={setText} />
       </Form>
       <Output title="Answer" isEmpty={answer === ""}>
         <div class="answer" aria-live="polite" aria-busy={state.isRunning}>
@@ -102,14 +84,17 @@ const formats = ["pdf", "screenshot", "markdown"] as const;
 const sample =
   '<h1>Hello</h1>\n<p>A page to <b>render</b>, with <a href="https://example.com">a link</a>.</p>\n<ul><li>one</li><li>two</li></ul>';
 
+/** The result of a rendering: a text, or the address of a file. */
+interface Rendering {
+  readonly format: (typeof formats)[number];
+  readonly url?: string;
+  readonly text?: string;
+}
+
 function Render({ facts }: { readonly facts: SessionFacts }) {
   const [html, setHtml] = useState(sample);
   const [format, setFormat] = useState<(typeof formats)[number]>("pdf");
-  const [shown, setShown] = useState<{
-    readonly format: string;
-    readonly url?: string;
-    readonly text?: string;
-  } | null>(null);
+  const [shown, setShown] = useState<Rendering | null>(null);
   const state = useRun();
   useEffect(
     () => () => {
@@ -128,16 +113,7 @@ function Render({ facts }: { readonly facts: SessionFacts }) {
   return (
     <div class="columns">
       <Form action="Render" state={state} onRun={send}>
-        <label>
-          HTML, or an address
-          <textarea
-            rows={9}
-            required
-            class="mono"
-            value={html}
-            onInput={(event) => setHtml(event.currentTarget.value)}
-          />
-        </label>
+        <Area label="HTML, or an address" rows={9} isCode value={html} onInput={setHtml} />
         <fieldset>
           <legend>As</legend>
           {formats.map((one) => (
@@ -154,25 +130,33 @@ function Render({ facts }: { readonly facts: SessionFacts }) {
         </fieldset>
       </Form>
       <Output title="Result" isEmpty={shown === null}>
-        {shown?.text !== undefined && (
-          <pre tabIndex={0} aria-label="Markdown">
-            {shown.text}
-          </pre>
-        )}
-        {shown?.format === "screenshot" && <img src={shown.url} alt="The rendered page" />}
-        {shown?.format === "pdf" &&
-          (navigator.pdfViewerEnabled ? (
-            <iframe title="The PDF" src={shown.url} />
-          ) : (
-            <p class="muted">This browser shows no PDF in a page: download it.</p>
-          ))}
-        {shown?.url !== undefined && (
-          <a href={shown.url} download={shown.format === "pdf" ? "page.pdf" : "page.png"}>
-            Download
-          </a>
-        )}
+        {shown !== null && <Rendered {...shown} />}
       </Output>
     </div>
+  );
+}
+
+function Rendered({ format, url, text }: Rendering) {
+  return (
+    <>
+      {text !== undefined && (
+        <pre tabIndex={0} aria-label="Markdown">
+          {text}
+        </pre>
+      )}
+      {format === "screenshot" && <img src={url} alt="The rendered page" />}
+      {format === "pdf" &&
+        (navigator.pdfViewerEnabled ? (
+          <iframe title="The PDF" src={url} />
+        ) : (
+          <p class="muted">This browser shows no PDF in a page: download it.</p>
+        ))}
+      {url !== undefined && (
+        <a href={url} download={format === "pdf" ? "page.pdf" : "page.png"}>
+          Download
+        </a>
+      )}
+    </>
   );
 }
 
@@ -213,10 +197,7 @@ function Search({ facts }: { readonly facts: SessionFacts }) {
             ))}
           </select>
         </label>
-        <label>
-          Query
-          <input required value={query} onInput={(event) => setQuery(event.currentTarget.value)} />
-        </label>
+        <Field label="Query" value={query} onInput={setQuery} />
       </Form>
       <Output title="Chunks" isEmpty={chunks === null}>
         {chunks !== null && <Chunks chunks={chunks} />}
@@ -248,39 +229,18 @@ function Webhook() {
   return (
     <div class="columns">
       <Form action="Sign and send" state={state} onRun={send}>
-        <label>
-          Source
-          <input
-            required
-            value={source}
-            onInput={(event) => setSource(event.currentTarget.value)}
-          />
-        </label>
-        <label>
-          Secret
-          <input
-            required
-            type="password"
-            autocomplete="off"
-            value={key}
-            aria-describedby="secret-hint"
-            onInput={(event) => setKey(event.currentTarget.value)}
-          />
-        </label>
+        <Field label="Source" value={source} onInput={setSource} />
+        <Field
+          label="Secret"
+          value={key}
+          input={{ type: "password", autocomplete: "off", "aria-describedby": "secret-hint" }}
+          onInput={setKey}
+        />
         <p id="secret-hint" class="muted small">
           Signs in this page, as the scheme “generic” does. The demo's secret is in the file
           demo-webhook-secret of the data folder.
         </p>
-        <label>
-          Body
-          <textarea
-            rows={5}
-            required
-            class="mono"
-            value={body}
-            onInput={(event) => setBody(event.currentTarget.value)}
-          />
-        </label>
+        <Area label="Body" rows={5} isCode value={body} onInput={setBody} />
       </Form>
       <Output title="Answer" isEmpty={answer === ""}>
         <pre tabIndex={0} aria-label="Answer">

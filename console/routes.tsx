@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { ask } from "./api.ts";
-import { Form, useRun } from "./form.tsx";
+import { Area, Field, Form, useRun } from "./form.tsx";
 import { Action, change, messageOf, Table, useLoaded, Waiting } from "./parts.tsx";
 
 interface Route {
@@ -121,26 +121,14 @@ function Editor({ path, route, readOnly, onDone, onCancel }: EditorProps) {
         onRun={save}
       >
         {route === null && (
-          <label>
-            Name of the route
-            <input
-              required
-              maxLength={64}
-              value={name}
-              onInput={(event) => setName(event.currentTarget.value)}
-            />
-          </label>
-        )}
-        <label>
-          Elements as JSON
-          <textarea
-            class="mono"
-            rows={16}
-            spellcheck={false}
-            value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
+          <Field
+            label="Name of the route"
+            value={name}
+            input={{ maxLength: 64 }}
+            onInput={setName}
           />
-        </label>
+        )}
+        <Area label="Elements as JSON" rows={16} isCode value={text} onInput={setText} />
       </Form>
       <div class="actions">
         <button type="button" onClick={onCancel}>
@@ -163,6 +151,6 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new Error(`The elements are no JSON: ${messageOf(cause)}`, { cause });
+    throw new Error(`The elements are not JSON: ${messageOf(cause)}`, { cause });
   }
 }

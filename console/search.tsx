@@ -1,14 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
-import type { SessionFacts } from "../core/console/mod.ts";
 import type { Chunk } from "../core/search/retrieve/chunk-view.ts";
 import type { Item, ItemStatus } from "../core/search/rows/item-record.ts";
 import type { InstanceSettings } from "../core/search/state/instance-settings.ts";
 import { ask, askResult } from "./api.ts";
 import { Chunks } from "./chunks.tsx";
-import { Form, useRun } from "./form.tsx";
+import { Field, Form, MakeForm, useRun } from "./form.tsx";
 import { size } from "./format.ts";
 import { Jobs } from "./jobs.tsx";
-import type { Live } from "./live.ts";
 import { Upload } from "./upload.tsx";
 import {
   accountPath,
@@ -17,6 +15,8 @@ import {
   changesOf,
   FactList,
   instant,
+  type Loaded,
+  type PageProps,
   Table,
   useLoaded,
   Waiting,
@@ -24,11 +24,6 @@ import {
 
 /** Items by their status. */
 type Stats = Readonly<Record<ItemStatus, number>>;
-
-interface PageProps {
-  readonly facts: SessionFacts;
-  readonly live: Live;
-}
 
 /** Search instances: their items with the progress of indexing, uploads by drop, and a query to try. */
 export function SearchPage({ facts, live }: PageProps) {
@@ -39,40 +34,15 @@ export function SearchPage({ facts, live }: PageProps) {
   );
   const [chosen, setChosen] = useState<string | null>(null);
   const open = instances.value?.find(({ id }) => id === chosen) ?? instances.value?.[0];
-  const [id, setId] = useState("");
-  const state = useRun();
-  const make = async (): Promise<void> => {
+  const make = async (id: string): Promise<void> => {
     await change("POST", root, { id });
     setChosen(id);
-    setId("");
     instances.reload();
   };
   return (
     <>
       <Waiting of={instances} />
-      <Table
-        label="Instances"
-        head={["Instance", "Status", "Embedder", "Chat model", "Chunks of", "Created"]}
-        none="No instance yet: make one below, then drop files on it."
-        rows={(instances.value ?? []).map((one) => ({
-          key: one.id,
-          cells: [
-            <button
-              type="button"
-              class="link"
-              aria-pressed={one.id === open?.id}
-              onClick={() => setChosen(one.id)}
-            >
-              {one.id}
-            </button>,
-            one.status,
-            one.embedding_model,
-            one.ai_search_model || "–",
-            `${one.chunk_size} tokens`,
-            instant(one.created_at),
-          ],
-        }))}
-      />
+      <Instances instances={instances.value ?? []} open={open} onChoose={setChosen} />
       {open !== undefined && (
         <Details
           key={open.id}
@@ -85,20 +55,49 @@ export function SearchPage({ facts, live }: PageProps) {
       )}
       <section class="card" aria-labelledby="create-instance">
         <h2 id="create-instance">New instance</h2>
-        <Form action="Create" state={state} disabled={facts.readOnly} onRun={make}>
-          <label>
-            Name
-            <input
-              required
-              pattern="[a-z0-9_]+(-[a-z0-9_]+)*"
-              maxLength={32}
-              value={id}
-              onInput={(event) => setId(event.currentTarget.value)}
-            />
-          </label>
-        </Form>
+        <MakeForm
+          action="Create"
+          label="Name"
+          input={{ pattern: "[a-z0-9_]+(-[a-z0-9_]+)*", maxLength: 32 }}
+          disabled={facts.readOnly}
+          onMake={make}
+        />
       </section>
     </>
+  );
+}
+
+interface InstancesProps {
+  readonly instances: readonly InstanceSettings[];
+  readonly open: InstanceSettings | undefined;
+  readonly onChoose: (id: string) => void;
+}
+
+function Instances({ instances, open, onChoose }: InstancesProps) {
+  return (
+    <Table
+      label="Instances"
+      head={["Instance", "Status", "Embedder", "Chat model", "Chunks of", "Created"]}
+      none="No instance yet: make one below, then drop files on it."
+      rows={instances.map((one) => ({
+        key: one.id,
+        cells: [
+          <button
+            type="button"
+            class="link"
+            aria-pressed={one.id === open?.id}
+            onClick={() => onChoose(one.id)}
+          >
+            {one.id}
+          </button>,
+          one.status,
+          one.embedding_model,
+          one.ai_search_model || "–",
+          `${one.chunk_size} tokens`,
+          instant(one.created_at),
+        ],
+      }))}
+    />
   );
 }
 
@@ -142,6 +141,38 @@ function Details({ path, instance, facts, live, onGone }: DetailsProps) {
         changed={changed}
         onEnd={() => setSeen((before) => before + 1)}
       />
+      <Items
+        path={path}
+        items={items}
+        readOnly={facts.readOnly}
+        onDelete={() => {
+          items.reload();
+          stats.reload();
+        }}
+      />
+      <Action
+        label="Delete instance"
+        disabled={facts.readOnly}
+        confirm="Its items go with it."
+        onRun={async () => {
+          await change("DELETE", path);
+          onGone();
+        }}
+      />
+    </section>
+  );
+}
+
+interface ItemsProps {
+  readonly path: string;
+  readonly items: Loaded<readonly Item[]>;
+  readonly readOnly: boolean;
+  readonly onDelete: () => void;
+}
+
+function Items({ path, items, readOnly, onDelete }: ItemsProps) {
+  return (
+    <>
       <Waiting of={items} />
       <Table
         label="Items"
@@ -165,33 +196,23 @@ function Details({ path, instance, facts, live, onGone }: DetailsProps) {
             <span class="actions">
               <Action
                 label="Index again"
-                disabled={facts.readOnly}
+                disabled={readOnly}
                 onRun={() => change("PATCH", `${path}/items/${one.id}`, { next_action: "INDEX" })}
               />
               <Action
                 label="Delete"
-                disabled={facts.readOnly}
+                disabled={readOnly}
                 confirm={`Delete ${one.key}?`}
                 onRun={async () => {
                   await change("DELETE", `${path}/items/${one.id}`);
-                  items.reload();
-                  stats.reload();
+                  onDelete();
                 }}
               />
             </span>,
           ],
         }))}
       />
-      <Action
-        label="Delete instance"
-        disabled={facts.readOnly}
-        confirm="Its items go with it."
-        onRun={async () => {
-          await change("DELETE", path);
-          onGone();
-        }}
-      />
-    </section>
+    </>
   );
 }
 
@@ -224,15 +245,7 @@ function Query({ path }: { readonly path: string }) {
   return (
     <div>
       <Form action="Try" state={state} onRun={send}>
-        <label>
-          Try a query
-          <input
-            required
-            type="search"
-            value={query}
-            onInput={(event) => setQuery(event.currentTarget.value)}
-          />
-        </label>
+        <Field label="Try a query" value={query} input={{ type: "search" }} onInput={setQuery} />
       </Form>
       {chunks !== null && <Chunks chunks={chunks} />}
     </div>

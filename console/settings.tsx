@@ -1,8 +1,7 @@
 import { useState } from "preact/hooks";
 import type { SessionFacts } from "../core/console/mod.ts";
 import { askResult } from "./api.ts";
-import { Form, useRun } from "./form.tsx";
-import type { Live } from "./live.ts";
+import { Field, Form, useRun } from "./form.tsx";
 import {
   accountPath,
   Action,
@@ -11,6 +10,7 @@ import {
   FactList,
   instant,
   Once,
+  type PageProps,
   Table,
   useLoaded,
   Waiting,
@@ -33,13 +33,7 @@ interface Group {
 }
 
 /** The state of every part, the capabilities of this runtime, and the API tokens. */
-export function SettingsPage({
-  facts,
-  live,
-}: {
-  readonly facts: SessionFacts;
-  readonly live: Live;
-}) {
+export function SettingsPage({ facts, live }: PageProps) {
   const parts = live.overview?.health ?? {};
   return (
     <div class="stack">
@@ -85,34 +79,13 @@ export function SettingsPage({
   );
 }
 
-function Tokens({ facts, live }: { readonly facts: SessionFacts; readonly live: Live }) {
+function Tokens({ facts, live }: PageProps) {
   const root = `${accountPath(facts.account)}/tokens`;
   const tokens = useLoaded(
     () => askResult<readonly Token[]>(`${root}?per_page=50`),
     [changesOf(live, "platform")],
   );
-  const groups = useLoaded(() => askResult<readonly Group[]>(`${root}/permission_groups`), []);
-  const [name, setName] = useState("");
-  const [chosen, setChosen] = useState<readonly string[]>([]);
   const [shown, setShown] = useState<string | null>(null);
-  const state = useRun();
-  const make = async (): Promise<void> => {
-    if (chosen.length === 0) throw new Error("Choose at least one permission");
-    const made = await change<{ value: string }>("POST", root, {
-      name,
-      policies: [
-        {
-          effect: "allow",
-          permission_groups: chosen.map((id) => ({ id })),
-          resources: { [`com.cloudflare.api.account.${facts.account}`]: "*" },
-        },
-      ],
-    });
-    setShown(made.value);
-    setName("");
-    setChosen([]);
-    tokens.reload();
-  };
   return (
     <section class="stack" aria-labelledby="tokens-title">
       <h2 id="tokens-title">API tokens</h2>
@@ -145,37 +118,69 @@ function Tokens({ facts, live }: { readonly facts: SessionFacts; readonly live: 
         }))}
       />
       <div class="card">
-        <Form action="Create token" state={state} disabled={facts.readOnly} onRun={make}>
-          <label>
-            Name of the new token
-            <input
-              required
-              maxLength={120}
-              value={name}
-              onInput={(event) => setName(event.currentTarget.value)}
-            />
-          </label>
-          <fieldset>
-            <legend>May</legend>
-            {(groups.value ?? []).map((group) => (
-              <label key={group.id} class="choice">
-                <input
-                  type="checkbox"
-                  checked={chosen.includes(group.id)}
-                  onChange={(event) =>
-                    setChosen(
-                      event.currentTarget.checked
-                        ? [...chosen, group.id]
-                        : chosen.filter((id) => id !== group.id),
-                    )
-                  }
-                />
-                {group.name}
-              </label>
-            ))}
-          </fieldset>
-        </Form>
+        <NewToken
+          root={root}
+          facts={facts}
+          onMade={(token) => {
+            setShown(token);
+            tokens.reload();
+          }}
+        />
       </div>
     </section>
+  );
+}
+
+interface NewTokenProps {
+  readonly root: string;
+  readonly facts: SessionFacts;
+  readonly onMade: (token: string) => void;
+}
+
+function NewToken({ root, facts, onMade }: NewTokenProps) {
+  const groups = useLoaded(() => askResult<readonly Group[]>(`${root}/permission_groups`), []);
+  const [name, setName] = useState("");
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const state = useRun();
+  const make = async (): Promise<void> => {
+    if (chosen.length === 0) throw new Error("Choose at least one permission");
+    const made = await change<{ value: string }>("POST", root, {
+      name,
+      policies: [
+        {
+          effect: "allow",
+          permission_groups: chosen.map((id) => ({ id })),
+          resources: { [`com.cloudflare.api.account.${facts.account}`]: "*" },
+        },
+      ],
+    });
+    onMade(made.value);
+    setName("");
+    setChosen([]);
+  };
+  const choose = (id: string, isChosen: boolean): void =>
+    setChosen(isChosen ? [...chosen, id] : chosen.filter((one) => one !== id));
+  return (
+    <Form action="Create token" state={state} disabled={facts.readOnly} onRun={make}>
+      <Field
+        label="Name of the new token"
+        value={name}
+        input={{ maxLength: 120 }}
+        onInput={setName}
+      />
+      <fieldset>
+        <legend>May</legend>
+        {(groups.value ?? []).map(({ id, name: group }) => (
+          <label key={id} class="choice">
+            <input
+              type="checkbox"
+              checked={chosen.includes(id)}
+              onChange={(event) => choose(id, event.currentTarget.checked)}
+            />
+            {group}
+          </label>
+        ))}
+      </fieldset>
+    </Form>
   );
 }
