@@ -98,7 +98,7 @@ function optionsOf(parent: Element, lines: readonly Line[], unit: string): uPlot
         stroke: colour(name),
         width: 2,
         fill: `${colour(name)}22`,
-        points: { show: isSparse, size: 5 },
+        points: { show: isSparse, size: 5, fill: colour(name) },
       })),
     ],
   };

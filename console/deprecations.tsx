@@ -42,7 +42,7 @@ function Uses({ live, facts, entries }: UsesProps) {
           return {
             key: `${use.id} ${use.method} ${use.token} ${use.account ?? ""}`,
             cells: [
-              <span class="nowrap">{use.id}</span>,
+              <span class="entry">{use.id}</span>,
               <span class="wrap">{`${use.method} ${entry?.path ?? ""}`}</span>,
               <span class="mono">{use.caller === "" ? "–" : use.caller}</span>,
               count(use.count),
@@ -78,7 +78,7 @@ function Entries({ table }: { readonly table: Loaded<readonly ListedEntry[]> }) 
         rows={found.map((entry) => ({
           key: entry.id,
           cells: [
-            <span class="nowrap">{entry.id}</span>,
+            <span class="entry">{entry.id}</span>,
             <span class="wrap">{what(entry)}</span>,
             <span class={`state ${entry.phase === "retired" ? "unavailable" : "failing"}`}>
               {entry.phase}

@@ -1,6 +1,6 @@
 import "./locale.ts";
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { SessionFacts } from "../core/console/mod.ts";
 import { logIn, logOut, readSession } from "./api.ts";
 import { useLive } from "./live.ts";
@@ -127,8 +127,14 @@ function usePage(): Page {
 }
 
 function PageLinks({ page }: { readonly page: Page }) {
+  const place = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // On a phone the row of links scrolls.
+    const current = place.current?.querySelector("[aria-current]");
+    current?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [page]);
   return (
-    <nav aria-label="Pages">
+    <nav ref={place} aria-label="Pages">
       {pages.map((one) => (
         <a
           key={one}
