@@ -143,7 +143,12 @@ function queryRoutes(app: Hono, root: string, { options: all, may, instance }: R
     const options = traced(all, c);
     const body = await readJson(c, chatSchema, reading(options));
     const found = await findForChat(instance(c), body, options, c.req.raw.signal);
-    const response = await reply(c, body, found.input, found.answerer, options);
+    const response = await reply(c, {
+      body,
+      input: found.input,
+      answerer: found.answerer,
+      options,
+    });
     if (found.cacheStatus !== null) response.headers.set("cf-aig-cache-status", found.cacheStatus);
     return response;
   });
@@ -155,36 +160,43 @@ function crossRoutes(app: Hono, { options: all, may }: RouteContext): void {
     const options = traced(all, c);
     const body = await readJson(c, searchSchema, reading(options));
     const query = queryOf(body, "missing_query_search");
-    const text = await rewrittenQuery(query.text, body, null, options, c.req.raw.signal);
-    const { facets, ...found } = await findAcross(
-      accountOf(c),
-      namespaceOf(c),
-      text,
-      body.ai_search_options,
+    const text = await rewrittenQuery(query.text, {
+      body,
+      settings: null,
       options,
-      c.req.raw.signal,
-    );
+      signal: c.req.raw.signal,
+    });
+    const { facets, ...found } = await findAcross(text, {
+      account: accountOf(c),
+      namespace: namespaceOf(c),
+      options: body.ai_search_options,
+      deps: options,
+      signal: c.req.raw.signal,
+    });
     return envelope({ search_query: text, query_kind: query.kind, ...found, ...facets });
   });
   app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {
     const options = traced(all, c);
     const body = await readJson(c, chatSchema, reading(options));
     const query = queryOf({ messages: body.messages }, "missing_query_chat");
-    const text = await rewrittenQuery(query.text, body, null, options, c.req.raw.signal);
+    const text = await rewrittenQuery(query.text, {
+      body,
+      settings: null,
+      options,
+      signal: c.req.raw.signal,
+    });
     const parameters = modelParameters(body);
     const { model, answerer } = chooseModel(body.model, "", parameters, options);
-    const found = await findAcross(
-      accountOf(c),
-      namespaceOf(c),
-      text,
-      body.ai_search_options,
-      options,
-      c.req.raw.signal,
-    );
-    return reply(
-      c,
+    const found = await findAcross(text, {
+      account: accountOf(c),
+      namespace: namespaceOf(c),
+      options: body.ai_search_options,
+      deps: options,
+      signal: c.req.raw.signal,
+    });
+    return reply(c, {
       body,
-      {
+      input: {
         query: text,
         messages: body.messages ?? [],
         model,
@@ -194,20 +206,24 @@ function crossRoutes(app: Hono, { options: all, may }: RouteContext): void {
       },
       answerer,
       options,
-    );
+    });
   });
+}
+
+interface ReplyInputs {
+  readonly body: ChatBody;
+  readonly input: ChatInput;
+  readonly answerer: ReturnType<typeof chooseModel>["answerer"];
+  readonly options: SearchOptions;
 }
 
 async function reply(
   c: Context,
-  body: ChatBody,
-  input: ChatInput,
-  answerer: ReturnType<typeof chooseModel>["answerer"],
-  options: SearchOptions,
+  { body, input, answerer, options }: ReplyInputs,
 ): Promise<Response> {
   const { signal } = c.req.raw;
   const client = c.req.header("user-agent") ?? "";
   const chunksAs = chunksForm(body.stream_options?.include_chunks, client);
   if (body.stream !== true) return json(await completeChat(input, answerer, options, signal));
-  return sseResponse(streamChat(input, answerer, chunksAs, options, signal));
+  return sseResponse(streamChat(input, { answerer, chunksAs, options, signal }));
 }

@@ -114,7 +114,7 @@ function settingsMethods(
     cachedAnswer: (context, question, threshold) =>
       cachedAnswer(state, context, question, threshold),
     keepAnswer: (context, question, answer, ttl) =>
-      keepAnswer(state, context, question, answer, ttl),
+      keepAnswer(state, { context, question, answer, ttl }),
     train: () => trainInstance(state, deps.platform.background),
   };
 }
@@ -146,9 +146,9 @@ function itemMethods(state: InstanceState): {
     begin: (upload) => state.inTurn(() => beginUpload(state, upload)),
     beginSync: (itemId, trace) => state.inTurn(() => beginSync(state, itemId, trace)),
     commit: (itemId, revision, chunks, tookMs) =>
-      state.inTurn(() => commitItem(state, itemId, revision, chunks, null, tookMs)),
+      state.inTurn(() => commitItem(state, itemId, { revision, chunks, given: null, tookMs })),
     fail: (itemId, revision, error, tookMs) =>
-      state.inTurn(() => failItem(state, itemId, revision, error, tookMs)),
+      state.inTurn(() => failItem(state, itemId, { revision, error, tookMs })),
     release: (itemId) => state.inTurn(() => releaseWork(state, itemId)),
     remove: (itemId) => state.inTurn(() => removeItem(state, itemId)),
     item: (itemId) => getItem(state, itemId),

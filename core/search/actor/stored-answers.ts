@@ -27,13 +27,19 @@ export async function cachedAnswer(
   return found === undefined ? null : (JSON.parse(String(found["answer"])) as Answer);
 }
 
+/** An answer to keep, with the question and the context that it belongs to. */
+export interface KeptAnswer {
+  readonly context: string;
+  readonly question: string;
+  readonly answer: Answer;
+  /** Seconds. */
+  readonly ttl: number;
+}
+
 /** Keeps an answer for `ttl` ms. */
 export async function keepAnswer(
   { actor, context: { sql, steady } }: InstanceState,
-  context: string,
-  question: string,
-  answer: Answer,
-  ttl: number,
+  { context, question, answer, ttl }: KeptAnswer,
 ): Promise<void> {
   const now = steady();
   const key = normalQuestion(question).slice(0, 2000);

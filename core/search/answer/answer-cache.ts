@@ -13,17 +13,22 @@ export type CacheStatus = "HIT" | "MISS";
 /** Seconds that an answer is kept when the instance does not say. */
 const TTL_S = 172_800;
 
+/** The chat whose answer may be kept, and the instance that keeps it. */
+export interface CacheInputs {
+  readonly instance: Instance;
+  readonly input: ChatInput;
+  readonly asked: { readonly body: ChatBody; readonly settings: InstanceSettings };
+  readonly deps: SearchOptions;
+}
+
 /**
  * Chooses between an answer given before to a similar enough question, and the model, whose answer is then cached. A cached
  * answer is bound to everything but the wording of the question: the very texts that were found for it, the filters, the
  * model and its parameters, and the conversation before. So no answer outlives a change of its sources.
  */
 export async function cachedAnswerer(
-  instance: Instance,
-  input: ChatInput,
   answerer: Answerer,
-  { body, settings }: { readonly body: ChatBody; readonly settings: InstanceSettings },
-  { platform }: SearchOptions,
+  { instance, input, asked: { body, settings }, deps: { platform } }: CacheInputs,
 ): Promise<{ readonly answerer: Answerer; readonly cacheStatus: CacheStatus | null }> {
   const asked = body.ai_search_options?.cache;
   const isOn = asked?.enabled ?? settings.cache === true;

@@ -36,8 +36,14 @@ export async function searchInstance(
 ): Promise<SearchResult> {
   const query = queryOf(body, "missing_query_search");
   const settings = await enabled(instance);
-  const text = await rewrittenQuery(query.text, body, settings, options, signal);
-  const found = await findChunks(instance, settings, text, body.ai_search_options, options, signal);
+  const text = await rewrittenQuery(query.text, { body, settings, options, signal });
+  const found = await findChunks(text, {
+    instance,
+    settings,
+    options: body.ai_search_options,
+    deps: options,
+    signal,
+  });
   const { chunks, notes, facets } = found;
   return { search_query: text, query_kind: query.kind, chunks, ...facets, notes };
 }
@@ -60,25 +66,29 @@ export async function findForChat(
   const query = queryOf({ messages: body.messages }, "missing_query_chat");
   const parameters = modelParameters(body);
   const settings = await enabled(instance);
-  const text = await rewrittenQuery(query.text, body, settings, options, signal);
+  const text = await rewrittenQuery(query.text, { body, settings, options, signal });
   const { model, answerer } = chooseModel(
     body.model,
     settings.ai_search_model,
     parameters,
     options,
   );
-  const { chunks } = await findChunks(
+  const { chunks } = await findChunks(text, {
     instance,
     settings,
-    text,
-    body.ai_search_options,
-    options,
+    options: body.ai_search_options,
+    deps: options,
     signal,
-  );
+  });
   const wantsUsage = body.stream_options?.include_usage === true;
   const messages = body.messages ?? [];
   const input = { query: text, messages, chunks, model, parameters, wantsUsage };
-  const cached = await cachedAnswerer(instance, input, answerer, { body, settings }, options);
+  const cached = await cachedAnswerer(answerer, {
+    instance,
+    input,
+    asked: { body, settings },
+    deps: options,
+  });
   return { input, ...cached };
 }
 

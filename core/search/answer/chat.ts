@@ -115,16 +115,28 @@ export async function completeChat(
   };
 }
 
+/** The answerer of a chat, and the form of its events. */
+export interface StreamInputs {
+  readonly answerer: Answerer;
+  readonly chunksAs: ChunksForm;
+  readonly options: SearchOptions;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Yields the events of a streamed answer: `chunks`, then the deltas, then `[DONE]`; or `error` in place of the rest. The
  * chunks go out before the model is asked. A client that leaves aborts the model's request at once.
  */
 export function streamChat(
   input: ChatInput,
-  answerer: Answerer,
-  chunksAs: ChunksForm,
-  { platform: { system, log } }: SearchOptions,
-  signal: AbortSignal,
+  {
+    answerer,
+    chunksAs,
+    options: {
+      platform: { system, log },
+    },
+    signal,
+  }: StreamInputs,
 ): AsyncIterable<ServerSentEvent> {
   const base = {
     id: `chatcmpl-${system.id()}`,

@@ -24,17 +24,22 @@ export interface CombinedChunks {
 /** Instances that one search may ask. */
 const MAX_INSTANCES = 10;
 
+/** The namespace that a query searches, and what its request asks for. */
+export interface AcrossInputs {
+  readonly account: string;
+  readonly namespace: string;
+  readonly options: RequestOptions | undefined;
+  readonly deps: SearchOptions;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Searches several instances of a namespace. One that fails is reported in `errors`; with
  * `return_on_failure: false` it fails the request (7049).
  */
 export async function findAcross(
-  account: string,
-  namespace: string,
   query: string,
-  options: RequestOptions | undefined,
-  deps: SearchOptions,
-  signal: AbortSignal,
+  { account, namespace, options, deps, signal }: AcrossInputs,
 ): Promise<CombinedChunks> {
   const ids = [...new Set(options?.instance_ids ?? [])];
   if (ids.length === 0)
@@ -48,7 +53,7 @@ export async function findAcross(
         const instance = instanceAt(deps.platform, { account, namespace, id });
         const settings = await instance.read();
         checkEnabled(settings);
-        const found = await findChunks(instance, settings, query, options, deps, signal);
+        const found = await findChunks(query, { instance, settings, options, deps, signal });
         return { ...placed(id, found), facets: found.facets, errors: [] };
       } catch (error) {
         signal.throwIfAborted();

@@ -18,20 +18,25 @@ export interface FoundChunks extends Retrieved {
   readonly notes: readonly string[];
 }
 
+/** The instance that a query searches, and what its request asks for. */
+export interface FindInputs {
+  readonly instance: Instance;
+  readonly settings: InstanceSettings;
+  readonly options: RequestOptions | undefined;
+  readonly deps: SearchOptions;
+  readonly signal: AbortSignal;
+}
+
 /** Finds chunks of one instance for a query, with the options of a request. */
 export async function findChunks(
-  instance: Instance,
-  settings: InstanceSettings,
   query: string,
-  options: RequestOptions | undefined,
-  deps: SearchOptions,
-  signal: AbortSignal,
+  { instance, settings, options, deps, signal }: FindInputs,
 ): Promise<FoundChunks> {
   const asked = options?.retrieval ?? {};
   const reranking = rerankingOf(options, settings, deps);
   const reads = asked.query_operators ?? settings.retrieval_options?.query_operators ?? false;
   const text = reads ? withoutOperators(query) : query;
-  const vector = await queryVector(settings, text, options, deps, signal);
+  const vector = await queryVector(text, { settings, options, deps, signal });
   const input = searchInput(query, asked, vector);
   const notes =
     vector !== undefined && "failure" in vector
@@ -94,11 +99,13 @@ export function checkEnabled({ enable, id }: InstanceSettings): void {
 
 /** Returns the vector of a query when the instance's vectors are of the configured embedder. */
 async function queryVector(
-  { embedding_model: model, index_method: method }: InstanceSettings,
   query: string,
-  options: RequestOptions | undefined,
-  { embedder }: SearchOptions,
-  signal: AbortSignal,
+  {
+    settings: { embedding_model: model, index_method: method },
+    options,
+    deps: { embedder },
+    signal,
+  }: Omit<FindInputs, "instance">,
 ): Promise<QueryVector | undefined> {
   if (embedder === undefined || options?.retrieval?.retrieval_type === "keyword") return undefined;
   return method.vector && model === embedder.model

@@ -19,6 +19,14 @@ export interface Rewritable {
   readonly ai_search_options?: RequestOptions | undefined;
 }
 
+/** The request and the settings that say whether a query is rewritten, and by which model. */
+export interface RewriteInputs {
+  readonly body: Rewritable;
+  readonly settings: Pick<InstanceSettings, "rewrite_query" | "rewrite_model"> | null;
+  readonly options: SearchOptions;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Returns the query to search with. A follow-up question is rewritten by the configured chat model when the request or the
  * instance asks for it; the first user message and a failing model leave the query as it is. Throws 7010 when a request
@@ -26,10 +34,7 @@ export interface Rewritable {
  */
 export async function rewrittenQuery(
   query: string,
-  body: Rewritable,
-  settings: Pick<InstanceSettings, "rewrite_query" | "rewrite_model"> | null,
-  options: SearchOptions,
-  signal: AbortSignal,
+  { body, settings, options, signal }: RewriteInputs,
 ): Promise<string> {
   const { chatModel, platform } = options;
   const wanted = body.ai_search_options?.query_rewrite;

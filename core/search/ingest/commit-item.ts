@@ -25,6 +25,18 @@ export type NewVectors = {
   readonly data: Uint8Array;
 };
 
+/** The result of an attempt to index an item. */
+export interface IndexedContent {
+  readonly revision: number;
+  readonly chunks: readonly NewChunk[];
+  /** Vectors of the embedder; null = they are made later. */
+  readonly given: NewVectors | null;
+  /** Milliseconds of the attempt. */
+  readonly tookMs: number;
+  /** The `traceparent` of the request; undefined = that of the earlier work. */
+  readonly trace?: string | null | undefined;
+}
+
 /**
  * Swaps an item's chunks, vectors and metadata for new ones, in one transaction. Without vectors of its embedder the
  * item can be found by keywords, and what makes them is put into the queue. An attempt that a newer upload has overtaken,
@@ -33,12 +45,7 @@ export type NewVectors = {
 export async function commitItem(
   state: InstanceState,
   itemId: string,
-  revision: number,
-  chunks: readonly NewChunk[],
-  given: NewVectors | null,
-  tookMs: number,
-  /** The `traceparent` of the request; undefined = that of the earlier work. */
-  trace?: string | null,
+  { revision, chunks, given, tookMs, trace }: IndexedContent,
 ): Promise<Item> {
   const facts = state.facts();
   const { settings } = facts;
@@ -113,7 +120,12 @@ async function vectorsOf(
     const block = emptyBlock(first, dimensions, chunks.length);
     for (const [n, chunk] of chunks.entries()) {
       const vector = model.embed(embeddedText(chunk));
-      block.scales[n] = quantize(vector, 0, dimensions, block.bytes, n * dimensions);
+      block.scales[n] = quantize(vector, {
+        from: 0,
+        length: dimensions,
+        bytes: block.bytes,
+        to: n * dimensions,
+      });
       // Others go on between two slices of a few milliseconds; changes of this instance wait.
       if (n % 16 === 15) await state.context.system.sleep(0);
     }
@@ -135,19 +147,20 @@ async function insertChunks(
 ): Promise<Statement[]> {
   const inserts: Statement[] = [];
   for (const [ord, chunk] of chunks.entries()) {
-    inserts.push(...insertChunk(state, itemId, first + ord, ord, chunk));
+    inserts.push(...insertChunk(state, { itemId, id: first + ord, ord, chunk }));
     if (ord % SLICE === SLICE - 1) await state.context.system.sleep(0);
   }
   return inserts;
 }
 
-function insertChunk(
-  state: InstanceState,
-  itemId: string,
-  id: number,
-  ord: number,
-  chunk: NewChunk,
-): Statement[] {
+interface PlacedChunk {
+  readonly itemId: string;
+  readonly id: number;
+  readonly ord: number;
+  readonly chunk: NewChunk;
+}
+
+function insertChunk(state: InstanceState, { itemId, id, ord, chunk }: PlacedChunk): Statement[] {
   const { settings } = state.facts();
   const row: Statement = {
     sql: "INSERT INTO search_chunks (actor, id, item_id, ord, start_byte, end_byte, heading, text, first_page, last_page) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -165,7 +178,15 @@ function insertChunk(
     ],
   };
   if (!settings.index_method.keyword) return [row];
-  return [row, insertKeywordRow(state, tokenizerOf(settings), id, chunk.heading, chunk.text)];
+  return [
+    row,
+    insertKeywordRow(state, {
+      tokenizer: tokenizerOf(settings),
+      id,
+      heading: chunk.heading,
+      text: chunk.text,
+    }),
+  ];
 }
 
 /** Returns statements that take everything of an item out of the indexes. */

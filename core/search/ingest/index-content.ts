@@ -8,13 +8,19 @@ import { readContent } from "../rows/item-store.ts";
 import type { WorkOptions } from "../models/search-deps.ts";
 import { embedderOf } from "./embed-item.ts";
 
+/** An attempt to index an item. */
+export interface IndexAttempt {
+  readonly revision: number;
+  readonly deps: WorkOptions;
+  /** When it began, by the monotonic clock. */
+  readonly started: number;
+}
+
 /** Indexes an item from its stored content; `started` is when that began, of `monotonic()`. */
 export async function indexContent(
   state: InstanceState,
   itemId: string,
-  revision: number,
-  deps: WorkOptions,
-  started: number,
+  { revision, deps, started }: IndexAttempt,
 ): Promise<void> {
   const { settings } = state.facts();
   const content = await readContent(state, itemId);
@@ -26,6 +32,6 @@ export async function indexContent(
     : null;
   const tookMs = Math.round(state.context.system.monotonic() - started);
   await state.inTurn(() =>
-    commitItem(state, itemId, revision, chunks, vectors, tookMs, deps.trace),
+    commitItem(state, itemId, { revision, chunks, given: vectors, tookMs, trace: deps.trace }),
   );
 }

@@ -5,13 +5,19 @@ import { logStatements } from "../rows/item-log.ts";
 import type { Item } from "../rows/item-record.ts";
 import { getItem, itemRow } from "../rows/item-store.ts";
 
+/** A failed attempt to index an item. */
+export interface ItemFailure {
+  readonly revision: number;
+  readonly error: string;
+  /** Milliseconds of the attempt. */
+  readonly tookMs: number;
+}
+
 /** Marks an attempt as failed; what was indexed before goes on serving. */
 export async function failItem(
   state: InstanceState,
   itemId: string,
-  revision: number,
-  error: string,
-  tookMs: number,
+  { revision, error, tookMs }: ItemFailure,
 ): Promise<Item> {
   state.facts();
   const row = await itemRow(state, itemId);

@@ -97,47 +97,32 @@ function* transposedTimes(
 /** Makes the columns orthonormal by modified Gram-Schmidt, run over rows so that memory is read in order. */
 function* orthonormalize(matrix: Float32Array, height: number, size: number): Pausing<void> {
   const products = new Float64Array(size);
+  const rows = Array.from({ length: height }, (_, r) => matrix.subarray(r * size, (r + 1) * size));
   for (let k = 0; k < size; k++) {
     products.fill(0);
-    for (let r = 0; r < height; r++)
-      addScaled(products, k, matrix, r * size, matrix[r * size + k] ?? 0);
+    for (const row of rows) addScaled(products, k, row, row[k] ?? 0);
     const norm = products[k] ?? 0;
     // A column that depends on those before it becomes zero.
     const scale = norm > 1e-12 ? 1 / Math.sqrt(norm) : 0;
-    for (let r = 0; r < height; r++) {
-      const at = r * size + k;
-      const pivot = matrix[at] ?? 0;
-      matrix[at] = pivot * scale;
-      subtractScaled(matrix, r * size, k + 1, products, pivot * scale * scale);
+    for (const row of rows) {
+      const pivot = row[k] ?? 0;
+      row[k] = pivot * scale;
+      subtractScaled(row, k + 1, products, pivot * scale * scale);
     }
     yield;
   }
 }
 
 /** sums[from…] += factor * row[from…] */
-function addScaled(
-  sums: Float64Array,
-  from: number,
-  matrix: Float32Array,
-  row: number,
-  factor: number,
-): void {
+function addScaled(sums: Float64Array, from: number, row: Float32Array, factor: number): void {
   if (factor === 0) return;
-  for (let i = from; i < sums.length; i++)
-    sums[i] = (sums[i] ?? 0) + factor * (matrix[row + i] ?? 0);
+  for (let i = from; i < sums.length; i++) sums[i] = (sums[i] ?? 0) + factor * (row[i] ?? 0);
 }
 
 /** row[from…] -= factor * sums[from…] */
-function subtractScaled(
-  matrix: Float32Array,
-  row: number,
-  from: number,
-  sums: Float64Array,
-  factor: number,
-): void {
+function subtractScaled(row: Float32Array, from: number, sums: Float64Array, factor: number): void {
   if (factor === 0) return;
-  for (let i = from; i < sums.length; i++)
-    matrix[row + i] = (matrix[row + i] ?? 0) - factor * (sums[i] ?? 0);
+  for (let i = from; i < sums.length; i++) row[i] = (row[i] ?? 0) - factor * (sums[i] ?? 0);
 }
 
 function* gram(matrix: Float32Array, height: number, size: number): Pausing<Float64Array> {
@@ -163,11 +148,12 @@ function* symmetricEigen(
 ): Pausing<{ vectors: Float64Array; values: number[] }> {
   const a = input.slice();
   const v = new Float64Array(size * size);
+  const matrices = { a, v, size };
   for (let i = 0; i < size; i++) v[i * size + i] = 1;
   for (let sweep = 0; sweep < 12; sweep++) {
     let rotated = false;
     for (let p = 0; p < size; p++) {
-      for (let q = p + 1; q < size; q++) rotated = rotate(a, v, size, p, q) || rotated;
+      for (let q = p + 1; q < size; q++) rotated = rotate(matrices, p, q) || rotated;
       if (p % 8 === 7) yield;
     }
     if (!rotated) break;
@@ -182,7 +168,14 @@ function* symmetricEigen(
   return { vectors, values: order.map((i) => a[i * size + i] ?? 0) };
 }
 
-function rotate(a: Float64Array, v: Float64Array, size: number, p: number, q: number): boolean {
+/** A symmetric matrix that becomes diagonal, and the rotations that made it so. */
+interface Matrices {
+  readonly a: Float64Array;
+  readonly v: Float64Array;
+  readonly size: number;
+}
+
+function rotate({ a, v, size }: Matrices, p: number, q: number): boolean {
   const off = a[p * size + q] ?? 0;
   const pp = a[p * size + p] ?? 0;
   const qq = a[q * size + q] ?? 0;
@@ -190,14 +183,20 @@ function rotate(a: Float64Array, v: Float64Array, size: number, p: number, q: nu
   const theta = (qq - pp) / (2 * off);
   const t = (theta < 0 ? -1 : 1) / (Math.abs(theta) + Math.sqrt(theta * theta + 1));
   const c = 1 / Math.sqrt(t * t + 1);
-  const s = t * c;
-  for (let i = 0; i < size; i++) turn(a, i * size + p, i * size + q, c, s);
-  for (let i = 0; i < size; i++) turn(a, p * size + i, q * size + i, c, s);
-  for (let i = 0; i < size; i++) turn(v, i * size + p, i * size + q, c, s);
+  const angle = { c, s: t * c };
+  for (let i = 0; i < size; i++) turn(a, i * size + p, i * size + q, angle);
+  for (let i = 0; i < size; i++) turn(a, p * size + i, q * size + i, angle);
+  for (let i = 0; i < size; i++) turn(v, i * size + p, i * size + q, angle);
   return true;
 }
 
-function turn(m: Float64Array, x: number, y: number, c: number, s: number): void {
+/** Cosine and sine of a rotation. */
+interface Angle {
+  readonly c: number;
+  readonly s: number;
+}
+
+function turn(m: Float64Array, x: number, y: number, { c, s }: Angle): void {
   const a = m[x] ?? 0;
   const b = m[y] ?? 0;
   m[x] = c * a - s * b;

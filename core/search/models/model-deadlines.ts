@@ -50,7 +50,7 @@ function timedEmbedder(embedder: Embedder, ms: number, system: System): Embedder
       const stop = new AbortController();
       const linked = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
       const work = embedder.embed(texts, purpose, linked, traceparent);
-      return inTime(work, ms, system, late, stop, signal);
+      return inTime(work, { ms, system, late, stop, caller: signal });
     },
   };
 }
@@ -67,7 +67,7 @@ function timedReranker(reranker: Reranker, ms: number, system: System): Reranker
       const stop = new AbortController();
       const linked = AbortSignal.any([signal, stop.signal]);
       const work = reranker.rerank(query, texts, linked, traceparent);
-      return inTime(work, ms, system, late, stop, signal);
+      return inTime(work, { ms, system, late, stop, caller: signal });
     },
   };
 }
@@ -81,24 +81,28 @@ function timedChatModel(chatModel: NamedChatModel, ms: number, system: System): 
     const stop = new AbortController();
     const signal = AbortSignal.any([request.signal, stop.signal]);
     const asked = chatModel(new Request(request, { signal }));
-    const response = await inTime(asked, ms, system, late, stop, request.signal);
+    const response = await inTime(asked, { ms, system, late, stop, caller: request.signal });
     if (response.body === null) return response;
     const body = passThrough(response.body, (read) =>
-      inTime(read, ms, system, late, stop, request.signal),
+      inTime(read, { ms, system, late, stop, caller: request.signal }),
     );
     return new Response(body, { status: response.status, headers: response.headers });
   };
   return chatModel.model === undefined ? ask : Object.assign(ask, { model: chatModel.model });
 }
 
+interface Deadline {
+  readonly ms: number;
+  readonly system: System;
+  readonly late: () => ApiError;
+  readonly stop: AbortController;
+  readonly caller: AbortSignal | undefined;
+}
+
 /** Returns the work's result; rejects after `ms`, or when the caller leaves, and then ends the work. */
 async function inTime<T>(
   work: Promise<T>,
-  ms: number,
-  system: System,
-  late: () => ApiError,
-  stop: AbortController,
-  caller: AbortSignal | undefined,
+  { ms, system, late, stop, caller }: Deadline,
 ): Promise<T> {
   const over = new AbortController();
   const expiry = new Promise<never>((_resolve, reject) => {

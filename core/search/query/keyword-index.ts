@@ -51,13 +51,18 @@ export async function makeWords(state: InstanceState): Promise<void> {
   withWords.add(state);
 }
 
+/** A row of the keyword index. */
+export interface KeywordRow {
+  readonly tokenizer: KeywordTokenizer;
+  readonly id: number;
+  readonly heading: string;
+  readonly text: string;
+}
+
 /** Puts one chunk into the full-text table. */
 export function insertKeywordRow(
   state: InstanceState,
-  tokenizer: KeywordTokenizer,
-  id: number,
-  heading: string,
-  text: string,
+  { tokenizer, id, heading, text }: KeywordRow,
 ): Statement {
   const porter = tokenizer === "porter";
   const prepare = (source: string): string => (porter ? segment(source, "index") : folded(source));
@@ -85,13 +90,12 @@ export async function fillKeywordIndex(
     [state.actor],
   );
   return rows.map((row) =>
-    insertKeywordRow(
-      state,
+    insertKeywordRow(state, {
       tokenizer,
-      Number(row["id"]),
-      String(row["heading"]),
-      String(row["text"]),
-    ),
+      id: Number(row["id"]),
+      heading: String(row["heading"]),
+      text: String(row["text"]),
+    }),
   );
 }
 

@@ -51,7 +51,7 @@ export async function performWork(
       error: String(error),
     });
     const tookMs = Math.round(system.monotonic() - started);
-    await state.inTurn(() => noteFailure(state, begun, error, tookMs, deps));
+    await state.inTurn(() => noteFailure(state, begun, { error, tookMs, deps }));
   }
 }
 
@@ -59,20 +59,24 @@ export async function performWork(
 async function indexText(state: InstanceState, work: Work, deps: WorkOptions): Promise<void> {
   const started = state.context.system.monotonic();
   if (work.attempts > MOST_INTERRUPTIONS) throw cutOff("item");
-  await indexContent(state, work.id, work.revision, deps, started);
+  await indexContent(state, work.id, { revision: work.revision, deps, started });
+}
+
+interface FailedWork {
+  readonly error: unknown;
+  readonly tookMs: number;
+  readonly deps: SearchOptions;
 }
 
 /** Notes a failure on the item. A failure caused by the content is final; any other is tried again later. */
 async function noteFailure(
   state: InstanceState,
   work: Work,
-  error: unknown,
-  tookMs: number,
-  deps: SearchOptions,
+  { error, tookMs, deps }: FailedWork,
 ): Promise<void> {
   if (!(await isCurrent(state, work))) return;
   if (error instanceof ApiError && error.status < 500) {
-    await failItem(state, work.id, work.revision, error.message, tookMs);
+    await failItem(state, work.id, { revision: work.revision, error: error.message, tookMs });
     return;
   }
   const reason = describeFailure(deps.embedder, error);

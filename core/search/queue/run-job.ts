@@ -83,7 +83,12 @@ async function goOn(
     if (context.system.closing?.aborted === true) return null;
     const isPaused = state.facts().settings.paused === true;
     if (isPaused) return { ms: PAUSED_MS, isIdle: progress === begun };
-    progress = await syncItems(state, jobId, progress, wasCutOff && progress === begun, deps);
+    progress = await syncItems(state, {
+      jobId,
+      before: progress,
+      wasCutOff: wasCutOff && progress === begun,
+      deps,
+    });
   }
   if (progress === null) {
     await leaveSource(state, await lastProgress(state, jobId), deps);
@@ -111,14 +116,18 @@ function reasonOf({ failed }: Progress): string {
   return failed === 0 ? "completed" : `completed with ${failed} failed items`;
 }
 
+interface SyncStep {
+  readonly jobId: string;
+  readonly before: Progress;
+  /** Whether the first of them that has to be indexed was begun too often. */
+  readonly wasCutOff: boolean;
+  readonly deps: WorkOptions;
+}
+
 /** Looks at the next items; null when the job was cancelled. */
 async function syncItems(
   state: InstanceState,
-  jobId: string,
-  before: Progress,
-  /** Whether the first of them that has to be indexed was begun too often. */
-  wasCutOff: boolean,
-  deps: WorkOptions,
+  { jobId, before, wasCutOff, deps }: SyncStep,
 ): Promise<Progress | null> {
   let progress = before;
   let isLeftOut = wasCutOff;
@@ -178,7 +187,7 @@ async function syncItem(
   const started = state.context.system.monotonic();
   if (isLeftOut) return leaveOut(state, id, Number(row["revision"]));
   try {
-    await indexContent(state, id, Number(row["revision"]), deps, started);
+    await indexContent(state, id, { revision: Number(row["revision"]), deps, started });
     return { message: `Indexed item ${id}`, failed: false };
   } catch (error) {
     if (!state.exists() || state.context.system.closing?.aborted === true) throw error;
@@ -198,7 +207,7 @@ async function syncItem(
 async function leaveOut(state: InstanceState, id: string, revision: number): Promise<Outcome> {
   const { message } = cutOff("item");
   try {
-    await state.inTurn(() => failItem(state, id, revision, message, 0));
+    await state.inTurn(() => failItem(state, id, { revision, error: message, tookMs: 0 }));
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
   }

@@ -28,6 +28,14 @@ export interface Amount {
   readonly bring: number;
 }
 
+/** The legs of a search, and how much each of them brings. */
+export interface LegsPlan {
+  readonly plan: KeywordPlan;
+  readonly type: RetrievalType;
+  readonly amount: Amount;
+  readonly allowed: Allowed | null;
+}
+
 /**
  * Asks the legs that a search wants. One that fails is left out; throws 7073 when none answered, or when
  * one failed and the search has `returnOnFailure: false`.
@@ -35,14 +43,11 @@ export interface Amount {
 export async function askLegs(
   state: InstanceState,
   input: SearchInput,
-  plan: KeywordPlan,
-  type: RetrievalType,
-  { enough, bring }: Amount,
-  allowed: Allowed | null,
+  { plan, type, amount: { enough, bring }, allowed }: LegsPlan,
 ): Promise<LegResults> {
   const failed = { keyword: [] as string[], vector: [] as string[] };
   const askKeywords = (): Promise<KeywordHit[]> =>
-    keywordLeg(state, plan, keywordMode(state, input), enough, bring, allowed);
+    keywordLeg(state, plan, { mode: keywordMode(state, input), enough, limit: bring, allowed });
   const keywords = type === "vector" ? noKeywords : attempt(askKeywords, failed.keyword);
   // Each `await` of it still throws its failure; this only prevents an unhandled rejection when the vector leg ends first.
   keywords.catch(() => undefined);

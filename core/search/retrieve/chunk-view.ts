@@ -58,13 +58,18 @@ export function chunkId(itemId: string, ord: number): string {
   return `${itemId}:${ord}`;
 }
 
+/** The stored row of a retrieved chunk, and what is shown of it. */
+export interface ChunkParts {
+  readonly row: SqlRow;
+  readonly passage: FoundText;
+  readonly fusion: FusionMethod | null;
+  readonly coverage: number;
+}
+
 /** A candidate with its rows as a chunk. */
 export function toChunk(
   candidate: Candidate,
-  row: SqlRow,
-  passage: FoundText,
-  fusion: FusionMethod | null,
-  coverage: number,
+  { row, passage, fusion, coverage }: ChunkParts,
 ): Chunk {
   const key = String(row["key"]);
   const heading = String(row["heading"] ?? "");

@@ -156,7 +156,7 @@ function ask(search: Search, allowed: Allowed | null, bring: number): Promise<Le
   const { state, input, plan, type, limit, order } = search;
   // Groups and orders may leave most of the hits of all words out.
   const enough = order.distinct === null && order.sort.length === 0 ? limit : bring;
-  return askLegs(state, input, plan, type, { enough, bring }, allowed);
+  return askLegs(state, input, { plan, type, amount: { enough, bring }, allowed });
 }
 
 /** Asks the legs about the items that come first. Items that are all shown are asked for apart, so that none is crowded out. */

@@ -20,14 +20,19 @@ export type KeywordMode = "and" | "or" | "fill";
 /** How much a word in a heading outweighs one in the text. */
 const HEADING_WEIGHT = "3.0";
 
+/** The mode of a keyword search, and how much it brings. */
+export interface KeywordAmount {
+  readonly mode: KeywordMode;
+  readonly enough: number;
+  readonly limit: number;
+  readonly allowed: Allowed | null;
+}
+
 /** The best chunks for a query by BM25, at most `limit`, ordered. Never fails on any query text. */
 export async function keywordLeg(
   state: InstanceState,
   plan: KeywordPlan,
-  mode: KeywordMode,
-  enough: number,
-  limit: number,
-  allowed: Allowed | null,
+  { mode, enough, limit, allowed }: KeywordAmount,
 ): Promise<KeywordHit[]> {
   const find = async (operator: "and" | "or"): Promise<KeywordHit[]> => {
     const match = matchExpression(plan, operator);

@@ -68,7 +68,7 @@ export async function retrieve(state: InstanceState, input: SearchInput): Promis
         ? { text: "", ...pageNumbers(row) }
         : await passageOf(state, row, input.expansion ?? 0, taken);
     const scored = { ...candidate, score: round(candidate.score * scale) };
-    const chunk = toChunk(scored, row, passage, fusion, coverages[n] ?? 0);
+    const chunk = toChunk(scored, { row, passage, fusion, coverage: coverages[n] ?? 0 });
     chunks.push({ ...chunk, ...(await highlight(chunk)) });
   }
   return { chunks, facets: collected.facets, places: placesIn(collected, shown) };

@@ -47,7 +47,7 @@ export async function uploadItem(
     bytes: file.bytes,
     trace: deps.trace,
   });
-  const item = await indexNow(instance, attempt, text, wait, deps);
+  const item = await indexNow(instance, { attempt, text, wait, deps });
   return attempt.warnings.length === 0 ? item : { ...item, warnings: attempt.warnings };
 }
 
@@ -75,15 +75,19 @@ export async function syncItem(
 ): Promise<Item> {
   const attempt = await instance.beginSync(itemId, deps.trace ?? null);
   const text = await extractText(attempt.content, deps);
-  return indexNow(instance, attempt, text, wait, deps);
+  return indexNow(instance, { attempt, text, wait, deps });
+}
+
+interface IndexInputs {
+  readonly attempt: Attempt;
+  readonly text: ExtractedText;
+  readonly wait: boolean;
+  readonly deps: WorkOptions;
 }
 
 async function indexNow(
   instance: Instance,
-  attempt: Attempt,
-  text: ExtractedText,
-  wait: boolean,
-  deps: WorkOptions,
+  { attempt, text, wait, deps }: IndexInputs,
 ): Promise<Item> {
   if (attempt.isOwn) await runAttempt(instance, attempt, text, deps);
   const waits = wait && attempt.settings.paused !== true;

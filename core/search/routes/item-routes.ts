@@ -104,8 +104,8 @@ function itemId(c: Context): string {
 
 async function listChunks(c: Context, instance: Instance): Promise<Response> {
   checkQuery(c, ["limit", "offset"]);
-  const limit = numberOf(c, "limit", 20, 1, 100);
-  const offset = numberOf(c, "offset", 0, 0, 1_000_000);
+  const limit = numberOf(c, "limit", { fallback: 20, min: 1, max: 100 });
+  const offset = numberOf(c, "offset", { fallback: 0, min: 0, max: 1_000_000 });
   const { chunks, total } = await instance.chunks(itemId(c), limit, offset);
   return envelope(chunks, {
     resultInfo: { count: chunks.length, total_count: total, limit, offset },
@@ -114,9 +114,11 @@ async function listChunks(c: Context, instance: Instance): Promise<Response> {
 
 async function listLogs(c: Context, instance: Instance): Promise<Response> {
   checkQuery(c, ["limit", "cursor"]);
-  const limit = numberOf(c, "limit", 20, 1, 100);
+  const limit = numberOf(c, "limit", { fallback: 20, min: 1, max: 100 });
   const first = c.req.query("cursor") === undefined;
-  const cursor = first ? null : numberOf(c, "cursor", 1, 0, Number.MAX_SAFE_INTEGER);
+  const cursor = first
+    ? null
+    : numberOf(c, "cursor", { fallback: 1, min: 0, max: Number.MAX_SAFE_INTEGER });
   const { logs, next } = await instance.logs(itemId(c), limit, cursor);
   return envelope(logs, {
     resultInfo: { count: logs.length, cursor: next === null ? null : String(next) },

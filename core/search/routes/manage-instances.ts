@@ -17,13 +17,12 @@ export async function createInstance(
   options: SearchOptions,
 ): Promise<InstanceSettings> {
   const { platform } = options;
-  const settings = newSettings(
-    body,
+  const settings = newSettings(body, {
     namespace,
-    formatInstant(platform.system.now()),
-    modelNames(options),
+    now: formatInstant(platform.system.now()),
+    names: modelNames(options),
     options,
-  );
+  });
   await checkToken(account, settings, options);
   const directory = directoryAt(platform, account);
   let isTaken = false;
@@ -82,13 +81,11 @@ export async function updateInstance(
   options: SearchOptions,
 ): Promise<InstanceSettings> {
   const { platform } = options;
-  const settings = changedSettings(
-    await instance.read(),
-    changes,
-    formatInstant(platform.system.now()),
-    modelNames(options),
+  const settings = changedSettings(await instance.read(), changes, {
+    now: formatInstant(platform.system.now()),
+    names: modelNames(options),
     options,
-  );
+  });
   await checkToken(account, settings, options);
   await instance.change(settings);
   await listInstance(directoryAt(platform, account), instance, settings);

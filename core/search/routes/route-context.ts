@@ -95,14 +95,15 @@ export function pageOf(c: Context, others: readonly string[] = []): PageQuery {
   return { page, perPage };
 }
 
+/** The bounds of a number in a query string, and its value without one. */
+export interface NumberBounds {
+  readonly fallback: number;
+  readonly min: number;
+  readonly max: number;
+}
+
 /** Reads a whole number of the query, within bounds. */
-export function numberOf(
-  c: Context,
-  name: string,
-  fallback: number,
-  min: number,
-  max: number,
-): number {
+export function numberOf(c: Context, name: string, { fallback, min, max }: NumberBounds): number {
   return parse(v.object({ [name]: whole(fallback, min, max) }), c.req.query())[name] ?? fallback;
 }
 

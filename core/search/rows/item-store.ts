@@ -92,7 +92,7 @@ export async function beginUpload(state: InstanceState, upload: Upload): Promise
   const isOwn = indexesAtOnce(settings);
   await state.clock.write(
     [
-      startRow(state, upload, pending, old, itemId),
+      startRow(state, { upload, pending, old, itemId }),
       ...dropOtherContent(state, itemId, Number(old?.["indexed_revision"] ?? 0)),
       ...content,
       enqueue(state, { id: itemId, stage: "text", revision, trace: upload.trace ?? null }, isOwn),
@@ -109,14 +109,15 @@ function startStatus({ paused }: InstanceSettings): "queued" | "running" {
   return paused === true ? "queued" : "running";
 }
 
+interface StartedRow {
+  readonly upload: Upload;
+  readonly pending: Pending;
+  readonly old: SqlRow | undefined;
+  readonly itemId: string;
+}
+
 /** Returns the statement that has an item's row say that an upload is being indexed. */
-function startRow(
-  state: InstanceState,
-  upload: Upload,
-  pending: Pending,
-  old: SqlRow | undefined,
-  itemId: string,
-): Statement {
+function startRow(state: InstanceState, { upload, pending, old, itemId }: StartedRow): Statement {
   const now = state.context.system.now();
   const { id: source = null, version = null, job = null } = upload.source ?? {};
   const status = startStatus(state.facts().settings);

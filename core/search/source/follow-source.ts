@@ -62,7 +62,7 @@ export async function followSource(
     for (let at = 0; at < part.entries.length; at += SLICE) {
       const slice = part.entries.slice(at, at + SLICE);
       const job = { id: jobId, source: source.id };
-      const outcomes = await takeEntries(state, slice, job, deps, signal);
+      const outcomes = await takeEntries(state, slice, { job, deps, signal });
       const notes = outcomes.flatMap(({ message, what }) =>
         message === null ? [] : { message, failed: what === "failed" },
       );
@@ -74,7 +74,7 @@ export async function followSource(
     const next = await nextStep(source, progress, part.next);
     if (!(await note(next.progress, next.notes))) return cancelled();
   }
-  return (await removeGone(state, jobId, source, note, () => progress, signal))
+  return (await removeGone(state, { jobId, source, note, progress: () => progress, signal }))
     ? { what: "done", progress }
     : cancelled();
 }
@@ -114,14 +114,18 @@ async function nextStep(
   return { progress: { ...progress, stage: "end" }, notes: [{ message, failed: false }] };
 }
 
+interface GoneInputs {
+  readonly jobId: string;
+  readonly source: SourceReader;
+  readonly note: (next: Progress, notes: readonly JobNote[]) => Promise<boolean>;
+  readonly progress: () => Progress;
+  readonly signal: AbortSignal;
+}
+
 /** Deletes the items that the source has no longer; false when the job was cancelled. */
 async function removeGone(
   state: InstanceState,
-  jobId: string,
-  source: SourceReader,
-  note: (next: Progress, notes: readonly JobNote[]) => Promise<boolean>,
-  progress: () => Progress,
-  signal: AbortSignal,
+  { jobId, source, note, progress, signal }: GoneInputs,
 ): Promise<boolean> {
   while (progress().stage === "gone") {
     signal.throwIfAborted();

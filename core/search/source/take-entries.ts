@@ -28,13 +28,18 @@ export interface TakingJob {
 const LANES = 4;
 const encoder = new TextEncoder();
 
+/** The job that takes entries of a source. */
+export interface TakingInputs {
+  readonly job: TakingJob;
+  readonly deps: WorkOptions;
+  readonly signal: AbortSignal;
+}
+
 /** Takes entries of a source: what has changed is loaded and indexed. A failure is noted on its item and stops nothing. */
 export async function takeEntries(
   state: InstanceState,
   entries: readonly SourceEntry[],
-  job: TakingJob,
-  deps: WorkOptions,
-  signal: AbortSignal,
+  { job, deps, signal }: TakingInputs,
 ): Promise<EntryOutcome[]> {
   const known = await knownItems(
     state,
@@ -51,7 +56,9 @@ export async function takeEntries(
   const waiting = entries.filter((entry) => !isSame(entry)).toReversed();
   const lane = async (): Promise<void> => {
     for (let entry = waiting.pop(); entry !== undefined; entry = waiting.pop())
-      outcomes.push(await takeEntry(state, entry, known.get(entry.key), job, deps, signal));
+      outcomes.push(
+        await takeEntry(state, entry, { known: known.get(entry.key), job, deps, signal }),
+      );
   };
   await Promise.all(Array.from({ length: LANES }, lane));
   return outcomes;
@@ -62,10 +69,7 @@ const unchanged: EntryOutcome = { what: "unchanged", message: null };
 async function takeEntry(
   state: InstanceState,
   entry: SourceEntry,
-  known: KnownItem | undefined,
-  job: TakingJob,
-  deps: WorkOptions,
-  signal: AbortSignal,
+  { known, job, deps, signal }: TakingInputs & { readonly known: KnownItem | undefined },
 ): Promise<EntryOutcome> {
   const { key, version } = entry;
   if (encoder.encode(key).length > MAX_SOURCE_KEY)
@@ -115,7 +119,7 @@ async function index(
   // The queue has it: the instance is paused, or waits for its embedder.
   if (!isOwn) return { what: "indexed", message: `Stored ${key}` };
   try {
-    await indexContent(state, itemId, revision, deps, started);
+    await indexContent(state, itemId, { revision, deps, started });
     return { what: "indexed", message: `Indexed ${key}` };
   } catch (error) {
     if (!state.exists() || system.closing?.aborted === true) throw error;
@@ -123,7 +127,7 @@ async function index(
     const reason = error instanceof ApiError ? error.message : "internal error";
     const tookMs = Math.round(system.monotonic() - started);
     await (isFinal
-      ? state.inTurn(() => failItem(state, itemId, revision, reason, tookMs))
+      ? state.inTurn(() => failItem(state, itemId, { revision, error: reason, tookMs }))
       : state.inTurn(() => releaseWork(state, itemId)));
     return failed(key, reason);
   }

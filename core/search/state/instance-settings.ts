@@ -31,13 +31,18 @@ export interface InstanceSettings extends SettingsChanges {
   readonly status: string;
 }
 
+/** The time and the models of the installation, by which settings are completed and checked. */
+export interface SettingsContext {
+  readonly namespace: string;
+  readonly now: string;
+  readonly names: ModelNames;
+  readonly options: SourceOptions;
+}
+
 /** Makes the settings of a new instance: the changes over the defaults (docs/search.md). Throws 7010, 7036. */
 export function newSettings(
   changes: SettingsChanges & { readonly id: string },
-  namespace: string,
-  now: string,
-  names: ModelNames,
-  options: SourceOptions,
+  { namespace, now, names, options }: SettingsContext,
 ): InstanceSettings {
   const base: InstanceSettings = {
     id: changes.id,
@@ -75,16 +80,14 @@ export function newSettings(
     status: "ready",
     type: null,
   };
-  return changedSettings(base, changes, now, names, options);
+  return changedSettings(base, changes, { now, names, options });
 }
 
 /** Settings after a change. Throws 7010 for a model that is not here and 7036 for a chunk size out of bounds. */
 export function changedSettings(
   old: InstanceSettings,
   changes: SettingsChanges,
-  now: string,
-  names: ModelNames,
-  options: SourceOptions,
+  { now, names, options }: Omit<SettingsContext, "namespace">,
 ): InstanceSettings {
   checkEffects(changes, names);
   const { hybrid_search_enabled: hybrid, ...rest } = changes;

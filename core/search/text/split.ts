@@ -83,7 +83,9 @@ export function splitText(text: string, options: SplitOptions): TextChunk[] {
     const spans = pack(pieces(text, section, cut, 0), budget);
     for (const [index, span] of spans.entries()) {
       const start =
-        index === 0 ? span.start : overlapStart(text, section.start, span.start, overlap, count);
+        index === 0
+          ? span.start
+          : overlapStart(text, { floor: section.start, start: span.start, overlap, count });
       const trimmed = trim(text, { start, end: span.end });
       if (trimmed.start >= trimmed.end) continue;
       const startByte = offsets(trimmed.start);
@@ -155,17 +157,18 @@ function pack(parts: readonly Measured[], budget: number): Measured[] {
   return out;
 }
 
+interface OverlapPlace {
+  readonly floor: number;
+  readonly start: number;
+  readonly overlap: number;
+  readonly count: CountTokens;
+}
+
 /**
  * Returns where the overlap before `start` begins: with a sentence or a row, at most `overlap` tokens back. If a sentence
  * had to be cut, it begins with a word.
  */
-function overlapStart(
-  text: string,
-  floor: number,
-  start: number,
-  overlap: number,
-  count: CountTokens,
-): number {
+function overlapStart(text: string, { floor, start, overlap, count }: OverlapPlace): number {
   if (overlap === 0) return start;
   // Six letters are a token, so eight characters per token reach far enough back.
   const from = Math.max(floor, start - overlap * 8);

@@ -4,6 +4,7 @@ import { fromBase64 } from "../../crypto/encoding.ts";
  * Dot products of a query (`size` int16 at `query`) with `count` rows of `size` bytes (a multiple of 16) from `rows` on, as int32
  * at `out`. `count` is a multiple of 4.
  */
+// oxlint-disable-next-line eslint/max-params -- the signature of the WebAssembly function
 export type DotKernel = (
   query: number,
   rows: number,
@@ -49,6 +50,7 @@ export function dotKernel(memory: WebAssembly.Memory): DotKernel {
 
 /** Makes the same kernel in JavaScript. */
 export function scalarKernel(memory: WebAssembly.Memory): DotKernel {
+  // oxlint-disable-next-line eslint/max-params -- as above
   return (query, rows, count, size, out) => {
     const bytes = new Int8Array(memory.buffer);
     const asked = new Int16Array(memory.buffer, query, size);

@@ -109,7 +109,7 @@ export function packedVectors(dimensions: number): PackedVectors {
         const scale = place(query, rows, dimensions);
         const together = Math.ceil(count / TOGETHER) * TOGETHER;
         dots(QUERY, ROWS + from * rows.size, together, rows.size, SUMS);
-        take(rows, from, count, scale, allowed, best);
+        take(rows, { from, count, scale, allowed, best });
         work += count * rows.size;
         if (work > MULTIPLIED) {
           work = 0;
@@ -142,17 +142,22 @@ function seenAgain(
 function place(query: Float32Array, { memory, size }: Rows, dimensions: number): number {
   const asked = new Int16Array(memory.buffer, QUERY, size);
   asked.fill(0, dimensions);
-  return quantize(query, 0, dimensions, asked, 0);
+  return quantize(query, { from: 0, length: dimensions, bytes: asked, to: 0 });
+}
+
+/** A slice of rows whose dot products are in memory. */
+interface ScoredSlice {
+  readonly from: number;
+  readonly count: number;
+  readonly scale: number;
+  readonly allowed: ReadonlySet<string> | null;
+  readonly best: BestRows;
 }
 
 /** Adds the rows of a slice that may win. */
 function take(
   { memory, owners, scales }: Rows,
-  from: number,
-  count: number,
-  scale: number,
-  allowed: ReadonlySet<string> | null,
-  best: BestRows,
+  { from, count, scale, allowed, best }: ScoredSlice,
 ): void {
   const sums = new Int32Array(memory.buffer, SUMS, count);
   for (let n = 0; n < count; n++) {

@@ -17,7 +17,12 @@ export function toBlock(first: number, dimensions: number, vectors: Float32Array
   const block = emptyBlock(first, dimensions, count);
   const { scales, bytes } = block;
   for (let n = 0; n < count; n++)
-    scales[n] = quantize(vectors, n * dimensions, dimensions, bytes, n * dimensions);
+    scales[n] = quantize(vectors, {
+      from: n * dimensions,
+      length: dimensions,
+      bytes,
+      to: n * dimensions,
+    });
   return block;
 }
 
@@ -54,13 +59,18 @@ export function fromColumns(
   return { first, dimensions, scales: fromBytes(scales), bytes };
 }
 
+/** The part of a vector to quantize, and the place for its numbers. */
+export interface QuantizedPlace {
+  readonly from: number;
+  readonly length: number;
+  readonly bytes: Int8Array | Int16Array;
+  readonly to: number;
+}
+
 /** Writes a vector as bytes from -127 to 127; what they have to be multiplied by. */
 export function quantize(
   vector: Float32Array,
-  from: number,
-  length: number,
-  bytes: Int8Array | Int16Array,
-  to: number,
+  { from, length, bytes, to }: QuantizedPlace,
 ): number {
   let most = 0;
   for (let i = 0; i < length; i++) most = Math.max(most, Math.abs(vector[from + i] ?? 0));
