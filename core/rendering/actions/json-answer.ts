@@ -15,16 +15,21 @@ const rendered = v.object({
   meta: v.record(v.string(), v.unknown()),
 });
 
-/** Makes the two steps of `/json`: one before a page is loaded, and one that answers from the page's Markdown. */
-export function jsonAnswerOf(options: RenderingOptions): {
-  readonly before: (body: JsonBody, work: OwnedWork, signal: AbortSignal) => Promise<void>;
+/** The steps of an operation before and after the rendering. */
+export interface AroundRendering<B> {
+  /** Checks what a schema cannot, before anything is loaded. */
+  readonly before: (body: B, work: OwnedWork, signal: AbortSignal) => Promise<void>;
+  /** Makes the answer of that of the rendering, whose place another one may have by then. */
   readonly after: (
-    page: Response,
-    body: JsonBody,
+    rendered: Response,
+    body: B,
     work: OwnedWork,
     signal: AbortSignal,
   ) => Promise<Response>;
-} {
+}
+
+/** Makes the two steps of `/json`: one before a page is loaded, and one that answers from the page's Markdown. */
+export function jsonAnswerOf(options: RenderingOptions): AroundRendering<JsonBody> {
   const deps = jsonDeps(options);
   return {
     before: (body, work, signal) => {
