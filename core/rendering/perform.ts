@@ -188,7 +188,7 @@ async function load<B extends RenderBody, T>(
   const withWork = { ...staticDeps, ...work };
   if (typeof action !== "function") return renderStatic(withWork, job, action, signal);
   const inBrowser = async (): Promise<Response> =>
-    operation.answer(await render(deps, job, signal, onBrowserMs, action), body, signal);
+    operation.answer(await render(deps, job, { signal, onBrowserMs, action }), body, signal);
   const { withoutBrowser } = operation;
   if (withoutBrowser === undefined) return inBrowser();
   return orAsPdf(deps, inBrowser, (requestMs) =>

@@ -39,7 +39,10 @@ export async function sentParts(
 ): Promise<SentParts | Response> {
   const { background } = work;
   const beside = <R>(read: (signal: AbortSignal) => Promise<R>): Promise<R> =>
-    within(requestMs, platform.system, request.signal, tooLate, read).catch((error: unknown) => {
+    within(
+      { ms: requestMs, system: platform.system, signal: request.signal, expired: tooLate },
+      read,
+    ).catch((error: unknown) => {
       throw reportable(error, platform, request.signal);
     });
   const upload = await beside((signal) => uploadOf(request, sent, { isTaken, background, signal }));

@@ -223,7 +223,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "an action before the capture has its own deadline",
     file: "core/rendering/page/load.ts",
-    find: "await within(ms, system, all, late(ms), (inner)",
+    find: "await within({ ms, system, signal: all, expired: late(ms) }, (inner)",
     replace: "await within(timers.actions, system, all, late(ms), (inner)",
     tests: ["tests/unit/rendering/page-actions"],
   },

@@ -37,7 +37,7 @@ function pageHere(navigates = 0): { readonly page: Page; readonly lengths: numbe
 const { signal } = new AbortController();
 const wanted = { action: "links", what: "The page", hint: "take less", most: 7, things: "links" };
 const textOf = (source: string, { page } = pageHere()): Promise<string> =>
-  evaluateText(page, source, [], wanted, signal);
+  evaluateText(page, source, [], { wanted, signal });
 
 it("reads a long text of a page in parts that cut no pair of surrogates", async () => {
   const here = pageHere();

@@ -60,13 +60,19 @@ export async function lookForGlyphs(
 /** The document as HTML after scripts have run, or the parts that selectors leave. */
 export function contentAction({ includeTags = [], excludeTags = [] }: Parts = {}): Action<string> {
   return (page, _facts, signal) =>
-    evaluateText(page, readDocument, [includeTags, excludeTags], htmlOf("content"), signal);
+    evaluateText(page, readDocument, [includeTags, excludeTags], {
+      wanted: htmlOf("content"),
+      signal,
+    });
 }
 
 /** Makes the action that reads what a reader sees of the document, or of those parts, as HTML for the converter. */
 export function visibleAction({ includeTags = [], excludeTags = [] }: Parts = {}): Action<string> {
   return (page, _facts, signal) =>
-    evaluateText(page, readVisible, [includeTags, excludeTags], htmlOf("markdown"), signal);
+    evaluateText(page, readVisible, [includeTags, excludeTags], {
+      wanted: htmlOf("markdown"),
+      signal,
+    });
 }
 
 function htmlOf(action: string): WantedText {
@@ -179,7 +185,7 @@ export function linksAction(body: LinksBody): Action<JsonText> {
   const wanted = { action: "links", what: "The page", hint, most: LINKS, things: "links" };
   const args = [body.visibleLinksOnly === true, body.excludeExternalLinks === true];
   return async (page, _facts, signal) =>
-    new JsonText(await evaluateText(page, readLinks, args, wanted, signal));
+    new JsonText(await evaluateText(page, readLinks, args, { wanted, signal }));
 }
 
 /** Text, markup, attributes and place of the matches of some selectors. */
@@ -193,7 +199,7 @@ export function scrapeAction(body: ScrapeBody): Action<JsonText> {
     things: "elements",
   };
   return async (page, _facts, signal) =>
-    new JsonText(await evaluateText(page, scrapeElements, [selectors], wanted, signal));
+    new JsonText(await evaluateText(page, scrapeElements, [selectors], { wanted, signal }));
 }
 
 /** The pause at each place, in ms: lazy pictures begin to load. */

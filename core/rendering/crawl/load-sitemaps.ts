@@ -46,7 +46,7 @@ export async function loadSitemaps(
     const next = waiting.shift();
     if (next === undefined) return;
     const late = (): ApiError => new ApiError("render_timeout");
-    const sitemap = await within(ONE_MS, system, signal, late, async (inner) => {
+    const sitemap = await within({ ms: ONE_MS, system, signal, expired: late }, async (inner) => {
       const bytes = await sitemapAt(deps, next, wish.delayMs, inner);
       const { scope, since } = wish;
       return background.run(readSitemap, { bytes, most: room, scope, since }, inner);

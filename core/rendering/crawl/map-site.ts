@@ -59,15 +59,18 @@ export async function mapSite(
       message: "url: A web address of at most 2048 characters is needed",
     });
   const map: SiteMap = { links: new Set([url.href]), most: body.limit ?? USUAL };
-  return within(render.requestMs, platform.system, signal, tooLate, (inner) =>
-    inSlot(deps.maps, deps.owner, inner, async () => {
-      const robots = (await fetchRobots(deps, url.origin, inner)) ?? noRobots;
-      const start = await readStart(deps, body, url, robots, inner);
-      if (body.source !== "links") await addSitemaps(deps, body, start.final, map, robots, inner);
-      if (body.source !== "sitemaps") add(map, start.links);
-      if (map.links.size === 1 && start.failure !== null) throw start.failure;
-      return { links: [...map.links] };
-    }),
+  return within(
+    { ms: render.requestMs, system: platform.system, signal, expired: tooLate },
+    (inner) =>
+      inSlot(deps.maps, deps.owner, inner, async () => {
+        const robots = (await fetchRobots(deps, url.origin, inner)) ?? noRobots;
+        const start = await readStart(deps, url, { body, robots, signal: inner });
+        if (body.source !== "links")
+          await addSitemaps(deps, map, { body, final: start.final, robots, signal: inner });
+        if (body.source !== "sitemaps") add(map, start.links);
+        if (map.links.size === 1 && start.failure !== null) throw start.failure;
+        return { links: [...map.links] };
+      }),
   );
 }
 
@@ -82,13 +85,17 @@ interface ReadStart {
   readonly failure: ApiError | null;
 }
 
+interface StartInputs {
+  readonly body: MapBody;
+  readonly robots: Robots;
+  readonly signal: AbortSignal;
+}
+
 /** Reads the links of the start, unless the site forbids it. A start that fails may have sitemaps nevertheless. */
 async function readStart(
   deps: CrawlWork,
-  { options = {} }: MapBody,
   url: URL,
-  robots: Robots,
-  signal: AbortSignal,
+  { body: { options = {} }, robots, signal }: StartInputs,
 ): Promise<ReadStart> {
   let final = url;
   if (!mayRead(robots, url)) return { links: [], final, failure: null };
@@ -123,13 +130,17 @@ function scopeOf({ allowHosts }: CrawlWork, options: ScopeOptions, start: URL, f
   return { options, homes: [...new Set([start.host, final.host])], allowHosts };
 }
 
+interface SitemapInputs {
+  readonly body: MapBody;
+  readonly final: URL;
+  readonly robots: Robots;
+  readonly signal: AbortSignal;
+}
+
 async function addSitemaps(
   deps: CrawlWork,
-  { url, options = {} }: MapBody,
-  final: URL,
   map: SiteMap,
-  robots: Robots,
-  signal: AbortSignal,
+  { body: { url, options = {} }, final, robots, signal }: SitemapInputs,
 ): Promise<void> {
   const start = new URL(url);
   const own =

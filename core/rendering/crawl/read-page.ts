@@ -74,7 +74,7 @@ export async function readPage(
   const { system } = deps.platform;
   const late = (): ApiError =>
     new ApiError("request_timeout", { message: "The page took too long" });
-  return within(PAGE_MS, system, signal, late, async (inner) => {
+  return within({ ms: PAGE_MS, system, signal, expired: late }, async (inner) => {
     const document = await load(deps, visit, inner);
     if (!visit.isLast && (document.status === 429 || document.status === 503))
       return { later: true, ms: retryAfter(document.headers["retry-after"], system.now()) };
@@ -124,7 +124,7 @@ async function loadStatic(
     });
   const takesPdf = readPdf !== null;
   const { bytes, contentType, response } = await inSlot(deps.loads, deps.owner, signal, () =>
-    within(ms, system, signal, late, (inner) =>
+    within({ ms, system, signal, expired: late }, (inner) =>
       fetchDocument(documents, job, { allow: policy.allow, signal: inner, takesPdf, follow }),
     ),
   );
@@ -170,16 +170,14 @@ async function loadInBrowser(
   let browserMs = 0;
   const isSeen = (body.formats ?? []).some((format) => format !== "html");
   const { result, meta } = await inSlot(deps.pages, deps.owner, signal, () =>
-    render(
-      deps.render,
-      job,
+    render(deps.render, job, {
       signal,
-      (ms) => (browserMs = ms),
-      async (...loaded) => ({
+      onBrowserMs: (ms) => (browserMs = ms),
+      action: async (...loaded) => ({
         html: await contentAction()(...loaded),
         seen: isSeen ? await visibleAction()(...loaded) : null,
       }),
-    ),
+    }),
   );
   const final = meta.finalUrl ?? url.href;
   // The browser has followed the redirects already, behind the guard; a page outside of the crawl is not stored.
@@ -206,12 +204,16 @@ async function convert(
   const isFailure = status >= 400;
   const old = isOld(document, body) && !isFailure;
   const formats = old ? [] : (body.formats ?? ["html"]);
-  const parts = isFailure ? document : await mainParts(deps, body, document, formats, signal);
+  const parts = isFailure ? document : await mainParts(deps, document, { body, formats, signal });
   // Without its main content, a page still has links.
   const wanted = parts instanceof ApiError ? [] : formats;
-  const page = await convertParts(deps, visit, document, isFailure ? "failure" : wanted, {
-    parts: parts instanceof ApiError ? {} : parts,
-    signal,
+  const page = await convertParts(deps, document, {
+    visit,
+    wanted: isFailure ? "failure" : wanted,
+    main: {
+      parts: parts instanceof ApiError ? {} : parts,
+      signal,
+    },
   });
   const meta = {
     status,
@@ -232,13 +234,17 @@ async function convert(
   return { ...read, status: "completed", contents };
 }
 
+interface PartInputs {
+  readonly visit: PageVisit;
+  readonly wanted: readonly CrawlFormat[] | "failure";
+  readonly main: { readonly parts: Parts; readonly signal: AbortSignal };
+}
+
 /** Makes formats of a document; of one that is a failure, what the site said. */
 function convertParts(
   { platform, frontmatter }: CrawlWork,
-  { scopeAt }: PageVisit,
   { bytes, contentType, url }: Document,
-  wanted: readonly CrawlFormat[] | "failure",
-  { parts, signal }: { readonly parts: Parts; readonly signal: AbortSignal },
+  { visit: { scopeAt }, wanted, main: { parts, signal } }: PartInputs,
 ): Promise<ConvertedPage> {
   const isFailure = wanted === "failure";
   const formats = isFailure ? ["html"] : wanted;
@@ -257,16 +263,20 @@ function convertParts(
   return platform.background.run(convertPage, page, signal);
 }
 
+interface MainInputs {
+  readonly body: CrawlBody;
+  readonly formats: readonly CrawlFormat[];
+  readonly signal: AbortSignal;
+}
+
 /**
  * Returns the part of a document that is stored, and the one that Markdown is made of: its main content where the crawl
  * asks for that.
  */
 async function mainParts(
   { extract, platform }: CrawlWork,
-  { extract: asked }: CrawlBody,
   { bytes, contentType, seen }: Document,
-  formats: readonly CrawlFormat[],
-  signal: AbortSignal,
+  { body: { extract: asked }, formats, signal }: MainInputs,
 ): Promise<Parts | ApiError> {
   if (asked === undefined || extract === null || !isHtml(contentType)) return { seen };
   const mainOf = (part: Uint8Array, type: string): Promise<Uint8Array> =>

@@ -30,7 +30,7 @@ export async function fetchRobots(
   const { background, system } = deps.platform;
   const late = (): ApiError =>
     new ApiError("load_aborted", { message: `No robots.txt within ${WAIT_MS} ms` });
-  return within(WAIT_MS, system, signal, late, async (inner) => {
+  return within({ ms: WAIT_MS, system, signal, expired: late }, async (inner) => {
     const url = new URL("/robots.txt", origin);
     const { status, bytes } = await fetchFile(deps, url, ROBOTS_LIMIT, inner);
     if (status >= 500 || status === 429) return null;

@@ -50,7 +50,13 @@ export async function visitPage(
   if (wait > 0) return void (queue.next = context.steady() + wait);
   await countAttempt(state, page);
   const span = visitSpan(state, deps, facts, page);
-  const work = readOrFail(state, deps, facts, page, queue, signal, span.traceparent);
+  const work = readOrFail(state, deps, {
+    facts,
+    page,
+    queue,
+    signal,
+    traceparent: span.traceparent,
+  });
   const outcome = await span.of(work, outcomeOf);
   if (signal.aborted) return;
   const now = context.steady();
@@ -101,6 +107,14 @@ function delayOf(robots: Robots | null, { limits }: CrawlWork): number {
 
 const failed = (error: string): PageOutcome => ({ status: "errored", error });
 
+interface Visit {
+  readonly facts: CrawlFacts;
+  readonly page: WaitingPage;
+  readonly queue: HostQueue;
+  readonly signal: AbortSignal;
+  readonly traceparent: string | null;
+}
+
 /**
  * Reads a page and returns its outcome, failures included. Rejects only for faults that lie outside of the page and its
  * site.
@@ -108,16 +122,12 @@ const failed = (error: string): PageOutcome => ({ status: "errored", error });
 async function readOrFail(
   state: CrawlState,
   deps: CrawlWork,
-  facts: CrawlFacts,
-  page: WaitingPage,
-  queue: HostQueue,
-  signal: AbortSignal,
-  traceparent: string | null,
+  { facts, page, queue, signal, traceparent }: Visit,
 ): Promise<PageOutcome | Later> {
   const isLast = page.attempts + 1 >= ATTEMPTS;
   if (page.attempts >= ATTEMPTS) return failed(`Not read in ${ATTEMPTS} attempts`);
   try {
-    const outcome = await read(state, deps, facts, page, isLast, signal, traceparent);
+    const outcome = await read(state, deps, { facts, page, isLast, signal, traceparent });
     queue.failures = 0;
     return outcome;
   } catch (error) {
@@ -132,24 +142,28 @@ async function readOrFail(
   }
 }
 
+interface ReadInputs {
+  readonly facts: CrawlFacts;
+  readonly page: WaitingPage;
+  readonly isLast: boolean;
+  readonly signal: AbortSignal;
+  readonly traceparent: string | null;
+}
+
 async function read(
   state: CrawlState,
   deps: CrawlWork,
-  facts: CrawlFacts,
-  page: WaitingPage,
-  isLast: boolean,
-  signal: AbortSignal,
-  traceparent: string | null,
+  { facts, page, isLast, signal, traceparent }: ReadInputs,
 ): Promise<PageOutcome | Later> {
   const { input } = facts;
   const url = new URL(page.url);
-  const robots = await siteRules(state, deps, url, isLast, signal);
+  const robots = await siteRules(state, deps, { url, isLast, signal });
   if (robots === null) return { later: true, ms: null };
   if (!isAllowed(robots, url, facts)) return { status: "disallowed" };
   // Why a redirect was not followed.
   let refusal: "skipped" | "disallowed" | null = null;
   const follow = async (next: URL): Promise<void> => {
-    refusal = await refusalOf(state, deps, facts, page, next, signal);
+    refusal = await refusalOf(state, deps, { facts, page, url: next, signal });
     if (refusal !== null) throw new ApiError("blocked_url");
   };
   const homesAt = (final: URL): string[] =>
@@ -174,17 +188,25 @@ async function read(
   });
   if (page.seq !== 0 || "later" in outcome) return outcome;
   const homes = homesAt(home ?? url);
-  await addSitemaps(state, deps, facts, { origin: (home ?? url).origin, homes, robots }, signal);
+  await addSitemaps(state, deps, {
+    facts,
+    site: { origin: (home ?? url).origin, homes, robots },
+    signal,
+  });
   return { ...outcome, homes };
+}
+
+interface RulesInputs {
+  readonly url: URL;
+  readonly isLast: boolean;
+  readonly signal: AbortSignal;
 }
 
 /** Returns the rules of a page's site; null while it cannot say, and a closed site when it could not at last. */
 async function siteRules(
   state: CrawlState,
   deps: CrawlWork,
-  { origin }: URL,
-  isLast: boolean,
-  signal: AbortSignal,
+  { url: { origin }, isLast, signal }: RulesInputs,
 ): Promise<Robots | null> {
   const robots = await rulesOf(state, deps, origin, signal);
   return robots ?? (isLast ? closeSite(state, origin) : null);
@@ -195,18 +217,22 @@ function isAllowed(robots: Robots, url: URL, { input }: CrawlFacts): boolean {
   return mayRead(robots, url) && allowsUse(robots, { purposes, use: input.contentUse ?? "full" });
 }
 
+interface Candidate {
+  readonly facts: CrawlFacts;
+  readonly page: WaitingPage;
+  readonly url: URL;
+  readonly signal: AbortSignal;
+}
+
 /** Says why a crawl does not follow a redirect; null when it does. The start may lead to another host. */
 async function refusalOf(
   state: CrawlState,
   deps: CrawlWork,
-  facts: CrawlFacts,
-  page: WaitingPage,
-  url: URL,
-  signal: AbortSignal,
+  { facts, page, url, signal }: Candidate,
 ): Promise<"skipped" | "disallowed" | null> {
   const scope = compileScope(facts.input.options ?? {}, deps.policy.allow);
   if (page.seq !== 0 && !scope.holds(url, facts.homes)) return "skipped";
-  const robots = await siteRules(state, deps, url, true, signal);
+  const robots = await siteRules(state, deps, { url, isLast: true, signal });
   return robots !== null && isAllowed(robots, url, facts) ? null : "disallowed";
 }
 
@@ -218,18 +244,27 @@ function scopeOf(
   return { options: input.options ?? {}, homes, allowHosts };
 }
 
+interface SiteInputs {
+  readonly facts: CrawlFacts;
+  readonly site: {
+    readonly origin: string;
+    readonly homes: readonly string[];
+    readonly robots: Robots;
+  };
+  readonly signal: AbortSignal;
+}
+
 /** Adds the pages of the start's sitemaps, before those that it links to. */
 async function addSitemaps(
   state: CrawlState,
   deps: CrawlWork,
-  facts: CrawlFacts,
-  site: { readonly origin: string; readonly homes: readonly string[]; readonly robots: Robots },
-  signal: AbortSignal,
+  { facts, site, signal }: SiteInputs,
 ): Promise<void> {
   const { source, depth, modifiedSince } = facts.input;
   if (source === "links" || depth === 0) return;
   const { origin, homes } = site;
-  const robots = (await siteRules(state, deps, new URL(origin), true, signal)) ?? site.robots;
+  const robots =
+    (await siteRules(state, deps, { url: new URL(origin), isLast: true, signal })) ?? site.robots;
   const wish = {
     origin,
     robots,

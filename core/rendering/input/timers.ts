@@ -87,12 +87,18 @@ function readTimer(
   return value === 0 ? cap : value;
 }
 
+/** The time that work may take, and what ends it sooner. */
+export interface WaitLimits {
+  readonly ms: number;
+  readonly system: System;
+  readonly signal: AbortSignal;
+  /** The failure of work that took too long. */
+  readonly expired: () => ApiError;
+}
+
 /** Runs work that must end within `ms`: later, or on abort, it rejects and the work's signal fires. */
 export async function within<T>(
-  ms: number,
-  system: System,
-  signal: AbortSignal,
-  expired: () => ApiError,
+  { ms, system, signal, expired }: WaitLimits,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const stop = new AbortController();

@@ -71,7 +71,7 @@ export async function askJson(
   const mark = deps.system.id().replaceAll("-", "");
   const messages = promptOf(page.slice(0, PAGE_LIMIT), options.prompt, schema, mark);
   const value = await inSlot(deps.slots, deps.owner, signal, () =>
-    firstOf(models, (model) => attempt(deps, model, messages, schema, signal)),
+    firstOf(models, (model) => attempt(deps, { model, messages, schema, signal })),
   );
   return { value, isCut: page.length > PAGE_LIMIT };
 }
@@ -137,24 +137,27 @@ async function firstOf<T>(
   throw failure ?? new ApiError("json_model_failed");
 }
 
+interface Question {
+  readonly model: RenderModel;
+  readonly messages: readonly Message[];
+  readonly schema: string | null;
+  readonly signal: AbortSignal;
+}
+
 /** Asks one model, and once more when its first answer is invalid, naming the fault. */
 async function attempt(
   deps: JsonWork,
-  model: RenderModel,
-  messages: readonly Message[],
-  schema: string | null,
-  signal: AbortSignal,
+  { model, messages, schema, signal }: Question,
 ): Promise<unknown> {
-  const first = await answerOf(deps, model, messages, schema, signal);
+  const first = await answerOf(deps, { model, messages, schema, signal });
   const checked = await check(deps, first, schema, signal);
   if (checked.json !== null) return JSON.parse(checked.json);
-  const second = await answerOf(
-    deps,
+  const second = await answerOf(deps, {
     model,
-    [...messages, { role: "assistant", content: first }, repairOf(checked)],
+    messages: [...messages, { role: "assistant", content: first }, repairOf(checked)],
     schema,
     signal,
-  );
+  });
   const secondCheck = await check(deps, second, schema, signal);
   if (secondCheck.json !== null) return JSON.parse(secondCheck.json);
   throw new ApiError("json_unfit", {
@@ -201,14 +204,11 @@ function repairOf({ problems }: CheckedJson): Message {
 /** Returns the text that a model answers. One that knows no `response_format` is asked without. */
 async function answerOf(
   deps: JsonWork,
-  model: RenderModel,
-  messages: readonly Message[],
-  schema: string | null,
-  signal: AbortSignal,
+  { model, messages, schema, signal }: Question,
 ): Promise<string> {
   const { modelMs, system } = deps;
   const late = (): ApiError => failed(`did not answer within ${modelMs} ms`);
-  return within(modelMs, system, signal, late, async (inner) => {
+  return within({ ms: modelMs, system, signal, expired: late }, async (inner) => {
     const format =
       schema === null
         ? { type: "json_object" }

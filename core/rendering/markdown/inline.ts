@@ -144,7 +144,7 @@ function write(state: State, markdown: string): void {
 /** Decides on the delimiters that were closed just before `next` comes. */
 function settle(state: State, next: string): void {
   for (const [n, { kind, start, end }] of state.closed.entries()) {
-    settleMark(state.parts, kind, start, end, next);
+    settleMark(state.parts, kind, { start, end, next });
     const inner = state.closed[n - 1];
     const isBoth = inner !== undefined && isEmphasis(kind) && isEmphasis(inner.kind);
     if (isBoth && inner.start === start + 1 && inner.end === end - 1)
@@ -219,14 +219,14 @@ function isEmphasis(kind: MarkKind): boolean {
   return kind === "strong" || kind === "em";
 }
 
+interface MarkPlace {
+  readonly start: number;
+  readonly end: number;
+  readonly next: string;
+}
+
 /** Chooses the delimiter of an emphasis now that both of its surroundings are known, or takes it away. */
-function settleMark(
-  parts: string[],
-  kind: MarkKind,
-  start: number,
-  end: number,
-  next: string,
-): void {
+function settleMark(parts: string[], kind: MarkKind, { start, end, next }: MarkPlace): void {
   if (kind === "link") return;
   if (kind === "sup" || kind === "sub") return settleTag(parts, start, end);
   const before = charBefore(parts, start);

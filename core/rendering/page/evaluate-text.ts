@@ -31,6 +31,12 @@ interface TextBeginning {
   readonly mark: number;
 }
 
+/** The text that is wanted, and how much of it. */
+export interface TextLimits {
+  readonly wanted: WantedText & { readonly most?: number; readonly things?: string };
+  readonly signal: AbortSignal;
+}
+
 /**
  * Runs a function of the page that makes a text, and reads that in parts, so that others go on in between. A text that is
  * too long stays in the page. The function returns the number of things that it has found instead if they are more than
@@ -42,8 +48,7 @@ export async function evaluateText(
   page: Page,
   source: string,
   args: readonly unknown[],
-  wanted: WantedText & { readonly most?: number; readonly things?: string },
-  signal: AbortSignal,
+  { wanted, signal }: TextLimits,
 ): Promise<string> {
   const { most = 0, things = "" } = wanted;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {

@@ -25,10 +25,12 @@ export async function loadPage(
   const { body, timers } = job;
   const missed = await attempt(page, job, () =>
     within(
-      timers.goto,
-      page.system,
-      signal,
-      () => expired("gotoOptions.timeout", timers.goto),
+      {
+        ms: timers.goto,
+        system: page.system,
+        signal,
+        expired: () => expired("gotoOptions.timeout", timers.goto),
+      },
       async (inner) => {
         await open(page, job, inner);
         await waitForLoad(page, job, inner);
@@ -40,10 +42,12 @@ export async function loadPage(
   await checkArrival(page);
   await attempt(page, job, () =>
     within(
-      timers.goto,
-      page.system,
-      signal,
-      () => expired("addScriptTag or addStyleTag", timers.goto),
+      {
+        ms: timers.goto,
+        system: page.system,
+        signal,
+        expired: () => expired("addScriptTag or addStyleTag", timers.goto),
+      },
       async (inner) => {
         await addTags(page, "style", body.addStyleTag ?? [], inner);
         await addTags(page, "script", body.addScriptTag ?? [], inner);
@@ -67,7 +71,7 @@ async function doWaits(page: Page, job: Job, signal: AbortSignal): Promise<void>
     const late = (): ApiError =>
       expired(`waitForSelector "${wanted.selector.slice(0, 80)}"`, timers.selector);
     await attempt(page, job, () =>
-      within(timers.selector, system, signal, late, (inner) =>
+      within({ ms: timers.selector, system, signal, expired: late }, (inner) =>
         waitForSelector(page, wanted, inner),
       ),
     );
@@ -77,7 +81,9 @@ async function doWaits(page: Page, job: Job, signal: AbortSignal): Promise<void>
     const late = (): ApiError =>
       expired(`waitForFunction "${truth.expression.slice(0, 80)}"`, timers.function);
     await attempt(page, job, () =>
-      within(timers.function, system, signal, late, (inner) => waitForFunction(page, truth, inner)),
+      within({ ms: timers.function, system, signal, expired: late }, (inner) =>
+        waitForFunction(page, truth, inner),
+      ),
     );
   }
   if (timers.wait > 0) await system.sleep(timers.wait, signal);
@@ -90,13 +96,15 @@ async function doActions(page: Page, job: Job, signal: AbortSignal): Promise<voi
   let at = 0;
   const late = (ms: number) => (): ApiError => expired(`actions.${at}`, ms);
   await attempt(page, job, () =>
-    within(timers.actions, system, signal, late(timers.actions), async (all) => {
+    within({ ms: timers.actions, system, signal, expired: late(timers.actions) }, async (all) => {
       for (const action of body.actions ?? []) {
         const ms =
           action.type === "wait" && action.selector === undefined
             ? timers.actions
             : (timers.eachAction[at] ?? 0);
-        await within(ms, system, all, late(ms), (inner) => act(page, action, inner));
+        await within({ ms, system, signal: all, expired: late(ms) }, (inner) =>
+          act(page, action, inner),
+        );
         at += 1;
       }
       await page.lifecycle.reached(["DOMContentLoaded"], all);

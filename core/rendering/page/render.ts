@@ -59,6 +59,14 @@ const OWN = "";
 /** A function that takes a result from a loaded page. */
 export type Action<T> = (page: Page, facts: DocumentFacts, signal: AbortSignal) => Promise<T>;
 
+/** The action on the loaded page, and the receiver of the browser's time. */
+export interface RenderInputs<T> {
+  readonly signal: AbortSignal;
+  /** Receives how long a browser was busy, whatever the outcome. */
+  readonly onBrowserMs: (ms: number) => void;
+  readonly action: Action<T>;
+}
+
 /**
  * Runs one rendering: a slot, a page, the load with its waits, then the action under its timer. `onBrowserMs`
  * is told how long a browser was busy, whatever the outcome.
@@ -68,22 +76,23 @@ export type Action<T> = (page: Page, facts: DocumentFacts, signal: AbortSignal) 
 export async function render<T>(
   deps: RenderDeps,
   job: Job,
-  signal: AbortSignal,
-  onBrowserMs: (ms: number) => void,
-  action: Action<T>,
+  { signal, onBrowserMs, action }: RenderInputs<T>,
 ): Promise<Rendered<T>> {
-  return within(deps.requestMs, deps.system, signal, tooLate, async (inner) => {
-    const free = await deps.slots.take(job.owner ?? OWN, inner);
-    const started = deps.system.monotonic();
-    try {
-      return await withPage(deps, job, inner, (page) => use(page, job, inner, action));
-    } catch (error) {
-      throw renderFailure(error);
-    } finally {
-      onBrowserMs(Math.max(0, Math.round(deps.system.monotonic() - started)));
-      free();
-    }
-  });
+  return within(
+    { ms: deps.requestMs, system: deps.system, signal, expired: tooLate },
+    async (inner) => {
+      const free = await deps.slots.take(job.owner ?? OWN, inner);
+      const started = deps.system.monotonic();
+      try {
+        return await withPage(deps, job, inner, (page) => use(page, job, inner, action));
+      } catch (error) {
+        throw renderFailure(error);
+      } finally {
+        onBrowserMs(Math.max(0, Math.round(deps.system.monotonic() - started)));
+        free();
+      }
+    },
+  );
 }
 
 /** A client that retries by itself would only queue the same work again. */
@@ -103,7 +112,7 @@ async function use<T>(
     new ApiError("render_timeout", {
       message: `Timeout of ${ms} ms exceeded while the page was captured`,
     });
-  return within(ms, page.system, signal, expired, async (inner) => {
+  return within({ ms, system: page.system, signal, expired }, async (inner) => {
     const facts = await readDocument(page, missed, inner);
     const result = await action(page, facts, inner);
     return { result, meta: metaOf(page, facts) };

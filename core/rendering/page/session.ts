@@ -66,7 +66,9 @@ export async function answering<T>(
   // A third, so that the second attempt still fits into the request's time.
   const ms = Math.min(OPEN_MS, deps.requestMs / 3);
   try {
-    return await within(ms, deps.system, signal, hung, () => Promise.race([work(), cdp.ended]));
+    return await within({ ms, system: deps.system, signal, expired: hung }, () =>
+      Promise.race([work(), cdp.ended]),
+    );
   } catch (error) {
     if (error instanceof LostBrowser) {
       cdp.fail(error);
@@ -92,11 +94,14 @@ async function connect(deps: BrowserSessionDeps, signal: AbortSignal): Promise<W
       message: "The browser did not start in time",
       headers: { "retry-after": "5" },
     });
-  return within(Math.min(CONNECT_MS, requestMs / 2), system, signal, tooLate, async (inner) => {
-    const wire = await browser.connect({ signal });
-    if (inner.aborted) wire.close();
-    return wire;
-  });
+  return within(
+    { ms: Math.min(CONNECT_MS, requestMs / 2), system, signal, expired: tooLate },
+    async (inner) => {
+      const wire = await browser.connect({ signal });
+      if (inner.aborted) wire.close();
+      return wire;
+    },
+  );
 }
 
 /**

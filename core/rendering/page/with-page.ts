@@ -33,11 +33,11 @@ export async function withPage<T>(
   }
   const begunAt = deps.system.monotonic();
   try {
-    return await inOwnPage(deps, job, requester, signal, use);
+    return await inOwnPage(deps, job, { requester, signal, use });
   } catch (error) {
     signal.throwIfAborted();
     if (!isCrash(error) || !mayBeginAgain(job, deps.system.monotonic() - begunAt)) throw error;
-    return inOwnPage(deps, job, requester, signal, use);
+    return inOwnPage(deps, job, { requester, signal, use });
   }
 }
 
@@ -59,11 +59,13 @@ async function inKeptPage<T>(
   signal: AbortSignal,
   use: (page: Page) => Promise<T>,
 ): Promise<{ readonly result: T } | null> {
-  const opened = await giveTab(deps, session, job, signal, true).catch((error: unknown) => {
-    signal.throwIfAborted();
-    if (isLost(error)) return null;
-    throw error;
-  });
+  const opened = await giveTab(deps, session, { job, signal, isUsed: true }).catch(
+    (error: unknown) => {
+      signal.throwIfAborted();
+      if (isLost(error)) return null;
+      throw error;
+    },
+  );
   if (opened === null) return null;
   let isWhole = false;
   try {
@@ -81,17 +83,21 @@ async function inKeptPage<T>(
   }
 }
 
+interface PageUse<T> {
+  readonly requester: string | null;
+  readonly signal: AbortSignal;
+  readonly use: (page: Page) => Promise<T>;
+}
+
 /** Uses a page of its own, which is kept for further plain documents of `requester`; null = it is not kept. */
 async function inOwnPage<T>(
   deps: PageDeps,
   job: Job,
-  requester: string | null,
-  signal: AbortSignal,
-  use: (page: Page) => Promise<T>,
+  { requester, signal, use }: PageUse<T>,
 ): Promise<T> {
   const ahead = deps.ahead.take();
   const first =
-    ahead === undefined ? openNew(deps, job, signal) : giveTab(deps, ahead, job, signal);
+    ahead === undefined ? openNew(deps, job, signal) : giveTab(deps, ahead, { job, signal });
   let over = Promise.resolve();
   try {
     const { session, page, detach } = await first.catch((error: unknown) => {
@@ -123,15 +129,19 @@ interface OpenedPage {
 }
 
 async function openNew(deps: PageDeps, job: Job, signal: AbortSignal): Promise<OpenedPage> {
-  return giveTab(deps, await openSession(deps, signal), job, signal);
+  return giveTab(deps, await openSession(deps, signal), { job, signal });
+}
+
+interface TabUse {
+  readonly job: Job;
+  readonly signal: AbortSignal;
+  readonly isUsed?: boolean | undefined;
 }
 
 async function giveTab(
   deps: PageDeps,
   session: BrowserSession,
-  job: Job,
-  signal: AbortSignal,
-  isUsed = false,
+  { job, signal, isUsed = false }: TabUse,
 ): Promise<OpenedPage> {
   const { wire, cdp, tab } = session;
   const detach = cdp.endWith(signal);

@@ -122,7 +122,7 @@ export async function renderStatic(
   signal: AbortSignal,
 ): Promise<Response> {
   checkStatic(job.body);
-  return convertDocument(deps, job, action, signal);
+  return convertDocument(deps, job, { action, signal });
 }
 
 /** Answers a job whose `url` a browser could not show, because it is a PDF: it is loaded once more, and read. */
@@ -132,24 +132,32 @@ export async function renderPdf(
   action: StaticAction,
   signal: AbortSignal,
 ): Promise<Response> {
-  return convertDocument(deps, job, action, signal, (url) => {
-    const request = { url: url.href, type: "document", main: true };
-    if (decideRequest(request, job.rules) === "continue") return Promise.resolve();
-    throw new ApiError("blocked_url", {
-      message: "A redirect: rejectRequestPattern is against it",
-    });
+  return convertDocument(deps, job, {
+    action,
+    signal,
+    follow: (url) => {
+      const request = { url: url.href, type: "document", main: true };
+      if (decideRequest(request, job.rules) === "continue") return Promise.resolve();
+      throw new ApiError("blocked_url", {
+        message: "A redirect: rejectRequestPattern is against it",
+      });
+    },
   });
+}
+
+interface Conversion {
+  readonly action: StaticAction;
+  readonly signal: AbortSignal;
+  readonly follow?: ((url: URL) => Promise<void>) | undefined;
 }
 
 async function convertDocument(
   deps: StaticWork,
   job: Job,
-  action: StaticAction,
-  signal: AbortSignal,
-  follow?: (url: URL) => Promise<void>,
+  { action, signal, follow }: Conversion,
 ): Promise<Response> {
   const { background, owner, system, requestMs } = deps;
-  return within(requestMs, system, signal, tooLate, async (inner) => {
+  return within({ ms: requestMs, system, signal, expired: tooLate }, async (inner) => {
     const takesPdf = deps.readPdf !== null || action.kind === "pdf";
     const page = await inSlot(deps.loads, owner, inner, () =>
       documentOf(deps, job, { signal: inner, takesPdf, follow }),
@@ -157,7 +165,7 @@ async function convertDocument(
     if (action.kind === "pdf") return passPdf(page);
     const expired = (): ApiError => timeout(job.timers.action, "while the page was converted");
     const body = await inSlot(deps.conversions, owner, inner, () =>
-      within(job.timers.action, system, inner, expired, async (last) => {
+      within({ ms: job.timers.action, system, signal: inner, expired }, async (last) => {
         const read = await readable(deps, page, last);
         const part = await mainPart(deps, read, action, last);
         if (deps.engine !== undefined && action.kind === "markdown" && isHtml(part.contentType))
@@ -252,10 +260,7 @@ async function documentOf(
   }
   const expired = (): ApiError => timeout(timers.goto, "the page did not load");
   const { bytes, contentType, response, redirects } = await within(
-    timers.goto,
-    system,
-    signal,
-    expired,
+    { ms: timers.goto, system, signal, expired },
     (inner) => fetchDocument(documents, { ...job, url }, { ...how, allow, signal: inner }),
   );
   const meta = {

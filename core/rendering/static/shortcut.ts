@@ -32,7 +32,7 @@ export function staticShortcut(
     hasEngine: options.markdownEngine !== undefined,
   };
   return (bytes, { owner, background }, signal, onUnknown) =>
-    within(requestMs, system, signal, tooLate, (inner) =>
+    within({ ms: requestMs, system, signal, expired: tooLate }, (inner) =>
       inSlot(slots, owner, inner, async () => {
         const answer = await background.run(staticMarkdown, { ...policy, bytes }, inner);
         if (answer.kind === "browser") return answer.bytes;

@@ -12,7 +12,7 @@ describe("within()", () => {
   it("rejects when time is up and tells the work", async () => {
     const clock = fakeClock();
     let told = false;
-    const work = within(100, clock.system, forever, expired, (signal) => {
+    const work = within({ ms: 100, system: clock.system, signal: forever, expired }, (signal) => {
       signal.addEventListener("abort", () => (told = true));
       return new Promise<void>(() => undefined);
     }).catch((error: unknown) => error);
@@ -25,9 +25,14 @@ describe("within()", () => {
 
   it("returns the work's result and rejects with the caller's reason", async () => {
     const { system } = fakeClock();
-    expect(await within(100, system, forever, expired, () => Promise.resolve(7))).toBe(7);
+    expect(
+      await within({ ms: 100, system, signal: forever, expired }, () => Promise.resolve(7)),
+    ).toBe(7);
     const stop = new AbortController();
-    const work = within(100, system, stop.signal, expired, () => new Promise(() => undefined));
+    const work = within(
+      { ms: 100, system, signal: stop.signal, expired },
+      () => new Promise(() => undefined),
+    );
     stop.abort(new Error("left"));
     await expect(work).rejects.toThrow("left");
   });

@@ -11,13 +11,19 @@ export interface BegunCrawl {
   readonly notes: readonly string[];
 }
 
+/** The account that begins a crawl, and the request's span. */
+export interface CrawlStart {
+  readonly account: string;
+  readonly signal: AbortSignal;
+  /** The request's `traceparent`; null without tracing. */
+  readonly trace: string | null;
+}
+
 /** Begins a crawl of an account. @throws ApiError naming the field, 429 while too many run */
 export async function beginCrawl(
   deps: CrawlWork,
-  account: string,
   body: CrawlBody,
-  signal: AbortSignal,
-  trace: string | null,
+  { account, signal, trace }: CrawlStart,
 ): Promise<BegunCrawl> {
   const { actors, system } = deps.platform;
   const { input, robots, notes } = await checkCrawl(deps, body, signal);

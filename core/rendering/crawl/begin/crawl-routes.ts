@@ -111,13 +111,11 @@ async function createCrawl(c: Context, deps: CrawlDeps): Promise<string> {
   const body = await readJson(c, crawlSchema, { limit: BODY, platform });
   const { raw } = c.req;
   const trace = traceparentOf(raw);
-  const { id, notes } = await beginCrawl(
-    crawlWork(deps, workOwner(c)),
-    accountOf(c),
-    body,
-    raw.signal,
+  const { id, notes } = await beginCrawl(crawlWork(deps, workOwner(c)), body, {
+    account: accountOf(c),
+    signal: raw.signal,
     trace,
-  );
+  });
   noteUnknownFields(c, notes);
   return id;
 }

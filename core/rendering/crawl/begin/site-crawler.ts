@@ -29,7 +29,11 @@ export function siteCrawler(deps: CrawlDeps): SiteCrawler {
       const isMain = extract !== null && (await isInstalled(extract, platform.background, signal));
       const body = bodyOf(wish, isMain);
       return (
-        await beginCrawl(crawlWork(deps, account), account, body, signal, traceparent ?? null)
+        await beginCrawl(crawlWork(deps, account), body, {
+          account,
+          signal,
+          trace: traceparent ?? null,
+        })
       ).id;
     },
     async read(account, id, seq, limit) {
