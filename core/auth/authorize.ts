@@ -42,7 +42,10 @@ export function authorize(auth: Auth, permission: Permission, account?: string):
     const named = account ?? c.req.param("account_id") ?? "";
     const gateway = c.req.param("gateway_id");
     if (auth !== "off")
-      c.set(PRINCIPAL, await requirePermission(auth, c.req.raw, permission, named, gateway));
+      c.set(
+        PRINCIPAL,
+        await requirePermission(auth, c.req.raw, { permission, account: named, gateway }),
+      );
     if (account === undefined) checkAccountId(named);
     await next();
     const adding = addUnknownFields(c);
@@ -58,7 +61,11 @@ export async function authorizeAgain(
 ): Promise<void> {
   if (auth === "off") return;
   const account = c.req.param("account_id") ?? "";
-  await requirePermission(auth, c.req.raw, permission, account, c.req.param("gateway_id"));
+  await requirePermission(auth, c.req.raw, {
+    permission,
+    account,
+    gateway: c.req.param("gateway_id"),
+  });
 }
 
 const PRINCIPAL = "principal";
@@ -82,13 +89,18 @@ export function workOwner(c: Context): string {
   return requesterOf(c) ?? c.req.param("account_id") ?? "";
 }
 
+/** A permission, and the account and gateway that it is needed on. */
+export interface NeededPermission {
+  readonly permission: Permission;
+  readonly account: string;
+  readonly gateway?: string | undefined;
+}
+
 /** Like {@link authorize}, outside a router: resolves to the principal or throws 401/403. */
 export async function requirePermission(
   auth: Authenticate,
   request: Request,
-  permission: Permission,
-  account: string,
-  gateway?: string,
+  { permission, account, gateway }: NeededPermission,
 ): Promise<Principal> {
   const principal = await requirePrincipal(auth, request);
   if (!allows(principal, permission, account, gateway)) {

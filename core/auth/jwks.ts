@@ -97,7 +97,7 @@ async function fetchKeySet(
     }
     return v.parse(keySetSchema, parseJson(await readBody(response)));
   };
-  return withinMs(TIMEOUT, undefined, ask, platform.system);
+  return withinMs({ ms: TIMEOUT, signal: undefined, system: platform.system }, ask);
 }
 
 async function readBody({ body }: InboundResponse): Promise<Uint8Array> {

@@ -58,7 +58,7 @@ export function auth(options: AuthOptions): Hono {
     const principal =
       authenticate === "off"
         ? HOST
-        : await requirePermission(authenticate, c.req.raw, permission, account);
+        : await requirePermission(authenticate, c.req.raw, { permission, account });
     // `"*"` is the owner of what belongs to no account, never one of a path.
     if (c.req.param("account_id") !== undefined) checkAccountId(account);
     return principal;

@@ -33,10 +33,10 @@ export interface Hits {
   readonly badFraming: boolean;
 }
 
-/** Finds the entries that concern a request; null without any, which costs no allocation. */
+/** Finds the entries that concern a request; null without any. */
 export function findHits(request: Request, known: Deprecations): Hits | null {
   const { url, method, headers } = request;
-  const { framing } = known;
+  const { framing, match, place } = known;
   if (framing !== null && hasTwoFramings(headers) && isEnforced(framing, known.now())) {
     return { entries: [framing], path: "", badFraming: true };
   }
@@ -44,23 +44,14 @@ export function findHits(request: Request, known: Deprecations): Hits | null {
   const start = pathStart(url);
   const end = pathEnd(url, start);
   const escape = url.indexOf("%", start);
-  if (escape === -1 || escape > end) return hitsAt(url, start, end, method, known);
-  const path = withoutNeedlessEscapes(url.slice(start, end));
-  return hitsAt(path, 0, path.length, method, known);
-}
-
-/** The hits of the pathname `text[start, end)`. */
-function hitsAt(
-  text: string,
-  start: number,
-  end: number,
-  method: string,
-  { place, match }: Deprecations,
-): Hits | null {
-  const below = start + place.basePath.length;
-  if (below > end || !text.startsWith(place.basePath, start)) return null;
-  const entries = match(method, text, below, end);
-  return entries.length === 0 ? null : { entries, path: text.slice(below, end), badFraming: false };
+  // Most pathnames stay in the address: a copy of each would cost more than the search.
+  const isPlain = escape === -1 || escape > end;
+  const text = isPlain ? url : withoutNeedlessEscapes(url.slice(start, end));
+  const [from, to] = isPlain ? [start, end] : [0, text.length];
+  const below = from + place.basePath.length;
+  if (below > to || !text.startsWith(place.basePath, from)) return null;
+  const entries = match(method, text, below, to);
+  return entries.length === 0 ? null : { entries, path: text.slice(below, to), badFraming: false };
 }
 
 /** RFC 9112 section 6.1 calls it an attack to be handled as an error; the platform declines it since 2023-07-01. */
@@ -99,7 +90,7 @@ async function answerEntries(
   const finer = hits.filter((entry) => entry.kind !== "endpoint");
   const routed = host.isRouted(request.method, path);
   const refuse = (error: ApiError, entries: readonly ScheduledEntry[]): Promise<Response> =>
-    refusal(request, error, entries, path, known);
+    refusal(request, error, { entries, path, known });
 
   // A HEAD is only announced.
   const refusable = request.method === "HEAD" ? [] : endpoints;
@@ -162,13 +153,17 @@ function brownout(
   return null;
 }
 
+interface RefusedEntries {
+  readonly entries: readonly ScheduledEntry[];
+  readonly path: string;
+  readonly known: Deprecations;
+}
+
 /** Refuses only after authentication, so that strangers cannot query the table. */
 async function refusal(
   request: Request,
   error: ApiError,
-  entries: readonly ScheduledEntry[],
-  path: string,
-  { auth, place }: Deprecations,
+  { entries, path, known: { auth, place } }: RefusedEntries,
 ): Promise<Response> {
   try {
     if (auth !== "off") await requirePrincipal(auth, request);

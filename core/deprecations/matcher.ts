@@ -40,7 +40,7 @@ export function matcher<T extends Matchable>(entries: readonly T[]): Match<T> {
     const stop = end - 1 > start && url.charCodeAt(end - 1) === SLASH ? end - 1 : end;
     // A HEAD answers like its GET, so it is announced like it.
     const wanted = method === "HEAD" ? "GET" : method;
-    return walk(root, wanted, url, start, stop) ?? NOTHING;
+    return walk(root, { method: wanted, url, end: stop }, start) ?? NOTHING;
   };
 }
 
@@ -80,14 +80,16 @@ function fixedChild<T>(
   return child;
 }
 
+/** A request whose pathname ends at `end` of its address. */
+interface Asked {
+  readonly method: string;
+  readonly url: string;
+  readonly end: number;
+}
+
 /** The entries below `at`; empty where a live route lies; null when this branch has nothing, so another may be tried. */
-function walk<T>(
-  at: Node<T>,
-  method: string,
-  url: string,
-  from: number,
-  end: number,
-): readonly T[] | null {
+function walk<T>(at: Node<T>, asked: Asked, from: number): readonly T[] | null {
+  const { method, url, end } = asked;
   if (at.live) return NOTHING;
   if (from >= end || at.deep) return at.hits.get(method) ?? at.hits.get("*") ?? null;
   const slash = url.indexOf("/", from + 1);
@@ -97,12 +99,12 @@ function walk<T>(
   if (siblings !== undefined) {
     for (const child of siblings) {
       if (!isAt(url, from + 1, child)) continue;
-      const found = walk(child, method, url, to, end);
+      const found = walk(child, asked, to);
       if (found !== null) return found;
       break;
     }
   }
-  return at.parameter === null || length === 0 ? null : walk(at.parameter, method, url, to, end);
+  return at.parameter === null || length === 0 ? null : walk(at.parameter, asked, to);
 }
 
 function isAt<T>(url: string, from: number, { segment, anyCase }: Node<T>): boolean {

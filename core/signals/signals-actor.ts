@@ -117,7 +117,7 @@ async function add(batch: RequestBatch, state: State): Promise<void> {
     addTotals(kept, totals);
     series.set(key, kept);
     changed.add(key);
-    touched.add(addToSlot(given, account, totals, now, state));
+    touched.add(addToSlot(state, { series: given, account, totals, now }));
   }
   const used = batch.deprecated.map((use) => addUse(state.deprecated, use));
   state.recent = [...state.recent, ...batch.rows].slice(-RECENT);
@@ -135,13 +135,14 @@ async function add(batch: RequestBatch, state: State): Promise<void> {
   );
 }
 
-function addToSlot(
-  series: string,
-  account: string,
-  totals: RequestTotals,
-  now: number,
-  { slots }: State,
-): string {
+interface SlotGrowth {
+  readonly series: string;
+  readonly account: string;
+  readonly totals: RequestTotals;
+  readonly now: number;
+}
+
+function addToSlot({ slots }: State, { series, account, totals, now }: SlotGrowth): string {
   const { part, status } = labelsOf(series);
   const at = now - (now % SLOT_MS);
   const named = `${at}\t${part}\t${account}`;

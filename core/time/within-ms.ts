@@ -2,17 +2,26 @@ import type { System } from "../ports.ts";
 import { TIMER_OVER } from "./timer-over.ts";
 import { TransportError } from "../net/transport-error.ts";
 
+/** The time that work may take, and what else ends it. */
+export interface TimeLimit {
+  readonly ms: number;
+  readonly signal: AbortSignal | undefined;
+  readonly system: System;
+  /** Makes the error of work that took too long. @default a `TransportError` */
+  readonly late?: (() => Error) | undefined;
+}
+
 /**
  * Waits for work. Its signal aborts when `signal` does, or after `ms`: then with `late`, which the work is to reject with.
- *
- * @param late Makes the reason. @default a `TransportError`
  */
 export async function withinMs<T>(
-  ms: number,
-  signal: AbortSignal | undefined,
+  {
+    ms,
+    signal,
+    system,
+    late = () => new TransportError("late", `No answer within ${ms} ms`),
+  }: TimeLimit,
   work: (signal: AbortSignal) => Promise<T>,
-  system: System,
-  late: () => Error = () => new TransportError("late", `No answer within ${ms} ms`),
 ): Promise<T> {
   const limit = new AbortController();
   const over = new AbortController();

@@ -180,7 +180,10 @@ function prepareSources(options: WebhooksOptions): ReadonlyMap<string, WebhookSo
   const spaceOf = nameSpaces(options.sources);
   for (const [name, source] of Object.entries(options.sources)) {
     const space = spaceOf(name, source);
-    sources.set(name, prepareSource(name, source, retention, space, options.platform));
+    sources.set(
+      name,
+      prepareSource(name, source, { retention, space, platform: options.platform }),
+    );
   }
   return sources;
 }

@@ -13,8 +13,14 @@ export function withinTask<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   if (task.kind === "training") return work(signal);
-  return withinMs(TASK_MS, signal, work, system, () =>
-    overrunOf(task, `it takes more than ${TASK_MS / 1000} s`),
+  return withinMs(
+    {
+      ms: TASK_MS,
+      signal,
+      system,
+      late: () => overrunOf(task, `it takes more than ${TASK_MS / 1000} s`),
+    },
+    work,
   );
 }
 

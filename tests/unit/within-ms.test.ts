@@ -11,11 +11,16 @@ const stubborn = (signal: AbortSignal): Promise<never> =>
 
 it("withinMs() says that the time is over, whatever the work makes of its signal", async () => {
   const clock = fakeClock();
-  const failure = withinMs(1000, undefined, stubborn, clock.system).catch((error) => error);
+  const failure = withinMs({ ms: 1000, signal: undefined, system: clock.system }, stubborn).catch(
+    (error) => error,
+  );
   await clock.advance(999);
   await clock.advance(1);
   expect(await failure).toMatchObject({ reason: "late", message: "No answer within 1000 ms" });
-  const own = withinMs(1000, undefined, stubborn, clock.system, () => new Error("mine"));
+  const own = withinMs(
+    { ms: 1000, signal: undefined, system: clock.system, late: () => new Error("mine") },
+    stubborn,
+  );
   const ended = own.catch((error: unknown) => String(error));
   await clock.advance(1000);
   expect(await ended).toBe("Error: mine");
@@ -24,11 +29,18 @@ it("withinMs() says that the time is over, whatever the work makes of its signal
 it("withinMs() leaves what the caller aborts, and what fails in time, as it is", async () => {
   const clock = fakeClock();
   const caller = new AbortController();
-  const failure = withinMs(1000, caller.signal, stubborn, clock.system).catch((error) => error);
+  const failure = withinMs(
+    { ms: 1000, signal: caller.signal, system: clock.system },
+    stubborn,
+  ).catch((error) => error);
   caller.abort(new Error("gone"));
   expect(await failure).toMatchObject({ reason: "aborted" });
-  const failing = withinMs(1000, undefined, () => Promise.reject(new Error("no")), clock.system);
+  const failing = withinMs({ ms: 1000, signal: undefined, system: clock.system }, () =>
+    Promise.reject(new Error("no")),
+  );
   await expect(failing).rejects.toThrow("no");
-  expect(await withinMs(1000, undefined, () => Promise.resolve(7), clock.system)).toBe(7);
+  expect(
+    await withinMs({ ms: 1000, signal: undefined, system: clock.system }, () => Promise.resolve(7)),
+  ).toBe(7);
   await settled();
 });

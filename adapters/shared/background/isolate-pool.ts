@@ -107,7 +107,7 @@ function starterOf({
   return async (signal) => {
     if (broken) return null;
     try {
-      return await withinMs(START_MS, signal, start, system);
+      return await withinMs({ ms: START_MS, signal, system }, start);
     } catch (error) {
       signal.throwIfAborted();
       // Some hosts forbid it; bundles may lack the file. A machine may be too busy for a while.

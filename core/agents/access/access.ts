@@ -19,9 +19,9 @@ export interface Access {
 export async function accessOf(auth: Auth, request: Request, account: string): Promise<Access> {
   if (auth === "off") return { edit: true };
   const shown = withToken(request);
-  await requirePermission(auth, shown, "Agents Read", account);
+  await requirePermission(auth, shown, { permission: "Agents Read", account });
   try {
-    await requirePermission(auth, shown, "Agents Edit", account);
+    await requirePermission(auth, shown, { permission: "Agents Edit", account });
     return { edit: true };
   } catch (error) {
     if (error instanceof ApiError && error.kind === "forbidden") return { edit: false };

@@ -43,7 +43,7 @@ export async function callOperation(
       await stream(deps, connection, frame, found);
       return;
     }
-    const result = await runOperation(deps, method, found, args, []);
+    const result = await runOperation(deps, { method, found, args, chain: [] });
     // A state that the call has set arrives before its result.
     deps.state.flush();
     connection.send(resultFrame(id, result, true));
@@ -55,13 +55,17 @@ export async function callOperation(
 type PlainCallable = Exclude<Callable<Plain>, { readonly streaming: true }>;
 type StreamCallable = Extract<Callable<Plain>, { readonly streaming: true }>;
 
+interface OperationRun {
+  readonly method: string;
+  readonly found: PlainCallable;
+  readonly args: readonly Plain[];
+  readonly chain: readonly Caller[];
+  readonly deadline?: Deadline | undefined;
+}
+
 function runOperation(
   { agent, exclusive, run }: OperationDeps,
-  method: string,
-  found: PlainCallable,
-  args: readonly Plain[],
-  chain: readonly Caller[],
-  deadline?: Deadline,
+  { method, found, args, chain, deadline }: OperationRun,
 ): Promise<unknown> {
   const settings = typeof found === "function" ? { run: found } : found;
   const self = { agent, method, exclusive: settings.exclusive === true };
@@ -95,7 +99,8 @@ export async function callByCode(
     deps.context.system,
     Math.min(own, ms),
     nameOf(method),
-    (deadline) => runOperation(deps, method, found, JSON.parse(args) as Plain[], chain, deadline),
+    (deadline) =>
+      runOperation(deps, { method, found, args: JSON.parse(args) as Plain[], chain, deadline }),
   );
   return JSON.stringify(result);
 }

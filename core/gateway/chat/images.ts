@@ -83,7 +83,7 @@ async function fetchAll(
     Promise.all(urls.map((url) => fetchOne(url, either)));
   try {
     const signals = AbortSignal.any([signal, failing.signal]);
-    return new Map(await withinMs(TIMEOUT, signals, fetchEach, system));
+    return new Map(await withinMs({ ms: TIMEOUT, signal: signals, system }, fetchEach));
   } catch (error) {
     // One failure fails the request, so the other downloads can stop.
     failing.abort(error);

@@ -93,12 +93,10 @@ async function callerOf(
   const key = isKey ? await access.callerOf(token, name, false, request) : null;
   if (key !== null) return key;
   if (auth === "off") return HOST;
-  const { kind, id } = await requirePermission(
-    auth,
-    request,
-    "AI Gateway Run",
-    name.account,
-    name.gateway,
-  );
+  const { kind, id } = await requirePermission(auth, request, {
+    permission: "AI Gateway Run",
+    account: name.account,
+    gateway: name.gateway,
+  });
   return { kind, id };
 }

@@ -90,7 +90,11 @@ async function resumingCaller(
   if (caller !== null) return caller;
   if (auth === "off") return HOST;
   const { account, gateway } = name;
-  const { kind, id } = await requirePermission(auth, request, "AI Gateway Run", account, gateway);
+  const { kind, id } = await requirePermission(auth, request, {
+    permission: "AI Gateway Run",
+    account,
+    gateway,
+  });
   return { kind, id };
 }
 

@@ -71,16 +71,17 @@ export function jsonElements(text: string): string[] {
  */
 export function changedJson(text: string, before: unknown, after: unknown): string {
   const { start, end } = valueAt(text, 0) ?? { start: 0, end: text.length };
-  return changed(text, start, end, before, after);
+  return changed(text, { start, end, before, after });
 }
 
-function changed(
-  text: string,
-  start: number,
-  end: number,
-  before: unknown,
-  after: unknown,
-): string {
+interface ChangedValue {
+  readonly start: number;
+  readonly end: number;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+function changed(text: string, { start, end, before, after }: ChangedValue): string {
   if (Object.is(before, after)) return text.slice(start, end);
   if (isObject(before) && isObject(after)) return changedObject(text, start, before, after);
   return Array.isArray(before) && Array.isArray(after)
@@ -99,7 +100,7 @@ function changedObject(
   const members: string[] = [];
   for (const [name, { nameStart, nameEnd, start, end }] of parts) {
     if (!Object.hasOwn(after, name) || after[name] === undefined) continue;
-    const value = changed(text, start, end, before[name], after[name]);
+    const value = changed(text, { start, end, before: before[name], after: after[name] });
     members.push(`${text.slice(nameStart, nameEnd)}:${value}`);
   }
   for (const [name, value] of Object.entries(after)) {
@@ -125,7 +126,7 @@ function changedArray(
     const part = parts[place];
     return part === undefined
       ? (JSON.stringify(value) ?? "null")
-      : changed(text, part.start, part.end, before[place], value);
+      : changed(text, { start: part.start, end: part.end, before: before[place], after: value });
   });
   return `[${elements.join(",")}]`;
 }

@@ -92,7 +92,7 @@ async function learn(state: InstanceState, background: Background): Promise<Stor
   if (count < TRAIN_FROM) return null;
   const work = (signal: AbortSignal): Promise<StoredModel> =>
     background.run(learnModel, pages, signal, state.actor);
-  return withinMs(LEARN_MS, system.closing, work, system);
+  return withinMs({ ms: LEARN_MS, signal: system.closing, system }, work);
 }
 
 /** Returns texts of chunks, spread over the instance, as {@link learnModel} reads them. */

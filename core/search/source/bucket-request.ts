@@ -84,7 +84,7 @@ async function sendSigned(
       bytes: await bodyOf(answer, limit),
     };
   };
-  return withinMs(REQUEST_MS, signal, ask, system);
+  return withinMs({ ms: REQUEST_MS, signal, system }, ask);
 }
 
 async function bodyOf(

@@ -44,7 +44,7 @@ export async function receiveBatch(
   for (let start = 0; start < payloads.length; start += AT_A_TIME) {
     const group = payloads.slice(start, start + AT_A_TIME).map(async (payload, offset) => {
       const entity = entities[start + offset] ?? { name: "", canonical: null };
-      const event = await toEvent(delivery, entity, payload, now, platform.system);
+      const event = await toEvent(delivery, { entity, payload, now, system: platform.system });
       return storeEvent(delivery, entity.name, event, platform);
     });
     stored.push(...(await Promise.all(group)));

@@ -47,7 +47,7 @@ export async function receive(delivery: Delivery, platform: Platform): Promise<R
   if (source.scheme.batch === true && Array.isArray(payload.value))
     return receiveBatch({ ...delivery, owner }, payload, now, platform);
   const entity = await entityFor(delivery, owner, payload);
-  const event = await toEvent(delivery, entity, payload, now, platform.system);
+  const event = await toEvent(delivery, { entity, payload, now, system: platform.system });
   const stored = await storeEvent(delivery, entity.name, event, platform);
   return answerOne(source, stored, await outcomeOf(stored, source, platform));
 }

@@ -85,13 +85,18 @@ interface SourceSystem {
   readonly system: KeySystem;
 }
 
+/** The platform that receives for a source, and the defaults of all sources. */
+export interface SourceContext {
+  readonly retention: Retention;
+  readonly space: NameSpace;
+  readonly platform: SourceSystem;
+}
+
 /** Checks one source at start: an empty, blank or short secret is refused here, not at the first request. */
 export function prepareSource(
   name: string,
   options: SourceOptions,
-  retention: Retention,
-  space: NameSpace,
-  { actors, system }: SourceSystem,
+  { retention, space, platform: { actors, system } }: SourceContext,
 ): WebhookSource {
   const where = `webhook source "${name}"`;
   const scheme = schemeOf(options, where);

@@ -16,13 +16,18 @@ import { TIMER_OVER } from "../../time/timer-over.ts";
 /** Senders expect an answer within seconds; a handler that needs longer goes on behind a 202. */
 const PROCESS_LIMIT_MS = 5000;
 
+/** The entity and the payload that a delivery holds. */
+export interface ReadDelivery {
+  readonly entity: Entity;
+  readonly payload: Payload;
+  readonly now: number;
+  readonly system: System;
+}
+
 /** The event of a payload, ready to be stored; a promise only if something has to be hashed. */
 export function toEvent(
   { source, request, trace }: Delivery,
-  entity: Entity,
-  payload: Payload,
-  now: number,
-  system: System,
+  { entity, payload, now, system }: ReadDelivery,
 ): NowOrLater<IncomingEvent> {
   const fresh = { id: () => system.id(), now };
   const record = toRecord(source.reader, request.headers, payload, fresh);

@@ -65,13 +65,19 @@ export function chatBody(message: OutboundMessage): string {
   });
 }
 
+/** A request to an endpoint. */
+export interface EndpointRequest {
+  readonly url: string;
+  /** Headers beside its content type. */
+  readonly extra: readonly HeaderPair[];
+  readonly body: string;
+}
+
 /** Sends one request and reads the beginning of the answer. Never throws. */
 export async function attempt(
   transport: Transport,
   system: System,
-  url: string,
-  extra: readonly HeaderPair[],
-  body: string,
+  { url, extra, body }: EndpointRequest,
 ): Promise<AttemptResult> {
   const started = system.monotonic();
   const over = new AbortController();

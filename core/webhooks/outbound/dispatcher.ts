@@ -152,8 +152,9 @@ async function sendOne(sender: Sender, queues: EndpointQueues, row: SqlRow): Pro
   const made = { number, started, result, jitter: byte / 256 };
   const verdict = await verdictOn(context, made, row, found);
   // A failure reads the endpoint's failures and writes them back; successes need not wait for each other's commit.
-  if (verdict.kind === "delivered") await settle(sender, row, found, made, verdict);
-  else await sender.inTurn(() => settle(sender, row, found, made, verdict));
+  if (verdict.kind === "delivered")
+    await settle(sender, verdict, { delivery: row, endpoint: found, made });
+  else await sender.inTurn(() => settle(sender, verdict, { delivery: row, endpoint: found, made }));
   return verdict.kind === "delivered";
 }
 
@@ -166,13 +167,17 @@ interface Attempt {
   readonly jitter: number;
 }
 
+interface MadeDelivery {
+  readonly delivery: SqlRow;
+  readonly endpoint: SqlRow;
+  readonly made: Attempt;
+}
+
 /** Stores the result of an attempt: for the delivery, its endpoint and the counters. */
 async function settle(
   sender: Sender,
-  delivery: SqlRow,
-  endpoint: SqlRow,
-  made: Attempt,
   verdict: Verdict,
+  { delivery, endpoint, made }: MadeDelivery,
 ): Promise<void> {
   const { clock, context } = sender;
   const now = context.system.now();
@@ -181,7 +186,7 @@ async function settle(
   const isDead = verdict.kind === "dead" || verdict.kind === "gone";
   const statements = [
     recordAttempt(context.name, id, made),
-    finish(context.name, id, verdict, result, now),
+    finish(verdict, { actor: context.name, id, result, now }),
     ...(await endpointAfter(context, sender.log, endpoint, verdict)),
     ...count(context.name, {
       attempts: 1,
@@ -241,13 +246,14 @@ function recordAttempt(
   };
 }
 
-function finish(
-  actor: string,
-  id: string,
-  verdict: Verdict,
-  result: AttemptResult,
-  now: number,
-): Statement {
+interface FinishedDelivery {
+  readonly actor: string;
+  readonly id: string;
+  readonly result: AttemptResult;
+  readonly now: number;
+}
+
+function finish(verdict: Verdict, { actor, id, result, now }: FinishedDelivery): Statement {
   const retry = verdict.kind === "retry";
   const status = retry ? "pending" : verdict.kind === "delivered" ? "delivered" : "dead";
   return {

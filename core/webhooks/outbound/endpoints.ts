@@ -47,14 +47,20 @@ export interface Endpoints {
   rotate(id: string, input: RotateInput): Promise<EndpointWithSecret>;
 }
 
+/** Clock, secrets and transport of the endpoints of an account. */
+export interface EndpointDeps {
+  readonly secrets: EndpointSecrets;
+  readonly clock: Clock;
+  readonly inTurn: Turns;
+  readonly egress: Transport;
+  /** Receives the endpoints whose deliveries may go on. */
+  readonly notify: (endpoints: readonly string[]) => void;
+}
+
 /** The endpoints of an account. */
 export function endpoints(
   context: ActorContext,
-  secrets: EndpointSecrets,
-  clock: Clock,
-  inTurn: Turns,
-  egress: Transport,
-  notify: (endpoints: readonly string[]) => void,
+  { secrets, clock, inTurn, egress, notify }: EndpointDeps,
 ): Endpoints {
   const { sql, system, name: actor } = context;
 
@@ -159,7 +165,7 @@ async function create(
   const { publicKey, secret } = await newKey(secrets, input, false);
   const stored = { secrets: await secrets.first(id, secret), publicKey };
   const [inserted] = await sql.batch([
-    insertEndpoint(actor, id, input, stored, eventTime(system.now())),
+    insertEndpoint(actor, { id, input, key: stored, created: eventTime(system.now()) }),
   ]);
   if (inserted?.changes !== 1) {
     throw new ApiError("conflict", {
@@ -169,13 +175,14 @@ async function create(
   return withSecret(toView(await findEndpoint(context, id)), secret);
 }
 
-function insertEndpoint(
-  actor: string,
-  id: string,
-  input: EndpointInput,
-  key: { readonly secrets: string; readonly publicKey: string | null },
-  created: string,
-): Statement {
+interface NewEndpoint {
+  readonly id: string;
+  readonly input: EndpointInput;
+  readonly key: { readonly secrets: string; readonly publicKey: string | null };
+  readonly created: string;
+}
+
+function insertEndpoint(actor: string, { id, input, key, created }: NewEndpoint): Statement {
   const { url, description = null, types, format, ordered, concurrency, rate_per_second } = input;
   return {
     sql: `INSERT INTO webhooks_endpoints

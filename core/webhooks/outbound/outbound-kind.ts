@@ -70,7 +70,7 @@ async function startOutbound(context: ActorContext, deps: OutboundDeps): Promise
   const notify = (ids: readonly string[]): void => {
     dispatcher.notify(ids);
   };
-  const own = endpoints(context, secrets, clock, inTurn, egress, notify);
+  const own = endpoints(context, { secrets, clock, inTurn, egress, notify });
   const queue = deliveries(context, clock, deps.retention, notify);
   const methods: OutboundMethods = {
     createEndpoint: (input) => own.create(input),

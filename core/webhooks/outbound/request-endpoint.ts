@@ -52,7 +52,7 @@ async function request(
   const { context, egress } = sender;
   const url = String(endpoint["url"]);
   if (endpoint["format"] === "chat")
-    return attempt(egress, context.system, url, trace, chatBody(message));
+    return attempt(egress, context.system, { url, extra: trace, body: chatBody(message) });
   const secrets = await sender.secrets.open(endpoint);
   if (secrets.length === 0) {
     const error = "The endpoint's secret cannot be opened: rotate it";
@@ -67,5 +67,9 @@ async function request(
     };
   }
   const headers = await signedHeaders(message, secrets, context.system.now());
-  return attempt(egress, context.system, url, [...headers, ...trace], message.payload);
+  return attempt(egress, context.system, {
+    url,
+    extra: [...headers, ...trace],
+    body: message.payload,
+  });
 }

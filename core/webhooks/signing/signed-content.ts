@@ -47,7 +47,8 @@ export function signedContent(
       parts.push(request.body);
       continue;
     }
-    const text = token === undefined ? literal : tokenText(token, scheme, request, timestamp, read);
+    const text =
+      token === undefined ? literal : tokenText(token, { scheme, request, timestamp, read });
     if (text === null) return null;
     parts.push(utf8(text));
   }
@@ -70,12 +71,16 @@ function* templateParts(template: string): Generator<[literal: string, token: st
   for (const match of template.matchAll(/\{([^{}]+)\}|[^{}]+/g)) yield [match[0], match[1]];
 }
 
+interface ContentParts {
+  readonly scheme: Scheme;
+  readonly request: SignedRequest;
+  readonly timestamp: string;
+  readonly read: ReadSource;
+}
+
 function tokenText(
   token: string,
-  scheme: Scheme,
-  request: SignedRequest,
-  timestamp: string,
-  read: ReadSource,
+  { scheme, request, timestamp, read }: ContentParts,
 ): string | null {
   if (token.startsWith("body:")) return read(token as Source);
   switch (token) {

@@ -100,7 +100,9 @@ export function replyCache(system: System, capacity: number): ReplyCache {
       if (other !== undefined) {
         const answer = await (options.maxWait === undefined
           ? other.join(client)
-          : withinMs(options.maxWait, client, (signal) => other.join(signal), system));
+          : withinMs({ ms: options.maxWait, signal: client, system }, (signal) =>
+              other.join(signal),
+            ));
         if (answer !== null) return answer;
         const arrived = entries.get(key);
         if (arrived !== null) return { hit: arrived };

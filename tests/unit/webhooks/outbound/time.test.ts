@@ -317,7 +317,11 @@ describe("an attempt", () => {
           });
         }),
     };
-    const result = await attempt(silent, system, "https://receiver.test/", [], "{}");
+    const result = await attempt(silent, system, {
+      url: "https://receiver.test/",
+      extra: [],
+      body: "{}",
+    });
     expect(sleeps).toEqual([15_000]);
     expect(result).toMatchObject({ status: null, error: "No complete answer within 15000 ms" });
   });
