@@ -1,7 +1,6 @@
 import { isObject } from "../http/json.ts";
 import type { DeprecationEntry } from "./table/entry.ts";
 import { type ChainedError, unwrapErrorChain } from "./translate/error-chain.ts";
-import { hasSrvData } from "./translate/srv-data.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -51,7 +50,7 @@ export function modernResponse(entry: DeprecationEntry, body: unknown): unknown 
 
 function carries(entry: DeprecationEntry, record: Json): boolean {
   if (isSetting(entry)) return entry.fields.includes(String(record["id"]));
-  if (entry.row === "dns-srv-data") return hasSrvData(record);
+  if (entry.isCarriedBy !== undefined) return entry.isCarriedBy(record);
   return entry.fields.some((field) => hasPath(record, field.split(".")));
 }
 

@@ -64,7 +64,7 @@ function reviseQuery(
   if (refused !== undefined) return refuse(refused, refused.rule ?? "leave it out");
 
   const dropped = new Set(
-    enforced.filter((entry) => entry.row === "radar-l7-magnitude").flatMap((e) => e.fields),
+    enforced.filter((entry) => entry.pastCutOff === "drop").flatMap((e) => e.fields),
   );
   const kept = parseRawQuery(query).filter(({ name }) => !dropped.has(name));
   const rest = kept.map(({ raw }) => raw).join("&");
@@ -134,9 +134,8 @@ async function reviseBody(
   }
   const used = candidates.filter((entry) => requestCarries(entry, json));
   const enforced = used.filter((entry) => isEnforced(entry, now));
-  // An error was announced for the SRV fields; every other field has a rewrite or stays in sync.
   const refused = enforced.find(
-    (entry) => entry.mode !== "translate" || entry.row === "dns-srv-data",
+    (entry) => entry.mode !== "translate" || entry.pastCutOff === "refuse",
   );
   if (refused !== undefined) {
     const instead = refused.rule ?? "leave it out";

@@ -1,3 +1,4 @@
+import { hasSrvData } from "../translate/srv-data.ts";
 import type { Row } from "./entry.ts";
 
 /** DNS records. */
@@ -138,6 +139,9 @@ export const dnsRecords: readonly Row[] = [
     lossless: "yes",
     fields: ["data.service", "data.proto", "data.name"],
     where: "request and response",
+    // An error was announced for them; every other field has a rewrite or stays in sync.
+    pastCutOff: "refuse",
+    isCarriedBy: hasSrvData,
     rule: "SRV records only: use only the name outside data (reading and writing). After the end-of-life date the fields are no longer produced, and an error is returned if a client sends them. priority, weight, port, target and other record types are unaffected.",
     routes: [
       { on: "GET /zones/{zone_id}/dns_records", where: "response" },

@@ -50,6 +50,13 @@ export interface DeprecationEntry {
   readonly rule: string | null;
   /** Last segments that the template's last parameter does not stand for: live routes beside it. */
   readonly except: readonly string[];
+  /**
+   * The effect of the mode `translate` past the cut-off: `drop` leaves the parameters out of the query, `refuse` refuses the
+   * fields of a body. @default a rewrite by the kind of the entry; without one, both forms go on
+   */
+  readonly pastCutOff?: "drop" | "refuse";
+  /** Recognises the JSON records that carry the entry. @default those that have one of its fields */
+  readonly isCarriedBy?: (record: Readonly<Record<string, unknown>>) => boolean;
 }
 
 /** Facts that may differ between the routes of one row, beside the route itself. */

@@ -54,6 +54,7 @@ export const radar: readonly Row[] = [
     lossless: "conditional",
     fields: ["magnitude"],
     where: "query",
+    pastCutOff: "drop",
     rule: "Stop sending it; the default is MITIGATED_REQUESTS, the only supported definition. Old values: MITIGATED_REQUESTS, AFFECTED_ZONES.",
     routes: [{ on: "GET /radar/attacks/layer7/top/attacks" }],
   },
