@@ -16,6 +16,7 @@ import { envelope } from "../http/envelope.ts";
 import { addsUnknownFields } from "../http/fields/unknown-fields.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { sseResponse } from "../http/sse.ts";
+import { copyOf } from "../net/client-address.ts";
 import type { ActorKind, Platform } from "../ports.ts";
 import { traceparentOf, type Tracer } from "../trace/trace-context.ts";
 import { refuse, type Access } from "./access/access.ts";
@@ -270,5 +271,5 @@ function forInstance(request: Request): Request {
   const headers = new Headers(request.headers);
   headers.delete("x-agents-lifecycle-props");
   if (trace !== null) headers.set("traceparent", trace);
-  return new Request(request, { headers });
+  return copyOf(request, new Request(request, { headers }));
 }

@@ -3,9 +3,20 @@ import type { Platform } from "../ports.ts";
 
 const originals = new WeakMap<Request, Request>();
 
-/** Notes that a request is a copy of one that has arrived, so that its client is still known; returns the copy. */
+/**
+ * Each copy with the request that it was made of, by the copy's signal. Node passes an abort on only while both requests
+ * exist, and parts that have read a request keep nothing of it but its signal.
+ */
+const kept = new WeakMap<AbortSignal, readonly Request[]>();
+
+/**
+ * Notes that a request is a copy of another one, so that its client is still known and an abort still reaches it; returns
+ * the copy.
+ */
 export function copyOf(original: Request, copy: Request): Request {
-  if (copy !== original) originals.set(copy, originals.get(original) ?? original);
+  if (copy === original) return copy;
+  originals.set(copy, originals.get(original) ?? original);
+  kept.set(copy.signal, [copy, original]);
   return copy;
 }
 

@@ -1,5 +1,6 @@
 import { passThrough } from "../../http/stream.ts";
 import { ApiError } from "../../http/api-error.ts";
+import { copyOf } from "../../net/client-address.ts";
 import type { Embedder, System } from "../../ports.ts";
 import type { NamedChatModel, Reranker, SearchOptions } from "./search-deps.ts";
 import { TIMER_OVER } from "../../time/timer-over.ts";
@@ -80,7 +81,7 @@ function timedChatModel(chatModel: NamedChatModel, ms: number, system: System): 
   const ask = async (request: Request): Promise<Response> => {
     const stop = new AbortController();
     const signal = AbortSignal.any([request.signal, stop.signal]);
-    const asked = chatModel(new Request(request, { signal }));
+    const asked = chatModel(copyOf(request, new Request(request, { signal })));
     const response = await inTime(asked, { ms, system, late, stop, caller: request.signal });
     if (response.body === null) return response;
     const body = passThrough(response.body, (read) =>

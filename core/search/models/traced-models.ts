@@ -1,3 +1,4 @@
+import { copyOf } from "../../net/client-address.ts";
 import { passThrough } from "../../http/stream.ts";
 import type { OpenSpan, TraceContext } from "../../trace/trace-context.ts";
 import { errorType } from "../../trace/traced-work.ts";
@@ -90,7 +91,7 @@ function tracedChat(chatModel: NamedChatModel, begin: () => ModelSpan): NamedCha
     headers.set("traceparent", span.traceparent);
     let response: Response;
     try {
-      response = await chatModel(new Request(request, { headers }));
+      response = await chatModel(copyOf(request, new Request(request, { headers })));
     } catch (error) {
       span.end(errorType(error));
       throw error;
