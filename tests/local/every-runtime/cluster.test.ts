@@ -7,7 +7,8 @@ import { asAdmin, freshDatabase, lacksPostgres } from "../../fakes/postgres.ts";
 import { exitOf, lineWith, missing, runtimes, start, type Child } from "../runtimes.ts";
 import type { LocalRuntimeName } from "../runtimes.ts";
 
-const LEASE_MS = 3000;
+/** Long enough for nodes that get little of a busy machine: one that cannot renew loses its actors. */
+const LEASE_MS = 8000;
 const NAMES = Array.from({ length: 12 }, (_, n) => `actor-${n}`);
 
 interface Node {
