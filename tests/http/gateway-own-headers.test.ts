@@ -57,6 +57,13 @@ async function rowOf(gateway: string): Promise<Record<string, unknown>> {
   }
 }
 
+/** The newest log row of a gateway, with the beginning of its bodies. */
+async function detailOf(gateway: string): Promise<Record<string, unknown>> {
+  const { id } = await rowOf(gateway);
+  const answer = await fetch(`${management}/${gateway}/logs/${String(id)}`, { headers: json });
+  return ((await answer.json()) as { result: Record<string, unknown> }).result;
+}
+
 describe("a header of the gateway", () => {
   it.each([false, true])("holds the name of a model in any script (stream: %s)", async (stream) => {
     const gateway = await makeGateway();
@@ -67,6 +74,26 @@ describe("a header of the gateway", () => {
     expect(decodeURIComponent(model ?? "")).toBe("模型 100%");
     expect(await answer.text()).toContain(stream ? "[DONE]" : "Hello from upstream");
     expect(await rowOf(gateway)).toMatchObject({ model: "模型 100%", success: true });
+  });
+
+  it("names the parameters that a model does not take, as its row does", async () => {
+    const gateway = await makeGateway();
+    const answer = await fetch(`${base}/v1/${account}/${gateway}/compat/chat/completions`, {
+      method: "POST",
+      headers: { ...json, "x-test-mode": "json" },
+      body: JSON.stringify({
+        model: "openai/o3",
+        messages: [{ role: "user", content: "hi" }],
+        temperature: 0.5,
+        top_k: 3,
+      }),
+    });
+    expect(await answer.text()).toContain("Hello from upstream");
+    const named = ["cf-aig-dropped", "gw-aig-dropped"].map((name) => answer.headers.get(name));
+    expect(named).toEqual(["temperature, top_k", "temperature, top_k"]);
+    const { dropped, request_head: sent } = await detailOf(gateway);
+    expect(dropped).toBe("temperature, top_k");
+    expect(sent).not.toMatch(/temperature|top_k/);
   });
 
   it("brings what data loss prevention found, whatever its policy is called", async () => {

@@ -68,6 +68,8 @@ export interface Step {
   readonly format?: "responses" | "messages";
   /** Whether the request came to an endpoint for the models of all providers. @default false */
   readonly unified?: boolean;
+  /** The parameters that had to go, because the model does not take them. @default nothing */
+  readonly dropped?: readonly string[];
   /** The dynamic route that answers in place of a provider. */
   readonly route?: string;
   /** The format of a request whose model the automatic router chooses. */

@@ -32,6 +32,8 @@ export type LogRow = {
   authentication: boolean;
   /** The caller, as `key:<id>`, `token:<id>` or `jwt:<subject>`; null for one without a name. */
   caller: string | null;
+  /** The parameters that had to go, because the model does not take them: names between commas; null for nothing. */
+  dropped: string | null;
   /** The action of data loss prevention: `FLAG` or `BLOCK`. */
   dlpAction: string | null;
   request: LoggedBody;

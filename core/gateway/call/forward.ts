@@ -85,7 +85,9 @@ async function forward(
   const prepared = checks === null ? outbound : checks.readable(outbound);
   // 4. A kept answer, or the provider's: checked, within the limits, watched on its way (`flow`).
   // Awaited here: a promise that an async function returns costs two more.
-  return await answers({ step, index, isLast, call, prepared, checks }, flow);
+  const { dropped } = outbound;
+  const sent = dropped === undefined ? step : { ...step, dropped };
+  return await answers({ step: sent, index, isLast, call, prepared, checks }, flow);
 }
 
 /** A step's controls outrank the call's. */
@@ -248,13 +250,14 @@ async function checked(
 function restored(
   answer: InboundResponse,
   { record, cached, dlp }: AnswerRecord,
-  { index, call, prepared }: StepRun,
+  { step, index, call, prepared }: StepRun,
   failureStatus: 502 | 400,
 ): Promise<Forwarded> | Forwarded {
   const passed = (reply: InboundResponse): Forwarded => {
     const failed = reply.status >= 400;
     const { bringsKey } = prepared;
-    return { reply, logId: record.id, step: index, cached, failed, dlp, call, bringsKey };
+    const { dropped = [] } = step;
+    return { reply, logId: record.id, step: index, cached, failed, dlp, call, bringsKey, dropped };
   };
   return whenReady(prepared.restore(answer), passed, (error) => {
     throw error instanceof TransportError ? providerFailed(error, failureStatus) : error;

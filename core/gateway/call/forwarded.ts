@@ -23,6 +23,8 @@ export interface Forwarded {
   readonly call: Call;
   /** Whether the caller brought the provider's credential. */
   readonly bringsKey: boolean;
+  /** The parameters that had to go, because the model does not take them. @default nothing */
+  readonly dropped?: readonly string[];
   /** The id by which the stream can be taken up again. */
   readonly runId?: string;
 }

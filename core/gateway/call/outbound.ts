@@ -30,6 +30,8 @@ export interface Outbound {
   readonly via: Pick<Transport, "send">;
   /** Turns the provider's answer into what the client expects. */
   readonly restore: (answer: InboundResponse) => Promise<InboundResponse> | InboundResponse;
+  /** The parameters that the model does not take. @default nothing had to go */
+  readonly dropped?: readonly string[];
   /** The bounds of a WebSocket with the operator's credential. @default none of its messages is refused */
   readonly account?: LentAccount;
   /** Whether `restore` would bring the client a whole answer of this kept one. @default it does */

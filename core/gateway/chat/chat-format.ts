@@ -116,6 +116,8 @@ export interface Chat extends Markable {
   reasoning_effort?: Maybe<string>;
   /** Tokens that the model may think. */
   thinking_budget?: Maybe<number>;
+  /** The type of Anthropic's thinking that turns it off. */
+  thinking_off?: Maybe<string>;
   /** Whether the client wants to see the model's thoughts. */
   shows_thoughts?: boolean;
 }
@@ -183,7 +185,7 @@ export function modelPath(model: string): string {
 export function effortOf({
   reasoning_effort: effort,
   thinking_budget: budget,
-}: Chat): string | null {
+}: Pick<Chat, "reasoning_effort" | "thinking_budget">): string | null {
   if (effort != null || budget == null) return effort ?? null;
   return budget < 2048 ? "low" : budget < 8192 ? "medium" : "high";
 }

@@ -28,6 +28,8 @@ export function gatewayHeaders(forwarded: Forwarded, universal: boolean): Header
     add("routing-reason", routing.reason);
     add("routing-decision-id", routing.id);
   }
+  const { dropped = [] } = forwarded;
+  if (dropped.length > 0) add("dropped", dropped.join(", "));
   if (universal) add("step", String(forwarded.step));
   if (forwarded.runId !== undefined) add("run-id", forwarded.runId);
   if (forwarded.dlp !== null) pairs.push(...dlpHeaders(forwarded.dlp));

@@ -243,6 +243,7 @@ type Description = Pick<
   | "userAgent"
   | "authentication"
   | "caller"
+  | "dropped"
   | "request"
 >;
 
@@ -267,10 +268,15 @@ function describe(step: Step, call: Call, keep: number): Description {
     userAgent: call.userAgent?.slice(0, 512) ?? null,
     authentication: call.settings.authentication,
     caller: callerName(call.caller),
+    dropped: droppedNames(step),
     request: isStream
       ? passedBody(step, isKept)
       : loggedBody(isKept ? text : null, sizeOf(step, body), keep),
   };
+}
+
+function droppedNames({ dropped = [] }: Step): string | null {
+  return dropped.length === 0 ? null : dropped.join(", ");
 }
 
 /** Returns the kind of endpoint that was asked; null for a provider's own. */

@@ -16,6 +16,8 @@ import { movedTo, resolveTarget, type ProviderTarget, type ConfiguredTargets } f
 import { endsWell } from "../chat/translate-reply.ts";
 import { askingBody, isEncoding, unasked, type UsageQuestion } from "./stream-usage.ts";
 import { withInlineImages } from "../chat/images.ts";
+import { fitChat } from "../models/fit-chat.ts";
+import { modelRules } from "../models/model-rules.ts";
 import { type TranslationRoute, translationRoute } from "./families.ts";
 import { translateReply } from "../chat/translate-reply.ts";
 import type { LentAccount, Outbound } from "../call/outbound.ts";
@@ -207,7 +209,8 @@ async function translated(
   parts: OutboundParts,
 ): Promise<Outbound> {
   const given = readChatBody(step.body);
-  const read = front.read(given);
+  const asked = front.read(given);
+  const { chat: read, dropped } = fitChat(asked, modelRules(step.slug, asked.model));
   const chat =
     translator.wantsInlineImages === true
       ? await withInlineImages(read, parts.platform, call.signal)
@@ -233,6 +236,7 @@ async function translated(
   const translation = { front, translator, chat, given };
   return {
     ...prepared,
+    dropped,
     isRestorable: (reply) => endsWell(translation, reply),
     restore: async (answer) => {
       const plain = { ...answer, body: plainBody(answer, parts.decoding) };

@@ -4,6 +4,8 @@ import { didYouMean } from "../../http/fields/nearest.ts";
 import type { Step } from "../call/call.ts";
 import { ECHO, providers } from "./known/table.ts";
 import { chatFormats, type ChatFormat, modelOfChat, readChatBody } from "../chat/chat-body.ts";
+import { fitChatBody } from "../models/fit-chat.ts";
+import { modelRules } from "../models/model-rules.ts";
 import { segmentOf } from "./author-segment.ts";
 import { priceLists } from "../prices/prices.ts";
 
@@ -43,8 +45,18 @@ export function compatStep(given: Step): Step {
     throw badFormat(`model must be "{provider}/{model}", got "${model.slice(0, 128)}"`);
   }
   if (place === null) throw notHere(slug, format);
-  const named = utf8(JSON.stringify({ ...body, model: model.slice(slash + 1) }));
-  return { ...step, headers: versioned(step, slug, place), slug, ...place, body: named };
+  const named = { ...body, model: model.slice(slash + 1) };
+  const { chat, dropped } = isOwnChat(slug, place)
+    ? fitChatBody(named, modelRules(slug, named.model))
+    : { chat: named, dropped: [] };
+  return {
+    ...step,
+    headers: versioned(step, slug, place),
+    slug,
+    ...place,
+    body: utf8(JSON.stringify(chat)),
+    dropped,
+  };
 }
 
 function badFormat(why: string): ApiError {
@@ -74,6 +86,12 @@ function placeOf(slug: string, format: ChatFormat): Place | null {
   const chats = slug === ECHO || isCustom ? "chat/completions" : provider?.openaiChat;
   if (chats === undefined) return null;
   return format === "chat/completions" ? { rest: chats } : { rest: format, format };
+}
+
+/** Whether a provider takes a request as it is, in OpenAI's chat format. */
+function isOwnChat(slug: string, { rest, format }: Place): boolean {
+  const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  return format === undefined && provider?.openaiChat === rest && provider.chat === undefined;
 }
 
 /** Whether a provider takes a format, itself or after a translation. */

@@ -78,6 +78,7 @@ const logRow = {
   user_agent: text,
   authentication: v.boolean(),
   caller: text,
+  dropped: text,
   dlp_action: text,
   feedback: number,
   score: number,

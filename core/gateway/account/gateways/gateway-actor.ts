@@ -72,6 +72,7 @@ export const gatewayActor: ActorKind = {
     rateSchema,
     ...replySchema,
     `ALTER TABLE gateway_logs ADD COLUMN caller TEXT`,
+    `ALTER TABLE gateway_logs ADD COLUMN dropped TEXT`,
   ],
   // A request must not wait behind a batch of log rows.
   interleaved: ["settings", "enter", "nextLogs", "spendAdmit", "spendSettle", "findReply"],

@@ -47,6 +47,7 @@ const keys: Readonly<Record<string, Kind>> = {
   dlp_action: "text",
   user_agent: "text",
   caller: "text",
+  dropped: "text",
 };
 
 const orders: ReadonlySet<string> = new Set([

@@ -54,6 +54,7 @@ const columns = [
   "authentication",
   "dlp_action",
   "caller",
+  "dropped",
   "seq",
 ];
 
@@ -98,6 +99,7 @@ export function insertLog(actor: string, row: LogRow, seq: number): Statement[] 
         Number(row.authentication),
         row.dlpAction,
         row.caller,
+        row.dropped,
         seq,
       ],
     },

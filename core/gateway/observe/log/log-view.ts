@@ -30,6 +30,7 @@ export function logView(row: SqlRow): Record<string, unknown> {
     user_agent: row["user_agent"],
     authentication: row["authentication"] === 1,
     caller: row["caller"],
+    dropped: row["dropped"],
     dlp_action: row["dlp_action"],
     feedback: row["feedback"],
     score: row["score"],

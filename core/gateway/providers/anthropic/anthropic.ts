@@ -9,7 +9,6 @@ import {
   type ChatReasoning,
   contentParts,
   dataUrl,
-  refuseChat,
   systemText,
   textContent,
   toolArguments,
@@ -29,7 +28,6 @@ type Turn = { role: "user" | "assistant"; content: Json[] };
 /** OpenAI chat completions over Anthropic's Messages API. */
 export const anthropicTranslator: ChatTranslator = {
   request(chat) {
-    refuseChat({ ...chat }, ["presence_penalty", "frequency_penalty"]);
     const system = systemOf(chat.messages);
     const thinking = thinkingOf(chat);
     const config = { ...thinking.config, ...formatOf(chat) };
@@ -64,17 +62,6 @@ function formatOf({ response_format: format }: Chat): Json {
   return { format: { type: "json_schema", schema } };
 }
 
-/** Models that take a budget of thinking tokens; later ones take an effort. */
-const budgeted = /claude-(?:3|(?:opus|sonnet|haiku)-4(?:[-.][0-5])?(?:[-@](?:\d{8}|latest)|$))/;
-const budgets: ReadonlyMap<string, number> = new Map([
-  ["minimal", LEAST_BUDGET],
-  ["low", LEAST_BUDGET],
-  ["medium", 4096],
-  ["high", 16_384],
-  ["xhigh", 24_576],
-  ["max", 32_000],
-]);
-
 interface Thinking {
   readonly maxTokens: number;
   readonly thinking?: object;
@@ -83,19 +70,13 @@ interface Thinking {
 
 function thinkingOf(chat: Chat): Thinking {
   const limit = chat.max_completion_tokens ?? chat.max_tokens ?? null;
-  const { reasoning_effort: effort, thinking_budget: budget } = chat;
+  const { reasoning_effort: effort, thinking_budget: budget, thinking_off: off } = chat;
   const plain: Thinking = { maxTokens: limit ?? DEFAULT_MAX_TOKENS };
-  if (budget != null) return thinkingWithin(budget, limit);
+  if (off != null) return { ...plain, thinking: { type: off } };
+  if (budget != null) return goesOnUnthought(chat.messages) ? plain : thinkingWithin(budget, limit);
   if (effort == null) return plain;
-  if (effort === "none") return { ...plain, thinking: { type: "disabled" } };
-  if (budgeted.test(chat.model)) {
-    const tokens = budgets.get(effort);
-    if (tokens === undefined) throw cannot(`reasoning_effort ${effort}`);
-    return goesOnUnthought(chat.messages) ? plain : thinkingWithin(tokens, limit);
-  }
   const display = chat.shows_thoughts === true ? { display: "summarized" } : {};
-  const config = { effort: effort === "minimal" ? "low" : effort };
-  return { ...plain, thinking: { type: "adaptive", ...display }, config };
+  return { ...plain, thinking: { type: "adaptive", ...display }, config: { effort } };
 }
 
 /**

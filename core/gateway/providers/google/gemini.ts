@@ -61,35 +61,11 @@ function generationConfig(chat: Chat): Json {
   };
 }
 
-/** Thinking budgets of the second generation's models (as Google's own OpenAI endpoint sets them). */
-const budgets: Readonly<Record<string, number>> = {
-  none: 0,
-  minimal: 1024,
-  low: 1024,
-  medium: 8192,
-  high: 24_576,
-  xhigh: 24_576,
-  max: 24_576,
-};
-/** Efforts that Gemini has no word for, and the nearest that it has. */
-const levels: ReadonlyMap<string, string> = new Map([
-  ["none", "minimal"],
-  ["xhigh", "high"],
-  ["max", "high"],
-]);
-
 function thinkingOf(chat: Chat): Json {
   const shown = chat.shows_thoughts === true ? { includeThoughts: true } : {};
   const { reasoning_effort: effort, thinking_budget: budget } = chat;
   if (budget != null) return { thinkingBudget: budget, ...shown };
-  if (effort == null) return shown;
-  if (!/gemini-2/.test(chat.model)) {
-    // Later models always think, and take an effort.
-    return { thinkingLevel: levels.get(effort) ?? effort, ...shown };
-  }
-  const tokens = Object.hasOwn(budgets, effort) ? budgets[effort] : undefined;
-  if (tokens === undefined) throw cannot(`reasoning_effort ${effort}`);
-  return { thinkingBudget: tokens, ...shown };
+  return effort == null ? shown : { thinkingLevel: effort, ...shown };
 }
 
 function tools(chat: Chat): Json {

@@ -8,7 +8,6 @@ import {
   chatUsage,
   type ChatUsage,
   effortOf,
-  refuseChat,
   textContent,
 } from "../../chat/chat-format.ts";
 import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../../../http/json.ts";
@@ -60,6 +59,7 @@ const same = [
   "model",
   "temperature",
   "top_p",
+  "top_k",
   "presence_penalty",
   "frequency_penalty",
   "stop",
@@ -67,7 +67,6 @@ const same = [
 ] as const;
 
 function requestBody(chat: Chat, dialect: OpenAiDialect): Json {
-  refuseChat({ ...chat }, ["top_k"]);
   const limit = chat.max_completion_tokens ?? chat.max_tokens;
   const effort = effortOf(chat);
   const kept = same.flatMap((key) => (chat[key] == null ? [] : [[key, chat[key]] as const]));

@@ -386,6 +386,7 @@ async function storeOfRows(name: GatewayName, count: number) {
     userAgent: null,
     authentication: false,
     caller: null,
+    dropped: null,
     dlpAction: null,
     request: body,
     response: body,

@@ -62,6 +62,7 @@ const row = (more: Partial<LogRow> = {}): LogRow => ({
   eventId: "e",
   userAgent: null,
   authentication: true,
+  dropped: null,
   dlpAction: null,
   request: { text: '{"messages":[]}', size: 15, complete: true },
   response: { text: null, size: 0, complete: false },

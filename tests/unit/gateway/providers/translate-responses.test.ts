@@ -189,7 +189,7 @@ describe("a response, answered by a provider of another format", () => {
       { type: "redacted_thinking", data: "DATA" },
     ];
     answer({ content: [...thoughts, { type: "text", text: "Hello" }], stop_reason: "end_turn" });
-    const model = "anthropic/claude-x";
+    const model = "anthropic/claude-sonnet-4-5";
     const { output } = (await (await send("responses", { model, input })).json()) as {
       output: object[];
     };

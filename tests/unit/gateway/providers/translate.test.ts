@@ -245,7 +245,6 @@ describe("anthropic/chat/completions", () => {
     [{ n: 2 }, /n above 1/],
     [{ logprobs: true }, /logprobs/],
     [{ messages: [] }, /messages/],
-    [{ frequency_penalty: 1 }, /frequency_penalty/],
     [{ top_logprobs: 2 }, /top_logprobs/],
     [
       { messages: [{ role: "user", content: [{ type: "input_audio" }] }] },

@@ -1,0 +1,141 @@
+import { type Json, jsonCount, jsonObjects } from "../../http/json.ts";
+import type { Chat } from "../chat/chat-format.ts";
+import { fitThinking, type ThinkingMembers } from "./fit-thinking.ts";
+import type { ModelRules } from "./model-rules.ts";
+
+/** Parameters that are left out where they are refused. */
+const plain = [
+  "temperature",
+  "top_p",
+  "top_k",
+  "presence_penalty",
+  "frequency_penalty",
+  "stop",
+] as const;
+const limits = ["max_completion_tokens", "max_tokens"] as const;
+
+/** The members of a request that differ from the client's; null for one that had to go. */
+interface ChatChanges extends ThinkingMembers {
+  temperature?: null;
+  top_p?: null;
+  top_k?: null;
+  presence_penalty?: null;
+  frequency_penalty?: null;
+  stop?: null;
+  tool_choice?: "auto";
+  max_tokens?: number | null;
+  max_completion_tokens?: number | null;
+}
+
+/** A request as its model takes it. */
+export interface FittedChat<T> {
+  readonly chat: T;
+  /** The parameters that had to go, by the names of OpenAI's chat format. */
+  readonly dropped: readonly string[];
+}
+
+/** The text in place of an answer that the request begins: the model goes on behind its own words. */
+const CONTINUE = "Continue your last message exactly where it ends.";
+
+interface Fit {
+  readonly changes: ChatChanges;
+  readonly dropped: readonly string[];
+  /** Whether the answer that the request begins becomes a message of its own. */
+  readonly continues: boolean;
+}
+
+/** Returns a chat with the parameters that its model takes. */
+export function fitChat(chat: Chat, rules: ModelRules | undefined): FittedChat<Chat> {
+  if (rules === undefined) return { chat, dropped: [] };
+  const { changes, dropped, continues } = fitOf(chat, rules);
+  const { messages } = chat;
+  const all: Chat["messages"] = continues
+    ? [...messages, { role: "user", content: CONTINUE }]
+    : messages;
+  return { chat: { ...chat, ...changes, messages: all }, dropped };
+}
+
+/** {@link fitChat} for the body of a request that goes out in OpenAI's chat format as it came. */
+export function fitChatBody(body: Json, rules: ModelRules | undefined): FittedChat<Json> {
+  if (rules === undefined) return { chat: body, dropped: [] };
+  const { changes, dropped, continues } = fitOf(
+    { ...body, reasoning_effort: effortIn(body) },
+    rules,
+  );
+  const kept = Object.entries({ ...body, ...changes }).filter(
+    ([name, value]) => value !== null || !Object.hasOwn(changes, name),
+  );
+  const fitted = Object.fromEntries(kept);
+  if (!continues) return { chat: fitted, dropped };
+  const messages: Json[] = [...jsonObjects(body["messages"]), { role: "user", content: CONTINUE }];
+  return { chat: { ...fitted, messages }, dropped };
+}
+
+function effortIn({ reasoning_effort: effort }: Json): string | null {
+  return typeof effort === "string" ? effort : null;
+}
+
+/** The members that are looked at. */
+type Asked = Json & Pick<ThinkingMembers, "reasoning_effort" | "thinking_budget">;
+
+function fitOf(chat: Asked | Chat, rules: ModelRules): Fit {
+  const asked: Asked = { ...chat };
+  const forces = forcesOf(asked);
+  const thinking = fitThinking(asked, rules.thinking, forces);
+  const refused = new Set([
+    ...(rules.refuses ?? []),
+    ...(thinking.thinks ? (rules.thinking?.refuses ?? []) : []),
+  ]);
+  const gone = plain.filter((name) => refused.has(name) && asked[name] != null);
+  const isDouble = rules.oneSampler === true && asked["temperature"] != null;
+  if (isDouble && !gone.includes("top_p") && asked["top_p"] != null && !refused.has("temperature"))
+    gone.push("top_p");
+  const isForced = refused.has("tool_choice") && forces.includes("tool_choice");
+  const continues = refused.has("prefill") && hasPrefill(asked);
+  const limited = limitsOf(asked, rules.output, refused.has("max_tokens"));
+  return {
+    changes: {
+      ...thinking.changes,
+      ...Object.fromEntries(gone.map((name) => [name, null])),
+      ...(isForced ? { tool_choice: "auto" } : {}),
+      ...limited.changes,
+    },
+    dropped: [
+      ...thinking.dropped,
+      ...gone,
+      ...(isForced ? ["tool_choice"] : []),
+      ...(continues ? ["prefill"] : []),
+      ...limited.dropped,
+    ],
+    continues,
+  };
+}
+
+/** Returns what of a request may be refused beside thinking. */
+function forcesOf({ tools, tool_choice: choice }: Asked): string[] {
+  if (!Array.isArray(tools) || tools.length === 0) return [];
+  const isForced = choice != null && choice !== "auto" && choice !== "none";
+  return isForced ? ["tools", "tool_choice"] : ["tools"];
+}
+
+/** Whether the request begins the answer; a message that says so itself (Mistral's `prefix`) is taken. */
+function hasPrefill({ messages }: Asked): boolean {
+  const last = jsonObjects(messages).at(-1);
+  if (last?.["role"] !== "assistant" || last["prefix"] === true) return false;
+  return !Array.isArray(last["tool_calls"]) || last["tool_calls"].length === 0;
+}
+
+/** Puts the limit where the model looks for it, and cuts it to the most that the model can answer. */
+function limitsOf(
+  chat: Asked,
+  most: number | undefined,
+  isRenamed: boolean,
+): { readonly changes: ChatChanges; readonly dropped: readonly string[] } {
+  const name = limits.find((one) => chat[one] != null);
+  if (name === undefined) return { changes: {}, dropped: [] };
+  const given = jsonCount(chat[name]);
+  const cut = most !== undefined && given > most ? most : given;
+  const dropped = cut === given ? [] : [name];
+  if (isRenamed) return { changes: { max_tokens: null, max_completion_tokens: cut }, dropped };
+  return { changes: cut === given ? {} : { [name]: cut }, dropped };
+}

@@ -1,0 +1,44 @@
+import { fitsPattern, modelSpellings } from "../prices/model-spellings.ts";
+import file from "./model-rules.json" with { type: "json" };
+
+/** How a model thinks. Its words are explained by the file's schema. */
+export interface ThinkingRules {
+  readonly byDefault: boolean;
+  readonly off?: string;
+  readonly efforts?: readonly string[];
+  /** Tokens by effort. */
+  readonly budgets?: Readonly<Record<string, number | undefined>>;
+  readonly least?: number;
+  readonly most?: number;
+  readonly refuses?: readonly string[];
+  readonly yieldsTo?: readonly string[];
+}
+
+/** The parameters that some models of one provider take. */
+export interface ModelRules {
+  /** Names, in which `*` stands for any text. */
+  readonly models: readonly string[];
+  /** The address of a public page that says so. */
+  readonly source: string;
+  readonly refuses?: readonly string[];
+  readonly oneSampler?: boolean;
+  /** Null: it does not think. @default not known: everything passes */
+  readonly thinking?: ThinkingRules | null;
+  /** The most tokens of an answer. @default not known */
+  readonly output?: number;
+}
+
+const providers: Readonly<Record<string, readonly ModelRules[]>> = file.providers;
+
+/**
+ * Returns the parameters that a model of a provider (a path segment) takes; undefined for an unknown model or provider,
+ * whose requests pass as they are. Names are compared without their date; the first row that names the model counts.
+ */
+export function modelRules(slug: string, model: string): ModelRules | undefined {
+  const rows = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  if (rows === undefined) return undefined;
+  const names = modelSpellings(model, slug).priced;
+  return rows.find(({ models }) =>
+    models.some((pattern) => names.some((name) => fitsPattern(name, pattern))),
+  );
+}
