@@ -492,4 +492,25 @@ export const gatewayMutants: readonly Mutant[] = [
     replace: "if (chunks.length > 0) return chunks;",
     tests: ["tests/unit/gateway/answer/cache.test.ts"],
   },
+  {
+    name: "a tool call waits for the end of the one before it",
+    file: "core/gateway/chat/call-stream.ts",
+    find: "hasFollower() && scan.isWhole()",
+    replace: "hasFollower()",
+    tests: ["tests/unit/gateway/providers/translate-streams"],
+  },
+  {
+    name: "a brace within a string does not end the arguments of a call",
+    file: "core/gateway/chat/object-scan.ts",
+    find: "    if (inString) {",
+    replace: "    if (depth < 0) {",
+    tests: ["tests/unit/gateway/providers/translate-streams"],
+  },
+  {
+    name: "a tool call without a name breaks its stream",
+    file: "core/gateway/chat/block-queue.ts",
+    find: 'if (text !== "")\n    throw',
+    replace: "if (text === null)\n    throw",
+    tests: ["tests/unit/gateway/providers/translate-streams"],
+  },
 ];

@@ -1,7 +1,8 @@
 import { formatEvent } from "../../../http/sse.ts";
 import { type ChatUsage, chatUsage } from "../chat-format.ts";
 import { type Json, jsonObject } from "../../../http/json.ts";
-import { type Block, blocksOf, type BlockEvents, blockStream } from "../blocks.ts";
+import type { Block, BlockEvents } from "../block.ts";
+import { blocksOf, blockStream } from "../blocks.ts";
 import { failure } from "./chat-reply.ts";
 import { HIDDEN, readResponses } from "./responses-request.ts";
 import type { ReplyContext, ChatFront, ChatReply, StreamWriter } from "../reply.ts";

@@ -236,17 +236,6 @@ describe("a message, answered by a provider of another format", () => {
     expect(sentBody()).toMatchObject({ messages: ask.messages, reasoning_effort: "high" });
   });
 
-  it("closes a stream whose provider mixes the pieces of two calls", async () => {
-    const piece = (index: number, id: string, args: string) => ({
-      choices: [
-        { delta: { tool_calls: [{ index, id, function: { name: "f", arguments: args } }] } },
-      ],
-    });
-    streaming([piece(0, "a", "{"), piece(1, "b", "{"), piece(0, "a", "}")]);
-    const response = await send("messages", { ...ask, model: "openai/gpt-x", stream: true });
-    await expect(response.text()).rejects.toThrow();
-  });
-
   it("brings Gemini's signature back, when the client keeps the block as it is", async () => {
     answer(native.gemini.reply);
     const model = "google-ai-studio/gemini-3-pro";
