@@ -2,28 +2,34 @@ import type { Block, BlockEvents } from "./block.ts";
 import { always, blockQueue } from "./block-queue.ts";
 import { callStream } from "./call-stream.ts";
 import type { ChatReasoning } from "./chat-format.ts";
-import type { ChatReply, MessageDelta } from "./reply.ts";
+import type { ChatReply, ChatToolCall, MessageDelta } from "./reply.ts";
+import { orderedPieces } from "./thought-place.ts";
 
 /** Returns the blocks of a whole answer. */
 export function blocksOf(reply: ChatReply): Block[] {
   const { text, refusal = "", reasoning = [], images = [], toolCalls } = reply;
   const plain = { id: "", name: "" };
-  const blocks: Omit<Block, "index">[] = [
-    ...reasoning.map(
-      (one) => ({ ...plain, kind: "thought", text: one.text, reasoning: one }) as const,
-    ),
-    ...(text === "" ? [] : [{ ...plain, kind: "text", text } as const]),
+  const beside: Omit<Block, "index">[] = [
     ...(refusal === "" ? [] : [{ ...plain, kind: "refusal", text: refusal } as const]),
     ...images.map((url) => ({ ...plain, kind: "image", text: url }) as const),
-    ...toolCalls.map(({ id, function: made, extra_content: extra }) => ({
-      kind: "call" as const,
-      id,
-      name: made.name,
-      text: made.arguments,
-      ...(extra === undefined ? {} : { extra }),
-    })),
   ];
+  const blocks = orderedPieces(reasoning, text, toolCalls).map((piece): Omit<Block, "index"> => {
+    if (piece.kind === "call") return callBlock(piece.call);
+    if (piece.kind === "text") return { ...plain, kind: "text", text: piece.text };
+    return { ...plain, kind: "thought", text: piece.thought.text, reasoning: piece.thought };
+  });
+  const firstCall = blocks.findIndex(({ kind }) => kind === "call");
+  blocks.splice(firstCall === -1 ? blocks.length : firstCall, 0, ...beside);
   return blocks.map((block, index) => ({ ...block, index }));
+}
+
+function callBlock({
+  id,
+  function: made,
+  extra_content: extra,
+}: ChatToolCall): Omit<Block, "index"> {
+  const kept = extra === undefined ? {} : { extra };
+  return { kind: "call", id, name: made.name, text: made.arguments, ...kept };
 }
 
 /** Follows a stream as blocks of which one at a time is open. */

@@ -34,12 +34,22 @@ export interface ChatCall extends Markable {
   extra_content?: Maybe<ExtraContent>;
 }
 
+/** The place of a thought in its message. */
+export interface ThoughtPlace {
+  /** Characters of the text in front of it. */
+  readonly text: number;
+  /** Tool calls in front of it. */
+  readonly calls: number;
+}
+
 /** A thought of the model; only one with a signature, or one that is hidden, can go back to its provider. */
 export interface ChatReasoning {
   text: string;
   signature?: string;
   /** The encrypted thought, in place of its text. */
   hidden?: string;
+  /** Where it stands in its message. @default in front of everything */
+  after?: ThoughtPlace;
 }
 
 /** An assistant's message. */

@@ -5,6 +5,7 @@ import { headerValue } from "../wire/header-hygiene.ts";
 import { type Json, jsonObject, parsedJson } from "../../http/json.ts";
 import { sseEvents, sseData } from "../../http/sse.ts";
 import { streamOf } from "../wire/reply-body.ts";
+import { blocksOf } from "./blocks.ts";
 import type {
   Translation,
   ReplyContext,
@@ -106,16 +107,20 @@ function failureOf(
 
 /** Writes a whole answer as the events of a stream. */
 function writeAtOnce(reply: ChatReply, writer: StreamWriter): string {
-  const { id, model, text, refusal, reasoning = [], images = [], toolCalls, usage } = reply;
-  const deltas: MessageDelta[] = [
-    { role: "assistant", content: "" },
-    ...reasoning.map((one) => ({ thought: one.text, reasoning: one })),
-    { content: text },
-    ...(refusal === undefined ? [] : [{ refusal }]),
-    ...(images.length === 0 ? [] : [{ images }]),
-    ...toolCalls.map((call, index) => ({ tool_calls: [{ ...call, index }] })),
-  ];
-  const written = deltas.map((delta) => writer.add({ id, model, delta })).join("");
+  const { id, model, usage } = reply;
+  const start: MessageDelta = { role: "assistant", content: "" };
+  let calls = 0;
+  const deltas = blocksOf(reply).map((block): MessageDelta => {
+    const { kind, text } = block;
+    if (kind === "thought")
+      return block.reasoning === undefined ? {} : { thought: text, reasoning: block.reasoning };
+    if (kind === "text") return { content: text };
+    if (kind === "refusal") return { refusal: text };
+    if (kind === "image") return { images: [text] };
+    const call = reply.toolCalls[calls];
+    return call === undefined ? {} : { tool_calls: [{ ...call, index: calls++ }] };
+  });
+  const written = [start, ...deltas].map((delta) => writer.add({ id, model, delta })).join("");
   const finishReason = reply.finishReason ?? "stop";
   return written + writer.add({ delta: {}, finishReason, usage }) + writer.end();
 }

@@ -513,4 +513,18 @@ export const gatewayMutants: readonly Mutant[] = [
     replace: "if (text === null)\n    throw",
     tests: ["tests/unit/gateway/providers/translate-streams"],
   },
+  {
+    name: "a thought of a streamed chat has its place",
+    file: "core/gateway/chat/formats/chat-reply.ts",
+    find: "detailsOf({ ...reasoning, ...placed(before) })",
+    replace: "detailsOf(reasoning)",
+    tests: ["tests/unit/gateway/providers/translate-order"],
+  },
+  {
+    name: "a thought goes back to Anthropic at its place",
+    file: "core/gateway/chat/thought-place.ts",
+    find: "    advance(after.text, after.calls);",
+    replace: "    advance(0 * after.text, 0);",
+    tests: ["tests/unit/gateway/providers/translate-order"],
+  },
 ];

@@ -1,7 +1,15 @@
 import { formatEvent } from "../../../http/sse.ts";
 import type { ChatReasoning, ChatUsage } from "../chat-format.ts";
 import { readChat } from "./chat-request.ts";
-import type { ReplyContext, ChatDelta, ChatFront, ChatReply, StreamWriter } from "../reply.ts";
+import type {
+  ReplyContext,
+  ChatDelta,
+  ChatFront,
+  ChatReply,
+  MessageDelta,
+  StreamWriter,
+} from "../reply.ts";
+import { placed } from "../thought-place.ts";
 
 /**
  * OpenAI's chat completions. Thoughts stand in `reasoning_content`, what their provider wants back in
@@ -18,7 +26,7 @@ export function failure(message: string, status: number): object {
 function completion(reply: ChatReply, { chat, created, id }: ReplyContext): object {
   const { model, text, refusal, reasoning = [], images = [], toolCalls, finishReason } = reply;
   const thoughts = reasoning.map((one) => one.text).join("");
-  const details = reasoning.flatMap(detailsOf);
+  const details = reasoning.flatMap(detailsOf).map((detail, index) => ({ ...detail, index }));
   const message = {
     role: "assistant",
     content: text === "" && (toolCalls.length > 0 || refusal !== undefined) ? null : text,
@@ -40,9 +48,10 @@ function completion(reply: ChatReply, { chat, created, id }: ReplyContext): obje
 }
 
 /** Returns thoughts in the form of OpenRouter, so that clients that know it bring them back. */
-function detailsOf({ text, signature, hidden }: ChatReasoning): object[] {
-  if (hidden !== undefined) return [{ type: "reasoning.encrypted", data: hidden }];
-  return signature === undefined ? [] : [{ type: "reasoning.text", text, signature }];
+function detailsOf({ text, signature, hidden, after }: ChatReasoning): object[] {
+  const place = after === undefined ? {} : { after };
+  if (hidden !== undefined) return [{ type: "reasoning.encrypted", data: hidden, ...place }];
+  return signature === undefined ? [] : [{ type: "reasoning.text", text, signature, ...place }];
 }
 
 /** OpenAI's chats have no place for images of a model; this is OpenRouter's. */
@@ -58,13 +67,14 @@ function chunks({ chat, created, id }: ReplyContext): StreamWriter {
     model: chat.model,
   };
   let usage: ChatUsage | undefined;
+  const numbered = detailNumbers();
   return {
     add(event) {
       base.id = event.id || base.id;
       base.model = event.model || base.model;
       usage = event.usage ?? usage;
       if (event.delta === undefined) return "";
-      const choice = { index: 0, delta: deltaOf(event), logprobs: null };
+      const choice = { index: 0, delta: deltaOf(event, numbered), logprobs: null };
       const choices = [{ ...choice, finish_reason: event.finishReason ?? null }];
       return formatEvent({ data: JSON.stringify({ ...base, choices }) });
     },
@@ -78,9 +88,23 @@ function chunks({ chat, created, id }: ReplyContext): StreamWriter {
   };
 }
 
-function deltaOf({ delta = {} }: ChatDelta): object {
-  const { thought, reasoning, images, ...rest } = delta;
-  const details = reasoning === undefined ? [] : detailsOf(reasoning);
+/** Returns the details of a delta's thought, with their numbers and its place in the message. */
+type DetailNumbers = (delta: MessageDelta) => object[];
+
+function detailNumbers(): DetailNumbers {
+  let next = 0;
+  const before = { text: 0, calls: 0 };
+  return ({ reasoning, content = "", tool_calls: calls = [] }) => {
+    const details = reasoning === undefined ? [] : detailsOf({ ...reasoning, ...placed(before) });
+    before.text += content.length;
+    for (const { index } of calls) before.calls = Math.max(before.calls, index + 1);
+    return details.map((detail) => ({ ...detail, index: next++ }));
+  };
+}
+
+function deltaOf({ delta = {} }: ChatDelta, numbered: DetailNumbers): object {
+  const { thought, reasoning: _, images, ...rest } = delta;
+  const details = numbered(delta);
   return {
     ...rest,
     ...(thought === undefined ? {} : { reasoning_content: thought }),

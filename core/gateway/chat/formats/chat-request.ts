@@ -11,7 +11,8 @@ import {
   refuseChat,
 } from "../chat-format.ts";
 import { extraContent } from "../extra-content.ts";
-import { type Json, jsonObjects, jsonText } from "../../../http/json.ts";
+import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../../../http/json.ts";
+import { placed } from "../thought-place.ts";
 
 const imagePart = v.looseObject({
   type: v.literal("image_url"),
@@ -182,8 +183,10 @@ function messageOf(one: ChatBody["messages"][number]): ChatMessage {
 /** Reads thoughts as `chat-reply.ts` gave them. */
 function reasoningOf(details: unknown): ChatReasoning[] {
   return jsonObjects(details).flatMap((detail): ChatReasoning[] => {
-    if (typeof detail["data"] === "string") return [{ text: "", hidden: detail["data"] }];
+    const { text, calls } = jsonObject(detail["after"]);
+    const place = placed({ text: jsonCount(text), calls: jsonCount(calls) });
+    if (typeof detail["data"] === "string") return [{ text: "", hidden: detail["data"], ...place }];
     const signature = jsonText(detail["signature"]);
-    return signature === "" ? [] : [{ text: jsonText(detail["text"]), signature }];
+    return signature === "" ? [] : [{ text: jsonText(detail["text"]), signature, ...place }];
   });
 }

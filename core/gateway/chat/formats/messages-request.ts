@@ -11,6 +11,7 @@ import {
 } from "../chat-format.ts";
 import { extraContent } from "../extra-content.ts";
 import type { Json } from "../../../http/json.ts";
+import { placed } from "../thought-place.ts";
 
 const text = v.string();
 const source = v.variant("type", [
@@ -179,11 +180,16 @@ function resultMessage(one: Block): ToolMessage[] {
 }
 
 function assistantMessage(given: readonly Block[]): ChatMessage {
+  const before = { text: 0, calls: 0 };
   const reasoning = given.flatMap((one): ChatReasoning[] => {
-    if (one.type === "redacted_thinking") return [{ text: "", hidden: one.data }];
+    if (one.type === "text") before.text += one.text.length;
+    if (one.type === "tool_use") before.calls++;
+    if (one.type === "redacted_thinking")
+      return [{ text: "", hidden: one.data, ...placed(before) }];
     if (one.type !== "thinking") return [];
     const { thinking, signature } = one;
-    return [signature === "" ? { text: thinking } : { text: thinking, signature }];
+    const thought = { text: thinking, ...placed(before) };
+    return [signature === "" ? thought : { ...thought, signature }];
   });
   const calls = given.flatMap((one) =>
     one.type === "tool_use"

@@ -14,6 +14,7 @@ import {
 } from "../chat-format.ts";
 import { extraContent } from "../extra-content.ts";
 import { type Json, jsonObjects } from "../../../http/json.ts";
+import { placed, textLength } from "../thought-place.ts";
 
 const text = v.string();
 const markable = { cache_control: v.optional(v.unknown()) };
@@ -217,7 +218,12 @@ function messagesOf(input: string | Item[]): ChatMessage[] {
     if (next.role !== "assistant" || last?.role !== "assistant") out.push(next);
     else {
       const merged = [...contentOf(last.content), ...contentOf(next.content)];
-      const reasoning = [...(last.reasoning ?? []), ...(next.reasoning ?? [])];
+      const before = {
+        text: textLength(last.content),
+        calls: last.tool_calls?.length ?? 0,
+      };
+      const thoughts = (next.reasoning ?? []).map((thought) => ({ ...thought, ...placed(before) }));
+      const reasoning = [...(last.reasoning ?? []), ...thoughts];
       const calls = [...(last.tool_calls ?? []), ...(next.tool_calls ?? [])];
       out[out.length - 1] = { role: "assistant", content: merged, reasoning, tool_calls: calls };
     }

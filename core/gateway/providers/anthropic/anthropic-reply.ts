@@ -1,6 +1,12 @@
-import { type ChatReasoning, type ChatUsage, chatUsage } from "../../chat/chat-format.ts";
+import {
+  type ChatReasoning,
+  type ChatUsage,
+  chatUsage,
+  type ThoughtPlace,
+} from "../../chat/chat-format.ts";
 import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../../../http/json.ts";
 import type { ChatDelta, ChatReply, StreamReader } from "../../chat/reply.ts";
+import { placed } from "../../chat/thought-place.ts";
 
 const finishReasons: Readonly<Record<string, string>> = {
   end_turn: "stop",
@@ -19,24 +25,35 @@ function finishReason(reason: unknown): string {
 /** Reads a Messages answer. */
 export function anthropicReply(body: Json): ChatReply {
   const content = jsonObjects(body["content"]);
-  const text = content.filter(({ type }) => type === "text").map((one) => jsonText(one["text"]));
-  const toolCalls = content
-    .filter(({ type }) => type === "tool_use")
-    .map((one) => ({
-      id: jsonText(one["id"]),
-      type: "function" as const,
-      function: { name: jsonText(one["name"]), arguments: JSON.stringify(one["input"] ?? {}) },
-    }));
+  const text = content.map(textOf);
+  const isCall = ({ type }: Json): boolean => type === "tool_use";
+  const placeOf = (at: number): { after?: ThoughtPlace } =>
+    placed({
+      text: text.slice(0, at).join("").length,
+      calls: content.slice(0, at).filter(isCall).length,
+    });
+  const toolCalls = content.filter(isCall).map((one) => ({
+    id: jsonText(one["id"]),
+    type: "function" as const,
+    function: { name: jsonText(one["name"]), arguments: JSON.stringify(one["input"] ?? {}) },
+  }));
   return {
     id: jsonText(body["id"]),
     model: jsonText(body["model"]),
     text: text.join(""),
     ...refusalOf(body),
-    reasoning: content.flatMap(thoughtOf),
+    reasoning: content.flatMap((one, at) =>
+      thoughtOf(one).map((thought) => ({ ...thought, ...placeOf(at) })),
+    ),
     toolCalls,
     finishReason: finishReason(body["stop_reason"]),
     usage: usageOf(jsonObject(body["usage"])),
   };
+}
+
+/** Returns the text of a content block; empty for another block. */
+function textOf({ type, text }: Json): string {
+  return type === "text" ? jsonText(text) : "";
 }
 
 /** Returns the thought of a content block; empty for another block. */

@@ -16,6 +16,7 @@ import {
 import { type Json, jsonObject } from "../../../http/json.ts";
 import { anthropicReply, anthropicStream } from "./anthropic-reply.ts";
 import type { ChatTranslator } from "../../chat/reply.ts";
+import { orderedPieces } from "../../chat/thought-place.ts";
 
 /** Anthropic requires a limit; this one fits every current model. */
 const DEFAULT_MAX_TOKENS = 4096;
@@ -172,9 +173,14 @@ function blocks(message: ChatMessage): Json[] {
         ...cacheMark({ cache_control }),
       }),
     );
-    const thoughts = (message.reasoning ?? []).flatMap(thoughtBlock);
     const mark = lastMark(contentParts(message.content));
-    return [...thoughts, ...(text === "" ? [] : [{ type: "text", text, ...mark }]), ...calls];
+    const pieces = orderedPieces(message.reasoning ?? [], text, calls);
+    const last = pieces.findLast(({ kind }) => kind === "text");
+    return pieces.flatMap((piece): Json[] => {
+      if (piece.kind === "thought") return thoughtBlock(piece.thought);
+      if (piece.kind === "call") return [piece.call];
+      return [{ type: "text", text: piece.text, ...(piece === last ? mark : {}) }];
+    });
   }
   return contentParts(message.content).map((part) => ({ ...block(part), ...cacheMark(part) }));
 }
