@@ -49,7 +49,7 @@ export function peerSocket(
       tell({ type: "closed", code, reason });
     },
   };
-  const { response, socket } = upgradeOrThrow(upgrade, request, protocol, events, maxMessage);
+  const { response, socket } = upgradeOrThrow(upgrade, request, { protocol, events, maxMessage });
   const terminate = (): void => {
     socket.terminate();
   };

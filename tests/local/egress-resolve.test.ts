@@ -53,13 +53,13 @@ describe("a name that a caller steers", () => {
     ["four.test", ["93.184.215.14"]],
     ["both.test", ["93.184.215.14", "2606::1"]],
   ])("%s has every address that DNS has", async (host, expected) => {
-    const found = await resolveChecked(host, 443, allowNone, resolve());
+    const found = await resolveChecked(host, 443, { allow: allowNone, resolve: resolve() });
     expect(found.map(({ address }) => address)).toEqual(expected);
   });
 
   it("is unreachable without an address, and refused with a private one", async () => {
     const kindOf = async (host: string): Promise<unknown> =>
-      resolveChecked(host, 443, allowNone, resolve()).catch((error: unknown) =>
+      resolveChecked(host, 443, { allow: allowNone, resolve: resolve() }).catch((error: unknown) =>
         error instanceof TransportError ? error.reason : error,
       );
     expect(await kindOf("none.test")).toBe("unreachable");
@@ -68,13 +68,19 @@ describe("a name that a caller steers", () => {
 
   it("holds no other name up while its server does not answer, and is given up in time", async () => {
     const hung = Array.from({ length: 50 }, (_, n) =>
-      resolveChecked(`hung-${n}.test`, 443, allowNone, resolve(), 3000).then(
+      resolveChecked(`hung-${n}.test`, 443, {
+        allow: allowNone,
+        resolve: resolve(),
+        withinMs: 3000,
+      }).then(
         () => "resolved",
         (error: unknown) => (error instanceof TransportError ? error.message : error),
       ),
     );
     expect(await Promise.race([hung[0], lookup("localhost")])).toHaveProperty("address");
-    expect(await resolveChecked("four.test", 443, allowNone, resolve())).toHaveLength(1);
+    expect(
+      await resolveChecked("four.test", 443, { allow: allowNone, resolve: resolve() }),
+    ).toHaveLength(1);
     for (const message of await Promise.all(hung)) expect(message).toMatch(/resolved/u);
     expect(unanswered).toBeGreaterThanOrEqual(50);
   });

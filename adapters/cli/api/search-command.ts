@@ -102,7 +102,7 @@ export async function searchCommand(args: readonly string[]): Promise<void> {
   const path = `${root}/${encodeURIComponent(name)}`;
   if (command === "list") return printInstances(await api.all<Instance>(root), isJson);
   if (command === "items") return printItems(api, path, limit, isJson);
-  if (command === "query") return printChunks(api, path, rest.join(" "), limit, isJson);
+  if (command === "query") return printChunks(api, path, { query: rest.join(" "), limit, isJson });
   if (command === "upload" || command === "sync") {
     // A misspelt name fails here, before the first file is read.
     await api.ask(path);
@@ -235,12 +235,16 @@ async function printItems(
   ]);
 }
 
+interface PrintedSearch {
+  readonly query: string;
+  readonly limit: number;
+  readonly isJson: boolean;
+}
+
 async function printChunks(
   api: ApiClient,
   path: string,
-  query: string,
-  limit: number,
-  isJson: boolean,
+  { query, limit, isJson }: PrintedSearch,
 ): Promise<void> {
   const retrieval = { max_num_results: Math.min(limit, 50) };
   const json = { query, ai_search_options: { retrieval } };

@@ -75,17 +75,21 @@ export async function syncFolder(
   const listed = await api.all<Item>(`${path}/items?source=builtin`);
   const own = listed.filter(({ key }) => key.startsWith(options.prefix));
   const sides = { root, items: new Map(own.map((one) => [one.key, one])), settled: new Map() };
-  const failed = await pass(api, path, sides, options, stop.signal);
-  if (options.watches) return watch(api, path, sides, options, stop.signal);
+  const failed = await pass(api, path, { sides, options, signal: stop.signal });
+  if (options.watches) return watch(api, path, { sides, options, signal: stop.signal });
   if (failed > 0) throw new Error(`${counted(failed, "file was", "files were")} not taken`);
+}
+
+interface FolderSync {
+  readonly sides: Sides;
+  readonly options: SyncOptions;
+  readonly signal: AbortSignal;
 }
 
 async function watch(
   api: ApiClient,
   path: string,
-  sides: Sides,
-  options: SyncOptions,
-  signal: AbortSignal,
+  { sides, options, signal }: FolderSync,
 ): Promise<void> {
   process.stderr.write(`Watching "${printable(sides.root)}"; Ctrl-C ends it\n`);
   let wait = LOOK_MS;
@@ -95,7 +99,7 @@ async function watch(
     if (signal.aborted) return;
     const began = performance.now();
     try {
-      await pass(api, path, sides, options, signal);
+      await pass(api, path, { sides, options, signal });
       failures = 0;
     } catch (error) {
       failures += 1;
@@ -111,9 +115,7 @@ async function watch(
 async function pass(
   api: ApiClient,
   path: string,
-  sides: Sides,
-  { prefix, deletes, isJson, watches }: SyncOptions,
-  signal: AbortSignal,
+  { sides, options: { prefix, deletes, isJson, watches }, signal }: FolderSync,
 ): Promise<number> {
   const isFirst = sides.settled.size === 0;
   const files = await scanFolder(sides.root);
@@ -141,7 +143,7 @@ async function pass(
   await inLanes(changed, async (file) => {
     if (signal.aborted) return;
     const key = prefix + file.key;
-    const [action, reason] = await settle(api, path, sides, key, file);
+    const [action, reason] = await settle(api, path, { sides, key, file });
     bytes += file.bytes;
     if (action !== "failed") sides.settled.set(file.key, version(file));
     note(key, action, reason);
@@ -180,13 +182,17 @@ function print(row: object): void {
   process.stdout.write(`${JSON.stringify(row)}\n`);
 }
 
+interface ChangedFile {
+  readonly sides: Sides;
+  readonly key: string;
+  readonly file: ScannedFile;
+}
+
 /** Uploads a file where the instance has another one under its key. */
 async function settle(
   api: ApiClient,
   path: string,
-  { items }: Sides,
-  key: string,
-  file: ScannedFile,
+  { sides: { items }, key, file }: ChangedFile,
 ): Promise<readonly [Outcome, string?]> {
   if (file.bytes > FILE_LIMIT) return ["left_out", `has more than ${FILE_LIMIT} bytes`];
   if (key.length > MAX_KEY) return ["left_out", `its key has more than ${MAX_KEY} characters`];

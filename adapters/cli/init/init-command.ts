@@ -126,7 +126,7 @@ function filesOf(kind: Kind, folder: string, causey: string | undefined): Projec
     ...others.map((name) => file(name, ofOwnProject(readFileSync(join(example, name), "utf8")))),
     file(
       "package.json",
-      `${JSON.stringify(projectManifest(kind, folder, own, example, causey), null, 2)}\n`,
+      `${JSON.stringify(projectManifest(kind, { folder, own, example, causey }), null, 2)}\n`,
     ),
     file(".gitignore", `${kept.join("\n")}\n`),
     ...(kind.secrets === null ? [] : [file(kind.secrets, `CAUSEY_TOKEN=${token}\n`, true)]),
@@ -138,12 +138,16 @@ function ofOwnProject(text: string): string {
   return text.replace(/^\/\/ (?:node|deno|bun|npm) .*\n/u, "");
 }
 
+interface NewProject {
+  readonly folder: string;
+  readonly own: Manifest;
+  readonly example: string;
+  readonly causey: string | undefined;
+}
+
 function projectManifest(
   { scripts, example: kind }: Kind,
-  folder: string,
-  own: Manifest,
-  example: string,
-  causey: string | undefined,
+  { folder, own, example, causey }: NewProject,
 ): object {
   const { version = "", engines, peerDependencies = {} } = own;
   const tools = kind === "workers" ? manifestOf(example).devDependencies : undefined;

@@ -132,7 +132,7 @@ async function pinned(url: string, { allow, pins, resolve }: DialOptions): Promi
       "This runtime's WebSocket client cannot be pinned to a checked address: update the runtime, or declare the provider in the configuration";
     throw new TransportError("refused", message);
   }
-  const addresses = await resolveChecked(verdict.host, verdict.port, allow, resolve);
+  const addresses = await resolveChecked(verdict.host, verdict.port, { allow, resolve });
   return { lookup: pinnedLookup(addresses) };
 }
 

@@ -215,7 +215,11 @@ async function reach(url: URL, before: Upstream | null, guard: Guard): Promise<U
   }
   try {
     const { allow, options, timeoutMs } = guard;
-    const addresses = await resolveChecked(host, port, allow, options.resolve, timeoutMs);
+    const addresses = await resolveChecked(host, port, {
+      allow,
+      resolve: options.resolve,
+      withinMs: timeoutMs,
+    });
     const socket = await dial(addresses, port, timeoutMs);
     guard.track(socket);
     return { inbox: inboxOf(socket), authority };

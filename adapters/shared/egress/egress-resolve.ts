@@ -71,6 +71,13 @@ export function resolverOf(host: string, port: number, allow: AllowHosts): Resol
   return allow.host(host, port) || !host.includes(".") ? systemResolve : dnsResolve;
 }
 
+/** The names that may be inside, and how they are resolved. */
+export interface Resolving {
+  readonly allow: AllowHosts;
+  readonly resolve?: Resolve | undefined;
+  readonly withinMs?: number | undefined;
+}
+
 /**
  * Resolves a host once and checks every address: the caller must dial one of exactly these. An answer that mixes public and
  * private addresses is refused as a whole, because a dialler may pick any of them.
@@ -79,9 +86,7 @@ export function resolverOf(host: string, port: number, allow: AllowHosts): Resol
 export async function resolveChecked(
   host: string,
   port: number,
-  allow: AllowHosts,
-  resolve: Resolve = resolverOf(host, port, allow),
-  withinMs: number = RESOLVE_MS,
+  { allow, resolve = resolverOf(host, port, allow), withinMs = RESOLVE_MS }: Resolving,
 ): Promise<readonly ResolvedAddress[]> {
   if (!checkHost(host, port, allow)) throw refused(host);
   const literal = isIP(host);

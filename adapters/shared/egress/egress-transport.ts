@@ -43,7 +43,7 @@ export function egressTransport(options: EgressTransportOptions = {}): Transport
       throwIfAborted(request.signal);
       const { host, port } = verdict;
       const addresses = await unlessEnded(
-        resolveChecked(host, port, allow, options.resolve),
+        resolveChecked(host, port, { allow, resolve: options.resolve }),
         request,
       );
       return exchange(request, verdict.url, pinnedLookup(addresses));

@@ -109,7 +109,7 @@ export function localConnection(
         opened(state);
       },
       message: (data) => {
-        received(state, connection, data, limits.maxMessage, owner);
+        received(state, connection, { data, maxMessage: limits.maxMessage, owner });
       },
       close(code, reason) {
         if (state.phase === "closed") return;
@@ -176,12 +176,16 @@ function opened(state: State): void {
   if (state.phase === "opening") state.phase = "open";
 }
 
+interface Received {
+  readonly data: string | Uint8Array;
+  readonly maxMessage: number;
+  readonly owner: ConnectionOwner;
+}
+
 function received(
   state: State,
   connection: LocalConnection,
-  data: string | Uint8Array,
-  maxMessage: number,
-  owner: ConnectionOwner,
+  { data, maxMessage, owner }: Received,
 ): void {
   if (state.phase !== "open") return;
   // For browsers, which cannot send ping frames; answered without waking the actor, as Workers does.

@@ -99,13 +99,11 @@ export function socketRegistry(options: SocketOptions): SocketRegistry {
     const { maxMessage = limits.maxMessage } = accepting;
     const own = { ...limits, maxMessage };
     const connection = localConnection(id, accepting, own, ownerOf(actor));
-    const upgraded = upgradeOrThrow(
-      options.upgrade,
-      request,
-      accepting.protocol,
-      connection.events,
+    const upgraded = upgradeOrThrow(options.upgrade, request, {
+      protocol: accepting.protocol,
+      events: connection.events,
       maxMessage,
-    );
+    });
     live += 1;
     connection.attach(upgraded.socket);
     byActor.get(actor)?.get(id)?.close(1000, "Replaced by a newer connection");
@@ -139,13 +137,18 @@ function groupOf(all: () => readonly Connection[]): Pick<Sockets, "broadcast" | 
   };
 }
 
+/** The protocol and the events of a socket, and how long its messages may be. */
+export interface SocketTerms {
+  readonly protocol: string | undefined;
+  readonly events: SocketEvents;
+  readonly maxMessage?: number | undefined;
+}
+
 /** Upgrades, or throws `missing_capability`. */
 export function upgradeOrThrow(
   upgrade: Upgrade,
   request: Request,
-  protocol: string | undefined,
-  events: SocketEvents,
-  maxMessage?: number,
+  { protocol, events, maxMessage }: SocketTerms,
 ): NonNullable<ReturnType<Upgrade>> {
   const upgraded = upgrade(request, offeredProtocol(request, protocol), events, maxMessage);
   if (upgraded !== null) return upgraded;

@@ -28,7 +28,11 @@ export function webSockets({ dial, system, upgrade }: WebSocketsOptions): WebSoc
         throw new ApiError("upgrade_required", { headers: { upgrade: "websocket" } });
       }
       const local = localDuplex(() => protocol ?? "");
-      const upgraded = upgradeOrThrow(upgrade, request, protocol, local.events, MAX_DUPLEX_MESSAGE);
+      const upgraded = upgradeOrThrow(upgrade, request, {
+        protocol,
+        events: local.events,
+        maxMessage: MAX_DUPLEX_MESSAGE,
+      });
       local.attach(upgraded.socket);
       track(local.duplex);
       return { response: upgraded.response, duplex: local.duplex };

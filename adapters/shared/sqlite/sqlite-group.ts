@@ -64,7 +64,7 @@ export function groupCommit(
     if (long === 0) return void writeBeside();
     const first = queue.splice(0, long === -1 ? GROUP_SIZE : Math.min(long, GROUP_SIZE));
     const group = held === null ? first : first.filter((one) => mayUseReserve(one, held));
-    const busy = commit(db, run, group, fail, syncs);
+    const busy = commit(db, group, { run, fail, syncs });
     if (held !== null && group.length > 0) writes?.shrink();
     // Those that may still wait go first again: their order is their callers' order.
     if (busy !== undefined) queue = [...waitOn(group, busy, busyMs), ...queue];
@@ -75,7 +75,7 @@ export function groupCommit(
     const waiting = queue.shift();
     if (waiting === undefined) return;
     beside.add(waiting);
-    await commitBeside(db, run, waiting, fail, writer, writes?.note);
+    await commitBeside(db, waiting, { run, fail, writer, note: writes?.note });
     beside.delete(waiting);
     if (queue.length > 0) schedule(0);
   }
@@ -157,13 +157,17 @@ function isLong({ batch }: Waiting): boolean {
   return size >= LONG_SIZE;
 }
 
+interface GroupCommit {
+  readonly run: Statements;
+  readonly fail: Fail;
+  readonly syncs: boolean;
+}
+
 /** Commits the group and settles its promises; while the database is locked it settles none of them. */
 function commit(
   db: SqliteConnection,
-  run: Statements,
   group: readonly Waiting[],
-  fail: Fail,
-  syncs: boolean,
+  { run, fail, syncs }: GroupCommit,
 ): SqlError | undefined {
   const lazy = syncs && group.every((waiting) => waiting.lazy);
   if (lazy) db.exec("PRAGMA synchronous = NORMAL");
@@ -173,14 +177,18 @@ function commit(
   return busy;
 }
 
+interface BesideCommit {
+  readonly run: Statements;
+  readonly fail: Fail;
+  readonly writer: LongWriter | undefined;
+  readonly note: ((error: SqlError) => void) | undefined;
+}
+
 /** Commits a batch on the thread for long ones, or on this one where no such thread exists. */
 async function commitBeside(
   db: SqliteConnection,
-  run: Statements,
   waiting: Waiting,
-  fail: Fail,
-  writer: LongWriter | undefined,
-  note: ((error: SqlError) => void) | undefined,
+  { run, fail, writer, note }: BesideCommit,
 ): Promise<void> {
   try {
     const results = (await writer?.write(waiting.batch)) ?? null;
@@ -230,7 +238,8 @@ function commitApart(
   try {
     run.run("BEGIN IMMEDIATE", undefined);
     began = true;
-    for (const waiting of group) settle.push(runBatch(db, run, waiting, group.length > 1, fail));
+    for (const waiting of group)
+      settle.push(runBatch(db, waiting, { run, shared: group.length > 1, fail }));
     if (db.isTransaction) run.run("COMMIT", undefined);
   } catch (thrown) {
     const error = toSqlError(thrown, "COMMIT");
@@ -251,13 +260,17 @@ function commitAlone(db: SqliteConnection, run: Statements, waiting: Waiting, fa
   if (busy !== undefined) waiting.reject(busy);
 }
 
+interface BatchRun {
+  readonly run: Statements;
+  readonly shared: boolean;
+  readonly fail: Fail;
+}
+
 /** Runs one batch and says how to settle it once the group is committed. */
 function runBatch(
   db: SqliteConnection,
-  run: Statements,
   waiting: Waiting,
-  shared: boolean,
-  fail: Fail,
+  { run, shared, fail }: BatchRun,
 ): () => void {
   if (shared) run.run("SAVEPOINT batch", undefined);
   try {
