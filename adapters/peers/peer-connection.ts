@@ -64,10 +64,14 @@ export function connectToPeer(
   options: PeerConnectionOptions,
 ): Promise<PeerConnection | JoinRefusal> {
   return new Promise((resolve) => {
-    const greeting = open(options, "GET", CALLS, "", {
-      headers: { connection: "upgrade", upgrade: UPGRADE },
-      agent: false,
-    });
+    const greeting = open(
+      options,
+      {
+        headers: { connection: "upgrade", upgrade: UPGRADE },
+        agent: false,
+      },
+      { method: "GET", path: CALLS, signed: "" },
+    );
     const late = setTimeout(() => {
       resolve(SILENT);
       greeting.destroy();
@@ -101,13 +105,17 @@ function refusalOf(status: number, theirs: string, ours: string): JoinRefusal {
   return { because: `, which is of another runtime or version (${theirs}; this is ${ours})` };
 }
 
+interface OwnerRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly signed: Uint8Array | "";
+}
+
 /** Opens a request to the owner. */
 function open(
   { address, signatures, speaks }: PeerConnectionOptions,
-  method: string,
-  path: string,
-  signed: Uint8Array | "",
   { headers, ...options }: RequestOptions,
+  { method, path, signed }: OwnerRequest,
 ): ClientRequest {
   const where =
     "path" in address
@@ -251,10 +259,11 @@ function connection(toOwner: Link<ToOwner>, state: State): PeerConnection {
         upgrade: options.upgrade,
         errors: options.errors,
         open: (head, asksFirst) =>
-          open(options, "POST", actorPath(kind, name), head, {
-            agent,
-            headers: asksFirst ? { expect: "100-continue" } : {},
-          }),
+          open(
+            options,
+            { agent, headers: asksFirst ? { expect: "100-continue" } : {} },
+            { method: "POST", path: actorPath(kind, name), signed: head },
+          ),
         onLeaving: () => {
           leaving(state);
         },

@@ -166,7 +166,7 @@ function stepPipeline(
   const stripOwnTokens = ownTokenGuard({ access, searchFor: tokenSearches() });
   const outbounds = { platform, targets, stored, decoding, recorder: follow };
   const safety = (settings: GatewaySettings): Safety | null =>
-    safetyOf(settings, options, log, decoding, system);
+    safetyOf(settings, options, { log, decoding, system });
   const forward = forwarding({
     ...shared,
     transport: platform.transport,

@@ -34,7 +34,7 @@ export function keptAnswers(parts: KeptAnswersParts): Answers {
   const answer = (run: StepRun, flow: Flow, key: string | null, ttl: number) => {
     if (key === null) return flow.ask(run);
     const kept = cache.kept(key);
-    return kept === null ? shared(run, flow, key, ttl, parts) : flow.serve(run, replay(kept));
+    return kept === null ? shared(run, flow, parts, { key, ttl }) : flow.serve(run, replay(kept));
   };
   return (run, flow) => {
     const ttl = cacheTtl(run.call);
@@ -43,13 +43,17 @@ export function keptAnswers(parts: KeptAnswersParts): Answers {
   };
 }
 
+interface KeptPlace {
+  readonly key: string;
+  readonly ttl: number;
+}
+
 /** Answers a step whose answer may be kept, and is not in memory. */
 async function shared(
   run: StepRun,
   flow: Flow,
-  key: string,
-  ttl: number,
   parts: KeptAnswersParts,
+  { key, ttl }: KeptPlace,
 ): Promise<Forwarded> {
   const { call, checks } = run;
   const { cache, replies, semantic } = parts;
@@ -67,7 +71,7 @@ async function shared(
       return { ...(await flow.serve(run, replay(near.reply))), similarity };
     }
   }
-  const found = await lookup(run, flow, key, ttl, parts);
+  const found = await lookup(run, flow, parts, { key, ttl });
   if (found === null) return afterWait(run, flow);
   if ("hit" in found) return flow.serve(run, replay(found.hit));
   if ("follow" in found) return flow.serve(run, found.follow);
@@ -78,9 +82,8 @@ async function shared(
 function lookup(
   { call, prepared }: StepRun,
   flow: Flow,
-  key: string,
-  ttl: number,
   { cache, replies }: KeptAnswersParts,
+  { key, ttl }: KeptPlace,
 ): Promise<CacheLookup | null> {
   return cache
     .lookup(key, ttl, call.signal, {

@@ -62,17 +62,21 @@ interface AdmittedStep extends StepRun {
 /** Puts the parts together. */
 export function forwarding(parts: ForwardParts): Forward {
   const flow = providerFlow(parts);
-  return (step, index, isLast, call) => forward(step, index, isLast, call, parts, flow);
+  return (step, index, isLast, call) => forward(step, call, { index, isLast, parts, flow });
+}
+
+interface StepPlace {
+  readonly index: number;
+  readonly isLast: boolean;
+  readonly parts: ForwardParts;
+  readonly flow: Flow;
 }
 
 /** The way of a step. */
 async function forward(
   given: Step,
-  index: number,
-  isLast: boolean,
   outer: Call,
-  { answers, checksOf, clean, limits, prepare }: ForwardParts,
-  flow: Flow,
+  { index, isLast, parts: { answers, checksOf, clean, limits, prepare }, flow }: StepPlace,
 ): Promise<Forwarded> {
   // 1. Its own controls outrank the call's, and nothing of the gateway's own leaves with it.
   const call = withStep(outer, given);
@@ -111,14 +115,14 @@ function providerFlow(parts: ForwardParts): Flow {
     const flagged = checks === null ? null : await checks.prompt(step, index, run.call);
     const policy = policyOf(run.call);
     const { answer, record, permit } = await lastAttempt(run, policy, first, parts);
-    return await conclude(answer, record, share, { ...run, ...permit, flagged }, parts);
+    return await conclude(answer, { ...run, ...permit, flagged }, parts, { record, share });
   };
   return {
     ask,
     serve(run, reply) {
       const record = recorder.start(run.step, run.index, run.call);
       const answerRecord: AnswerRecord = { record, settle: unpaid, dlp: null, cached: true };
-      const answer = watchedAnswer(reply, answerRecord, null, run, parts);
+      const answer = watchedAnswer(reply, run, parts, { answerRecord, share: null });
       return restored(answer, answerRecord, run, failureStatus);
     },
     async askAgain(run, failure) {
@@ -196,13 +200,17 @@ function discard(answer: AttemptOutcome, record: Recording, system: System): voi
   record.finish({ status, complete: false, headers, seen: null });
 }
 
+interface AnswerPlace {
+  readonly record: Recording;
+  readonly share: ShareAnswer | null;
+}
+
 /** Hands the last answer on, watched on its way; no answer is the gateway's own error. */
 function conclude(
   answer: AttemptOutcome,
-  record: Recording,
-  share: ShareAnswer | null,
   run: AdmittedStep,
   parts: ForwardParts,
+  { record, share }: AnswerPlace,
 ): Promise<Forwarded> | Forwarded {
   const { checks, settle, flagged } = run;
   if (answer instanceof TransportError || answer.status < 200 || answer.status > 599) {
@@ -211,20 +219,18 @@ function conclude(
     throw providerFailed(answer, parts.failureStatus);
   }
   const reply = withNullBodyStatus(answer, parts.system);
-  if (checks !== null) return checked(reply, checks, record, share, run, parts);
+  if (checks !== null) return checked(reply, run, parts, { checks, record, share });
   const answerRecord: AnswerRecord = { record, settle, dlp: flagged, cached: false };
-  const watched = watchedAnswer(reply, answerRecord, share, run, parts);
+  const watched = watchedAnswer(reply, run, parts, { answerRecord, share });
   return restored(watched, answerRecord, run, parts.failureStatus);
 }
 
 /** {@link conclude} of a gateway with checks. */
 async function checked(
   reply: InboundResponse,
-  checks: Checks,
-  record: Recording,
-  share: ShareAnswer | null,
   run: AdmittedStep,
   parts: ForwardParts,
+  { checks, record, share }: AnswerPlace & { readonly checks: Checks },
 ): Promise<Forwarded> {
   const { call, settle, flagged } = run;
   const found = await checks.reply(reply, flagged, record, call).catch((error: unknown) => {
@@ -242,7 +248,7 @@ async function checked(
     throw found.error;
   }
   const answerRecord: AnswerRecord = { record, settle, dlp: found.report, cached: false };
-  const watched = watchedAnswer(found.answer, answerRecord, share, run, parts);
+  const watched = watchedAnswer(found.answer, run, parts, { answerRecord, share });
   return await restored(watched, answerRecord, run, parts.failureStatus);
 }
 

@@ -22,13 +22,18 @@ export interface WatchParts {
   readonly accessLog: boolean;
 }
 
+/** The record of an answer, and the clients that share it. */
+export interface RecordedAnswer {
+  readonly answerRecord: AnswerRecord;
+  readonly share: ShareAnswer | null;
+}
+
 /** The same answer; its bytes are observed, and shared, as they pass. */
 export function watchedAnswer(
   answer: InboundResponse,
-  { record, settle, cached, dlp }: AnswerRecord,
-  share: ShareAnswer | null,
   { call, prepared }: StepRun,
   { system, transport, accessLog }: WatchParts,
+  { answerRecord: { record, settle, cached, dlp }, share }: RecordedAnswer,
 ): InboundResponse {
   const { status, headers, body } = answer;
   const watch = record.watch(headers, prepared);

@@ -80,17 +80,21 @@ export interface GatewayAdmission {
 /** Makes the admission of one factory. */
 export function admission(parts: AdmissionParts): GatewayAdmission {
   return {
-    admit: (name, headers, signal, options) => admit(name, headers, signal, parts, options),
+    admit: (name, headers, signal, options) => admit(name, parts, { headers, signal, options }),
     connect: (name, token, client) => admitConnection(name, { token, client }, parts),
   };
 }
 
+interface AdmittedRequest {
+  readonly headers: readonly HeaderPair[];
+  readonly signal: AbortSignal;
+  readonly options: AdmitOptions;
+}
+
 async function admit(
   name: GatewayName,
-  headers: readonly HeaderPair[],
-  signal: AbortSignal,
   parts: AdmissionParts,
-  options: AdmitOptions,
+  { headers, signal, options }: AdmittedRequest,
 ): Promise<Call> {
   if (hasAmbiguousFraming(headers)) throw new ApiError("ambiguous_framing");
   const presented = findToken(headers, options);

@@ -111,7 +111,12 @@ function watched(
 ): AnswerWatch {
   const type = headerValue(headers, "content-type") ?? "";
   const encoding = headerValue(headers, "content-encoding") ?? "";
-  const watch = observer(type, encoding, keep, reading, usageOf(sent.target.slug));
+  const watch = observer(reading, {
+    contentType: type,
+    contentEncoding: encoding,
+    keep,
+    add: usageOf(sent.target.slug),
+  });
   return {
     push: (chunk) => watch.push(chunk),
     finish: () => whenReady(watch.finish(), (seen) => withoutCredentials(seen, sent)),

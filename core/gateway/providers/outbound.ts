@@ -63,7 +63,7 @@ function addressed(
 ): Promise<Outbound> | Outbound {
   const { slug, rest, query, origin } = step;
   const targets = origin === undefined ? parts.targets : movedTo(parts.targets, slug, origin);
-  const target = resolveTarget(slug, rest, query, targets, custom);
+  const target = resolveTarget(slug, targets, { rest, query, custom });
   const { provider } = target;
   const given = withoutBlanks(requestHygiene(step.headers, parts.decoding), provider);
   const inHeader = given.some(([name]) => provider.credentials.includes(name));
@@ -216,7 +216,7 @@ async function translated(
       ? await withInlineImages(read, parts.platform, call.signal)
       : read;
   const { rest, query, body, headers } = translator.request(chat);
-  const { provider } = resolveTarget(step.slug, rest, query, parts.targets);
+  const { provider } = resolveTarget(step.slug, parts.targets, { rest, query });
   const kept = step.headers
     // Its bytes are read here, so they must come as they are.
     .filter(([name]) => name !== "accept-encoding" && name !== "content-type")

@@ -53,6 +53,13 @@ export function movedTo(
   return { ...options, providers: { ...options.providers, [slug]: moved } };
 }
 
+/** The rest of a request's address, and the account's own provider of that name. */
+export interface TargetPath {
+  readonly rest: string;
+  readonly query: string;
+  readonly custom?: CustomTarget | null | undefined;
+}
+
 /**
  * Finds where a request for `rest` (raw, not decoded) of a provider goes: base URL + `rest` + query.
  * Throws `provider_unknown` for an unknown or unconfigured provider and `invalid_request` for a path
@@ -60,10 +67,8 @@ export function movedTo(
  */
 export function resolveTarget(
   slug: string,
-  rest: string,
-  query: string,
   options: ConfiguredTargets,
-  custom: CustomTarget | null = null,
+  { rest, query, custom = null }: TargetPath,
 ): ProviderTarget {
   const configured = own(options.providers, slug);
   const settings: ProviderOptions | undefined = configured ?? custom ?? undefined;
@@ -94,7 +99,7 @@ export function providerPath(
 ): string | null {
   if (isCustomSegment(slug) && own(options.providers, slug) === undefined) return plainPath(rest);
   try {
-    return plainPath(resolveTarget(slug, rest, "", options).path);
+    return plainPath(resolveTarget(slug, options, { rest, query: "" }).path);
   } catch {
     return null;
   }
@@ -244,7 +249,7 @@ export function withUploadAddress(
   const { uploadAddress: header, baseUrl } = row ?? {};
   if (header === undefined || !tail.rest.startsWith("upload/")) return forwarded;
   const ours = url.slice(0, url.lastIndexOf(`/${tail.rest}`) + 1);
-  const configured = resolveTarget(slug, "", "", targets).url;
+  const configured = resolveTarget(slug, targets, { rest: "", query: "" }).url;
   const theirs = [configured, `${baseUrl}/`];
   const rewritten = ([name, value]: HeaderPair): HeaderPair => {
     const base = name === header ? theirs.find((one) => value.startsWith(one)) : undefined;

@@ -81,7 +81,7 @@ function socketActor(
     own.underWay.add(abort);
     const token = tokens.get(id) ?? null;
     const from = { name, token, caller: (connection.attachment ?? null) as GatewayCaller | null };
-    const work = answer(message, connection, from, abort, parts).finally(() => {
+    const work = answer(message, connection, parts, { origin: from, abort }).finally(() => {
       own.underWay.delete(abort);
       // Aborted when the connection closed: the waiting messages are dropped.
       if (abort.signal.aborted) own.queue.length = 0;
@@ -167,13 +167,17 @@ function tooMany(): ApiError {
 
 const MESSAGE: AdmitOptions = { entry: { method: null, route: "universal.create" } };
 
+interface SocketCall {
+  readonly origin: Origin;
+  readonly abort: AbortController;
+}
+
 /** Forwards one request and sends the frames of its answer; never rejects. */
 async function answer(
   message: string | Uint8Array,
   connection: Connection,
-  { name, token, caller }: Origin,
-  abort: AbortController,
   parts: SocketParts,
+  { origin: { name, token, caller }, abort }: SocketCall,
 ): Promise<void> {
   let eventId: string | null = null;
   let call: Call | undefined;

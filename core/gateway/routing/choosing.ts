@@ -44,20 +44,25 @@ interface RouteRun {
 /** Answers one step: a dynamic route, or the automatic router, by the models that it leads to, any other step by its provider. */
 export function choosing(parts: ChoiceParts): Forward {
   return (step, index, isLast, call) => {
-    if (step.auto !== undefined) return forwardAuto(step, step.auto, index, isLast, call, parts);
+    if (step.auto !== undefined)
+      return forwardAuto(step, call, parts, { format: step.auto, index, isLast });
     return step.route === undefined
       ? parts.forward(step, index, isLast, call)
-      : forwardRoute(step, step.route, index, isLast, call, parts);
+      : forwardRoute(step, call, parts, { route: step.route, index, isLast });
   };
+}
+
+interface RoutedStep {
+  readonly route: string;
+  readonly index: number;
+  readonly isLast: boolean;
 }
 
 async function forwardRoute(
   step: Step,
-  route: string,
-  index: number,
-  isLast: boolean,
   call: Call,
   parts: ChoiceParts,
+  { route, index, isLast }: RoutedStep,
 ): Promise<Forwarded> {
   const found = await parts.stored.route(call.name, route);
   if (found === null) {
@@ -163,17 +168,21 @@ function randomNumber(system: System): number {
 /** Answers of a provider that say that it, or its key, cannot serve at the moment. */
 const UNABLE: ReadonlySet<number> = new Set([401, 403, 404, 429]);
 
+interface AutoStep {
+  readonly format: ChatFormat;
+  readonly index: number;
+  readonly isLast: boolean;
+}
+
 /**
  * Answers a step whose model is `cloudflare/auto` by the models that the automatic router puts in order, tried in turn
  * until one answers well. Throws `chat_format` where the gateway has no router.
  */
 async function forwardAuto(
   given: Step,
-  format: ChatFormat,
-  index: number,
-  isLast: boolean,
   call: Call,
   parts: ChoiceParts,
+  { format, index, isLast }: AutoStep,
 ): Promise<Forwarded> {
   if (parts.router === undefined) {
     throw new ApiError("chat_format", {

@@ -50,7 +50,11 @@ export function recordedChecks(safety: Safety, parts: CheckParts): Checks {
       }
       const { headers, body } = checked.answer;
       const type = headerValue(headers, "content-type") ?? "";
-      const watch = observer(type, headerValue(headers, "content-encoding") ?? "", 0, parts);
+      const watch = observer(parts, {
+        contentType: type,
+        contentEncoding: headerValue(headers, "content-encoding") ?? "",
+        keep: 0,
+      });
       if (body instanceof Uint8Array) watch.push(body);
       return recordVerdict(checked.blocked, record, await watch.finish(), call);
     },

@@ -57,13 +57,18 @@ export interface Safety {
   reply(answer: InboundResponse, signal: AbortSignal, held?: BodyHold): Promise<CheckedReply>;
 }
 
+/** Log, decoding and clock of the safety checks. */
+export interface SafetyDeps {
+  readonly log: Log;
+  readonly decoding?: ContentDecoding | undefined;
+  readonly system?: System | undefined;
+}
+
 /** Makes the checks that a gateway's settings ask for, or null without any; with a `system` each has a deadline. */
 export function safetyOf(
   settings: SafetySettings,
   options: SafetyOptions,
-  log: Log,
-  decoding: ContentDecoding = contentDecoding({}),
-  system?: System,
+  { log, decoding = contentDecoding({}), system }: SafetyDeps,
 ): Safety | null {
   if (settings.guardrails == null && settings.dlp == null) return null;
   const bounded = boundedBy(system);

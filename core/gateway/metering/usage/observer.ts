@@ -26,16 +26,22 @@ export interface Reading {
 /** Bytes of a JSON answer that are parsed for its usage. */
 const JSON_LIMIT = 10 * 1024 * 1024;
 
+/** The headers of an answer, and how its usage adds up. */
+export interface ObservedAnswer {
+  readonly contentType: string;
+  readonly contentEncoding: string;
+  /** Characters of the answer that are kept. */
+  readonly keep: number;
+  readonly add?: AddUsage | undefined;
+}
+
 /**
  * Watches an answer with these headers; at most `keep` bytes of its decoded text are kept for the log.
  * `add` reads their usage by their family; `unreadable` is told an encoding that this runtime cannot undo: then only the size is known.
  */
 export function observer(
-  contentType: string,
-  contentEncoding: string,
-  keep: number,
   reading: Reading,
-  add: AddUsage = addUsage,
+  { contentType, contentEncoding, keep, add = addUsage }: ObservedAnswer,
 ): AnswerWatch {
   const encoding = contentEncoding.trim().toLowerCase();
   const names = reading.namesModels === true;

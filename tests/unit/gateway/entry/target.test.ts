@@ -3,7 +3,7 @@ import { filterQuery, rawTail, redactQuery } from "../../../../core/gateway/wire
 import { resolveTarget } from "../../../../core/gateway/providers/target.ts";
 
 const url = (slug: string, rest: string, providers = {}): string =>
-  resolveTarget(slug, rest, "", { providers, demo: true }).url;
+  resolveTarget(slug, { providers, demo: true }, { rest, query: "" }).url;
 
 describe("resolveTarget()", () => {
   it.each([

@@ -159,7 +159,11 @@ it("a text of marks upon one letter takes time in proportion to it", () => {
 
 it("a policy that blocks sees the parts of a form", async () => {
   const dlp = { enabled: true, action: "BLOCK", profiles: ["financial"] } as const;
-  const checks = safetyOf({ dlp: { ...dlp, profiles: ["financial"] } }, {}, () => undefined);
+  const checks = safetyOf(
+    { dlp: { ...dlp, profiles: ["financial"] } },
+    {},
+    { log: () => undefined },
+  );
   const { signal } = new AbortController();
   const prompt = (body: Uint8Array) =>
     checks?.prompt({ headers: [["content-type", FORM]], body }, signal);

@@ -217,7 +217,7 @@ describe("a long text", () => {
       },
     };
     const dlp = { enabled: true, action: "BLOCK" as const, profiles: ["financial", "secrets"] };
-    const safety = safetyOf({ dlp }, {}, () => undefined, undefined, system);
+    const safety = safetyOf({ dlp }, {}, { log: () => undefined, decoding: undefined, system });
     const headers = [["content-type", "application/json"]] as const;
     const body = bytes(JSON.stringify(value));
     const error: unknown = await safety?.prompt({ headers, body }, signal).then(

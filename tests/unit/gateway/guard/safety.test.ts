@@ -16,7 +16,7 @@ import { bytes, jsonReply, streamReply } from "../../../fakes/gateway-transport.
 
 const { signal } = new AbortController();
 const CARD = "4111 1111 1111 1111";
-const quiet = (): void => undefined;
+const quiet = { log: (): void => undefined };
 
 const policy = (more: object = {}): SafetySettings => ({
   dlp: {
@@ -211,7 +211,11 @@ describe("safetyOf()", () => {
       const system = { ...platform.system, sleep: () => Promise.resolve() };
       const options = { checkers: { silent } };
       const checks = (action: string): Safety | null =>
-        safetyOf(policy({ action, profiles: ["silent"] }), options, quiet, undefined, system);
+        safetyOf(policy({ action, profiles: ["silent"] }), options, {
+          ...quiet,
+          decoding: undefined,
+          system,
+        });
       await expect(checks("BLOCK")?.prompt(prompt("x"), signal)).rejects.toMatchObject({
         code: 7013,
       });

@@ -170,7 +170,10 @@ describe("an answer that is a burden to decode", () => {
   const mebi = new Uint8Array(1024 * 1024);
   const seenThrough = (decoder: ContentDecoder): AnswerWatch => {
     const decoding = { ...contentDecoding({}), decoder: () => decoder };
-    return observer("text/plain", "br", 100, { decoding, unreadable: () => undefined });
+    return observer(
+      { decoding, unreadable: () => undefined },
+      { contentType: "text/plain", contentEncoding: "br", keep: 100 },
+    );
   };
 
   it("is read on only up to 256 MiB, whatever it unpacks to", async () => {

@@ -17,7 +17,7 @@ async function kept(
   keep: number,
   chunk: number,
 ): Promise<Observation["body"]> {
-  const watch = observer(type, "", keep, reading);
+  const watch = observer(reading, { contentType: type, contentEncoding: "", keep });
   const all = bytes(text);
   for (let at = 0; at < all.length; at += chunk) watch.push(all.slice(at, at + chunk));
   return (await watch.finish()).body;
@@ -51,7 +51,11 @@ describe("observer()", () => {
 describe("the end of a stream of events", () => {
   const chunk = `data: {"a":"${"x".repeat(70_000)}"}\n\n`;
   const isOver = async (text: string, size: number): Promise<boolean | undefined> => {
-    const watch = observer("text/event-stream", "", 0, reading);
+    const watch = observer(reading, {
+      contentType: "text/event-stream",
+      contentEncoding: "",
+      keep: 0,
+    });
     const all = bytes(text);
     for (let at = 0; at < all.length; at += size) watch.push(all.slice(at, at + size));
     return (await watch.finish()).isOver;
