@@ -1,10 +1,13 @@
 // Whether core's SQL is what SQLite and PostgreSQL share: every statement that the unit and contract suites run on
-// core's tables is prepared by a real PostgreSQL, in WebAssembly (https://pglite.dev). `npm run check:sql` records the
-// statements first; scripts/ok.ts has them from its own run of the suites and names the file.
-import { PGlite } from "@electric-sql/pglite";
+// core's tables is prepared by a real PostgreSQL. `npm run check:sql` records the statements first; scripts/ok.ts has them
+// from its own run of the suites and names the file.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { loadDriver } from "../adapters/postgres/driver.ts";
+import { statementTexts, toPostgresSchema } from "../adapters/postgres/statement-text.ts";
+import { postgresStarter } from "../tests/config/postgres-starter.ts";
+import { runningPostgres } from "../tests/platform/postgres-databases.ts";
 import { run } from "./step.ts";
 
 /** Tables of core begin so; others belong to an adapter or a test. */
@@ -12,19 +15,6 @@ const coreTable = /\b(?:agents|auth|gateway|rendering|search|webhooks)_[a-z_]+/u
 /** Full text is behind an interface of its own (core/search/query/keyword-index.ts), which another database implements. */
 const fullText = /\bsearch_fts_|\bUSING fts5\b/u;
 const definition = /^\s*(?:CREATE|ALTER|DROP)\b/u;
-
-/** SQLite's column types with their PostgreSQL names and the widths of their values. */
-const types: readonly [RegExp, string][] = [
-  [/\bBLOB\b/gu, "BYTEA"],
-  [/\bINTEGER\b/gu, "BIGINT"],
-  [/\bREAL\b/gu, "DOUBLE PRECISION"],
-];
-
-function toPostgres(sql: string): string {
-  let count = 0;
-  const numbered = sql.replaceAll("?", () => `$${(count += 1)}`);
-  return types.reduce((text, [from, to]) => text.replaceAll(from, to), numbered);
-}
 
 /** The first kind of statement that made a table comes first: suites that use it may have run in any order. */
 function byNeed(a: string, b: string): number {
@@ -58,22 +48,42 @@ function isOfCore(sql: string): boolean {
   return coreTable.test(sql) && !fullText.test(sql) && !foreign;
 }
 
-const named = process.argv[2];
-const statements = (named === undefined ? await record() : read(named))
-  .filter(isOfCore)
-  .toSorted(byNeed);
-const database = new PGlite();
-const refused: string[] = [];
-for (const [index, sql] of statements.entries()) {
-  const text = toPostgres(sql);
+/** Returns what PostgreSQL says of each statement that it refuses. */
+async function refusedBy(url: string, statements: readonly string[]): Promise<string[]> {
+  const client = (await loadDriver())(url, { max: 1, onnotice: () => undefined });
+  const textOf = statementTexts();
+  const refused: string[] = [];
+  for (const [index, sql] of statements.entries()) {
+    const text = definition.test(sql)
+      ? toPostgresSchema(sql)
+      : `PREPARE s${index} AS ${textOf(sql).text}`;
+    await client.unsafe(text).catch((error: unknown) => {
+      refused.push(`${error instanceof Error ? error.message : String(error)}\n  ${text}`);
+    });
+  }
+  await client.end();
+  return refused;
+}
+
+async function check(): Promise<number> {
+  const starter = await postgresStarter();
   try {
-    await database.exec(definition.test(sql) ? text : `PREPARE s${index} AS ${text}`);
-  } catch (error) {
-    refused.push(`${error instanceof Error ? error.message : String(error)}\n  ${text}`);
+    const postgres = await runningPostgres(starter.address);
+    if ("lacks" in postgres) {
+      console.log(`Nothing was checked: ${postgres.lacks}.`);
+      return 0;
+    }
+    const named = process.argv[2];
+    const all = named === undefined ? await record() : read(named);
+    const statements = all.filter(isOfCore).toSorted(byNeed);
+    const refused = await refusedBy(postgres.url, statements);
+    for (const line of refused) console.log(line);
+    console.log(`${statements.length} statements, ${refused.length} refused by PostgreSQL.`);
+    // No statements: nothing was recorded, so nothing was checked.
+    return refused.length > 0 || statements.length === 0 ? 1 : 0;
+  } finally {
+    await starter.stop();
   }
 }
-await database.close();
-for (const line of refused) console.log(line);
-console.log(`${statements.length} statements, ${refused.length} refused by PostgreSQL.`);
-// No statements: nothing was recorded, so nothing was checked.
-process.exitCode = refused.length > 0 || statements.length === 0 ? 1 : 0;
+
+process.exitCode = await check();
