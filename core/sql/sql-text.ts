@@ -1,3 +1,5 @@
+import type { Sql, SqlValue, Statement } from "../ports.ts";
+
 /**
  * The condition that a column holds a bound text, letter case ignored; the text must not be empty. Not by LIKE: its
  * patterns are bounded, on Durable Objects to 50 bytes, and end at a NUL.
@@ -11,6 +13,20 @@ export function joinConditions(conditions: readonly string[], by: "AND" | "OR"):
   if (conditions.length <= 4) return conditions.join(` ${by} `);
   const half = conditions.length >> 1;
   return `(${joinConditions(conditions.slice(0, half), by)}) ${by} (${joinConditions(conditions.slice(half), by)})`;
+}
+
+/**
+ * Statements that lock the rows of a condition until their transaction ends: the next statements then see what others have
+ * committed before. SQLite has one writer and needs no such lock.
+ */
+export function lockRows(
+  { dialect }: Pick<Sql, "dialect">,
+  table: string,
+  where: string,
+  params: readonly SqlValue[],
+): Statement[] {
+  if (dialect === "sqlite") return [];
+  return [{ sql: `SELECT 1 AS locked FROM ${table} WHERE ${where} FOR UPDATE`, params }];
 }
 
 /**

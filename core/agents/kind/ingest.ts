@@ -8,6 +8,7 @@ import {
 } from "../../entity/event.ts";
 import type { Sql, SqlValue, Statement, StatementResult, ActorContext } from "../../ports.ts";
 import type { Clock } from "../../entity/clock.ts";
+import { lockRows } from "../../sql/sql-text.ts";
 import { claimEntity, marks } from "../feed/claim-entity.ts";
 import { LAST_SEQ } from "../events/events.ts";
 import { ITSELF, type Reports } from "../events/reports.ts";
@@ -33,7 +34,7 @@ export interface IngestDeps {
   readonly isClaimed: boolean;
   /** The owner in the entity's row, where it is known. */
   readonly owner: string | null;
-  readonly sql: Pick<Sql, "all">;
+  readonly sql: Pick<Sql, "all" | "dialect">;
   /** Whether retention by count is due, see {@link pruneEvery}. */
   readonly prunes: boolean;
   /** The reports to the index of all entities; null once the index knows this one. */
@@ -63,12 +64,15 @@ function pruneEvery(maxEvents: number): number {
 
 /**
  * Stores one inbound event: event with the next `seq`, queued job, claim and alarm where there is need of them, in ONE
- * transaction that is durable when this resolves. Reads nothing beforehand, so concurrent calls need no lock. The
- * unique index decides which of two equal ids is the event. `seq` has no gaps, because it follows from the stored rows.
+ * transaction that is durable when this resolves. Reads nothing beforehand, so concurrent calls need no lock but that of
+ * the entity's row, where the database has several writers. The unique index decides which of two equal ids is the event.
+ * `seq` has no gaps, because it follows from the stored rows.
  */
 export async function ingest(event: IncomingEvent, deps: IngestDeps): Promise<IngestReceipt> {
   if (deps.isClaimed) {
-    const [seq] = await store(event, deps, []);
+    // Otherwise the claim locks it: another process may store an event of the entity at the same moment.
+    const lock = lockRows(deps.sql, "agents_entities", "agent = ?", [deps.agent]);
+    const [seq] = await store(event, deps, lock);
     if (seq !== null) return { outcome: "stored", owner: deps.owner, seq, job: deps.jobId };
     // Either a duplicate, or the entity was destroyed meanwhile: the whole transaction finds out.
   }

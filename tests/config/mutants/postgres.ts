@@ -26,6 +26,13 @@ export const postgresMutants: readonly Mutant[] = [
     tests,
   },
   {
+    name: "an event of an entity waits for the one that another process stores",
+    file: "core/agents/kind/ingest.ts",
+    find: "await store(event, deps, lock);",
+    replace: "await store(event, deps, []);",
+    tests: ["tests/local/postgres/concurrent-ingest"],
+  },
+  {
     name: "batches that wait for a database are bounded",
     file: "adapters/postgres/write-queue.ts",
     find: "if (queue.length >= limit)",

@@ -39,7 +39,7 @@ describe("ingest()", () => {
       prunes: false,
       reports: null,
       owner: null,
-      sql: { all: () => Promise.resolve([]) },
+      sql: { dialect: "sqlite", all: () => Promise.resolve([]) },
       clock: {
         write: () => Promise.reject(new SqlError(reason, reason)),
         onAlarm: () => Promise.resolve(),

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openPlatform } from "#platform";
+import { agents, defineAgent } from "../../../core/agents/mod.ts";
+import type { IncomingEvent, IngestReceipt } from "../../../core/entity/event.ts";
+import type { Platform } from "../../../core/ports.ts";
+import { asAdmin, freshDatabase, lacksPostgres } from "../../fakes/postgres.ts";
+
+const lacks = await lacksPostgres();
+
+const event = (id: string): IncomingEvent => ({
+  record: {
+    id,
+    type: "t",
+    action: null,
+    title: "t",
+    description: null,
+    url: null,
+    actor: null,
+    payload: null,
+    timestamp: new Date().toISOString(),
+  },
+  provider: "p",
+  headers: "{}",
+  bodyHash: null,
+  bodyWindowMs: 0,
+  canonical: "entity",
+  owners: ["p"],
+  claim: "free",
+  // Their jobs wait for who asked, so that they can be counted.
+  respond: "processed",
+  retention: { maxEvents: null, maxAgeMs: null },
+});
+
+// Two processes may append events of one entity: who receives one does not wait for the process that has the entity.
+describe.skipIf(lacks !== undefined)("two processes that store events of one entity", () => {
+  let url = "";
+  let nodes: readonly Platform[] = [];
+  beforeAll(async () => {
+    url = await freshDatabase();
+    nodes = await Promise.all([1, 2].map(() => openPlatform({ database: url })));
+    const definition = defineAgent({ name: "both", onEvent: () => undefined });
+    for (const platform of nodes) agents({ platform, auth: "off", agents: [definition] });
+  });
+  afterAll(async () => {
+    await Promise.all(nodes.map((platform) => platform.close()));
+  });
+
+  const ingest = (id: string, entity: string) => async (platform: Platform) =>
+    (await platform.actors
+      .get("agent:both", entity)
+      .call("ingest", event(id))) as unknown as IngestReceipt;
+  const count = async (entity: string) => {
+    const [row] = await asAdmin(
+      url,
+      `SELECT (SELECT COUNT(*)::int FROM agents_events WHERE agent LIKE '%${entity}') AS events,
+        (SELECT MAX(seq)::int FROM agents_events WHERE agent LIKE '%${entity}') AS last,
+        (SELECT COUNT(*)::int FROM agents_jobs WHERE agent LIKE '%${entity}') AS jobs`,
+    );
+    return { ...row };
+  };
+
+  it("number them without gaps, and refuse none", async () => {
+    for (const one of nodes) await ingest(`first-${nodes.indexOf(one)}`, "many")(one);
+    const outcomes: string[] = [];
+    for (let n = 0; n < 100; n += 1) {
+      const pair = nodes.map((one, of) => ingest(`e${n}-${of}`, "many")(one));
+      outcomes.push(...(await Promise.all(pair)).map(({ outcome }) => outcome));
+    }
+    expect(outcomes.filter((outcome) => outcome === "stored")).toHaveLength(200);
+    expect(await count("many")).toEqual({ events: 202, last: 202, jobs: 202 });
+  });
+
+  it("store one id once, with one job, however often it is sent", async () => {
+    for (const one of nodes) await ingest(`first-${nodes.indexOf(one)}`, "once")(one);
+    const rounds = Array.from({ length: 25 }, () => Promise.all(nodes.map(ingest("same", "once"))));
+    const outcomes = (await Promise.all(rounds)).flat().map(({ outcome }) => outcome);
+    expect(outcomes.filter((outcome) => outcome === "stored")).toHaveLength(1);
+    expect(outcomes.filter((outcome) => outcome === "duplicate")).toHaveLength(49);
+    expect(await count("once")).toEqual({ events: 3, last: 3, jobs: 3 });
+  });
+});
+
+it.runIf(lacks !== undefined)("PostgreSQL", ({ skip }) => skip(lacks));
