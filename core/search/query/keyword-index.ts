@@ -10,10 +10,10 @@ export function tokenizerOf(settings: InstanceSettings): KeywordTokenizer {
   return settings.indexing_options?.keyword_tokenizer ?? "porter";
 }
 
-/** Returns statements that (re)create the empty full-text table. Throws 503 where the database is not SQLite. */
+/** Returns statements that (re)create the empty full-text table. Throws 400 where the database is not SQLite. */
 export function createKeywordIndex(state: InstanceState, settings: InstanceSettings): Statement[] {
   if (state.context.sql.dialect !== "sqlite")
-    throw new ApiError("missing_capability", {
+    throw new ApiError("invalid_request", {
       message:
         'The keyword index needs SQLite, and the state is in PostgreSQL: set index_method to {"vector": true, "keyword": false}',
     });

@@ -22,7 +22,7 @@ describe.skipIf(lacks !== undefined)("search on PostgreSQL", () => {
     };
     try {
       const hybrid = await ask("/instances", { id: "hybrid" });
-      expect(hybrid).toEqual({ status: 503, text: expect.stringContaining("index_method") });
+      expect(hybrid).toEqual({ status: 400, text: expect.stringContaining("index_method") });
       const index_method = { vector: true, keyword: false };
       expect((await ask("/instances", { id: "main", index_method })).status).toBe(200);
       const form = new FormData();
