@@ -33,6 +33,8 @@ const entrySchema = v.strictObject({
   replacement: v.array(v.strictObject({ method, path })),
   rule: v.nullable(v.pipe(v.string(), v.minLength(1))),
   except: v.array(v.string()),
+  pastCutOff: v.exactOptional(v.picklist(["drop", "refuse"])),
+  isCarriedBy: v.exactOptional(v.function()),
 });
 
 const count = (property: (entry: DeprecationEntry) => string | null): Record<string, number> => {
