@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { openPlatform } from "#platform";
 import { agents, defineAgent } from "../../../core/agents/mod.ts";
 import type { IncomingEvent, IngestReceipt } from "../../../core/entity/event.ts";
 import type { Platform } from "../../../core/ports.ts";
-import { asAdmin, freshDatabase, lacksPostgres } from "../../fakes/postgres.ts";
-
-const lacks = await lacksPostgres();
+import { asAdmin, describeOnPostgres, freshDatabase } from "../../fakes/postgres.ts";
 
 const event = (id: string): IncomingEvent => ({
   record: {
@@ -32,7 +30,7 @@ const event = (id: string): IncomingEvent => ({
 });
 
 // Two processes may append events of one entity: who receives one does not wait for the process that has the entity.
-describe.skipIf(lacks !== undefined)("two processes that store events of one entity", () => {
+await describeOnPostgres("two processes that store events of one entity", () => {
   let url = "";
   let nodes: readonly Platform[] = [];
   beforeAll(async () => {
@@ -79,5 +77,3 @@ describe.skipIf(lacks !== undefined)("two processes that store events of one ent
     expect(await count("once")).toEqual({ events: 3, last: 3, jobs: 3 });
   });
 });
-
-it.runIf(lacks !== undefined)("PostgreSQL", ({ skip }) => skip(lacks));

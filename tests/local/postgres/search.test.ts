@@ -1,11 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { openPlatform } from "#platform";
 import { searchParts } from "../../../core/search/mod.ts";
-import { freshDatabase, lacksPostgres } from "../../fakes/postgres.ts";
+import { describeOnPostgres, freshDatabase } from "../../fakes/postgres.ts";
 
-const lacks = await lacksPostgres();
-
-describe.skipIf(lacks !== undefined)("search on PostgreSQL", () => {
+await describeOnPostgres("search on PostgreSQL", () => {
   it("finds by vectors, and says why it has no keywords", async () => {
     const platform = await openPlatform({ database: await freshDatabase() });
     const { routes } = searchParts({ platform, auth: "off", accountId: "acme" });
@@ -39,5 +37,3 @@ describe.skipIf(lacks !== undefined)("search on PostgreSQL", () => {
     }
   });
 });
-
-it.runIf(lacks !== undefined)("PostgreSQL", ({ skip }) => skip(lacks));
