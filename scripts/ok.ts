@@ -59,6 +59,18 @@ function unitStep(name: string): Step {
   };
 }
 
+/** Black-box files that show a server on PostgreSQL; what they have in common with SQLite runs there. */
+const onPostgres = ["agents.test", "auth.test", "conformance", "gateway.test", "webhooks.test"];
+/** npm has a PostgreSQL for the tests on these. */
+const hasPostgres = process.platform === "linux" && ["arm64", "x64"].includes(process.arch);
+const postgresStep: Step = {
+  name: "http on PostgreSQL",
+  command: withConfig("http").concat(onPostgres.map((file) => `tests/http/${file}`)),
+  env: { TARGET: "node-postgres" },
+  column: "postgres",
+  after: ["build"],
+};
+
 const steps: readonly Step[] = [
   { name: "format", command: [bin("oxfmt"), "--check"] },
   { name: "build", command: [node, "scripts/build.ts"] },
@@ -78,6 +90,7 @@ const steps: readonly Step[] = [
     })),
   ),
   ...["bun", "deno", "workers"].map(unitStep),
+  ...(hasPostgres ? [postgresStep] : []),
   { name: "package", command: withConfig("package"), column: "repository", after: ["build"] },
   { name: "types", command: [node, "scripts/types.ts"] },
   { name: "lint", command: [bin("oxlint"), "--type-aware", "--deny-warnings"] },
@@ -171,7 +184,7 @@ function summarize(outcomes: readonly Outcome[]): SuiteCounts {
     if (step.column === undefined && ok) total.passed += 1;
     if (!ok && !hasFailures) total.failed += 1;
   }
-  console.log(`\n${table(cells, [...runtimes, "repository"])}`);
+  console.log(`\n${table(cells, [...runtimes, "postgres", "repository"])}`);
   return total;
 }
 
