@@ -1,5 +1,6 @@
 import type { HeaderPair } from "../../ports.ts";
 import type { Chat, ChatReasoning, ChatUsage, ExtraContent } from "./chat-format.ts";
+import type { ProviderFailure } from "./failure.ts";
 import type { Json } from "../../http/json.ts";
 
 /** A tool call in OpenAI's form. */
@@ -58,7 +59,8 @@ export interface ChatDelta {
   /** Cumulative; the last one counts. */
   readonly usage?: ChatUsage;
   readonly done?: boolean;
-  readonly error?: string;
+  /** The provider's error, as `readFailure` takes it. */
+  readonly error?: unknown;
 }
 
 /** Reads the events of one stream, in order. */
@@ -82,8 +84,8 @@ export interface ChatTranslator {
   };
   reply(body: Json, chat: Chat): ChatReply;
   stream(chat: Chat): StreamReader;
-  /** The message of a provider's error body. */
-  errorMessage(body: Json): unknown;
+  /** Returns the error in a body, as `readFailure` takes it; null or undefined for an answer. */
+  errorOf(body: Json): unknown;
 }
 
 /** The chat that an answer replies to. */
@@ -102,7 +104,7 @@ export interface StreamWriter {
   /** The events that tell what a delta adds; empty when there is nothing to tell. */
   add(delta: ChatDelta): string;
   end(): string;
-  error(message: string): string;
+  error(failure: ProviderFailure): string;
 }
 
 /** A format in which clients ask, and are answered. */
@@ -111,7 +113,7 @@ export interface ChatFront {
   read(given: Json): Chat;
   reply(reply: ChatReply, context: ReplyContext): object;
   stream(context: ReplyContext): StreamWriter;
-  failure(message: string, status: number): object;
+  failure(failure: ProviderFailure): object;
 }
 
 /** A chat on its way from one format to another. */

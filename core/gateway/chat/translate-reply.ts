@@ -16,6 +16,7 @@ import type {
   MessageDelta,
 } from "./reply.ts";
 import { readUpTo } from "../../http/stream.ts";
+import { type ProviderFailure, readFailure } from "./failure.ts";
 import { type CachedReply, lastText } from "../wire/cached-reply.ts";
 
 /** Milliseconds between the words of an error and the break of its stream: most clients drop what they have not read by then. */
@@ -56,11 +57,14 @@ export async function translateReply(
   const native = parsedReply(text);
   const failure = failureOf(translation, native, status, text);
   if (failure !== null) {
-    const written = front.failure(failure.message, failure.status);
-    return replied("application/json", {
-      status: failure.status,
-      body: utf8(JSON.stringify(written)),
+    const { status: code, retryAfter } = failure;
+    const written = replied("application/json", {
+      status: code,
+      body: utf8(JSON.stringify(front.failure(failure))),
     });
+    const isTold = retryAfter === undefined || headerValue(headers, "retry-after") !== null;
+    const wait = isTold ? [] : [["retry-after", String(retryAfter)] as const];
+    return { ...written, headers: [...written.headers, ...wait] };
   }
   const reply = translator.reply(native ?? {}, chat);
   // Some models do not stream, and send a whole answer even when asked for a stream.
@@ -82,27 +86,22 @@ function parsedReply(text: string): Json | null {
 }
 
 /**
- * Returns the failure that an answer reports; null for a success. Throws `TransportError` for an unreadable answer. Some
- * providers report an error with a status of success.
+ * Returns the failure that an answer reports, whatever its status; null for a success. Throws `TransportError` for an
+ * unreadable answer.
  */
 function failureOf(
   { translator }: Pick<Translation, "translator">,
   native: Json | null,
   status: number,
   text: string,
-): { readonly message: string; readonly status: number } | null {
-  const failed = native !== null && (native["error"] != null || native["success"] === false);
-  if (status < 400 && !failed) {
-    // An answer must not be made up of an error page.
-    if (native === null || Array.isArray(native))
-      throw new TransportError("broken", "The provider's answer is not a JSON object");
-    return null;
-  }
-  const said = native === null ? text.slice(0, 500) : translator.errorMessage(native);
-  return {
-    message: typeof said === "string" && said !== "" ? said : `The provider answered ${status}`,
-    status: status < 400 ? 502 : status,
-  };
+): ProviderFailure | null {
+  const error = native === null ? null : translator.errorOf(native);
+  if (status >= 400) return readFailure(native === null ? text.slice(0, 500) : error, status);
+  if (error != null) return readFailure(error, status);
+  // An answer must not be made up of an error page.
+  if (native === null || Array.isArray(native))
+    throw new TransportError("broken", "The provider's answer is not a JSON object");
+  return null;
 }
 
 /** Writes a whole answer as the events of a stream. */
@@ -141,18 +140,36 @@ async function* events(
     if (size > ANSWER_LIMIT)
       throw new TransportError("broken", "The provider's stream is too long to translate");
     const event = deltaOf(reader, data);
-    if (event.error !== undefined) {
-      yield writer.error(event.error);
-      await system.sleep(ERROR_PAUSE, left);
-      throw new TransportError("broken", "The provider ended its stream with an error");
-    }
     ended ||= ends(event, reader);
-    const text = writer.add(event);
-    if (text !== "") yield text;
+    const text =
+      event.error == null ? textOrFailure(() => writer.add(event)) : readFailure(event.error, 0);
+    if (typeof text !== "string") {
+      yield writer.error(text);
+      await breakOff(system, left);
+    } else if (text !== "") yield text;
   }
   // A stream that stops before its end was cut off: no end is made up for it.
   if (!ended) throw new TransportError("broken", "The provider broke off its stream");
-  yield writer.end();
+  const end = textOrFailure(() => writer.end());
+  if (typeof end === "string") return yield end;
+  yield writer.error(end);
+  await breakOff(system, left);
+}
+
+/** Breaks a stream off once its client had the time to read the error. */
+async function breakOff(system: System, left: AbortSignal): Promise<never> {
+  await system.sleep(ERROR_PAUSE, left);
+  throw new TransportError("broken", "The provider ended its stream with an error");
+}
+
+/** Returns the events that `write` makes, or the failure of a provider whose pieces make no answer. */
+function textOrFailure(write: () => string): string | ProviderFailure {
+  try {
+    return write();
+  } catch (error) {
+    if (error instanceof TransportError) return readFailure(error.message, 0);
+    throw error;
+  }
 }
 
 /** Whether an answer may be over with this. */
@@ -227,8 +244,7 @@ export function endsWell(
     const reader = translation.translator.stream(translation.chat);
     const deltas = sseData(text).map((data) => deltaOf(reader, data));
     return (
-      deltas.every(({ error }) => error === undefined) &&
-      deltas.some((delta) => ends(delta, reader))
+      deltas.every(({ error }) => error == null) && deltas.some((delta) => ends(delta, reader))
     );
   } catch {
     return false;

@@ -527,4 +527,25 @@ export const gatewayMutants: readonly Mutant[] = [
     replace: "    advance(0 * after.text, 0);",
     tests: ["tests/unit/gateway/providers/translate-order"],
   },
+  {
+    name: "a limit of tokens a minute is not a conversation that is too long",
+    file: "core/gateway/chat/failure.ts",
+    find: "isVague && status !== 429 && TOO_LONG",
+    replace: "TOO_LONG",
+    tests: ["tests/unit/gateway/providers/translate-failures"],
+  },
+  {
+    name: "a stream with a tool call that cannot be told ends with an error event",
+    file: "core/gateway/chat/translate-reply.ts",
+    find: "    if (error instanceof TransportError) return readFailure(error.message, 0);\n",
+    replace: "",
+    tests: ["tests/unit/gateway/providers/translate-failures"],
+  },
+  {
+    name: "a time to wait is digits",
+    file: "core/gateway/chat/failure.ts",
+    find: "/^(\\d{1,6}(?:\\.\\d+)?)s$/",
+    replace: "/^(.*)/",
+    tests: ["tests/unit/gateway/providers/translate-failures"],
+  },
 ];

@@ -1,5 +1,6 @@
 import { formatEvent } from "../../../http/sse.ts";
 import type { ChatReasoning, ChatUsage } from "../chat-format.ts";
+import type { FailureKind, ProviderFailure } from "../failure.ts";
 import { readChat } from "./chat-request.ts";
 import type {
   ReplyContext,
@@ -17,10 +18,41 @@ import { placed } from "../thought-place.ts";
  */
 export const chatFront: ChatFront = { read: readChat, reply: completion, stream: chunks, failure };
 
+/** Types and codes of errors, by their kinds (OpenAI, "Error codes"; Azure, "Content filtering"; Codex reads the codes of streams). */
+const errors: Readonly<Record<FailureKind, readonly [type: string, code: string | null]>> = {
+  authentication: ["invalid_request_error", "invalid_api_key"],
+  content_filter: ["invalid_request_error", "content_filter"],
+  context_too_long: ["invalid_request_error", "context_length_exceeded"],
+  failed: ["server_error", null],
+  invalid: ["invalid_request_error", null],
+  not_found: ["invalid_request_error", "model_not_found"],
+  overloaded: ["server_error", "server_is_overloaded"],
+  permission: ["invalid_request_error", null],
+  quota: ["insufficient_quota", "insufficient_quota"],
+  rate_limit: ["rate_limit_error", "rate_limit_exceeded"],
+  too_large: ["invalid_request_error", null],
+};
+
+/** The words of OpenAI by which clients know that they have to shorten a conversation. */
+const TOO_LONG = "This model's maximum context length is exceeded";
+
 /** Returns an error in OpenAI's form. */
-export function failure(message: string, status: number): object {
-  const type = status >= 500 ? "server_error" : "invalid_request_error";
-  return { error: { message, type, param: null, code: null } };
+export function failure(given: ProviderFailure): { readonly error: OpenAiError } {
+  const { kind, message } = given;
+  const [type, code] = errors[kind];
+  const said =
+    kind === "context_too_long" && !/maximum context length/i.test(message)
+      ? `${TOO_LONG}: ${message}`
+      : message;
+  return { error: { message: said, type, param: null, code } };
+}
+
+/** An error in OpenAI's form. */
+interface OpenAiError {
+  readonly message: string;
+  readonly type: string;
+  readonly param: null;
+  readonly code: string | null;
 }
 
 function completion(reply: ChatReply, { chat, created, id }: ReplyContext): object {
@@ -83,8 +115,7 @@ function chunks({ chat, created, id }: ReplyContext): StreamWriter {
       if (chat.stream_options?.include_usage !== true || usage === undefined) return done;
       return formatEvent({ data: JSON.stringify({ ...base, choices: [], usage }) }) + done;
     },
-    error: (message) =>
-      formatEvent({ data: JSON.stringify({ error: { message, type: "server_error" } }) }),
+    error: (given) => formatEvent({ data: JSON.stringify(failure(given)) }),
   };
 }
 

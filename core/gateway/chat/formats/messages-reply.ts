@@ -3,24 +3,35 @@ import { type ChatUsage, chatUsage } from "../chat-format.ts";
 import { type Json, parsedJson } from "../../../http/json.ts";
 import type { Block, BlockEvents } from "../block.ts";
 import { blocksOf, blockStream } from "../blocks.ts";
+import type { FailureKind, ProviderFailure } from "../failure.ts";
 import { readMessages } from "./messages-request.ts";
 import type { ReplyContext, ChatFront, ChatReply, StreamWriter } from "../reply.ts";
 
 /** Anthropic's Messages format. */
 export const messagesFront: ChatFront = { read: readMessages, reply: whole, stream, failure };
 
-const errorTypes: Readonly<Record<number, string>> = {
-  401: "authentication_error",
-  403: "permission_error",
-  404: "not_found_error",
-  413: "request_too_large",
-  429: "rate_limit_error",
-  529: "overloaded_error",
+/** Types of errors, by their kinds (Anthropic, "Errors"). */
+const errorTypes: Readonly<Record<FailureKind, string>> = {
+  authentication: "authentication_error",
+  content_filter: "invalid_request_error",
+  context_too_long: "invalid_request_error",
+  failed: "api_error",
+  invalid: "invalid_request_error",
+  not_found: "not_found_error",
+  overloaded: "overloaded_error",
+  permission: "permission_error",
+  quota: "billing_error",
+  rate_limit: "rate_limit_error",
+  too_large: "request_too_large",
 };
 
-function failure(message: string, status: number): object {
-  const other = status >= 500 ? "api_error" : "invalid_request_error";
-  return { type: "error", error: { type: errorTypes[status] ?? other, message } };
+/** The words of Anthropic by which clients know that they have to shorten a conversation. */
+const TOO_LONG = "prompt is too long";
+
+function failure({ kind, message }: ProviderFailure): { readonly type: "error"; error: object } {
+  const isUnsaid = kind === "context_too_long" && !message.toLowerCase().includes(TOO_LONG);
+  const told = isUnsaid ? `${TOO_LONG}: ${message}` : message;
+  return { type: "error", error: { type: errorTypes[kind], message: told } };
 }
 
 function whole(reply: ChatReply, context: ReplyContext): object {
@@ -137,7 +148,7 @@ function stream(context: ReplyContext): StreamWriter {
         emit("message_stop", {})
       );
     },
-    error: (text) => emit("error", { error: { type: "api_error", message: text } }),
+    error: (given) => emit("error", failure(given)),
   };
 }
 

@@ -15,7 +15,7 @@ export const responsesFront: ChatFront = { read: readResponses, reply: whole, st
 
 /** How far an answer is. */
 interface Progress {
-  readonly status: "in_progress" | "completed" | "incomplete";
+  readonly status: "in_progress" | "completed" | "incomplete" | "failed";
   readonly model: string;
   readonly blocks: readonly Block[];
   readonly usage?: ChatUsage;
@@ -144,8 +144,13 @@ function stream(context: ReplyContext): StreamWriter {
   let model = "";
   let usage: ChatUsage = chatUsage({ prompt: 0, completion: 0 });
   let reason: string | null = null;
+  const progressOf = (status: Progress["status"]): Progress => ({
+    status,
+    model,
+    blocks: writer.blocks,
+  });
   const snapshot = (status: Progress["status"], last: Partial<Progress> = {}): object => ({
-    response: response(context, { status, model, blocks: writer.blocks, ...last }),
+    response: response(context, { ...progressOf(status), ...last }),
   });
   return {
     add(event) {
@@ -163,7 +168,17 @@ function stream(context: ReplyContext): StreamWriter {
       const { status } = ending(reason);
       return writer.end() + emit(`response.${status}`, snapshot(status, { usage, reason }));
     },
-    error: (message) => emit("error", { code: "server_error", message, param: null }),
+    error(given) {
+      const { code, message } = failure(given).error;
+      const error = { code: code ?? "server_error", message };
+      // OpenAI's clients stop at the first event, Codex reads the second one.
+      return (
+        emit("error", { ...error, param: null }) +
+        emit("response.failed", {
+          response: { ...response(context, progressOf("failed")), error },
+        })
+      );
+    },
   };
 }
 

@@ -129,7 +129,7 @@ export function anthropicStream(): StreamReader {
       case "message_stop":
         return { done: true };
       case "error":
-        return { error: jsonText(jsonObject(event["error"])["message"], "The provider failed") };
+        return { error: event["error"] ?? {} };
       default:
         return {};
     }

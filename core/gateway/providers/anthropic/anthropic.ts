@@ -13,7 +13,7 @@ import {
   textContent,
   toolArguments,
 } from "../../chat/chat-format.ts";
-import { type Json, jsonObject } from "../../../http/json.ts";
+import type { Json } from "../../../http/json.ts";
 import { anthropicReply, anthropicStream } from "./anthropic-reply.ts";
 import type { ChatTranslator } from "../../chat/reply.ts";
 import { orderedPieces } from "../../chat/thought-place.ts";
@@ -52,7 +52,7 @@ export const anthropicTranslator: ChatTranslator = {
   },
   reply: anthropicReply,
   stream: anthropicStream,
-  errorMessage: (body) => jsonObject(body["error"])["message"],
+  errorOf: (body) => body["error"],
 };
 
 function formatOf({ response_format: format }: Chat): Json {

@@ -10,10 +10,17 @@ const finishReasons: Readonly<Record<string, string>> = {
   CONTINUATION: "length",
   FINISH_REASON_UNSPECIFIED: "stop",
   OTHER: "stop",
-  MALFORMED_FUNCTION_CALL: "stop",
   UNEXPECTED_TOOL_CALL: "stop",
   TOO_MANY_TOOL_CALLS: "stop",
 };
+
+/** Returns the error of an answer or an event; a call that the model did not write as one is an error too. */
+export function geminiError(body: Json): unknown {
+  if (body["error"] != null) return body["error"];
+  const { finishReason, finishMessage } = jsonObjects(body["candidates"])[0] ?? {};
+  if (finishReason !== "MALFORMED_FUNCTION_CALL") return null;
+  return { message: jsonText(finishMessage, "The model made a malformed tool call") };
+}
 
 /** Reads an answer of `generateContent`. */
 export function geminiReply(body: Json): ChatReply {
@@ -95,9 +102,8 @@ export function geminiStream(): StreamReader {
   let started = false;
   let calls = 0;
   const read = (event: Json): ChatDelta => {
-    if (event["error"] !== undefined) {
-      return { error: jsonText(jsonObject(event["error"])["message"], "The provider failed") };
-    }
+    const error = geminiError(event);
+    if (error != null) return { error };
     const reply = replyAfter(event, calls);
     const { id, model, text, reasoning, images, toolCalls, finishReason, usage } = reply;
     const thought = reasoning?.[0]?.text ?? "";

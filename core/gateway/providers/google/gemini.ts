@@ -10,8 +10,8 @@ import {
   textContent,
   toolArguments,
 } from "../../chat/chat-format.ts";
-import { type Json, jsonObject, jsonObjects } from "../../../http/json.ts";
-import { geminiReply, geminiStream } from "./gemini-reply.ts";
+import { type Json, jsonObjects } from "../../../http/json.ts";
+import { geminiError, geminiReply, geminiStream } from "./gemini-reply.ts";
 import type { ChatTranslator } from "../../chat/reply.ts";
 import { singleCall, singleCallStream } from "../../chat/single-call.ts";
 import { withTextResults } from "../../chat/text-results.ts";
@@ -35,7 +35,7 @@ export const geminiTranslator: ChatTranslator = {
   reply: (body, chat) => singleCall(geminiReply(body), chat),
   stream: (chat) => singleCallStream(geminiStream(), chat),
   // A stream request that fails is answered with an array of one error.
-  errorMessage: (body) => jsonObject((jsonObjects(body)[0] ?? body)["error"])["message"],
+  errorOf: (body) => geminiError(jsonObjects(body)[0] ?? body),
 };
 
 function generationConfig(chat: Chat): Json {

@@ -44,14 +44,16 @@ export function openaiTranslator(dialect: OpenAiDialect): ChatTranslator {
     }),
     reply,
     stream,
-    errorMessage: (body) => {
-      const { error, errors, message } = body;
-      if (typeof error === "string") return error;
-      // Workers AI answers an error in the envelope of its API.
-      const [first = {}] = jsonObjects(errors);
-      return jsonObject(error)["message"] ?? message ?? first["message"];
-    },
+    errorOf,
   };
+}
+
+function errorOf(body: Json): unknown {
+  const { error, errors, success, choices, message } = body;
+  if (error != null) return error;
+  // Workers AI answers an error in the envelope of its API.
+  if (success === false) return jsonObjects(errors)[0] ?? {};
+  return choices === undefined && message !== undefined ? body : null;
 }
 
 /** Members that stand in the request as they came. */
@@ -204,10 +206,7 @@ function openaiUsage(usage: Json): ChatUsage {
 function stream(): StreamReader {
   let started = false;
   const read = (event: Json): ChatDelta => {
-    if (event["error"] != null) {
-      const { error } = event;
-      return { error: jsonText(jsonObject(error)["message"] ?? error, "The provider failed") };
-    }
+    if (event["error"] != null) return { error: event["error"] };
     const [choice] = jsonObjects(event["choices"]);
     const usage = event["usage"] ?? jsonObject(event["x_groq"])["usage"];
     const delta = choice === undefined ? undefined : deltaOf(jsonObject(choice["delta"]), started);

@@ -258,7 +258,10 @@ describe("a response, answered by a provider of another format", () => {
       for await (const { data } of sseEvents(body!)) last = JSON.parse(data);
     })();
     await expect(drained).rejects.toThrow();
-    expect(last).toMatchObject({ type: "error", message: "Overloaded" });
+    expect(last).toMatchObject({
+      type: "response.failed",
+      response: { status: "failed", error: { message: "Overloaded" } },
+    });
   });
 
   it("tells errors in OpenAI's form", async () => {
