@@ -105,7 +105,7 @@ describe("the console's page", () => {
     await page.fill("section[aria-labelledby=routes-title] input", "support");
     await page.fill("section[aria-labelledby=routes-title] textarea", "[");
     await press(page, "Create and deploy");
-    await page.until(holds("[role=alert]", "no JSON"));
+    await page.until(holds("[role=alert]", "not JSON"));
     await page.fill("section[aria-labelledby=routes-title] textarea", elements("gpt-4o"));
     await press(page, "Create and deploy");
     await page.until(holds("td", "dynamic/support"));
