@@ -115,7 +115,6 @@ const chatSchema = v.looseObject({
   n: v.nullish(v.number()),
   reasoning_effort: v.nullish(v.string()),
   modalities: v.nullish(v.array(v.string())),
-  verbosity: v.nullish(v.string()),
 });
 
 type ChatBody = v.InferOutput<typeof chatSchema>;
@@ -135,18 +134,11 @@ const untranslatable = [
 
 /** Reads an OpenAI chat request that is to be translated; what cannot be is a 400 that names it. */
 export function readChat(given: Json): Chat {
-  const {
-    n,
-    modalities,
-    verbosity,
-    tool_choice: choice,
-    ...chat
-  } = parse(chatSchema, given, "chat_format");
+  const { n, modalities, tool_choice: choice, ...chat } = parse(chatSchema, given, "chat_format");
   refuseChat(given, untranslatable);
   if ((n ?? 1) !== 1) throw cannot("n above 1");
   const modality = modalities?.find((one) => one !== "text");
   if (modality !== undefined) throw cannot(`modalities ${modality}`);
-  if (verbosity != null && verbosity !== "medium") throw cannot(`verbosity ${verbosity}`);
   return { ...chat, ...chosen(chat.tools, choice), messages: chat.messages.map(messageOf) };
 }
 

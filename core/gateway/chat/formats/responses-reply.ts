@@ -5,6 +5,7 @@ import type { Block, BlockEvents } from "../block.ts";
 import { blocksOf, blockStream } from "../blocks.ts";
 import { failure } from "./chat-reply.ts";
 import { HIDDEN, readResponses } from "./responses-request.ts";
+import { customInput, customTools } from "./responses-tools.ts";
 import type { ReplyContext, ChatFront, ChatReply, StreamWriter } from "../reply.ts";
 
 /**
@@ -35,6 +36,7 @@ function ending(reason: string | null): Pick<Progress, "status"> {
 function response({ chat, given, id, created }: ReplyContext, progress: Progress): object {
   const { status, model, blocks, usage, reason } = progress;
   const cut = reason === "length" ? "max_output_tokens" : "content_filter";
+  const items = { id, custom: customTools(given) };
   const echoed = Object.entries(defaults).map(([key, value]) => [key, given[key] ?? value]);
   return {
     id: `resp_${id}`,
@@ -46,7 +48,9 @@ function response({ chat, given, id, created }: ReplyContext, progress: Progress
     incomplete_details: status === "incomplete" ? { reason: cut } : null,
     model: model === "" ? chat.model : model,
     // Only the last block can have been cut.
-    output: blocks.map((block) => item(block, id, block === blocks.at(-1) ? status : "completed")),
+    output: blocks.map((block) =>
+      item(block, items, block === blocks.at(-1) ? status : "completed"),
+    ),
     previous_response_id: null,
     store: false,
     truncation: "disabled",
@@ -82,12 +86,24 @@ function usageOf(usage: ChatUsage): object {
 
 const prefixes = { thought: "rs", text: "msg", refusal: "msg", image: "ig", call: "fc" } as const;
 
-function itemId({ kind, index }: Block, id: string): string {
-  return `${prefixes[kind]}_${id}_${index}`;
+/** The answer that an item belongs to. */
+interface ItemContext {
+  readonly id: string;
+  /** Names of the tools whose calls are items of their own type. */
+  readonly custom: ReadonlySet<string>;
 }
 
-function item(block: Block, id: string, status: Progress["status"]): Json {
-  const base = { id: itemId(block, id) };
+function isCustom({ kind, name }: Block, { custom }: ItemContext): boolean {
+  return kind === "call" && custom.has(name);
+}
+
+function itemId(block: Block, context: ItemContext): string {
+  const prefix = isCustom(block, context) ? "ctc" : prefixes[block.kind];
+  return `${prefix}_${context.id}_${block.index}`;
+}
+
+function item(block: Block, context: ItemContext, status: Progress["status"]): Json {
+  const base = { id: itemId(block, context) };
   if (block.kind === "thought") {
     const { signature, hidden } = block.reasoning ?? {};
     const secret = hidden === undefined ? signature : HIDDEN + hidden;
@@ -110,9 +126,11 @@ function item(block: Block, id: string, status: Progress["status"]): Json {
   }
   if (block.kind === "call") {
     const { id: callId, name, text, extra } = block;
-    const call = { call_id: callId, name, arguments: text };
-    const kept = extra === undefined ? {} : { extra_content: extra };
-    return { ...base, type: "function_call", status, ...call, ...kept };
+    const kept = { ...base, status, call_id: callId, name };
+    if (isCustom(block, context))
+      return { ...kept, type: "custom_tool_call", input: text === "" ? "" : customInput(text) };
+    const signed = extra === undefined ? {} : { extra_content: extra };
+    return { ...kept, type: "function_call", arguments: text, ...signed };
   }
   return {
     ...base,
@@ -140,7 +158,8 @@ function stream(context: ReplyContext): StreamWriter {
       event: type,
       data: JSON.stringify({ type, sequence_number: sequence++, ...more }),
     });
-  const writer = blockStream(blockEvents(context.id, emit));
+  const items = { id: context.id, custom: customTools(context.given) };
+  const writer = blockStream(blockEvents(items, emit));
   let model = "";
   let usage: ChatUsage = chatUsage({ prompt: 0, completion: 0 });
   let reason: string | null = null;
@@ -184,9 +203,9 @@ function stream(context: ReplyContext): StreamWriter {
 
 type Emit = (type: string, more: object) => string;
 
-function blockEvents(id: string, emit: Emit): BlockEvents {
+function blockEvents(context: ItemContext, emit: Emit): BlockEvents {
   const place = (block: Block): object => ({
-    item_id: itemId(block, id),
+    item_id: itemId(block, context),
     output_index: block.index,
     ...(block.kind === "thought" ? { summary_index: 0 } : {}),
     ...(block.kind === "text" || block.kind === "refusal" ? { content_index: 0 } : {}),
@@ -204,21 +223,22 @@ function blockEvents(id: string, emit: Emit): BlockEvents {
   };
   return {
     open(block) {
-      const begun = { ...item(block, id, "in_progress") };
+      const begun = { ...item(block, context, "in_progress") };
       if (block.kind === "text" || block.kind === "refusal") begun["content"] = [];
       return emit("response.output_item.added", { output_index: block.index, item: begun });
     },
     piece(block, delta) {
-      if (block.kind === "image") return "";
+      // The arguments of a custom tool are JSON around its input, which is told at once.
+      if (block.kind === "image" || isCustom(block, context)) return "";
       const event = { ...place(block), delta, ...(block.kind === "text" ? { logprobs: [] } : {}) };
       return partOpened(block) + emit(`response.${names[block.kind]}.delta`, event);
     },
     close(block) {
-      const done = { output_index: block.index, item: item(block, id, "completed") };
-      return (
-        closing(block, opened.has(block), place(block), emit) +
-        emit("response.output_item.done", done)
-      );
+      const done = { output_index: block.index, item: item(block, context, "completed") };
+      const last = isCustom(block, context)
+        ? customClosing(block, place(block), emit)
+        : closing(block, opened.has(block), place(block), emit);
+      return last + emit("response.output_item.done", done);
     },
   };
 }
@@ -229,6 +249,14 @@ const names = {
   refusal: "refusal",
   call: "function_call_arguments",
 } as const;
+
+function customClosing({ text }: Block, place: object, emit: Emit): string {
+  const input = customInput(text);
+  const type = "response.custom_tool_call_input";
+  return (
+    emit(`${type}.delta`, { ...place, delta: input }) + emit(`${type}.done`, { ...place, input })
+  );
+}
 
 function closing(block: Block, hasPart: boolean, place: object, emit: Emit): string {
   const { kind, text, name } = block;

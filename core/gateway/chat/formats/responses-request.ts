@@ -1,7 +1,6 @@
 import * as v from "valibot";
 import { ApiError } from "../../../http/api-error.ts";
 import { parse } from "../../../http/fields/body.ts";
-import { allowedTools } from "../allowed-tools.ts";
 import { cacheMark } from "../cache-mark.ts";
 import {
   cannot,
@@ -9,12 +8,12 @@ import {
   type ChatMessage,
   type ChatPart,
   type ChatReasoning,
-  type ChatTool,
   refuseChat,
 } from "../chat-format.ts";
 import { extraContent } from "../extra-content.ts";
 import { type Json, jsonObjects } from "../../../http/json.ts";
 import { placed, textLength } from "../thought-place.ts";
+import { customArguments, toolMembers, toolsOf } from "./responses-tools.ts";
 
 const text = v.string();
 const markable = { cache_control: v.optional(v.unknown()) };
@@ -52,7 +51,12 @@ const otherItem = v.variant("type", [
     arguments: text,
     extra_content: extraContent,
   }),
-  v.looseObject({ type: v.literal("function_call_output"), call_id: text, output: content }),
+  v.looseObject({ type: v.literal("custom_tool_call"), call_id: text, name: text, input: text }),
+  v.looseObject({
+    type: v.picklist(["function_call_output", "custom_tool_call_output"]),
+    call_id: text,
+    output: content,
+  }),
   v.looseObject({ type: v.literal("image_generation_call"), result: text }),
   v.looseObject({
     type: v.literal("reasoning"),
@@ -62,26 +66,6 @@ const otherItem = v.variant("type", [
   }),
 ]);
 const item = v.lazy((given) => (isMessage(given) ? message : otherItem));
-const tool = v.looseObject({
-  ...markable,
-  type: v.literal("function"),
-  name: text,
-  description: v.nullish(text),
-  parameters: v.nullish(v.record(text, v.unknown())),
-  strict: v.nullish(v.boolean()),
-});
-const toolChoice = v.lazy((given) =>
-  typeof given === "string"
-    ? v.picklist(["none", "auto", "required"])
-    : v.variant("type", [
-        v.looseObject({ type: v.literal("function"), name: text }),
-        v.looseObject({
-          type: v.literal("allowed_tools"),
-          mode: v.picklist(["auto", "required"]),
-          tools: v.array(v.looseObject({ type: v.literal("function"), name: text })),
-        }),
-      ]),
-);
 const format = v.looseObject({
   type: v.picklist(["text", "json_object", "json_schema"]),
   name: v.nullish(text),
@@ -98,9 +82,7 @@ const schema = v.looseObject({
   max_output_tokens: v.nullish(v.number()),
   temperature: v.nullish(v.number()),
   top_p: v.nullish(v.number()),
-  tools: v.nullish(v.array(tool)),
-  tool_choice: v.nullish(toolChoice),
-  parallel_tool_calls: v.nullish(v.boolean()),
+  ...toolMembers,
   text: v.nullish(v.looseObject({ format: v.nullish(format), verbosity: v.nullish(text) })),
   reasoning: v.nullish(
     v.looseObject({
@@ -135,8 +117,6 @@ export function readResponses(given: Json): Chat {
   refuseChat(given, untranslatable);
   refuseReferences(given["input"]);
   const request = parse(schema, given, "chat_format");
-  const { verbosity } = request.text ?? {};
-  if (verbosity != null && verbosity !== "medium") throw cannot(`text.verbosity ${verbosity}`);
   if (request.truncation != null && request.truncation !== "disabled")
     throw cannot(`truncation ${request.truncation}`);
   const extra = request.include?.find((one) => one !== "reasoning.encrypted_content");
@@ -175,31 +155,6 @@ function isMessage(given: unknown): boolean {
   if (typeof given !== "object" || given === null) return true;
   const { type = "message" } = given as { type?: unknown };
   return type === "message";
-}
-
-function toolsOf(request: v.InferOutput<typeof schema>): Partial<Chat> {
-  const { tool_choice: choice, parallel_tool_calls: parallel } = request;
-  const tools = request.tools?.map((given): ChatTool => ({
-    type: "function",
-    function: functionOf(given),
-    ...cacheMark(given),
-  }));
-  const all = { tools, parallel_tool_calls: parallel };
-  if (choice == null || typeof choice === "string") return { ...all, tool_choice: choice };
-  if (choice.type === "function")
-    return { ...all, tool_choice: { type: "function", function: { name: choice.name } } };
-  const names = choice.tools.map(({ name }) => name);
-  return { ...all, ...allowedTools(tools ?? [], names, choice.mode) };
-}
-
-function functionOf(given: v.InferOutput<typeof tool>): ChatTool["function"] {
-  const { name, description, parameters, strict } = given;
-  return {
-    name,
-    ...(description == null ? {} : { description }),
-    ...(parameters == null ? {} : { parameters }),
-    ...(strict == null ? {} : { strict }),
-  };
 }
 
 function formatOf(given: v.InferOutput<typeof format> | null | undefined): Chat["response_format"] {
@@ -248,7 +203,15 @@ function messageOf(one: Item): ChatMessage {
           },
         ],
       };
+    case "custom_tool_call":
+      return {
+        role: "assistant",
+        tool_calls: [
+          { id: one.call_id, function: { name: one.name, arguments: customArguments(one.input) } },
+        ],
+      };
     case "function_call_output":
+    case "custom_tool_call_output":
       return { role: "tool", tool_call_id: one.call_id, content: partsOf(one.output) };
     case "image_generation_call":
       return { role: "assistant", content: [imageOf(one.result)] };

@@ -264,7 +264,6 @@ describe("a refusal", () => {
 
 describe("a chat for another provider", () => {
   it.each([
-    [{ verbosity: "low" }, "verbosity low"],
     [{ moderation: { model: "m" } }, "moderation"],
     [{ messages: [{ role: "assistant", audio: { id: "a" } }] }, "audio"],
     [

@@ -278,10 +278,9 @@ describe("a response, answered by a provider of another format", () => {
     [{ background: true }, "background"],
     [{ tools: [{ type: "web_search" }] }, "tools.0.type"],
     [{ include: ["message.output_text.logprobs"] }, "include message.output_text.logprobs"],
-    [{ text: { verbosity: "low" } }, "text.verbosity low"],
     [{ text: { format: { type: "json_object" } } }, "response_format json_object"],
     [{ truncation: "auto" }, "truncation auto"],
-    [{ input: [{ type: "custom_tool_call", call_id: "x" }] }, "input.0.type"],
+    [{ input: [{ type: "web_search_call", id: "x" }] }, "input.0.type"],
     [
       {
         input: [
