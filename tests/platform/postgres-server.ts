@@ -115,12 +115,17 @@ if (native === null) {
 } else {
   const { server, folder, url } = await start(native);
   console.log(JSON.stringify({ url }));
+  const ended = new Promise<void>((resolve) => {
+    server.once("exit", () => {
+      resolve();
+    });
+  });
   process.stdin.resume().once("close", () => {
     // Immediate: what it holds goes with the folder.
-    server.once("exit", () => {
+    server.kill("SIGQUIT");
+    void ended.then(() => {
       rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
       process.exit(0);
     });
-    server.kill("SIGQUIT");
   });
 }
