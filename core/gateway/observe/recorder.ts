@@ -57,7 +57,8 @@ export function recorder(parts: RecorderParts): Recorder {
       const traced = call.traced?.begin(step, call.trace);
       const over = system.begin?.();
       const reading = isLimited(call) ? counting : parts;
-      const named = { slug: step.slug, further: isFollowed ? furtherModelsOf(step) : [] };
+      const further = isFollowed ? furtherModelsOf(step) : [];
+      const named = { slug: step.slug, rest: step.rest, further };
       return {
         id,
         keep,

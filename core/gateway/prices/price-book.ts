@@ -2,6 +2,7 @@ import { modelSpellings, plainName, providerOfFamily } from "./model-spellings.t
 import type { Price } from "./price.ts";
 import { type PriceRowSetting, priceOfRow, startOf } from "./price-rows.ts";
 import { priceLists } from "./prices.ts";
+import { isRegional, regionalPrice } from "./regional.ts";
 
 /** The source of a price; an earlier one outranks a later one. */
 export type PriceOrigin = "api" | "file" | "built-in";
@@ -25,8 +26,11 @@ export interface PriceEntry {
 
 /** The prices that are in use. */
 export interface PriceBook {
-  /** The price of a model at a provider (a path segment) at `now` (Unix ms); null = not known, nothing is guessed. */
-  find(model: string, provider: string, now: number): PriceEntry | null;
+  /**
+   * The price of a model at a provider (a path segment) at `now` (Unix ms); null = not known, nothing is guessed. The path
+   * behind the provider (`rest`) can name a region with a price of its own. @default no region
+   */
+  find(model: string, provider: string, now: number, rest?: string): PriceEntry | null;
   /** Every price, those to come and those of before included. */
   entries(): PriceEntry[];
 }
@@ -52,19 +56,24 @@ export function priceBook({ api = [], file = [] }: OwnPrices = {}): PriceBook {
     byModel(file.map((row) => entryOf(row, "file"))),
   ];
   const known = new Map<string, readonly PriceEntry[]>();
-  const candidates = (model: string, provider: string): readonly PriceEntry[] => {
-    const key = `${provider}\n${model}`;
+  const candidates = (model: string, provider: string, rest: string): readonly PriceEntry[] => {
+    const inRegion = isRegional(model, provider, rest);
+    const key = `${provider}\n${inRegion ? "regional" : ""}\n${model}`;
     const found = known.get(key);
     if (found !== undefined) return found;
-    const all = candidatesOf(model, provider, layers);
+    const listed = candidatesOf(model, provider, layers);
+    const all = inRegion
+      ? listed.map((entry) => ({ ...entry, price: regionalPrice(entry.price) }))
+      : listed;
     if (known.size >= REMEMBERED) known.clear();
     known.set(key, all);
     return all;
   };
   return {
-    find(model, provider, now) {
+    find(model, provider, now, rest = "") {
       if (model === "") return null;
-      return candidates(model, provider).find(({ from }) => from === null || from <= now) ?? null;
+      const all = candidates(model, provider, rest);
+      return all.find(({ from }) => from === null || from <= now) ?? null;
     },
     entries: () => [...layers.flatMap((layer) => [...layer.values()].flat()), ...builtIn],
   };

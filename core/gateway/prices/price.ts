@@ -24,10 +24,12 @@ export interface Price {
   readonly kinds?: Readonly<Partial<Record<TokenKind, KindPrice>>>;
   /** Prices of a request whose input is longer than `tokens`. @default the same */
   readonly long?: Tariff & { readonly tokens: number };
+  /** The factor of requests that stay in a region, at resellers that serve it anywhere, too. @default 1 */
+  readonly regional?: number;
 }
 
 /** The prices of requests of one range of lengths. */
-export type Tariff = Omit<Price, "long">;
+export type Tariff = Omit<Price, "long" | "regional">;
 
 /** Returns the tariff for a request with so many input tokens. */
 export function tariffFor(tokensIn: number, list: Price): Tariff {

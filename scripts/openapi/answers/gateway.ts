@@ -144,6 +144,7 @@ const price: v.GenericSchema<PriceView> = v.object({
   from: v.nullable(instant),
   ...tariff,
   long: v.exactOptional(v.object({ ...tariff, tokens: v.number() })),
+  regional: usd,
   origin: v.picklist(["api", "file", "built-in"]),
   source: text,
   checked: text,

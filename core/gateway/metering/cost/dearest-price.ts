@@ -7,6 +7,8 @@ import { leastCost } from "./cost.ts";
 /** The facts that the price of a request depends on. */
 export interface PricedRequest {
   readonly slug: string;
+  /** Path behind the provider, which can name a region. */
+  readonly rest: string;
   /** The model that the request names as its own. */
   readonly model: string;
   /** The body as text, where it is JSON. */
@@ -27,17 +29,17 @@ export interface RequestPrice {
  * on.
  */
 export function requestPrice(
-  { slug, model, json }: PricedRequest,
+  { slug, rest, model, json }: PricedRequest,
   prices: PriceBook,
   now: number,
 ): RequestPrice {
-  const own = prices.find(model, slug, now)?.price ?? null;
+  const own = prices.find(model, slug, now, rest)?.price ?? null;
   const further = furtherModels(json, slug, model);
   if (own === null || further === null || further.length === 0)
     return { model, price: own, further };
   let price = own;
   for (const name of further) {
-    const other = prices.find(name, slug, now)?.price;
+    const other = prices.find(name, slug, now, rest)?.price;
     if (other === undefined) return { model: name, price: null, further };
     price = dearer(price, other);
   }
@@ -46,6 +48,8 @@ export function requestPrice(
 
 /** The facts that the price of an answer depends on. */
 export interface PricedAnswer extends NamedModels {
+  /** Path behind the provider, as that of {@link PricedRequest}. */
+  readonly rest: string;
   /** The model that was asked. */
   readonly model: string;
   /** Null for none. */
@@ -59,15 +63,15 @@ export interface PricedAnswer extends NamedModels {
  * none, of all that the request names. Null where none is known.
  */
 export function answerPrice(
-  { slug, model: asked, further, usage, at }: PricedAnswer,
+  { slug, rest, model: asked, further, usage, at }: PricedAnswer,
   prices: PriceBook,
 ): Price | null {
   if (usage === null) return null;
   const others = usage.models ?? further ?? [];
-  let dearest = prices.find(asked, slug, at)?.price ?? null;
+  let dearest = prices.find(asked, slug, at, rest)?.price ?? null;
   let most = others.length === 0 ? 0 : (leastCost(usage, dearest) ?? 0);
   for (const model of others) {
-    const price = prices.find(model, slug, at)?.price ?? null;
+    const price = prices.find(model, slug, at, rest)?.price ?? null;
     const cost = leastCost(usage, price) ?? 0;
     if (price !== null && (dearest === null || cost > most)) [dearest, most] = [price, cost];
   }

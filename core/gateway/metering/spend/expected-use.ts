@@ -41,7 +41,11 @@ export function expectedUse(
 ): ExpectedUse {
   const json = jsonOf(step);
   const model = realtime?.model ?? stepModel(step, json);
-  const priced = requestPrice({ slug: step.slug, model, json }, call.prices, system.now());
+  const priced = requestPrice(
+    { slug: step.slug, rest: step.rest, model, json },
+    call.prices,
+    system.now(),
+  );
   const { price } = priced;
   const question: CostQuestion = {
     step,

@@ -147,11 +147,11 @@ describe("the built-in prices", () => {
       ["anthropic/claude-opus-5.5", "openrouter", 4],
       ["gemini-embedding-001", "google-ai-studio", 0.15],
       ["grok-4-0709", "grok", 3],
-      ["jp.anthropic.claude-haiku-4-5-20251001-v1:0", "aws-bedrock", 1],
+      ["jp.anthropic.claude-haiku-4-5-20251001-v1:0", "aws-bedrock", 1.1],
       [
         "arn%3Aaws%3Abedrock%3Aus-east-1%3A%3Afoundation-model%2Fanthropic.claude-sonnet-4-5-20250929-v1%3A0",
         "aws-bedrock",
-        3,
+        3.3,
       ],
       ["publishers/google/models/gemini-2.5-pro", "google-vertex-ai", 1.25],
       ["openai/gpt-4o", "openai", 2.5],

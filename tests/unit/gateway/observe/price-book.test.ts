@@ -57,6 +57,51 @@ describe("a price book", () => {
     expect([flash("2026-12-31T23:59:59Z"), flash("2027-01-01T00:00:00Z")]).toEqual([0.75, 1.5]);
   });
 
+  it("knows the prices of this autumn's models", () => {
+    const at = (model: string, provider: string, day = "2026-11-27") =>
+      priceBook().find(model, provider, Date.parse(day))?.price;
+    expect(at("claude-sonnet-5-5", "anthropic", "2026-10-06")).toMatchObject({ cached: 0.2 });
+    expect(at("claude-sonnet-5-5", "anthropic", "2026-10-07")).toMatchObject({ cached: 0.1 });
+    expect(at("gpt-5.6-terra", "openai")).toMatchObject({
+      cacheWrite: 2.5,
+      long: { cacheWrite: 5 },
+    });
+    expect(at("gpt-5.6-luna", "openai")).toMatchObject({
+      cacheWrite: 0.25,
+      long: { cacheWrite: 0.5 },
+    });
+    const sol = { input: 2, output: 10, cached: 0.1, cacheWrite: 2.5 };
+    expect(at("gpt-6.1-sol-2026-09-29", "openai")).toMatchObject(sol);
+    expect(at("gpt-6.1-terra", "openrouter")).toBeUndefined();
+    expect(at("openai/gpt-6.1-terra", "openrouter")).toMatchObject({ input: 1, cached: 0.05 });
+  });
+
+  it("charges more for Claude 4.5 and later in a region of Amazon or Google", () => {
+    const inputOf = (model: string, provider: string, rest = "", book = priceBook()) =>
+      book.find(model, provider, PRICED_AT, rest)?.price.input;
+    const bedrock = (model: string) => inputOf(model, "aws-bedrock");
+    expect(bedrock("global.anthropic.claude-sonnet-4-5-20250929-v1:0")).toBe(3);
+    expect(bedrock("us.anthropic.claude-sonnet-4-5-20250929-v1:0")).toBe(3.3);
+    expect(bedrock("anthropic.claude-haiku-4-5-20251001-v1:0")).toBe(1.1);
+    expect(bedrock("us.anthropic.claude-opus-4-1-20250805-v1:0")).toBe(15);
+    const profile = "arn:aws:bedrock:us-east-1:1:inference-profile/";
+    expect(bedrock(`${profile}global.anthropic.claude-opus-4-8-v1`)).toBe(5);
+    expect(bedrock(`${profile}eu.anthropic.claude-opus-4-8-v1`)).toBe(5.5);
+    const vertex = (place: string) =>
+      inputOf(
+        "claude-opus-5-5",
+        "google-vertex-ai",
+        `v1/projects/p/locations/${place}/publishers/anthropic/models/claude-opus-5-5:rawPredict`,
+      );
+    expect(["global", "us-east5", "eu"].map(vertex)).toEqual([4, 4.4, 4.4]);
+    expect(inputOf("claude-opus-5-5", "anthropic")).toBe(4);
+    const long = priceBook().find("eu.anthropic.claude-haiku-5-5", "aws-bedrock", PRICED_AT);
+    expect(long?.price).toMatchObject({ output: 0.55, long: { tokens: 100_000, output: 2.75 } });
+    // A price of the operator's own is what it says.
+    const file = [row("eu.anthropic.claude-opus-5-5", 7, { provider: "aws-bedrock" })];
+    expect(inputOf(file[0]?.model ?? "", "aws-bedrock", "", priceBook({ file }))).toBe(7);
+  });
+
   it("has a public source and a day for every built-in price", () => {
     const entries = priceBook().entries();
     expect(entries.length).toBeGreaterThan(150);
