@@ -76,6 +76,8 @@ export interface TokenUsage {
   readonly reasoningOut?: number;
   /** The tokens other than text, by kind, where the provider reports them. @default none */
   readonly kinds?: TokensByKind;
+  /** The cost in USD that the provider itself tells; it outranks prices. @default not told */
+  readonly toldCost?: number;
   /** The models that the answer names, where it may be another one than was asked. @default not looked at */
   readonly models?: readonly string[];
   /** Whether something else was used that these tokens do not tell the price of. @default no */

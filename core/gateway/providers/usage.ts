@@ -2,7 +2,9 @@ import { asObject } from "../../http/json.ts";
 import type { TokenUsage } from "../chat/usage.ts";
 import { googleUsage } from "./google/google-usage.ts";
 import { openAiUsage, tokens } from "./openai/openai-usage.ts";
+import type { CostReport } from "./known/provider.ts";
 import { providers } from "./known/table.ts";
+import { withToldCost } from "./told-cost.ts";
 import type { UsageReader } from "../chat/usage-reader.ts";
 
 /** Reads `meta` of Cohere's first API and its embeddings. */
@@ -34,14 +36,25 @@ const readers = {
 export const addUsage: AddUsage = reading(Object.values(readers));
 
 const byProvider: ReadonlyMap<string, AddUsage> = new Map(
-  Object.entries(providers).flatMap(([slug, { usage }]) =>
-    usage === undefined ? [] : [[slug, reading(usage.map((family) => readers[family]))]],
-  ),
+  Object.entries(providers).flatMap(([slug, { usage, tellsCost }]) => {
+    if (usage === undefined) return [];
+    const read = reading(usage.map((family) => readers[family]));
+    return [[slug, tellsCost === undefined ? read : readingCosts(read, tellsCost)]];
+  }),
 );
 
 /** Reads the usage of a provider's answers by its family (`usage` of its row), see {@link addUsage} for the others. */
 export function usageOf(slug: string): AddUsage {
   return byProvider.get(slug) ?? addUsage;
+}
+
+function readingCosts(read: AddUsage, by: CostReport): AddUsage {
+  return (usage, message) => {
+    const { toldCost } = usage;
+    const found = withToldCost(read(usage, message), message, by);
+    // A later report of a stream may leave it out.
+    return toldCost === undefined || found.toldCost !== undefined ? found : { ...found, toldCost };
+  };
 }
 
 function reading(families: readonly UsageReader[]): AddUsage {

@@ -11,16 +11,20 @@ const MILLION = 1_000_000;
 
 /**
  * The cost of one request in USD, or null when its tokens or its model's price are not known, that for tokens of
- * sound included. A custom cost outranks the price; cached tokens never cost more than uncached ones, whatever the
+ * sound included. A custom cost outranks the one that the provider tells, and that one the price; cached tokens never cost more than uncached ones, whatever the
  * price says.
  */
 export function cost(usage: TokenUsage, price: Price | null, custom?: CustomCost): number | null {
   if (custom !== undefined && "total" in custom) return custom.total;
-  const { tokensIn, tokensOut } = usage;
-  if (tokensIn === null && tokensOut === null) return null;
+  const { tokensIn, tokensOut, toldCost } = usage;
+  const isCounted = tokensIn !== null || tokensOut !== null;
   if (custom !== undefined) {
-    return rounded(custom.perTokenIn * (tokensIn ?? 0) + custom.perTokenOut * (tokensOut ?? 0));
+    return isCounted
+      ? rounded(custom.perTokenIn * (tokensIn ?? 0) + custom.perTokenOut * (tokensOut ?? 0))
+      : null;
   }
+  if (toldCost !== undefined) return rounded(toldCost);
+  if (!isCounted) return null;
   const amount = price === null || usage.unpriced === true ? null : priced(usage, price);
   return amount === null ? null : rounded(amount / MILLION);
 }

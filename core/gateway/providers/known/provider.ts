@@ -22,6 +22,9 @@ export interface Realtime {
   readonly keyAfter?: Readonly<Record<string, string>>;
 }
 
+/** The members of `usage` in which a provider tells the cost of a request. */
+export type CostReport = "openrouter" | "perplexity" | "xai";
+
 /** A provider that a path segment names: data, so that adding one is adding a row. */
 export interface Provider {
   /** Base URL without a slash at its end; `{…}` are segments of `path`. Null: it must be configured. */
@@ -65,6 +68,8 @@ export interface Provider {
   readonly modelInPath?: RegExp;
   /** The formats in which its answers report their usage. @default any: it serves models of several families */
   readonly usage?: readonly ("openai" | "google" | "cohere" | "replicate")[];
+  /** Where its usage tells the cost of a request in USD. @default it does not */
+  readonly tellsCost?: CostReport;
   /** The provider's own chat format, into which the path `chat/completions` is translated. @default OpenAI's */
   readonly chat?: "anthropic" | "gemini";
 }

@@ -122,6 +122,7 @@ export const providers: Readonly<Record<string, Provider>> = {
   },
   "perplexity-ai": {
     usage: ["openai"],
+    tellsCost: "perplexity",
     baseUrl: "https://api.perplexity.ai",
     credentials: bearer,
     openaiChat: CHAT,
@@ -129,6 +130,7 @@ export const providers: Readonly<Record<string, Provider>> = {
   },
   grok: {
     usage: ["openai"],
+    tellsCost: "xai",
     baseUrl: "https://api.x.ai",
     credentials: bearer,
     versioned: true,
@@ -155,6 +157,7 @@ export const providers: Readonly<Record<string, Provider>> = {
   },
   openrouter: {
     usage: ["openai"],
+    tellsCost: "openrouter",
     baseUrl: "https://openrouter.ai/api",
     credentials: bearer,
     versioned: true,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { cost as costAt, type CustomCost } from "../../../../core/gateway/metering/cost/cost.ts";
 import { priceLists } from "../../../../core/gateway/prices/prices.ts";
-import { addUsage } from "../../../../core/gateway/providers/usage.ts";
+import { addUsage, usageOf } from "../../../../core/gateway/providers/usage.ts";
 import { noUsage, type TokenUsage } from "../../../../core/gateway/chat/usage.ts";
 import { priceOf } from "../../../fakes/gateway-prices.ts";
 
@@ -45,6 +45,35 @@ describe("cost()", () => {
     const thought = usage(0, 1_000_000, { reasoningOut: 500_000 });
     expect(cost(thought, "sonar-deep-research", "perplexity-ai")).toBe(5.5);
     expect(cost(thought, "gpt-5", "openai")).toBe(10);
+  });
+
+  it("takes the cost that a provider tells over the list price", () => {
+    const told = (slug: string, report: object, known: TokenUsage = noUsage) =>
+      cost(
+        usageOf(slug)(known, { usage: { prompt_tokens: 10, completion_tokens: 5, ...report } }),
+        "no-such-model",
+        slug,
+      );
+    expect(told("openrouter", { cost: 0.95 })).toBe(0.95);
+    const ownKey = { cost: 0.05, is_byok: true, cost_details: { upstream_inference_cost: 1 } };
+    expect(told("openrouter", ownKey)).toBe(1.05);
+    expect(told("openrouter", { cost: 0.05, is_byok: true })).toBeNull();
+    const searched = { cost: { input_tokens_cost: 0.001, request_cost: 0.005, total_cost: 0.006 } };
+    expect(told("perplexity-ai", searched)).toBe(0.006);
+    expect(told("perplexity-ai", { cost: { currency: "EUR", total_cost: 1 } })).toBeNull();
+    expect(told("grok", { cost_in_usd_ticks: 37_756_000 })).toBe(0.0037756);
+    // A later report of a stream without it.
+    const before = usageOf("grok")(noUsage, { usage: { cost_in_usd_ticks: 10_000_000_000 } });
+    expect(told("grok", {}, before)).toBe(1);
+    const response = { type: "response.completed", response: { usage: { cost: 0.5 } } };
+    expect(cost(usageOf("openrouter")(noUsage, response), "no-such-model", "openrouter")).toBe(0.5);
+    for (const odd of [-1, "1", null, Number.NaN, 1e9])
+      expect(told("openrouter", { cost: odd })).toBeNull();
+    // Others could mean anything by it.
+    for (const slug of ["custom-lab", "openai", "groq"]) expect(told(slug, { cost: 1 })).toBeNull();
+    const free = { ...usage(1000, 0), toldCost: 0 };
+    expect(cost(free, "gpt-4o", "openai")).toBe(0);
+    expect(cost(free, "gpt-4o", "openai", { perTokenIn: 0.001, perTokenOut: 0 })).toBe(1);
   });
 
   it("learns of cache writes, those for an hour among them, and of thoughts from the provider", () => {
