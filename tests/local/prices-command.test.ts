@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { localPrices, parsePrices, priceTable } from "../../adapters/cli/api/prices.ts";
+import {
+  checkedPrices,
+  localPrices,
+  parsePrices,
+  priceTable,
+} from "../../adapters/cli/api/prices.ts";
 
 const file = JSON.stringify({
   gateway: {
@@ -34,9 +39,50 @@ describe("causey prices", () => {
     expect(() => parsePrices(["--url", "here"])).toThrow("--url must be");
     const misspelt = 'Unknown option "--modle": did you mean "model"?';
     expect(() => parsePrices(["--modle", "x"])).toThrow(misspelt);
-    expect(() => parsePrices(["gpt-4o"])).toThrow('takes options only, got "gpt-4o"');
+    expect(() => parsePrices(["gpt-4o"])).toThrow(
+      'Unknown command "prices gpt-4o": use one of check',
+    );
+    expect(() => parsePrices(["check"])).toThrow("prices check takes one file");
+    expect(() => parsePrices(["check", "a", "b"])).toThrow("prices check takes one file");
+    expect(() => parsePrices(["check", "a", "--url", "http://127.0.0.1:1"])).toThrow("no --url");
     const account = ["--account", "a", "--url", "http://127.0.0.1:1"];
     expect(() => parsePrices(account)).toThrow('"--account": did you mean "account-id"?');
     expect(() => parsePrices(["--account-id", "a"])).toThrow("--account-id needs --url");
+  });
+});
+
+describe("causey prices check", () => {
+  const compared = (list: unknown, ...more: string[]) =>
+    checkedPrices(
+      parsePrices(["check", "list.json", ...more]),
+      () => undefined,
+      (path) => (path === "c.json" ? file : JSON.stringify(list)),
+    );
+  const gpt = { provider: "openai", model: "gpt-4o-2024-08-06", input: 2.5, output: 10 };
+
+  it("finds each figure that differs, those of the configuration included", () => {
+    expect(compared([{ ...gpt, cached: 1.25, cacheWrite: 2.5, reasoning: 10 }])).toEqual([]);
+    const about = { provider: "openai", model: "gpt-4o-2024-08-06", from: null };
+    expect(compared([{ ...gpt, cached: 1 }])).toEqual([
+      { ...about, figure: "cached", here: 1.25, there: 1 },
+    ]);
+    expect(compared([gpt], "--config", "c.json")).toEqual([
+      { ...about, figure: "input", here: 1, there: 2.5 },
+      { ...about, figure: "output", here: 2, there: 10 },
+    ]);
+    expect(compared([{ ...gpt, model: "gpt-99" }])).toMatchObject([
+      { figure: "input", here: null, there: 2.5 },
+      { figure: "output", here: null, there: 10 },
+    ]);
+  });
+
+  it("compares a price to come with the one of its day", () => {
+    const flash = { provider: "google-ai-studio", model: "gemini-3.8-flash" };
+    expect(compared([{ ...flash, from: "2027-01-01", input: 1.5, output: 7.5 }])).toEqual([]);
+  });
+
+  it("refuses a file that is not such a list", () => {
+    expect(() => compared({})).toThrow('"list.json": Invalid type');
+    expect(() => compared([{ ...gpt, input: -1 }])).toThrow('"list.json": 0.input: Expected');
   });
 });

@@ -1,8 +1,19 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
-import { type PriceView, priceBook, priceView } from "../../../core/gateway/prices/price-book.ts";
+import {
+  type PriceBook,
+  type PriceView,
+  priceBook,
+  priceView,
+} from "../../../core/gateway/prices/price-book.ts";
 import { table } from "./output.ts";
-import { checkServerUrl, readOptions } from "../context/command-options.ts";
+import {
+  differenceTable,
+  parsePriceList,
+  type PriceDifference,
+  priceDifferences,
+} from "./price-check.ts";
+import { checkServerUrl, readOptions, subcommand } from "../context/command-options.ts";
 import { reach } from "../context/console-link.ts";
 import { defaults, effectiveConfig } from "../context/settings.ts";
 
@@ -10,8 +21,11 @@ const PAGE = 100;
 
 /** The text of `causey prices --help`. */
 export const pricesHelp: string = `Usage: causey prices [options]
+       causey prices check FILE [options]
 
 Prints the prices that are used for costs and spend limits, each with its source: US dollars per million tokens.
+"check" compares them with a list of your own, which has the form of "gateway.prices" in the configuration (JSON). It
+prints each figure that differs, and ends with 1 if there is one.
 
   --provider NAME   Only those of a provider, as it stands in a request's path
   --model NAME      Only the one that a model has, in any spelling; needs --provider
@@ -40,30 +54,57 @@ interface PricesQuery {
   readonly url?: string;
   readonly "account-id"?: string;
   readonly json?: boolean;
+  /** The file with which prices are compared. */
+  readonly check?: string;
 }
 
 /** Reads the options; throws one line that says what is wrong. */
 export function parsePrices(args: readonly string[]): PricesQuery {
   const { values, positionals } = readOptions(args, options);
-  if (positionals.length > 0)
-    throw new TypeError(`causey prices takes options only, got "${positionals[0]}"`);
+  const [word, file, ...more] = positionals;
+  if (word !== undefined) {
+    subcommand("prices", word, ["check"]);
+    if (file === undefined || more.length > 0) throw new TypeError("prices check takes one file");
+    for (const name of ["provider", "model", "url"] as const)
+      if (values[name] !== undefined)
+        throw new TypeError(`prices check takes no --${name}: it compares the whole file`);
+  }
   if (values.model !== undefined && values.provider === undefined)
     throw new TypeError("--model needs --provider: several providers sell models of one name");
   checkServerUrl(values.url);
   if (values["account-id"] !== undefined && values.url === undefined)
     throw new TypeError("--account-id needs --url: prices of an account are a server's");
-  return values;
+  return file === undefined ? values : { ...values, check: file };
+}
+
+/** The book of the configuration's prices and the built-in ones. */
+function localBook(
+  { config }: Pick<PricesQuery, "config">,
+  env: (name: string) => string | undefined,
+  readText: (path: string) => string,
+): PriceBook {
+  const flags = new Map(config === undefined ? [] : [["config", config] as const]);
+  const { gateway } = effectiveConfig(flags, env, readText);
+  return priceBook({ file: gateway?.prices ?? [] });
+}
+
+/** Compares the prices of the configuration and the built-in ones with those in a file; see {@link priceDifferences}. */
+export function checkedPrices(
+  { check: file = "", ...query }: PricesQuery,
+  env: (name: string) => string | undefined,
+  readText: (path: string) => string,
+): PriceDifference[] {
+  const list = parsePriceList(file, readText(file));
+  return priceDifferences(list, localBook(query, env, readText), Date.now());
 }
 
 /** Returns the prices of the configuration and the built-in ones. */
 export function localPrices(
-  { provider, model, config }: PricesQuery,
+  { provider, model, ...query }: PricesQuery,
   env: (name: string) => string | undefined,
   readText: (path: string) => string,
 ): PriceView[] {
-  const flags = new Map(config === undefined ? [] : [["config", config] as const]);
-  const { gateway } = effectiveConfig(flags, env, readText);
-  const book = priceBook({ file: gateway?.prices ?? [] });
+  const book = localBook(query, env, readText);
   if (model !== undefined) {
     const found = book.find(model, provider ?? "", Date.now());
     return found === null ? [] : [priceView(found)];
@@ -124,7 +165,7 @@ export function priceTable(prices: readonly PriceView[]): string {
   return table(head, rows);
 }
 
-/** Runs `causey prices …`; exit code 1 when the model that is asked for has no price. */
+/** Runs `causey prices …`; exit code 1 when the model that is asked for has no price, or a list differs. */
 export async function pricesCommand(args: readonly string[]): Promise<void> {
   if (args.includes("--help") || args.includes("-h")) {
     process.stdout.write(pricesHelp);
@@ -132,10 +173,21 @@ export async function pricesCommand(args: readonly string[]): Promise<void> {
   }
   const query = parsePrices(args);
   const env = (name: string): string | undefined => process.env[name];
+  const readText = (path: string): string => readFileSync(path, "utf8");
+  if (query.check !== undefined) {
+    const found = checkedPrices(query, env, readText);
+    process.stdout.write(
+      query.json === true
+        ? found.map((one) => `${JSON.stringify(one)}\n`).join("")
+        : found.length === 0
+          ? "Every price of the list is the one in use\n"
+          : differenceTable(found),
+    );
+    if (found.length > 0) process.exitCode = 1;
+    return;
+  }
   const prices =
-    query.url === undefined
-      ? localPrices(query, env, (path) => readFileSync(path, "utf8"))
-      : await serverPrices(query, env);
+    query.url === undefined ? localPrices(query, env, readText) : await serverPrices(query, env);
   if (query.model !== undefined && prices.length === 0) {
     process.stderr.write(
       `No price is known of the model "${query.model}" at "${query.provider}"\n`,

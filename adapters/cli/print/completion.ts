@@ -28,7 +28,7 @@ export const commandWords: Readonly<
   console: { words: [], options: ["url", "data-dir", "json", "help"] },
   logs: { words: [], options: ["follow", "url", "data-dir", "json", "help"] },
   prices: {
-    words: [],
+    words: ["check"],
     options: ["provider", "model", "config", "url", "account-id", "json", "help"],
   },
   gateway: {
