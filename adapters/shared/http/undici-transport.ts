@@ -12,6 +12,7 @@ import { environmentProxy, isLoopback } from "./environment-proxy.ts";
 import { ANSWER_SILENCE_MS, SilentAnswer, silenceLimit } from "./answer-silence.ts";
 import { toTransportError } from "./to-transport-error.ts";
 import { endToEnd, REQUEST_FRAMING } from "./header-pairs.ts";
+import { followSockets, metIdleClose, noteSocket, type SocketUse } from "./socket-use.ts";
 import { type AtTurnsEnd, atTurnsEnd } from "./turn.ts";
 import { upstreamBody, upstreamBodyOf } from "./upstream-body.ts";
 
@@ -27,13 +28,10 @@ export function undiciTransport(
   // The socket must not cut off a request with a longer time limit.
   let patience = silenceMs;
   const connect = endingSilence(() => patience);
-  const agent = new Agent({ allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect });
-  const proxy = environmentProxy();
-  const timeouts = { headersTimeout: silenceMs, bodyTimeout: silenceMs };
-  const proxied =
-    proxy === undefined
-      ? undefined
-      : new EnvHttpProxyAgent({ allowH2: false, ...timeouts, ...proxy });
+  const keeping = dispatchers(connect, silenceMs);
+  // Keeps no connection, so that a request is not sent again on another one that is about to be closed.
+  const fresh = dispatchers(connect, silenceMs, { pipelining: 0 });
+  followSockets();
   const atEnd = atTurnsEnd();
   const deadlines = beginDeadlines();
   return {
@@ -49,9 +47,14 @@ export function undiciTransport(
             request.beginMs === undefined ? 0 : request.beginMs + MARGIN_MS,
             request.silence === undefined ? 0 : request.silence.ms + MARGIN_MS,
           );
-          const by = proxied === undefined || isLoopback(request.url) ? agent : proxied;
-          const { handler, passed } = exchange(request, { resolve, reject, atEnd, deadlines });
-          by.dispatch(toDispatch(request, passed, silenceMs), handler);
+          const sendBy = ({ direct, proxied }: Dispatchers): void => {
+            const by = proxied === undefined || isLoopback(request.url) ? direct : proxied;
+            by.dispatch(toDispatch(request, passed, silenceMs), handler);
+          };
+          const again = (): void => sendBy(fresh);
+          const callbacks = { resolve, reject, atEnd, deadlines, again };
+          const { handler, passed } = exchange(request, callbacks);
+          sendBy(keeping);
         } catch (error) {
           reject(toTransportError(error, request.signal, "unreachable"));
         }
@@ -67,9 +70,38 @@ export function undiciTransport(
       return upstream !== undefined;
     },
     close: async () => {
-      await Promise.all([agent.destroy(), proxied?.destroy()]);
+      const all = [keeping, fresh].flatMap(({ direct, proxied }) => [direct, proxied]);
+      await Promise.all(all.map(async (one) => one?.destroy()));
     },
   };
+}
+
+/** The ways out: straight, and through the environment's proxy. */
+interface Dispatchers {
+  readonly direct: Agent;
+  /** Undefined without a proxy. */
+  readonly proxied: EnvHttpProxyAgent | undefined;
+}
+
+function dispatchers(
+  connect: buildConnector.connector,
+  silenceMs: number,
+  options: { readonly pipelining?: 0 } = {},
+): Dispatchers {
+  const direct = new Agent({
+    allowH2: false,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect,
+    ...options,
+  });
+  const proxy = environmentProxy();
+  const timeouts = { headersTimeout: silenceMs, bodyTimeout: silenceMs };
+  const proxied =
+    proxy === undefined
+      ? undefined
+      : new EnvHttpProxyAgent({ allowH2: false, ...timeouts, ...options, ...proxy });
+  return { direct, proxied };
 }
 
 /** `passed` is called after each chunk of a streamed body, and at its end. */
@@ -137,6 +169,8 @@ interface AnswerCallbacks {
   readonly reject: (error: TransportError) => void;
   readonly atEnd: AtTurnsEnd;
   readonly deadlines: BeginDeadlines;
+  /** Sends the request once more, on a connection of its own. */
+  readonly again: () => void;
 }
 
 /** undici's callbacks, and a callback for each sent part of a streamed body. */
@@ -147,11 +181,12 @@ interface Exchange {
 
 /** One request and its answer, as undici's callbacks. */
 function exchange(request: OutboundRequest, callbacks: AnswerCallbacks): Exchange {
-  const { signal, beginMs } = request;
+  const { signal, beginMs, body } = request;
   const { reject, deadlines } = callbacks;
   let control: Dispatcher.DispatchController | undefined;
   let sink: Sink | undefined;
   let ended: TransportError | undefined;
+  let use: SocketUse = { isReused: false, received: 0 };
   const end = (error: TransportError): void => {
     ended = error;
     settle();
@@ -175,7 +210,8 @@ function exchange(request: OutboundRequest, callbacks: AnswerCallbacks): Exchang
     onRequestStart(controller) {
       control = controller;
       // Ended while it waited for a connection.
-      if (ended !== undefined) controller.abort(ended);
+      if (ended !== undefined) return controller.abort(ended);
+      noteSocket((use = { isReused: false, received: 0 }));
     },
     onResponseStart(controller, status, received) {
       // 103 and its like are for browsers.
@@ -193,6 +229,12 @@ function exchange(request: OutboundRequest, callbacks: AnswerCallbacks): Exchang
       sink?.end();
     },
     onResponseError(_controller, error) {
+      const mayRepeat = ended === undefined && !(body instanceof ReadableStream);
+      if (mayRepeat && metIdleClose(use, error)) {
+        // The connection is still being taken down.
+        queueMicrotask(callbacks.again);
+        return;
+      }
       settle();
       const failure = failureOf(error, signal, sink !== undefined);
       if (sink === undefined) reject(failure);

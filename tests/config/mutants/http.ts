@@ -24,6 +24,27 @@ export const httpMutants: readonly Mutant[] = [
     tests: ["tests/local/every-runtime/pipelined"],
   },
   {
+    name: "a request is sent again only where a connection had carried another one",
+    file: "adapters/shared/http/socket-use.ts",
+    find: "isEnd && isReused && ",
+    replace: "isEnd && ",
+    tests: ["tests/local/undici-transport"],
+  },
+  {
+    name: "no request is sent again after a byte of its answer",
+    file: "adapters/shared/http/socket-use.ts",
+    find: " && socket?.bytesRead === received",
+    replace: "",
+    tests: ["tests/local/undici-transport"],
+  },
+  {
+    name: "a body that streams is not sent again",
+    file: "adapters/shared/http/undici-transport.ts",
+    find: " && !(body instanceof ReadableStream)",
+    replace: "",
+    tests: ["tests/local/undici-transport"],
+  },
+  {
     name: "a deadline ends a fetch whose request was collected",
     file: "adapters/shared/http/fetch-transport.ts",
     find: "  keepWith(signal, request);\n",
