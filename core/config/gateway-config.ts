@@ -122,6 +122,7 @@ export const gatewayConfig: v.GenericSchema<unknown, GatewayConfig> = v.strictOb
           baseUrl: v.exactOptional(url),
           apiKey: v.exactOptional(headerSecret),
           streamUsage: v.exactOptional(v.boolean()),
+          speaks: v.exactOptional(v.array(v.picklist(["chat", "responses", "messages"]))),
         } satisfies Members<NonNullable<GatewayOptions["providers"]>[string]>),
       ),
       v.rawCheck(({ dataset, addIssue }) => {

@@ -26,6 +26,7 @@ import { type GatewayMetrics, gatewayMetrics } from "./observe/metrics/metrics.t
 import { type AccountPrices, accountPrices } from "./prices/account-prices.ts";
 import type { StoredProviders } from "./account/records/stored-providers.ts";
 import { outbound } from "./providers/outbound.ts";
+import { spokenFormats } from "./providers/spoken-formats.ts";
 import type { ConnectParts } from "./realtime/connect.ts";
 import { providerSocket, type ProviderSocketParts } from "./realtime/provider-socket.ts";
 import { type RecordStore, recordStore } from "./account/records/records.ts";
@@ -164,7 +165,8 @@ function stepPipeline(
     refused: metrics && ((name, reason) => metrics.refuse(name, reason)),
   });
   const stripOwnTokens = ownTokenGuard({ access, searchFor: tokenSearches() });
-  const outbounds = { platform, targets, stored, decoding, recorder: follow };
+  const spoken = spokenFormats(system);
+  const outbounds = { platform, targets, stored, decoding, recorder: follow, spoken };
   const safety = (settings: GatewaySettings): Safety | null =>
     safetyOf(settings, options, { log, decoding, system });
   const forward = forwarding({

@@ -3,8 +3,10 @@ import { ECHO, providers } from "./known/table.ts";
 import { isCustomSegment, type ProviderOptions } from "./target.ts";
 
 /** Says why no request could ever reach a configured provider; null when one can. */
-export function providerProblem(slug: string, { baseUrl }: ProviderOptions): string | null {
+export function providerProblem(slug: string, { baseUrl, speaks }: ProviderOptions): string | null {
   const name = slug.slice(0, 80);
+  if (speaks !== undefined && !slug.startsWith("custom-"))
+    return `"${name}" is built in: "speaks" is for "custom-…" providers`;
   if (slug.startsWith("custom-")) {
     if (!isCustomSegment(slug))
       return `"${name}" is not a provider's name: expected "custom-" and 1 to 64 letters, digits, "-", "_" or "."`;

@@ -31,6 +31,11 @@ export function translationRoute(step: Step): TranslationRoute | undefined {
     const translator = translatorOf(slug);
     return translator === undefined ? undefined : { front: chatFront, translator };
   }
+  return formatRoute(slug, format);
+}
+
+/** Returns how a format other than OpenAI's chats is translated for a provider. */
+export function formatRoute(slug: string, format: "responses" | "messages"): TranslationRoute {
   const own = Object.hasOwn(providers, slug) ? translatorOf(slug) : undefined;
   return { front: fronts[format], translator: own ?? overChat(slug) };
 }

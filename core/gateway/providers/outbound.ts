@@ -12,13 +12,20 @@ import { addsSecret, withCredential, withProviderHeaders } from "./credential.ts
 import type { CustomTarget, StoredProviders } from "../account/records/stored-providers.ts";
 import { plainBody } from "../wire/reply-body.ts";
 import { credentialValue, type Provider } from "./known/provider.ts";
-import { movedTo, resolveTarget, type ProviderTarget, type ConfiguredTargets } from "./target.ts";
+import {
+  type ConfiguredTargets,
+  isCustomSegment,
+  movedTo,
+  type ProviderTarget,
+  resolveTarget,
+} from "./target.ts";
+import type { SpokenFormats } from "./spoken-formats.ts";
 import { endsWell } from "../chat/translate-reply.ts";
 import { askingBody, isEncoding, unasked, type UsageQuestion } from "./stream-usage.ts";
 import { withInlineImages } from "../chat/images.ts";
 import { fitChat } from "../models/fit-chat.ts";
 import { modelRules } from "../models/model-rules.ts";
-import { type TranslationRoute, translationRoute } from "./families.ts";
+import { formatRoute, type TranslationRoute, translationRoute } from "./families.ts";
 import { translateReply } from "../chat/translate-reply.ts";
 import type { LentAccount, Outbound } from "../call/outbound.ts";
 
@@ -32,6 +39,7 @@ export interface OutboundParts extends UsageQuestion {
   /** Keys and custom providers of the management API. */
   readonly stored: Pick<StoredProviders, "custom" | "key" | "hasKey">;
   readonly decoding: ContentDecoding;
+  readonly spoken: SpokenFormats;
 }
 
 /** Turns a step into the request that its provider gets: address, clean headers, credential, format. */
@@ -41,9 +49,38 @@ export function outbound(
   parts: OutboundParts,
 ): Promise<Outbound> | Outbound {
   const route = translationRoute(step);
-  return route === undefined
-    ? untranslated(step, call, parts)
-    : translated(step, route, call, parts);
+  if (route !== undefined) return translated(step, route, call, parts);
+  const format = unsureFormat(step);
+  return format === null ? untranslated(step, call, parts) : asSpoken(step, format, call, parts);
+}
+
+type UnsureFormat = "responses" | "messages";
+
+/** Returns the format of a unified request that its provider may not take; null for other requests. */
+function unsureFormat({ slug, rest, unified }: Step): UnsureFormat | null {
+  if (unified !== true || !isCustomSegment(slug)) return null;
+  return rest === "v1/messages" ? "messages" : rest === "v1/responses" ? "responses" : null;
+}
+
+/** Sends a request as it is to a custom provider that takes its format, and as a chat to another one. */
+async function asSpoken(
+  step: Step,
+  format: UnsureFormat,
+  call: Call,
+  parts: OutboundParts,
+): Promise<Outbound> {
+  const { slug, rest, query } = step;
+  const { targets, spoken } = parts;
+  const custom = await customProvider(slug, call, parts);
+  const { url } = resolveTarget(slug, targets, { rest, query, custom });
+  const address = JSON.stringify([url, custom?.generation]);
+  const told = Object.hasOwn(targets.providers, slug) ? targets.providers[slug]?.speaks : undefined;
+  const takes = told?.includes(format) ?? spoken.known(address);
+  if (takes !== false) {
+    const prepared = await untranslated(step, call, parts);
+    if (takes === true || (await spoken.probe(address, prepared, call.signal))) return prepared;
+  }
+  return translated({ ...step, rest: format, format }, formatRoute(slug, format), call, parts);
 }
 
 function untranslated(step: Step, call: Call, parts: OutboundParts): Promise<Outbound> | Outbound {

@@ -4,6 +4,7 @@ import type { CustomTarget } from "../account/records/stored-providers.ts";
 import type { Place, Provider } from "./known/provider.ts";
 import { plainPath } from "./reach/inferences.ts";
 import { ECHO, providers } from "./known/table.ts";
+import type { SpokenFormat } from "./spoken-formats.ts";
 import type { Step } from "../call/call.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import type { HeaderPair } from "../../ports.ts";
@@ -21,6 +22,11 @@ export interface ProviderOptions {
    * asked. @default as the provider's table says; of one that is not built in, false
    */
   readonly streamUsage?: boolean | undefined;
+  /**
+   * The formats that a `custom-…` provider takes. Responses and messages that it does not take become chats.
+   * @default found out by a probe when the first one comes, and kept for ten minutes
+   */
+  readonly speaks?: readonly SpokenFormat[] | undefined;
 }
 
 /** A provider with its settings applied, and where a path of it leads. */

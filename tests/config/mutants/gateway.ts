@@ -548,4 +548,18 @@ export const gatewayMutants: readonly Mutant[] = [
     replace: "/^(.*)/",
     tests: ["tests/unit/gateway/providers/translate-failures"],
   },
+  {
+    name: "an unclear answer to a probe is not kept",
+    file: "core/gateway/providers/spoken-formats.ts",
+    find: "if (!takes || (status < 500 && !UNCLEAR.has(status))) findings",
+    replace: "findings",
+    tests: ["tests/unit/gateway/providers/spoken-formats"],
+  },
+  {
+    name: "a probe has a deadline",
+    file: "core/gateway/providers/spoken-formats.ts",
+    find: "signal, beginMs: PROBE_MS",
+    replace: "signal",
+    tests: ["tests/unit/gateway/providers/spoken-formats"],
+  },
 ];
