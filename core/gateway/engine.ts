@@ -118,6 +118,7 @@ export function gatewayEngine(options: GatewayOptions): Engine {
     answer: choosing({ ...shared, forward, stored, router }),
     deliver: delivery(shared),
     needsBody: (step, call) => needsBody(step, call, { ...shared, hasChecks }),
+    stored,
     routes: router !== undefined,
     providerSocket: (asked) =>
       providerSocket(asked, { ...shared, ...pipeline, admission: gatewayAdmission }),

@@ -52,6 +52,20 @@ describe("authentication", () => {
   });
 });
 
+it("lists the models of the providers that a caller may use", async () => {
+  const idsOf = async (gateway: string, headers: Record<string, string>): Promise<string[]> => {
+    const list = await fetch(`${base}/v1/${account}/${gateway}/compat/models`, { headers });
+    const { data } = (await list.json()) as { data: { id: string }[] };
+    return data.map(({ id }) => id);
+  };
+  const groq = "groq/llama-3.1-8b-instant";
+  const ids = await idsOf("guarded", { authorization: `Bearer ${gatewayToken}` });
+  expect(ids).toEqual(expect.arrayContaining(["openai/gpt-4o", "openai/gpt-6.1-sol", groq]));
+  expect(ids.filter((id) => /^(?:cohere|cerebras|grok)\//.test(id))).toEqual([]);
+  // A key of the operator's serves no stranger.
+  expect(await idsOf("strangers", {})).not.toContain(groq);
+});
+
 describe("a request on its way to the provider", () => {
   it("keeps method, raw path, query and body, and loses what is not the provider's business", async () => {
     const headers = {

@@ -7,7 +7,8 @@ import { noRoute } from "../../http/routes.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
 import type { GatewayAdmission, AdmitOptions } from "./admission.ts";
 import type { Call, Step } from "../call/call.ts";
-import { compatStep, modelList } from "../providers/unified-step.ts";
+import { compatStep } from "../providers/unified-step.ts";
+import { usableModels, type UsableModelsParts } from "./usable-models.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { headerPairs } from "../wire/header-hygiene.ts";
 import { type RawTail, rawTail } from "../wire/raw-path.ts";
@@ -17,7 +18,6 @@ import { callError } from "./call-error.ts";
 import type { BodyBudget, BodyHold } from "../../work/body-budget.ts";
 import type { Platform } from "../../ports.ts";
 import type { Forward } from "../call/forward.ts";
-import type { ConfiguredTargets } from "../providers/target.ts";
 import type { DeliverAnswer } from "./delivery.ts";
 import { withUploadAddress } from "../providers/target.ts";
 import { forwardSteps, readSteps, type StepsParts } from "./universal.ts";
@@ -48,7 +48,7 @@ export interface SocketRequest extends RawTail {
 }
 
 /** Dependencies of {@link gatewayFront}. */
-export interface FrontParts extends StepsParts {
+export interface FrontParts extends StepsParts, UsableModelsParts {
   readonly platform: Pick<Platform, "received">;
   readonly admission: Pick<GatewayAdmission, "admit">;
   /** Answers a step by its provider. */
@@ -56,13 +56,10 @@ export interface FrontParts extends StepsParts {
   /** Answers a step by whatever it names. */
   readonly answer: Forward;
   readonly deliver: DeliverAnswer;
-  readonly targets: ConfiguredTargets;
   /** The memory for the bodies of all requests. */
   readonly bodies: BodyBudget;
   /** Whether something would read a step's body, or send it twice. */
   readonly needsBody: (step: Step, call: Call) => boolean;
-  /** Whether the automatic router is there. */
-  readonly routes: boolean;
   /** Universal WebSockets. */
   readonly sockets: { connect(request: Request, name: GatewayName): Promise<Response> };
   /** Connects a client with a provider's WebSocket. */
@@ -170,7 +167,7 @@ function unified(arrival: Arrival, parts: FrontParts): Promise<Response> | null 
   const how = { ...COMPAT, client: raw, entry: { ...COMPAT.entry, method: "GET" } };
   return parts.admission
     .admit(name, headerPairs(raw), raw.signal, how)
-    .then(() => json(modelList(parts.targets.demo, parts.routes)));
+    .then(async (call) => json(await usableModels(call, parts)));
 }
 
 async function accept(

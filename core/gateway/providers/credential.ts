@@ -54,6 +54,21 @@ export async function withCredential(
   return [...headers, [native, credentialValue(provider, apiKey)]];
 }
 
+/** Whether {@link withCredential} has a key for a provider; `apiKey` is the configured one. */
+export async function servesWithKey(
+  slug: string,
+  call: Call,
+  {
+    apiKey,
+    keys,
+  }: { readonly apiKey: string | undefined; readonly keys: Pick<StoredProviders, "hasKey"> },
+): Promise<boolean> {
+  if (!mayUseKeys(call)) return false;
+  if (apiKey !== undefined && call.settings.byok_only !== true) return true;
+  const has = aliasesOf(call).map((alias) => keys.hasKey(call.name, slug, alias));
+  return (await Promise.all(has)).includes(true);
+}
+
 /** Returns the stored key of a call's alias; of a virtual key's aliases, the first that is stored. */
 async function storedKey(
   slug: string,

@@ -6,11 +6,9 @@ import { ECHO, providers } from "./known/table.ts";
 import { chatFormats, type ChatFormat, modelOfChat, readChatBody } from "../chat/chat-body.ts";
 import { fitChatBody } from "../models/fit-chat.ts";
 import { modelRules } from "../models/model-rules.ts";
-import { segmentOf } from "./author-segment.ts";
-import { priceLists } from "../prices/prices.ts";
 
 /** The prefix of a model that names a dynamic route. */
-const DYNAMIC = "dynamic/";
+export const DYNAMIC: string = "dynamic/";
 
 /** The model that leaves the choice to the automatic router, as the hosted service calls it. */
 export const AUTO_MODEL: string = "cloudflare/auto";
@@ -105,22 +103,4 @@ function versioned({ headers }: Step, slug: string, { rest }: Place): Step["head
   return !isMessage || headers.some(([name]) => name === "anthropic-version")
     ? headers
     : [...headers, ["anthropic-version", ANTHROPIC_VERSION]];
-}
-
-/** Returns the models whose names are known, in OpenAI's list format with names as `compat` takes them; others work too. */
-export function modelList(demo: boolean, auto: boolean): object {
-  const names = priceLists.flatMap(({ family, models }) =>
-    models.map(({ model }) => `${segmentOf(family)}\n${model}`),
-  );
-  const known = [...new Set(names)].map((one) => {
-    const [slug = "", name = ""] = one.split("\n");
-    return listed(slug, name);
-  });
-  if (auto) known.push({ id: AUTO_MODEL, object: "model", created: 0, owned_by: "causey" });
-  if (demo) known.push(listed(ECHO, "echo-demo"));
-  return { object: "list", data: known };
-}
-
-function listed(slug: string, name: string): object {
-  return { id: `${slug}/${name}`, object: "model", created: 0, owned_by: slug };
 }

@@ -3,6 +3,20 @@ import type { Mutant } from "./mutant.ts";
 /** Guards of what virtual keys may reach. */
 export const gatewayKeyMutants: readonly Mutant[] = [
   {
+    name: "no stranger is shown the models of the operator's keys",
+    file: "core/gateway/providers/credential.ts",
+    find: "if (!mayUseKeys(call)) return false;",
+    replace: "",
+    tests: ["tests/unit/gateway/entry/inference"],
+  },
+  {
+    name: "a virtual key is shown no model that it does not allow",
+    file: "core/gateway/entry/usable-models.ts",
+    find: "(allowed === null || isAllowedModel(model, slug, allowed)),",
+    replace: "true,",
+    tests: ["tests/unit/gateway/keys/virtual-keys"],
+  },
+  {
     name: "a virtual key makes inferences only",
     file: "core/gateway/providers/reach/check-reach.ts",
     find: "if (!isKnown || !isPlain(path)) throw",

@@ -31,7 +31,7 @@ export interface ModelCheck {
  */
 export function checkModel(step: Step, { models, path, known }: ModelCheck): void {
   const named = known === undefined ? modelsOf(step, path) : [known, ...queryModels(step.query)];
-  const wrong = named.find((model) => !isAllowed(model, step.slug, models));
+  const wrong = named.find((model) => !isAllowedModel(model, step.slug, models));
   if (named.length > 0 && wrong === undefined) return;
   throw new ApiError("forbidden", {
     message:
@@ -49,7 +49,7 @@ function unread({ body }: Step): string {
 }
 
 /** Whether a pattern fits a model, letter case ignored, or what the model is a version of at the same price. */
-function isAllowed(model: string, slug: string, patterns: readonly string[]): boolean {
+export function isAllowedModel(model: string, slug: string, patterns: readonly string[]): boolean {
   const names = [model, ...modelSpellings(model, slug).priced].map((name) => `${slug}/${name}`);
   return patterns.some((pattern) => names.some((name) => fitsPattern(name.toLowerCase(), pattern)));
 }

@@ -26,8 +26,16 @@ export interface StoredProviders {
   hasKey(name: GatewayName, segment: string, alias: string | undefined): Promise<boolean>;
   /** The elements of a dynamic route's deployed version; null when there is no such route. */
   route(name: GatewayName, route: string): Promise<DeployedRoute | null>;
+  /** The names of custom providers that are enabled, as path segments, and of dynamic routes. */
+  names(name: GatewayName): Promise<StoredNames>;
   /** Returns the counters of the limits of a gateway's routes. */
   counters(name: GatewayName): Pick<Records, "take" | "spend">;
+}
+
+/** Names that models of the unified endpoint can begin with. */
+export interface StoredNames {
+  readonly custom: readonly string[];
+  readonly routes: readonly string[];
 }
 
 /** A dynamic route as it runs. */

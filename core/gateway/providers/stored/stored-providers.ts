@@ -12,10 +12,10 @@ import {
 import type { GatewayName } from "../../account/settings/gateway-name.ts";
 import { readHeaders } from "./custom-headers.ts";
 import { CUSTOM_PREFIX } from "../target.ts";
-import type { StoredRecord } from "../../account/records/record.ts";
+import { recordLimits, type StoredRecord } from "../../account/records/record.ts";
 import type { Records, RecordStore } from "../../account/records/records.ts";
 import type { Vault } from "../../account/records/vault.ts";
-import type { StoredProviders } from "../../account/records/stored-providers.ts";
+import type { StoredNames, StoredProviders } from "../../account/records/stored-providers.ts";
 
 /** Opened secrets that are kept, and for how many milliseconds: opening one costs as much as half a request. */
 const OPENED = 1000;
@@ -79,7 +79,22 @@ export function storedProviders(store: RecordStore, vault: Vault, system: System
       const record = await store.ofGateway(name).find("route", route);
       return record === null ? null : { id: record.id, elements: record.body["elements"] };
     },
+    names: (name) => storedNames(store, name),
     counters: (name) => store.ofGateway(name),
+  };
+}
+
+async function storedNames(store: RecordStore, name: GatewayName): Promise<StoredNames> {
+  const [custom, routes] = await Promise.all([
+    store
+      .ofAccount(name.account)
+      .list({ collection: "custom_provider" }, 0, recordLimits.custom_provider),
+    store.ofGateway(name).list({ collection: "route" }, 0, recordLimits.route),
+  ]);
+  const enabled = custom.records.filter(({ body }) => body["enable"] === true);
+  return {
+    custom: enabled.map(({ body }) => CUSTOM_PREFIX + jsonText(body["slug"])),
+    routes: routes.records.map(({ body }) => jsonText(body["name"])),
   };
 }
 
@@ -100,6 +115,11 @@ export function withDeclaredProviders(
       const routes = declaredGateway(name, declared)?.routes ?? {};
       if (!Object.hasOwn(routes, route)) return stored.route(name, route);
       return { id: `declared/${route}`, elements: routes[route] };
+    },
+    async names(name) {
+      const { custom, routes } = await stored.names(name);
+      const own = Object.keys(declaredGateway(name, declared)?.routes ?? {});
+      return { custom, routes: [...new Set([...own, ...routes])] };
     },
   };
 }

@@ -262,6 +262,53 @@ describe("compat/models", () => {
     expect(data.every(({ id }) => id.includes("/"))).toBe(true);
     expect((await gate.send("closed/compat/models", { method: "GET" })).status).toBe(401);
   });
+
+  it("lists those of providers that answer without a key of the caller's", async () => {
+    const idsOf = async (gateway: string, token?: string): Promise<string[]> => {
+      const list = await gate.send(`${gateway}/compat/models`, {
+        method: "GET",
+        ...(token === undefined ? {} : { token }),
+      });
+      const { data } = (await list.json()) as { data: { id: string }[] };
+      return data.map(({ id }) => id);
+    };
+    const ids = await idsOf("closed", API_TOKEN);
+    expect(ids).toEqual(expect.arrayContaining(["openai/gpt-4o", "anthropic/claude-opus-5-5"]));
+    const owners = new Set(ids.map((id) => id.split("/")[0]));
+    expect(owners).toEqual(new Set(["openai", "anthropic", "echo"]));
+    // The operator's keys serve no stranger.
+    await gate.create("strangers", {
+      authentication: false,
+      stored_keys_for_anonymous: false,
+    });
+    expect(await idsOf("strangers")).toEqual(["echo/echo-demo"]);
+
+    const store = async (path: string, body: object): Promise<void> =>
+      expect((await gate.manage(path, { method: "POST", ...jsonInit(body) })).status).toBe(200);
+    await store("/gateways/closed/provider_configs", {
+      provider_slug: "groq",
+      alias: "default",
+      default_config: true,
+      secret: "groq-key",
+    });
+    const end = { id: "e", type: "end", outputs: {} };
+    await store("/gateways/closed/routes", {
+      name: "cheap",
+      elements: [{ id: "s", type: "start", outputs: { next: { elementId: "e" } } }, end],
+    });
+    await store("/custom-providers", {
+      name: "Lab",
+      slug: "lab",
+      base_url: "https://lab.example/v1",
+      enable: true,
+    });
+    const price = { provider: "custom-lab", model: "lab-1", input: 1, output: 1 };
+    await gate.manage("/prices", { method: "PUT", ...jsonInit(price) });
+    expect(await idsOf("closed", API_TOKEN)).toEqual(
+      expect.arrayContaining(["groq/llama-3.1-8b-instant", "dynamic/cheap", "custom-lab/lab-1"]),
+    );
+    expect(await idsOf("strangers")).toEqual(["custom-lab/lab-1", "echo/echo-demo"]);
+  });
 });
 
 it("what guardrails hold back of a run has the status 422, of a chat 424", async () => {

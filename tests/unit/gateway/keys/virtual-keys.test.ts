@@ -48,6 +48,28 @@ const ask = (key: string, body: object = gpt, path = "closed/openai/v1/chat/comp
 const messageOf = async (response: Response): Promise<string> =>
   JSON.stringify(await response.json());
 describe("a virtual key", () => {
+  it("is shown the models that it allows", async () => {
+    const idsOf = async (settings: object): Promise<string[]> => {
+      const { key } = await make(settings);
+      const list = await gate.send("closed/compat/models", {
+        method: "GET",
+        headers: { authorization: `Bearer ${key}` },
+      });
+      const { data } = (await list.json()) as { data: { id: string }[] };
+      return data.map(({ id }) => id);
+    };
+    const models = ["openai/gpt-5.4-*", "anthropic/claude-next", "groq/llama-3.1-8b-instant"];
+    expect(await idsOf({ models })).toEqual([
+      "openai/gpt-5.4-pro",
+      "openai/gpt-5.4-mini",
+      "openai/gpt-5.4-nano",
+      "anthropic/claude-next",
+    ]);
+    expect(await idsOf({})).toContain("openai/gpt-4o");
+    // No key of these aliases is stored.
+    expect(await idsOf({ aliases: ["other"] })).toEqual(["echo/echo-demo"]);
+  });
+
   it("opens a gateway in the query, as SDKs of Google send their keys", async () => {
     const { key, id } = await make();
     const path = "closed/google-ai-studio/v1beta/models/m:generateContent";

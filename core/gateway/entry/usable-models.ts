@@ -1,0 +1,74 @@
+import type { StoredProviders } from "../account/records/stored-providers.ts";
+import { isAllowedModel } from "../account/keys/check-model.ts";
+import type { Call } from "../call/call.ts";
+import { servesWithKey } from "../providers/credential.ts";
+import { ECHO, providers } from "../providers/known/table.ts";
+import type { ConfiguredTargets } from "../providers/target.ts";
+import { AUTO_MODEL, DYNAMIC, takesChats } from "../providers/unified-step.ts";
+
+/** Everything that decides which models a caller may use. */
+export interface UsableModelsParts {
+  readonly targets: ConfiguredTargets;
+  readonly stored: Pick<StoredProviders, "hasKey" | "names">;
+  /** Whether the automatic router is there. */
+  readonly routes: boolean;
+}
+
+/**
+ * Lists the models that a caller may use, in OpenAI's format with names as `compat` takes them: those with a price at
+ * providers that are configured, have a stored key or are custom ones, and those that a virtual key names; dynamic routes.
+ */
+export async function usableModels(call: Call, parts: UsableModelsParts): Promise<object> {
+  const { targets, stored, routes } = parts;
+  const { custom, routes: named } = await stored.names(call.name);
+  const configured = Object.keys(targets.providers);
+  const known = [...new Set([...configured, ...custom, ...Object.keys(providers)])];
+  const chats = known.filter((slug) => slug !== ECHO && takesChats(slug, "chat/completions"));
+  const isThere = await Promise.all(
+    chats.map(async (slug) => custom.includes(slug) || (await isUsable(slug, call, parts))),
+  );
+  const usable = new Set(chats.filter((_, at) => isThere[at]));
+  const allowed = call.caller?.grant?.models ?? null;
+  const models = [
+    ...call.prices.entries().map(({ provider, model }) => [provider, model] as const),
+    ...(allowed ?? []).map(split),
+  ].filter(
+    ([slug, model]) =>
+      usable.has(slug) &&
+      !model.includes("*") &&
+      (allowed === null || isAllowedModel(model, slug, allowed)),
+  );
+  const ids = [
+    ...models.map(([slug, model]) => `${slug}/${model}`),
+    ...named.map((name) => DYNAMIC + name),
+    ...(routes ? [AUTO_MODEL] : []),
+    ...(targets.demo && (allowed === null || isAllowedModel(DEMO, ECHO, allowed))
+      ? [`${ECHO}/${DEMO}`]
+      : []),
+  ];
+  return { object: "list", data: [...new Set(ids)].map(listed) };
+}
+
+/** The model of the demo provider. */
+const DEMO = "echo-demo";
+
+/** Whether requests of a call reach a provider without a key of their own. */
+async function isUsable(slug: string, call: Call, parts: UsableModelsParts): Promise<boolean> {
+  const own = Object.hasOwn(parts.targets.providers, slug)
+    ? parts.targets.providers[slug]
+    : undefined;
+  // A server of the operator's that needs no key.
+  if (own?.baseUrl !== undefined && own.apiKey === undefined) return true;
+  return servesWithKey(slug, call, { apiKey: own?.apiKey, keys: parts.stored });
+}
+
+function split(model: string): readonly [string, string] {
+  const slash = model.indexOf("/");
+  return [model.slice(0, Math.max(0, slash)), model.slice(slash + 1)];
+}
+
+function listed(id: string): object {
+  const [owner = ""] = id.split("/");
+  const isOurs = id === AUTO_MODEL || id.startsWith(DYNAMIC);
+  return { id, object: "model", created: 0, owned_by: isOurs ? "causey" : owner };
+}
