@@ -172,11 +172,16 @@ export function systemText(messages: readonly ChatMessage[]): string {
     .join("\n\n");
 }
 
-/** Returns the content of a message as parts without empty texts. */
+/** Whether a text holds no word. Anthropic refuses one: https://github.com/anthropics/claude-code/issues/62396. */
+export function isBlank(text: string): boolean {
+  return text.trim() === "";
+}
+
+/** Returns the content of a message as parts without blank texts. */
 export function contentParts(content: ChatContent): ChatPart[] {
   const parts: ChatPart[] =
     typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []);
-  return parts.filter((part) => part.type !== "text" || part.text !== "");
+  return parts.filter((part) => part.type !== "text" || !isBlank(part.text));
 }
 
 /** Media type and base64 data of a `data:` URL; null for any other URL. */
@@ -200,11 +205,12 @@ export function effortOf({
   return budget < 2048 ? "low" : budget < 8192 ? "medium" : "high";
 }
 
-/** Returns the parsed arguments of a tool call. */
+/**
+ * Returns the parsed arguments of a tool call. Those that a model wrote wrong stay as a text: they are in the conversation
+ * for ever, so a refusal would end it.
+ */
 export function toolArguments(text: string): Json {
-  const value = text.trim() === "" ? {} : parsedObject(text);
-  if (value !== null) return value;
-  throw new ApiError("chat_format", { message: "tool_calls: the arguments are not a JSON object" });
+  return isBlank(text) ? {} : (parsedObject(text) ?? { arguments: text });
 }
 
 /** Token counts in OpenAI's form. */

@@ -1,5 +1,5 @@
 import { type Json, jsonCount, jsonObjects } from "../../http/json.ts";
-import type { Chat } from "../chat/chat-format.ts";
+import { type Chat, isBlank } from "../chat/chat-format.ts";
 import { fitThinking, type ThinkingMembers } from "./fit-thinking.ts";
 import type { ModelRules } from "./model-rules.ts";
 
@@ -21,7 +21,7 @@ interface ChatChanges extends ThinkingMembers {
   top_k?: null;
   presence_penalty?: null;
   frequency_penalty?: null;
-  stop?: null;
+  stop?: string[] | null;
   tool_choice?: "auto";
   max_tokens?: number | null;
   max_completion_tokens?: number | null;
@@ -86,29 +86,36 @@ function fitOf(chat: Asked | Chat, rules: ModelRules): Fit {
     ...(rules.refuses ?? []),
     ...(thinking.thinks ? (rules.thinking?.refuses ?? []) : []),
   ]);
-  const gone = plain.filter((name) => refused.has(name) && asked[name] != null);
-  const isDouble = rules.oneSampler === true && asked["temperature"] != null;
-  if (isDouble && !gone.includes("top_p") && asked["top_p"] != null && !refused.has("temperature"))
-    gone.push("top_p");
   const isForced = refused.has("tool_choice") && forces.includes("tool_choice");
   const continues = refused.has("prefill") && hasPrefill(asked);
-  const limited = limitsOf(asked, rules.output, refused.has("max_tokens"));
+  const parts: readonly Changed[] = [
+    thinking,
+    plainOf(asked, refused, rules.oneSampler === true),
+    isForced ? { changes: { tool_choice: "auto" }, dropped: ["tool_choice"] } : unchanged,
+    refused.has("blank_stop") ? stopsOf(asked) : unchanged,
+    limitsOf(asked, rules.output, refused.has("max_tokens")),
+  ];
+  const changes: ChatChanges = {};
+  for (const part of parts) Object.assign(changes, part.changes);
   return {
-    changes: {
-      ...thinking.changes,
-      ...Object.fromEntries(gone.map((name) => [name, null])),
-      ...(isForced ? { tool_choice: "auto" } : {}),
-      ...limited.changes,
-    },
-    dropped: [
-      ...thinking.dropped,
-      ...gone,
-      ...(isForced ? ["tool_choice"] : []),
-      ...(continues ? ["prefill"] : []),
-      ...limited.dropped,
-    ],
+    changes,
+    dropped: [...parts.flatMap(({ dropped }) => dropped), ...(continues ? ["prefill"] : [])],
     continues,
   };
+}
+
+/** Some parameters as the model takes them, and the names of what had to go. */
+type Changed = Pick<Fit, "changes" | "dropped">;
+
+const unchanged: Changed = { changes: {}, dropped: [] };
+
+/** Leaves out what is refused; of both samplers the temperature stays where only one is taken. */
+function plainOf(chat: Asked, refused: ReadonlySet<string>, oneSampler: boolean): Changed {
+  const isSampled = oneSampler && chat["temperature"] != null && !refused.has("temperature");
+  const dropped = plain.filter(
+    (name) => chat[name] != null && (refused.has(name) || (isSampled && name === "top_p")),
+  );
+  return { changes: Object.fromEntries(dropped.map((name) => [name, null])), dropped };
 }
 
 /** Returns what of a request may be refused beside thinking. */
@@ -125,14 +132,18 @@ function hasPrefill({ messages }: Asked): boolean {
   return !Array.isArray(last["tool_calls"]) || last["tool_calls"].length === 0;
 }
 
+/** Leaves stop sequences of blanks out. */
+function stopsOf({ stop }: Asked): Changed {
+  const all = [stop ?? []].flat().filter((one) => typeof one === "string");
+  const words = all.filter((one) => !isBlank(one));
+  if (words.length === all.length) return unchanged;
+  return { changes: { stop: words.length === 0 ? null : words }, dropped: ["stop"] };
+}
+
 /** Puts the limit where the model looks for it, and cuts it to the most that the model can answer. */
-function limitsOf(
-  chat: Asked,
-  most: number | undefined,
-  isRenamed: boolean,
-): { readonly changes: ChatChanges; readonly dropped: readonly string[] } {
+function limitsOf(chat: Asked, most: number | undefined, isRenamed: boolean): Changed {
   const name = limits.find((one) => chat[one] != null);
-  if (name === undefined) return { changes: {}, dropped: [] };
+  if (name === undefined) return unchanged;
   const given = jsonCount(chat[name]);
   const cut = most !== undefined && given > most ? most : given;
   const dropped = cut === given ? [] : [name];

@@ -23,6 +23,7 @@ import type { SpokenFormats } from "./spoken-formats.ts";
 import { endsWell } from "../chat/translate-reply.ts";
 import { askingBody, isEncoding, unasked, type UsageQuestion } from "./stream-usage.ts";
 import { withInlineImages } from "../chat/images.ts";
+import { mendChat } from "../models/mend-chat.ts";
 import { fitChat } from "../models/fit-chat.ts";
 import { modelRules } from "../models/model-rules.ts";
 import { formatRoute, type TranslationRoute, translationRoute } from "./families.ts";
@@ -246,7 +247,7 @@ async function translated(
   parts: OutboundParts,
 ): Promise<Outbound> {
   const given = readChatBody(step.body);
-  const asked = front.read(given);
+  const asked = mendChat(front.read(given));
   const { chat: read, dropped } = fitChat(asked, modelRules(step.slug, asked.model));
   const chat =
     translator.wantsInlineImages === true

@@ -9,11 +9,13 @@ import {
   type ChatReasoning,
   contentParts,
   dataUrl,
+  isBlank,
   systemText,
   textContent,
   toolArguments,
 } from "../../chat/chat-format.ts";
-import type { Json } from "../../../http/json.ts";
+import { type Json, jsonText } from "../../../http/json.ts";
+import { withUserTurn } from "../../models/mend-chat.ts";
 import { anthropicReply, anthropicStream } from "./anthropic-reply.ts";
 import type { ChatTranslator } from "../../chat/reply.ts";
 import { orderedPieces } from "../../chat/thought-place.ts";
@@ -29,13 +31,14 @@ type Turn = { role: "user" | "assistant"; content: Json[] };
 /** OpenAI chat completions over Anthropic's Messages API. */
 export const anthropicTranslator: ChatTranslator = {
   request(chat) {
-    const system = systemOf(chat.messages);
+    const messages = withUserTurn(chat.messages);
+    const system = systemOf(messages);
     const thinking = thinkingOf(chat);
     const config = { ...thinking.config, ...formatOf(chat) };
     const body = {
       model: chat.model,
       max_tokens: thinking.maxTokens,
-      messages: turns(chat.messages),
+      messages: withTrimmedEnd(turns(messages)),
       ...(system.length === 0 ? {} : { system }),
       // OpenAI's scale ends at 2, Anthropic's at 1.
       ...(chat.temperature == null ? {} : { temperature: Math.min(1, chat.temperature) }),
@@ -151,6 +154,15 @@ function turns(messages: readonly ChatMessage[]): Turn[] {
   return out;
 }
 
+/** Anthropic refuses an answer that begins with a text that ends with a blank. */
+function withTrimmedEnd(all: Turn[]): Turn[] {
+  const last = all.at(-1);
+  const end = last?.content.at(-1);
+  if (last?.role !== "assistant" || end?.["type"] !== "text") return all;
+  const trimmed = { ...end, text: jsonText(end["text"]).trimEnd() };
+  return [...all.slice(0, -1), { ...last, content: [...last.content.slice(0, -1), trimmed] }];
+}
+
 function blocks(message: ChatMessage): Json[] {
   if (message.role === "tool") {
     const { content, tool_call_id: id, failed } = message;
@@ -174,7 +186,9 @@ function blocks(message: ChatMessage): Json[] {
       }),
     );
     const mark = lastMark(contentParts(message.content));
-    const pieces = orderedPieces(message.reasoning ?? [], text, calls);
+    const pieces = orderedPieces(message.reasoning ?? [], text, calls).filter(
+      (piece) => piece.kind !== "text" || !isBlank(piece.text),
+    );
     const last = pieces.findLast(({ kind }) => kind === "text");
     return pieces.flatMap((piece): Json[] => {
       if (piece.kind === "thought") return thoughtBlock(piece.thought);
@@ -197,9 +211,9 @@ function thoughtBlock({ text, signature, hidden }: ChatReasoning): Json[] {
 }
 
 function resultContent(content: ChatContent): string | Json[] {
-  return contentParts(content).every(({ type }) => type === "text")
-    ? textContent(content)
-    : contentParts(content).map(block);
+  const parts = contentParts(content);
+  if (parts.length === 0) return "";
+  return parts.every(({ type }) => type === "text") ? textContent(content) : parts.map(block);
 }
 
 function block(one: ChatPart): Json {

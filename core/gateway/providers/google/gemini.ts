@@ -11,6 +11,7 @@ import {
   toolArguments,
 } from "../../chat/chat-format.ts";
 import { type Json, jsonObjects } from "../../../http/json.ts";
+import { withUserTurn } from "../../models/mend-chat.ts";
 import { geminiError, geminiReply, geminiStream } from "./gemini-reply.ts";
 import type { ChatTranslator } from "../../chat/reply.ts";
 import { singleCall, singleCallStream } from "../../chat/single-call.ts";
@@ -20,11 +21,12 @@ import { withTextResults } from "../../chat/text-results.ts";
 export const geminiTranslator: ChatTranslator = {
   wantsInlineImages: true,
   request(chat) {
-    const system = systemText(chat.messages);
+    const messages = withUserTurn(chat.messages);
+    const system = systemText(messages);
     const method = chat.stream === true ? "streamGenerateContent" : "generateContent";
     const model = modelPath(chat.model.replace(/^models\//, ""));
     const body = {
-      contents: contents(chat),
+      contents: contents({ ...chat, messages }),
       ...(system === "" ? {} : { systemInstruction: { parts: [{ text: system }] } }),
       generationConfig: generationConfig(chat),
       ...tools(chat),

@@ -21,6 +21,7 @@ const parameters: readonly Partial<Chat>[] = [
   { presence_penalty: 1 },
   { frequency_penalty: 1 },
   { stop: ["END"] },
+  { stop: [" ", "END"] },
   { tools },
   { tools, tool_choice: "required" },
   { tools, tool_choice: { type: "function", function: { name: "f" } } },
@@ -76,6 +77,7 @@ function has(body: Wire, parameter: string): boolean {
     return /required|any|"tool"|"function"/iu.test(
       JSON.stringify(body["tool_choice"] ?? body["toolConfig"] ?? null),
     );
+  if (parameter === "blank_stop") return JSON.stringify(body["stop_sequences"] ?? []).includes(" ");
   if (parameter === "max_tokens") return body["max_tokens"] !== undefined;
   if (parameter === "prefill") {
     const turns = (body["messages"] ?? body["contents"]) as { role: string }[];
