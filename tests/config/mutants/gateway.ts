@@ -586,8 +586,8 @@ export const gatewayMutants: readonly Mutant[] = [
   {
     name: "a brace within a string does not end the arguments of a call",
     file: "core/gateway/chat/object-scan.ts",
-    find: "    if (inString) {",
-    replace: "    if (depth < 0) {",
+    find: "inString = true",
+    replace: "inString = false",
     tests: ["tests/unit/gateway/providers/translate-streams"],
   },
   {
