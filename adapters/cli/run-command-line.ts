@@ -28,9 +28,17 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<voi
   deprecations: async (args) =>
     (await import("./api/deprecations-command.ts")).deprecationsCommand(args),
   export: async (args) => (await import("./api/export-command.ts")).exportCommand(args),
-  import: async (args) => (await import("./api/import-command.ts")).importCommand(args),
+  import: async (args) =>
+    isMove(args)
+      ? (await import("./move/move-command.ts")).moveCommand(args)
+      : (await import("./api/import-command.ts")).importCommand(args),
   webhook: async (args) => (await import("./webhook-send.ts")).webhookCommand(args),
 };
+
+/** Whether a command line of `causey import` moves the state, and not the settings in a file. */
+function isMove(args: readonly string[]): boolean {
+  return args.some((arg) => /^--(?:from|to)(?:=|$)/u.test(arg)) && !args.includes("--help");
+}
 
 /** Runs a command line. Throws what `failureReport` turns into lines and an exit code. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
@@ -94,6 +102,7 @@ export function helpText(release: string): string {
     "       causey agents …        looks at the agents that webhooks feed, and replays what failed",
     "       causey deprecations …  prints what is deprecated, and who still uses it",
     "       causey export [FILE]   writes the settings of an account as JSON; causey import FILE takes them over",
+    "       causey import --from … moves a data folder into a PostgreSQL database; --to … moves it back",
     "       causey openapi         prints the description of the API",
     "       causey completion …    has bash, zsh or fish complete commands and options",
     "       causey prices …        prints the prices of models that are used, with their source",

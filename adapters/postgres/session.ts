@@ -1,12 +1,14 @@
-import type { SqlRow, SqlValue } from "../../core/ports.ts";
+import type { SqlRow, SqlValue, Statement, StatementResult } from "../../core/ports.ts";
 import { sqlErrorOf } from "./postgres-error.ts";
-import { rowsOf } from "./result.ts";
+import { resultOf, rowsOf } from "./result.ts";
 import type { DatabaseConnection } from "./database-connection.ts";
 
 /** The transaction of a {@link RunSession}. */
 export interface Session {
   /** Runs one statement. */
   all(sql: string, params?: readonly SqlValue[]): Promise<SqlRow[]>;
+  /** Sends statements without waiting in between. */
+  batch(statements: readonly Statement[]): Promise<StatementResult[]>;
   /** Runs several statements without parameters. */
   exec(sql: string): Promise<void>;
 }
@@ -31,6 +33,13 @@ export function databaseSession(open: () => Promise<DatabaseConnection>): RunSes
             return answer === undefined ? [] : rowsOf(answer);
           } catch (error) {
             throw sqlErrorOf(error, sql);
+          }
+        },
+        async batch(statements) {
+          try {
+            return (await connection.send(statements)).map(resultOf);
+          } catch (error) {
+            throw sqlErrorOf(error, statements[0]?.sql ?? "");
           }
         },
         async exec(sql) {

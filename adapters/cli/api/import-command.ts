@@ -14,12 +14,20 @@ import { type Exported, exportedSchema, type SettingFacts, without } from "./exp
 import { printRows } from "./output.ts";
 
 const help = `Usage: causey import FILE [--dry-run] [options]
+       causey import --from FOLDER --database URL
+       causey import --to FOLDER --database URL
 
 Puts what causey export has written into a running server; "-" reads standard input. What is there already by its name
 (an endpoint by its address) is changed to what the file says; what the file does not name stays as it is. Secrets are not
 in the file: set provider keys again. A webhook endpoint that is made gets a fresh secret, which is printed this once.
 
+With --from or --to all state moves, secrets too, while no server runs: from a data folder into an empty PostgreSQL database,
+or back into an empty folder. Stopped or failed, it leaves both as they were.
+
   --dry-run          Only tells what would be made and changed
+  --from FOLDER      The data folder that is moved into the database
+  --to FOLDER        The data folder that the database is moved into
+  --database URL     postgres://user:password@host/name [CAUSEY_DATABASE_URL]
 ${serverHelp}`;
 
 /** The result for one entry of the file. */

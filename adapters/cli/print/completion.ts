@@ -45,7 +45,7 @@ export const commandWords: Readonly<
     options: ["agent", "source", "type", "limit", ...server],
   },
   export: { words: [], options: [...server] },
-  import: { words: [], options: ["dry-run", ...server] },
+  import: { words: [], options: ["dry-run", "from", "to", "database", ...server] },
   deprecations: { words: ["list", "uses"], options: ["find", "phase", ...server] },
   webhook: {
     words: ["send", "keys"],

@@ -89,9 +89,10 @@ function openWithReserve(path: string, options: SqliteOptions): OpenConnection {
   throw refused ?? new SqlError("invalid", "Not opened");
 }
 
-function openConnection(
+/** Opens a file as every connection that writes needs it. */
+export function openConnection(
   path: string,
-  { busyMs = 5000, synchronous = "FULL" }: SqliteOptions,
+  { busyMs = 5000, synchronous = "FULL" }: SqliteOptions = {},
   isAlone = false,
 ): DatabaseSync {
   const db = new DatabaseSync(path);

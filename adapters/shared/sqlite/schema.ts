@@ -3,19 +3,22 @@ import type { ActorKind, SharedSchema } from "../../../core/ports.ts";
 import { schemasOf } from "../sql/schema-lists.ts";
 import type { SqliteDatabase } from "./sqlite.ts";
 
-/** Creates the tables in which local actors keep their own affairs. */
+/** Makes the tables in which local actors keep their own affairs. */
+export const OWN_TABLES = `
+  CREATE TABLE IF NOT EXISTS causey_schema (kind TEXT PRIMARY KEY, steps INTEGER NOT NULL);
+  CREATE TABLE IF NOT EXISTS causey_alarms (
+    kind TEXT NOT NULL, actor TEXT NOT NULL, at INTEGER NOT NULL, attempts INTEGER NOT NULL,
+    version INTEGER NOT NULL, PRIMARY KEY (kind, actor));
+  DROP INDEX IF EXISTS causey_alarms_due;
+  CREATE INDEX IF NOT EXISTS causey_alarms_of_kind ON causey_alarms (kind, at);
+  CREATE TABLE IF NOT EXISTS causey_clock (
+    id INTEGER PRIMARY KEY, steady INTEGER NOT NULL, wall INTEGER NOT NULL);
+`;
+
+/** Creates {@link OWN_TABLES}. */
 export function createTables(db: SqliteDatabase): void {
   db.transaction(() => {
-    db.exec(`
-      CREATE TABLE IF NOT EXISTS causey_schema (kind TEXT PRIMARY KEY, steps INTEGER NOT NULL);
-      CREATE TABLE IF NOT EXISTS causey_alarms (
-        kind TEXT NOT NULL, actor TEXT NOT NULL, at INTEGER NOT NULL, attempts INTEGER NOT NULL,
-        version INTEGER NOT NULL, PRIMARY KEY (kind, actor));
-      DROP INDEX IF EXISTS causey_alarms_due;
-      CREATE INDEX IF NOT EXISTS causey_alarms_of_kind ON causey_alarms (kind, at);
-      CREATE TABLE IF NOT EXISTS causey_clock (
-        id INTEGER PRIMARY KEY, steady INTEGER NOT NULL, wall INTEGER NOT NULL);
-    `);
+    db.exec(OWN_TABLES);
   });
 }
 

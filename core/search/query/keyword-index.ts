@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { QueryOptions, Statement } from "../../ports.ts";
+import type { QueryOptions, Sql, Statement } from "../../ports.ts";
 import type { InstanceSettings } from "../state/instance-settings.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import type { KeywordTokenizer } from "../terms/query-terms.ts";
@@ -10,13 +10,23 @@ export function tokenizerOf(settings: InstanceSettings): KeywordTokenizer {
   return settings.indexing_options?.keyword_tokenizer ?? "porter";
 }
 
-/** Returns statements that (re)create the empty full-text table. Throws 400 where the database is not SQLite. */
-export function createKeywordIndex(state: InstanceState, settings: InstanceSettings): Statement[] {
-  if (state.context.sql.dialect !== "sqlite")
+/** An instance, as far as its full-text table needs it. */
+interface KeywordTable extends Pick<InstanceState, "actor" | "index"> {
+  readonly context: { readonly sql: Pick<Sql, "all" | "dialect"> };
+}
+
+/** Throws 400 where the database is not SQLite, which alone has the full-text table. */
+export function checkKeywordIndex({ context }: Pick<KeywordTable, "context">): void {
+  if (context.sql.dialect !== "sqlite")
     throw new ApiError("invalid_request", {
       message:
         'The keyword index needs SQLite, and the state is in PostgreSQL: set index_method to {"vector": true, "keyword": false}',
     });
+}
+
+/** Returns statements that (re)create the empty full-text table. Throws as {@link checkKeywordIndex} does. */
+export function createKeywordIndex(state: KeywordTable, settings: InstanceSettings): Statement[] {
+  checkKeywordIndex(state);
   const tokenize =
     tokenizerOf(settings) === "trigram"
       ? "trigram remove_diacritics 1"
@@ -30,18 +40,18 @@ export function createKeywordIndex(state: InstanceState, settings: InstanceSetti
 }
 
 /** Drops the full-text table and the table of its words. */
-export function dropKeywordIndex(state: InstanceState): Statement[] {
+export function dropKeywordIndex(state: KeywordTable): Statement[] {
   withWords.delete(state);
   return [wordsOf(state), state.index].map((table) => ({ sql: `DROP TABLE IF EXISTS ${table}` }));
 }
 
 /** Returns the table that lists the words of the full-text table; it holds no rows of its own. */
-export function wordsOf(state: InstanceState): string {
+export function wordsOf(state: KeywordTable): string {
   return `${state.index}_words`;
 }
 
 /** Instances whose {@link wordsOf} are known to be there: a search writes nothing, but once. */
-const withWords = new WeakSet<InstanceState>();
+const withWords = new WeakSet<KeywordTable>();
 
 /** Makes {@link wordsOf}, which only typing errors need. */
 export async function makeWords(state: InstanceState): Promise<void> {
@@ -61,9 +71,10 @@ export interface KeywordRow {
 
 /** Puts one chunk into the full-text table. */
 export function insertKeywordRow(
-  state: InstanceState,
+  state: KeywordTable,
   { tokenizer, id, heading, text }: KeywordRow,
 ): Statement {
+  checkKeywordIndex(state);
   const porter = tokenizer === "porter";
   const prepare = (source: string): string => (porter ? segment(source, "index") : folded(source));
   return {
@@ -74,6 +85,7 @@ export function insertKeywordRow(
 
 /** Takes the chunks of an item out of the full-text table; run it before their rows go. */
 export function removeKeywordRows(state: InstanceState, itemId: string): Statement {
+  checkKeywordIndex(state);
   return {
     sql: `DELETE FROM ${state.index} WHERE rowid IN (SELECT id FROM search_chunks WHERE actor = ? AND item_id = ?)`,
     params: [state.actor, itemId],
@@ -82,7 +94,7 @@ export function removeKeywordRows(state: InstanceState, itemId: string): Stateme
 
 /** Fills the full-text table from the stored chunks: after a change of the tokenizer. */
 export async function fillKeywordIndex(
-  state: InstanceState,
+  state: KeywordTable,
   tokenizer: KeywordTokenizer,
 ): Promise<Statement[]> {
   const rows = await state.context.sql.all(

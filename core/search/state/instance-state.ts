@@ -55,6 +55,11 @@ export interface InstanceState {
   remember(facts: InstanceFacts | null): void;
 }
 
+/** Returns the name of an instance's full-text table. */
+export async function keywordIndexName(actor: string): Promise<string> {
+  return `search_fts_${(await sha256Hex(actor)).slice(0, 24)}`;
+}
+
 /** Opens the state of an instance from its rows. */
 export async function openState(
   context: ActorContext,
@@ -70,7 +75,7 @@ export async function openState(
     const trains = current !== null && needsTraining(current);
     return trains ? context.steady() : earliestDue({ actor, context });
   });
-  const index = `search_fts_${(await sha256Hex(actor)).slice(0, 24)}`;
+  const index = await keywordIndexName(actor);
   const memories = createMemories(context, index, budget);
   return {
     actor,

@@ -1,0 +1,85 @@
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { SqlRow, SqlValue } from "../../../core/ports.ts";
+import { openDataDir } from "../../shared/data-dir.ts";
+import { DatabaseSync } from "../../shared/sqlite/database-sync.ts";
+import { openConnection } from "../../shared/sqlite/open-sqlite.ts";
+import { OWN_TABLES } from "../../shared/sqlite/schema.ts";
+import { DATABASE } from "../backup/manifest.ts";
+import { commandFailure } from "../context/command-options.ts";
+import { type MovedTables, quotedName, rowsAtATime } from "./moved-tables.ts";
+
+/** Runs work on the tables of a data folder that no server uses. */
+export async function withFolder<T>(
+  path: string,
+  role: "source" | "target",
+  work: (tables: MovedTables) => Promise<T>,
+): Promise<T> {
+  const file = join(path, DATABASE);
+  if (role === "source" && !(existsSync(file) && statSync(file).size > 0))
+    throw commandFailure(`There is no state in "${path}"`, "Name the server's folder with --from");
+  const folder = openDataDir(path);
+  if (!folder.hold())
+    throw commandFailure(`A server uses "${path}"`, "Stop it first: what it writes would be lost");
+  let db: DatabaseSync | undefined;
+  try {
+    db = openConnection(file);
+    db.exec("BEGIN IMMEDIATE");
+    if (role === "target") {
+      if (db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").all().length > 0)
+        throw commandFailure(`"${path}" is not empty`, "Choose another folder with --to");
+      db.exec(OWN_TABLES);
+    }
+    const result = await work(tablesOf(db));
+    db.exec("COMMIT");
+    return result;
+  } finally {
+    // Undoes what is not committed.
+    db?.close();
+    folder.release();
+  }
+}
+
+/** https://sqlite.org/pragma.html#pragma_table_list */
+const TABLES = `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'
+  AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name`;
+
+function tablesOf(db: DatabaseSync): MovedTables {
+  const all = (sql: string, params: readonly SqlValue[] = []) =>
+    // `as`: no statement here reads whole numbers as bigints.
+    db.prepare(sql).all(...params) as SqlRow[];
+  return {
+    dialect: "sqlite",
+    all: async (sql, params) => all(sql, params),
+    async batch(statements) {
+      const results = [];
+      const prepared = new Map<string, ReturnType<DatabaseSync["prepare"]>>();
+      for (const { sql, params = [] } of statements) {
+        const statement = prepared.get(sql) ?? db.prepare(sql);
+        prepared.set(sql, statement);
+        results.push({ rows: [], changes: Number(statement.run(...params).changes) });
+      }
+      return results;
+    },
+    tables: async () => all(TABLES).map((row) => String(row["name"])),
+    async applyStep(step) {
+      db.exec(step);
+    },
+    async *read(table) {
+      let rows: SqlRow[] = [];
+      for (let last = 0; ;) {
+        const count = rowsAtATime(rows);
+        const sql = `SELECT rowid AS ${ROWID}, * FROM ${quotedName(table)} WHERE rowid > ? ORDER BY rowid LIMIT ?`;
+        rows = all(sql, [last, count]);
+        const read = rows.map(({ [ROWID]: id, ...row }) => {
+          last = Number(id);
+          return row;
+        });
+        if (read.length > 0) yield read;
+        if (rows.length < count) return;
+      }
+    },
+  };
+}
+
+const ROWID = "causey_rowid";

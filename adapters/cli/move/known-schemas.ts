@@ -1,0 +1,25 @@
+import { platformApi } from "../../../core/api.ts";
+import { apiOptions } from "../../../core/config/api-options.ts";
+import type { Platform } from "../../../core/ports.ts";
+import { schemasOf } from "../../shared/sql/schema-lists.ts";
+import { loadRuntime } from "../context/runtime.ts";
+
+/** Returns the schema steps of all kinds of actors that a server of the command has, by the name that counts them. */
+export async function knownSchemas(): Promise<ReadonlyMap<string, readonly string[]>> {
+  const known = new Map<string, readonly string[]>();
+  const { open } = await loadRuntime();
+  const platform = await open({ dataDir: ":memory:", log: () => undefined });
+  const actors: Platform["actors"] = {
+    ...platform.actors,
+    define(kind) {
+      for (const { name, steps } of schemasOf(kind)) known.set(name, steps);
+      platform.actors.define(kind);
+    },
+  };
+  try {
+    platformApi({ ...apiOptions({}, { ...platform, actors }), telemetry: null });
+  } finally {
+    await platform.close();
+  }
+  return known;
+}
