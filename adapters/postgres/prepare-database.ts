@@ -50,10 +50,16 @@ async function faultOf(session: Session): Promise<string | null> {
 
 const CONNECTION: readonly [RegExp, string][] = [
   [/^28/u, "it refuses the login: check user and password in the address, and pg_hba.conf"],
+  [/^42501$/u, "the login may not connect: GRANT CONNECT ON DATABASE … TO …"],
   [/^3D000$/u, "it does not exist: create it with CREATE DATABASE"],
   [/^53300$/u, "it has no connection left: raise max_connections, or put a pooler in front"],
   [/^(?:ENOTFOUND|EAI_)/u, "its host is not found: check the address"],
   [/^ECONNREFUSED$/u, "nothing listens there: check host and port, and whether PostgreSQL runs"],
+  [/^ECONNRESET$/u, "it closes the connection: check port and sslmode, and whether it speaks TLS"],
+  [
+    /^ERR_INVALID_URL$/u,
+    'its address cannot be read: write "/" in a password as %2F, and "%" as %25',
+  ],
   [/^(?:CONNECT_TIMEOUT|ETIMEDOUT|EHOSTUNREACH)$/u, "it does not answer: check host and port"],
 ];
 
@@ -63,5 +69,9 @@ function connectFault(error: unknown): string {
     readonly code?: string;
     readonly message?: string;
   };
-  return CONNECTION.find(([pattern]) => pattern.test(code))?.[1] ?? message;
+  return (
+    CONNECTION.find(([pattern]) =>
+      pattern.test(error instanceof URIError ? "ERR_INVALID_URL" : code),
+    )?.[1] ?? message
+  );
 }

@@ -203,6 +203,12 @@ describe("a database that cannot be used is refused in one line", () => {
     expect(await refusal(other((one) => (one.hostname = "no-such-host.invalid")))).toMatch(
       "its host is not found",
     );
+    for (const password of ["se/cret", "se%cret"]) {
+      const said = await refusal(url.replace(/:[^:@]*@/u, `:${password}@`));
+      expect(said).toMatch('write "/" in a password as %2F');
+      expect(said).not.toContain("cret@");
+    }
+    expect(await refusal(`${url}?sslmode=require`)).toMatch("check port and sslmode");
     expect(await refusal("mysql://a:secret@b/c")).toMatch('begins with "postgres://"');
   });
 
@@ -219,6 +225,9 @@ describe("a database that cannot be used is refused in one line", () => {
     await asAdmin(bare, `CREATE ROLE ${role} LOGIN PASSWORD 'pw'`);
     const login = new URL(bare);
     [login.username, login.password] = [role, "pw"];
+    await asAdmin(bare, `REVOKE CONNECT ON DATABASE ${login.pathname.slice(1)} FROM PUBLIC`);
+    expect(await refusal(login.href)).toMatch("GRANT CONNECT ON DATABASE");
+    await asAdmin(bare, `GRANT CONNECT ON DATABASE ${login.pathname.slice(1)} TO ${role}`);
     expect(await refusal(login.href)).toMatch(`GRANT CREATE ON SCHEMA "public" TO "${role}"`);
   });
 });
