@@ -9,9 +9,9 @@ interface Process {
   readonly cpuMs: number;
 }
 
-/** CPU time of this process and of all below it, the dead ones that were waited for included. */
-export function treeCpuMs(): number {
-  return tree().reduce((sum, { cpuMs }) => sum + cpuMs, 0);
+/** CPU time of a process and of all below it, the dead ones that were waited for included. @default this process */
+export function treeCpuMs(root: number = process.pid): number {
+  return tree(root).reduce((sum, { cpuMs }) => sum + cpuMs, 0);
 }
 
 /** Memory of some processes in MB. */
@@ -41,9 +41,9 @@ export function commandsBelow(): Map<number, string> {
   );
 }
 
-function tree(): Process[] {
+function tree(root: number = process.pid): Process[] {
   const all = readdirSync("/proc").flatMap(readProcess);
-  const own = new Set([process.pid]);
+  const own = new Set([root]);
   // A child may be listed before its parent.
   for (let size = 0; size < own.size;) {
     size = own.size;

