@@ -18,8 +18,10 @@ import { htmlToMarkdown } from "./rendering/html-to-markdown.ts";
 import { type RenderingParts, renderingParts } from "./rendering/mod.ts";
 import { type SearchOptions, searchParts } from "./search/mod.ts";
 import { sharedSemanticCache, watchedModels, watchedRendering } from "./config/shared-models.ts";
-import { otlpExport, type OtlpExport } from "./signals/otlp/otlp-export.ts";
+import { NO_EXPORT, otlpExport, type OtlpExport } from "./signals/otlp/otlp-export.ts";
+import type { PartName } from "./signals/requests/route-template.ts";
 import { type Signals, signals, type SignalsOptions } from "./signals/mod.ts";
+import { partLog, spanLog } from "./trace/part-log.ts";
 import { prepareRetention, webhooks, webhooksManagement } from "./webhooks/mod.ts";
 
 /** The app of {@link platformApi}, and what a program in the same process can use of it without HTTP. */
@@ -38,7 +40,7 @@ const API_ROOT = "/client/v4";
  */
 export function platformApi(options: PlatformApiOptions): PlatformApi {
   const { accountId = "local", mountPath, publicUrl } = options;
-  const telemetry = options.telemetry ? otlpExport(options.platform, options.telemetry) : undefined;
+  const telemetry = telemetryOf(options);
   const tracer = telemetry?.tracer;
   const platform = withTelemetry(options.platform, telemetry);
   const authenticate = options.auth ?? storedTokens(platform, options);
@@ -46,18 +48,20 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
   const { parts, seen } = watchedGateway(options, shared, telemetry);
   const pages = renderingParts({
     ...watchedRendering(options, seen, parts),
-    ...shared,
+    ...asPart(shared, "rendering"),
     sendsWebhooks: true,
     tracer,
   });
   const instances = searchParts({
     ...renderedForSearch(options, pages),
     ...watchedModels(options, seen, parts),
-    ...shared,
+    ...asPart(shared, "search"),
     tracer,
   });
-  const webhookOptions = { sources: {}, ...options.webhooks, ...shared, mountPath, tracer };
-  const deprecationOptions = { ...options.deprecations, ...shared, mountPath };
+  const inWebhooks = asPart(shared, "webhooks");
+  const webhookOptions = { sources: {}, ...options.webhooks, ...inWebhooks, mountPath, tracer };
+  const inDeprecations = asPart(shared, "deprecations");
+  const deprecationOptions = { ...options.deprecations, ...inDeprecations, mountPath };
 
   const api = mergedRoutes([
     auth(shared),
@@ -77,7 +81,7 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
     "/agents",
     agents({
       ...options.agentAccess,
-      ...shared,
+      ...asPart(shared, "agents"),
       agents: options.agents ?? [],
       retention: prepareRetention(options.webhooks?.retention),
       sendsWebhooks: true,
@@ -94,6 +98,18 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
   closeRoutes(app, [`${API_ROOT}/*`], "api", platform);
   // Takes effect only where this app is the whole host: below `route()` the host's own 404 stays.
   app.notFound((c) => errorResponse(noRoute(c), "api"));
+  return observedApp(app, { parts, seen, reach });
+}
+
+/** The app with its requests observed, those of the console too unless they only read. */
+function observedApp(
+  app: Hono,
+  {
+    parts,
+    seen,
+    reach,
+  }: { readonly parts: GatewayParts; readonly seen: Signals; readonly reach: Reach },
+): PlatformApi {
   const { fetch: quietFetch } = app;
   const fetch = seen.observed(app);
   reach.handle = (request) => (isRead(request) ? quietFetch(request) : fetch(request));
@@ -154,12 +170,29 @@ function mountConsole(
   app.route(
     "/",
     consoleRoutes({
-      ...shared,
+      ...asPart(shared, "console"),
       mountPath: options.mountPath,
       source: { hidden, history, health, follow, deprecated, usage },
       handle: (request) => reach.handle(request),
     }),
   );
+}
+
+/** The export of signals to a collector, and of the spans of chosen parts to the log. */
+function telemetryOf({
+  platform,
+  telemetry,
+  debug = [],
+}: PlatformApiOptions): OtlpExport | undefined {
+  if (!telemetry && debug.length === 0) return undefined;
+  const onSpan = debug.length === 0 ? undefined : spanLog(platform.log, debug);
+  return otlpExport(platform, telemetry ?? NO_EXPORT, onSpan);
+}
+
+/** What all parts share, with a log that names one. */
+function asPart<S extends Shared>(shared: S, part: PartName): S {
+  const { platform } = shared;
+  return { ...shared, platform: { ...platform, log: partLog(platform.log, part) } };
 }
 
 /** The platform with a log that the collector receives as well. */
@@ -179,7 +212,7 @@ function watchedGateway(
   const isCounted = metrics || options.console === true;
   const parts = gatewayParts({
     ...options.gateway,
-    ...shared,
+    ...asPart(shared, "gateway"),
     mountPath: options.mountPath,
     publicUrl: options.publicUrl,
     demo: options.demo ?? false,

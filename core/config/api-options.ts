@@ -77,6 +77,7 @@ export function apiOptions(config: Config, platform: Platform): PlatformApiOptio
     metrics: config.metrics ?? true,
     openApi: config.openApi ?? true,
     console: config.console ?? true,
+    debug: config.debug ?? [],
     tokens: (config.tokens ?? []).map((one) => ({
       ...one,
       permissions: checkPermissions(one.permissions),

@@ -3,6 +3,7 @@ import type { AgentsOptions } from "../agents/mod.ts";
 import type { JwtOptions } from "../auth/mod.ts";
 import type { DeprecationsOptions } from "../deprecations/mod.ts";
 import { parseInstant } from "../http/fields/instant.ts";
+import { didYouMean } from "../http/fields/nearest.ts";
 import { isMountPath } from "../http/mount-path.ts";
 import { isOrigin } from "../net/public-url.ts";
 import type { CrawlOptions, RenderingOptions } from "../rendering/mod.ts";
@@ -23,6 +24,7 @@ import {
 import { whole } from "../http/fields/bounded-number.ts";
 import { type GatewayConfig, gatewayConfig } from "./gateway-config.ts";
 import { chatModel, embedder, type PlacedModelConfig, timedModel } from "./model-config.ts";
+import { type PartName, partNames } from "../signals/requests/route-template.ts";
 import { type WebhooksConfig, webhooksConfig } from "./webhooks-config.ts";
 
 /** A token of the configuration file. */
@@ -218,6 +220,8 @@ export interface Config {
   readonly log?: "json" | "pretty" | "off";
   /** The lowest level that is logged. @default "info" */
   readonly logLevel?: "debug" | "info" | "warn" | "error";
+  /** Parts of which the log also has the spans, and every line of any level. @default [] */
+  readonly debug?: readonly PartName[];
   /** Counts requests, for `/metrics`. @default true */
   readonly metrics?: boolean;
   /** Serves the description of the API. @default true */
@@ -232,6 +236,10 @@ export interface Config {
   readonly webhooks?: WebhooksConfig;
   readonly agents?: AgentsConfig;
   readonly deprecations?: DeprecationsConfig;
+}
+
+function unknownPart({ input }: v.PicklistIssue): string {
+  return `Expected one of ${partNames.join(", ")}${didYouMean(String(input), partNames)}`;
 }
 
 /**
@@ -273,6 +281,7 @@ export const configSchema: v.GenericSchema<unknown, Config> = v.strictObject({
   demo: v.exactOptional(v.boolean()),
   log: v.exactOptional(v.picklist(["json", "pretty", "off"])),
   logLevel: v.exactOptional(v.picklist(["debug", "info", "warn", "error"])),
+  debug: v.exactOptional(v.array(v.picklist(partNames, unknownPart))),
   metrics: v.exactOptional(v.boolean()),
   openApi: v.exactOptional(v.boolean()),
   console: v.exactOptional(v.boolean()),

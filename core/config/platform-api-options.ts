@@ -9,6 +9,7 @@ import type { Platform } from "../ports.ts";
 import type { RenderingOptions } from "../rendering/mod.ts";
 import type { GatewayEmbeddings, GatewayModel, SearchOptions } from "../search/mod.ts";
 import type { OtlpSettings } from "../signals/otlp/otlp-settings.ts";
+import type { PartName } from "../signals/requests/route-template.ts";
 import type { WebhooksOptions } from "../webhooks/mod.ts";
 
 /** A capability's options without those that the platform gives to all of them, so that a user writes these once. */
@@ -78,6 +79,11 @@ export interface PlatformApiOptions extends StoredTokensOptions {
    * reads the standard variables. @default nothing
    */
   readonly telemetry?: OtlpSettings | null | undefined;
+  /**
+   * Parts whose spans are written to the log at the level `debug`: name, duration in ms, outcome and ids, never content.
+   * Requests of all parts to other programs then carry `traceparent`. @default []
+   */
+  readonly debug?: readonly PartName[];
   /** Serves the web console at `/console`, for everyone with an API token. @default false */
   readonly console?: boolean;
 }

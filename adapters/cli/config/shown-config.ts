@@ -23,7 +23,7 @@ const secretBranches = new Set(
 /** Keys whose texts are shown. Any other text is hidden, so that a new key cannot reveal a secret by mistake. */
 const plainKeys = new Set(
   (
-    "$schema accountId accounts accountsClaim agent algorithms allowHosts audience baseUrl chromiumPath claim clock database dataDir " +
+    "$schema accountId accounts accountsClaim agent algorithms allowHosts audience baseUrl chromiumPath claim clock database dataDir debug " +
     "endpoint entities fallbackEntity formerNames from gateway gateways group header host issuer jwksUrl lacks log logLevel mode " +
     "model mountPath name origins path permissions processes provider publicUrl respond scheme synchronous"
   ).split(" "),
@@ -37,7 +37,9 @@ export function shownConfig({ value, sources, path }: WrittenConfig, env: ReadEn
   const file = path ?? "file";
   const shown = [...leavesOf(value)].map(({ keys, leaf }): ShownSetting => {
     const key = keys.join(".");
-    return { key, value: shownValue(keys, leaf), source: sources.get(key) ?? file };
+    // One flag gives a whole list.
+    const named = keys.filter((one) => !/^\d+$/u.test(one)).join(".");
+    return { key, value: shownValue(keys, leaf), source: sources.get(named) ?? file };
   });
   const fromEnv = env(MASTER_KEY_VARIABLE);
   const master = { key: "gateway.masterKey", value: HIDDEN, source: MASTER_KEY_VARIABLE };

@@ -8,7 +8,6 @@ import { settings } from "./settings.ts";
 const known: readonly string[] = [
   ...settings.flatMap(({ env }) => env ?? []),
   "CAUSEY_CONFIG",
-  "CAUSEY_DEBUG",
   "CAUSEY_MASTER_KEY",
   "CAUSEY_TOKEN",
   "CAUSEY_WORKERS_ENTRY",

@@ -11,7 +11,7 @@ export interface Setting {
   readonly env?: string;
   /** Dotted path in the configuration. */
   readonly key: string;
-  readonly kind: "text" | "integer" | "count" | "negative";
+  readonly kind: "text" | "integer" | "count" | "negative" | "list";
   readonly value?: string;
   readonly default?: string;
   readonly help: string;
@@ -108,6 +108,14 @@ export const settings: readonly Setting[] = [
     value: "LEVEL",
     default: "info",
     help: "debug, info, warn or error: what is below it is left out",
+  },
+  {
+    flag: "debug",
+    env: "CAUSEY_DEBUG",
+    key: "debug",
+    kind: "list",
+    value: "PARTS",
+    help: "Say more of these parts, such as gateway,search",
   },
   {
     flag: "no-metrics",
@@ -271,6 +279,7 @@ function fromFile(path: string, readText: (path: string) => string): unknown {
 }
 
 function convert(setting: Setting, text: string, name: string): unknown {
+  if (setting.kind === "list") return listOf(text);
   if (setting.kind === "text" || (setting.kind === "count" && text === "auto")) return text;
   if (setting.kind !== "negative") {
     if (/^\d{1,9}$/.test(text)) return Number(text);
@@ -281,6 +290,11 @@ function convert(setting: Setting, text: string, name: string): unknown {
     throw refuse(`${name}: expected true or false, got "${text}"`);
   }
   return text === "false" || text === "0";
+}
+
+/** `CAUSEY_DEBUG=1` names no part: it only adds stacks to errors of the start. */
+function listOf(text: string): readonly string[] {
+  return text === "1" ? [] : text.split(",").map((name) => name.trim());
 }
 
 function withKey(

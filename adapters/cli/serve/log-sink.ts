@@ -1,6 +1,7 @@
 import process from "node:process";
 import type { Config } from "../../../core/config/config.ts";
 import type { Log } from "../../../core/ports.ts";
+import { lineFilter } from "../../shared/log/line-filter.ts";
 import { standardError } from "../../shared/log/standard-log.ts";
 
 type Level = Parameters<Log>[0];
@@ -9,8 +10,8 @@ type Fields = NonNullable<Parameters<Log>[2]>;
 /** How entries are written, and where. */
 export interface LogSinkOptions {
   readonly format: "json" | "pretty" | "off";
-  /** Entries below it are left out. */
-  readonly level: Level;
+  /** Whether an entry is written. */
+  readonly isWritten: ReturnType<typeof lineFilter>;
   readonly colours: boolean;
   readonly write: (text: string) => void;
   /** Does work a moment later. */
@@ -23,7 +24,6 @@ export interface LogSink {
   flush(): void;
 }
 
-const levels: readonly Level[] = ["debug", "info", "warn", "error"];
 /** Characters that are held back at most. */
 const HELD = 64 * 1024;
 
@@ -31,7 +31,7 @@ const HELD = 64 * 1024;
  * Writes entries some milliseconds of them at a time: a system call for each line costs more than the line. Warnings and
  * errors are written at once.
  */
-export function logSink({ format, level, colours, write, later }: LogSinkOptions): LogSink {
+export function logSink({ format, isWritten, colours, write, later }: LogSinkOptions): LogSink {
   let held = "";
   const flush = (): void => {
     if (held === "") return;
@@ -40,14 +40,12 @@ export function logSink({ format, level, colours, write, later }: LogSinkOptions
     write(text);
   };
   if (format === "off") return { log: () => undefined, flush };
-  const least = levels.indexOf(level);
   const lineOf = format === "json" ? jsonLines() : prettyLine(colours);
   const log: Log = (at, message, fields = {}) => {
-    const rank = levels.indexOf(at);
-    if (rank < least) return;
+    if (!isWritten(at, fields)) return;
     const isFirst = held === "";
     held += lineOf(at, message, fields);
-    if (rank >= 2 || held.length > HELD) flush();
+    if (at === "warn" || at === "error" || held.length > HELD) flush();
     else if (isFirst) later(flush);
   };
   return { log, flush };
@@ -57,11 +55,12 @@ export function logSink({ format, level, colours, write, later }: LogSinkOptions
 const LATER_MS = 20;
 
 /** Returns the log that a configuration asks for, on standard error: for people on a terminal, else JSON. */
-export function configuredLog({ log, logLevel = "info" }: Config): Log {
+export function configuredLog(config: Config): Log {
+  const { log } = config;
   const { stderr, env } = process;
   const sink = logSink({
     format: log ?? (stderr.isTTY ? "pretty" : "json"),
-    level: logLevel,
+    isWritten: lineFilter(config),
     colours: stderr.isTTY && (env["NO_COLOR"] ?? "") === "",
     write: (text) => standardError.write(text),
     later: (work) => setTimeout(work, LATER_MS),

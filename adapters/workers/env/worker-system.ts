@@ -1,6 +1,7 @@
 import { waitUntil } from "cloudflare:workers";
 import type { Config } from "../../../core/config/config.ts";
 import type { Log, System } from "../../../core/ports.ts";
+import { lineFilter } from "../../shared/log/line-filter.ts";
 import { localSystem } from "../../shared/system.ts";
 
 /** Structured lines on the console, where `wrangler tail` and the log pipeline pick them up. */
@@ -8,16 +9,12 @@ export const consoleLog: Log = (level, message, fields) => {
   console[level](JSON.stringify({ level, message, ...fields }));
 };
 
-const levels = ["debug", "info", "warn", "error"] as const;
-
 /** {@link consoleLog} as a configuration asks for it. */
-export function configuredConsoleLog({
-  log,
-  logLevel = "info",
-}: Pick<Config, "log" | "logLevel">): Log {
-  const least = log === "off" ? levels.length : levels.indexOf(logLevel);
-  return (level, ...what) => {
-    if (levels.indexOf(level) >= least) consoleLog(level, ...what);
+export function configuredConsoleLog(config: Pick<Config, "log" | "logLevel" | "debug">): Log {
+  if (config.log === "off") return () => undefined;
+  const isWritten = lineFilter(config);
+  return (level, message, fields) => {
+    if (isWritten(level, fields)) consoleLog(level, message, fields);
   };
 }
 

@@ -15,6 +15,7 @@ import {
 } from "../../trace/otlp-json.ts";
 import { otlpQueue, type OtlpQueue } from "../../trace/otlp-queue.ts";
 import { VERSION } from "../../version.ts";
+import type { TakeSpan } from "../../trace/part-log.ts";
 import type { RequestRow } from "../requests/request-row.ts";
 import { logRecord, type OtlpSpanPlace, partSpan, serverSpan } from "./otlp-records.ts";
 import { requestDurations } from "./request-durations.ts";
@@ -33,7 +34,7 @@ export interface OtlpExport {
     | {
         /** Whether a trace is kept; `parent` is the caller's decision, null = none. */
         keeps(traceId: string, parent: boolean | null): boolean;
-        take(span: Span): void;
+        take(span: Span, parent: boolean | null): void;
       }
     | undefined;
   /** Writes to a log, and takes the line. */
@@ -43,12 +44,30 @@ export interface OtlpExport {
 /** Most spans, and lines, that wait or are on their way; further ones are dropped and counted. */
 const WAITING = 4000;
 
-/** Makes the export of a platform. */
-export function otlpExport(platform: Platform, settings: OtlpSettings): OtlpExport {
+/** Settings that send nothing anywhere: spans are made for their taker alone. */
+export const NO_EXPORT: OtlpSettings = {
+  targets: {},
+  resource: {},
+  ratio: 0,
+  ignoresParent: false,
+  delay: 0,
+  metricInterval: 0,
+};
+
+/** Makes the export of a platform; `onSpan` also takes each span that ends, whether its trace is kept or not. */
+export function otlpExport(
+  platform: Platform,
+  settings: OtlpSettings,
+  onSpan?: TakeSpan,
+): OtlpExport {
   const { system } = platform;
   const durations = requestDurations(platform, settings);
   const queueOf = queues(platform, settings);
   const [traces, logs] = [queueOf("traces"), queueOf("logs")];
+  const take: TakeFinished = (span, part, isSampled) => {
+    if (isSampled) traces?.push("traces", span);
+    onSpan?.(span, part);
+  };
   const metrics = queueOf("metrics", (queue) => {
     for (const metric of durations.due()) queue.push("metrics", metric);
     // Requests within the interval of the last metrics would otherwise wait for the next request, which may never come.
@@ -61,10 +80,12 @@ export function otlpExport(platform: Platform, settings: OtlpSettings): OtlpExpo
         metrics.plan();
       }
       // The gateway exports its own spans, with models and their answers.
-      if (place?.isSampled === true && !row.route.startsWith("/v1/"))
-        traces?.push("traces", serverSpan(row, place));
+      if (place !== null && !row.route.startsWith("/v1/"))
+        take(serverSpan(row, place), row.part, place.isSampled);
     },
-    ...tracing(settings, system, (span) => traces?.push("traces", span)),
+    ...(traces === undefined && onSpan === undefined
+      ? { begin: () => null, tracer: undefined, spans: undefined }
+      : tracing(traces === undefined ? { ...settings, ratio: 0 } : settings, system, take)),
     log: (log) => (level, message, fields) => {
       log(level, message, fields);
       if (level !== "debug")
@@ -99,30 +120,27 @@ function placeBelow(
   };
 }
 
+/** Takes a span that has ended; `isSampled` says whether its trace is kept. */
+type TakeFinished = (span: Span, part: string, isSampled: boolean) => void;
+
 /** The tracing part of the export: begins and takes spans. */
 function tracing(
   settings: OtlpSettings,
   system: Platform["system"],
-  take: (span: Span) => void,
+  take: TakeFinished,
 ): Pick<OtlpExport, "begin" | "tracer" | "spans"> {
-  if (settings.targets.traces === undefined)
-    return { begin: () => null, tracer: undefined, spans: undefined };
   return {
     begin: (traceparent) => placeBelow(readTraceparent(traceparent), settings, system),
     tracer: tracerOf(settings, system, take),
     spans: {
       keeps: (traceId, parent) => isKept(traceId, parent, settings),
-      take,
+      take: (span, parent) => take(span, "gateway", isKept(span.traceId, parent, settings)),
     },
   };
 }
 
 /** The tracer of the parts' own work. */
-function tracerOf(
-  settings: OtlpSettings,
-  system: Platform["system"],
-  take: (span: Span) => void,
-): Tracer {
+function tracerOf(settings: OtlpSettings, system: Platform["system"], take: TakeFinished): Tracer {
   return {
     begin(parent) {
       const place = placeBelow(parent, settings, system);
@@ -131,7 +149,7 @@ function tracerOf(
         traceparent: writeTraceparent(place),
         end(facts) {
           const span = { ...facts, time, ms: system.monotonic() - began };
-          if (place.isSampled) take(partSpan(span, place));
+          take(partSpan(span, place), String(facts.attributes["causey.part"]), place.isSampled);
         },
       };
     },

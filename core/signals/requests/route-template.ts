@@ -14,8 +14,23 @@ export const GATEWAY_ROUTE: RouteTemplate = {
 };
 const NONE: RouteTemplate = { route: "*", part: "none" };
 
+/** The parts of the platform; `platform` is everything that belongs to no other. */
+export const partNames = [
+  "gateway",
+  "rendering",
+  "search",
+  "webhooks",
+  "agents",
+  "deprecations",
+  "console",
+  "platform",
+] as const;
+
+/** The name of a part. */
+export type PartName = (typeof partNames)[number];
+
 /** The parts by the segment of the API that names them. */
-const parts: Readonly<Record<string, string>> = {
+const parts: Readonly<Record<string, PartName>> = {
   "ai-gateway": "gateway",
   ai: "gateway",
   "browser-rendering": "rendering",
@@ -49,7 +64,7 @@ export function routeTemplates(app: Hono): (method: string, path: string) => Rou
   };
 }
 
-function partOf(route: string): string {
+function partOf(route: string): PartName {
   for (const segment of route.split("/")) {
     const part = Object.hasOwn(parts, segment) ? parts[segment] : undefined;
     if (part !== undefined) return part;

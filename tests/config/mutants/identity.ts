@@ -222,4 +222,25 @@ export const identityMutants: readonly Mutant[] = [
     replace: "if (bucket.used < budget.failures || now - bucket.warnedAt < WARN_MS) return;",
     tests: ["tests/unit/auth/login-guard"],
   },
+  {
+    name: "the log says more of parts that there are",
+    file: "core/config/config.ts",
+    find: "v.array(v.picklist(partNames, unknownPart))",
+    replace: "v.array(v.any())",
+    tests: ["tests/unit/config/parse-config.test.ts"],
+  },
+  {
+    name: "the spans in the log hold nothing that a caller chose",
+    file: "core/trace/part-log.ts",
+    find: "return operation ?? span.name;",
+    replace: "return span.name;",
+    tests: ["tests/unit/signals/part-log.test.ts"],
+  },
+  {
+    name: "metadata of a caller cannot take the id of a log row in a span",
+    file: "core/gateway/observe/trace/request-spans.ts",
+    find: '["gateway.log_id", null],',
+    replace: "",
+    tests: ["tests/unit/signals/part-log.test.ts"],
+  },
 ];

@@ -27,6 +27,11 @@ describe(`causey config on ${host}`, () => {
       const { code, err } = await causey(["config", "check", "--config", file(content)]);
       expect([code, err]).toEqual([2, expect.stringContaining(message)]);
     }
+    const unknownPart = await causey(["config", "check"], { CAUSEY_DEBUG: "gateway,serch" });
+    expect([unknownPart.code, unknownPart.err]).toEqual([
+      2,
+      expect.stringContaining('did you mean "search"?'),
+    ]);
     const misnamed = await causey(["config", "check"], { CAUSEY_PROT: "1" });
     expect([misnamed.code, misnamed.err]).toEqual([
       2,

@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { logSink, type LogSinkOptions } from "../../../adapters/cli/serve/log-sink.ts";
+import { lineFilter } from "../../../adapters/shared/log/line-filter.ts";
 
 function sink(options: Partial<LogSinkOptions> = {}) {
   const written: string[] = [];
   const waiting: (() => void)[] = [];
   const made = logSink({
     format: "json",
-    level: "info",
+    isWritten: lineFilter({}),
     colours: false,
     write: (text) => written.push(text),
     later: (work) => waiting.push(work),
@@ -48,7 +49,7 @@ describe("logSink()", () => {
   });
 
   it("leaves out what is below its level, and everything when it is off", () => {
-    const quiet = sink({ level: "warn" });
+    const quiet = sink({ isWritten: lineFilter({ logLevel: "warn" }) });
     quiet.log("info", "no");
     quiet.log("error", "yes");
     expect(quiet.written.join("")).not.toContain("no");
@@ -56,6 +57,17 @@ describe("logSink()", () => {
     off.log("error", "no");
     off.flush();
     expect(off.written).toEqual([]);
+  });
+
+  it("writes every line of a part that is asked for", () => {
+    const { log, written, flush } = sink({
+      isWritten: lineFilter({ logLevel: "warn", debug: ["search"] }),
+    });
+    log("debug", "yes", { part: "search" });
+    log("debug", "no", { part: "gateway" });
+    log("info", "no");
+    flush();
+    expect(written.join("").match(/yes|no/gu)).toEqual(["yes"]);
   });
 
   it("writes lines for people that no text can break", () => {

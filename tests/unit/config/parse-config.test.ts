@@ -180,6 +180,17 @@ describe("parseConfig()", () => {
     expect(() => parseConfig("{", noEnv)).toThrow("The configuration is not valid JSON");
   });
 
+  it("takes the parts of which the log says more, and lists them to who names another", () => {
+    expect(parseConfig({ debug: ["gateway", "search"] }, noEnv).debug).toEqual([
+      "gateway",
+      "search",
+    ]);
+    expect(() => parseConfig({ debug: ["gateway", "serch"] }, noEnv)).toThrow(
+      'Configuration key "debug.1": Expected one of gateway, rendering, search, webhooks, agents, deprecations, ' +
+        'console, platform: did you mean "search"?',
+    );
+  });
+
   it("quotes no value: it may be a secret in the wrong place", () => {
     const bad = [
       { gateway: { providers: { openai: "sk-secret" } } },

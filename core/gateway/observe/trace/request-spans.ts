@@ -106,7 +106,13 @@ function httpFacts({ method, route }: EntryRoute): Facts {
 }
 
 function answerFacts(row: LogRow | null): Facts {
-  if (row === null) return [["gateway.cached", false]];
+  // The names are taken here, too: metadata of a caller cannot have them.
+  if (row === null)
+    return [
+      ["gateway.cached", false],
+      ["gateway.step", null],
+      ["gateway.log_id", null],
+    ];
   return [
     // No provider was asked, so no other span says it.
     ...(row.cached ? modelFacts(row) : []),

@@ -11,9 +11,10 @@ import {
 
 /** Takes the spans of every gateway. */
 export interface SpanExporter {
-  /** Whether a trace is kept; `parent` is what the caller says of it, null = nothing. */
+  /** Whether the `traceparent` of a trace says that it is kept; `parent` is what the caller says of it, null = nothing. */
   keeps(traceId: string, parent: boolean | null): boolean;
-  take(span: Span): void;
+  /** Takes a span; `parent` as for `keeps`. */
+  take(span: Span, parent: boolean | null): void;
 }
 
 /** Characters of a prompt or an answer that a span carries. */

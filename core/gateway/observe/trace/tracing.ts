@@ -44,8 +44,7 @@ export function tracing(
           endpoints.length > 0 || spans?.keeps(traceId, isSampled) === true,
         emit(span, isSampled) {
           queue.push(name, endpoints, span);
-          if (spans?.keeps(span.traceId, isSampled) === true)
-            spans.take(withoutContent(span, actorName(name)));
+          spans?.take(withoutContent(span, actorName(name)), isSampled);
         },
       }),
   };
