@@ -37,7 +37,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<voi
 
 /** Whether a command line of `causey import` moves the state, and not the settings in a file. */
 function isMove(args: readonly string[]): boolean {
-  return args.some((arg) => /^--(?:from|to)(?:=|$)/u.test(arg)) && !args.includes("--help");
+  return args.some((arg) => /^--(?:from|to)(?:=|$)/u.test(arg));
 }
 
 /** Runs a command line. Throws what `failureReport` turns into lines and an exit code. */

@@ -13,7 +13,8 @@ import { summary } from "./export-command.ts";
 import { type Exported, exportedSchema, type SettingFacts, without } from "./exported.ts";
 import { printRows } from "./output.ts";
 
-const help = `Usage: causey import FILE [--dry-run] [options]
+/** The text of `causey import --help`. */
+export const importHelp: string = `Usage: causey import FILE [--dry-run] [options]
        causey import --from FOLDER --database URL
        causey import --to FOLDER --database URL
 
@@ -55,7 +56,7 @@ export async function importCommand(args: readonly string[]): Promise<void> {
     ...serverOptions,
     "dry-run": { type: "boolean" },
   });
-  if (values.help === true || args.length === 0) return void process.stdout.write(help);
+  if (values.help === true || args.length === 0) return void process.stdout.write(importHelp);
   const [file, ...more] = positionals;
   if (file === undefined || more.length > 0) throw new TypeError("causey import needs one file");
   const given = readExport(file);

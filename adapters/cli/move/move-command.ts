@@ -1,4 +1,5 @@
 import process from "node:process";
+import { importHelp } from "../api/import-command.ts";
 import { commandFailure, readOptions } from "../context/command-options.ts";
 import { knownSchemas } from "./known-schemas.ts";
 import { withDatabase } from "./database-tables.ts";
@@ -13,7 +14,9 @@ export async function moveCommand(args: readonly string[]): Promise<void> {
     to: text,
     database: text,
     json: { type: "boolean" },
+    help: { type: "boolean", short: "h" },
   });
+  if (values.help === true) return void process.stdout.write(importHelp);
   if (positionals.length > 0) throw new TypeError("causey import takes a file, or --from or --to");
   const { from, to, database = process.env["CAUSEY_DATABASE_URL"], json = false } = values;
   if (database === undefined || database === "")
@@ -38,16 +41,18 @@ export async function moveCommand(args: readonly string[]): Promise<void> {
 }
 
 function linesOf(report: MoveReport, to: string | undefined): string {
-  const { alarms, keywordIndexes, leftOut, rows, tables } = report;
+  const { keywordIndexes, leftOut, rows, tables } = report;
   const lines = [
-    `Imported ${rows} rows of ${tables} tables, ${alarms} alarms among them; every table was counted at both ends`,
+    `Imported ${rows} rows of ${tables} tables; every table was counted at both ends`,
     ...leftOut.map(
       (one) =>
         `Left out: ${one.rows} rows of ${one.table}, a table of actors that the command does not have`,
     ),
     ...(keywordIndexes === 0
       ? []
-      : [`Made the keyword index of ${keywordIndexes} search instances again`]),
+      : [
+          `Made again: ${keywordIndexes} keyword ${keywordIndexes === 1 ? "index" : "indexes"} of search`,
+        ]),
     "Not in the database: the files token and demo-webhook-secret of the folder, and the configuration",
     to === undefined
       ? "Next: start the server with --database, this folder as --data-dir, and the same CAUSEY_MASTER_KEY if one is set"
