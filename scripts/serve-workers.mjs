@@ -83,7 +83,8 @@ async function main() {
   });
   const { accountId, token } = prepared;
   if (prepared.demoSecret !== null && process.env["CAUSEY_WORKERS_ENTRY"] === undefined) {
-    await seedDemo({ fetch, url: server.url, token: token.value, accountId });
+    const target = { fetch, url: server.url, token: token.value, accountId, hasKeywords: true };
+    await seedDemo(target, false);
   }
   const link =
     process.env["CAUSEY_WORKERS_ENTRY"] === undefined

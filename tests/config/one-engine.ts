@@ -151,6 +151,10 @@ export const onNodeAlone: readonly { readonly file: string; readonly reason: str
     reason: "texts, and a log that is followed over HTTP",
   },
   {
+    file: "tests/local/command/serve-workers.test.ts",
+    reason: "workerd is started by Node",
+  },
+  {
     file: "tests/local/command/transfer.test.ts",
     reason: "requests to two servers, and a file of JSON",
   },
