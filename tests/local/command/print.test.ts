@@ -123,7 +123,7 @@ describe(`causey completion on ${host}`, () => {
     expect(complete("to")).toEqual(["token"]);
     expect(complete("token", "re")).toEqual(["revoke"]);
     expect(complete("backup", "--fo")).toEqual(["--force"]);
-    expect(complete("serve", "--data")).toEqual(["--data-dir"]);
+    expect(complete("serve", "--data-")).toEqual(["--data-dir"]);
   });
 
   it("refuses a shell that it does not know", async () => {
