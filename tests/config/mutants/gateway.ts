@@ -87,6 +87,20 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/providers/mended-chats"],
   },
   {
+    name: "a part of a row of figures is no card number",
+    file: "core/gateway/guard/detect/card-number.ts",
+    find: "(?!${gap}\\\\d)`",
+    replace: "`",
+    tests: ["tests/unit/gateway/guard/checkers"],
+  },
+  {
+    name: "a number that marks cut up needs a check digit",
+    file: "core/gateway/guard/detect/card-number.ts",
+    find: 'byMarks.test(number) && isCard(number.replaceAll(/\\D/g, ""))',
+    replace: "byMarks.test(number)",
+    tests: ["tests/unit/gateway/guard/checkers"],
+  },
+  {
     name: "a parameter that a model refuses does not reach it",
     file: "core/gateway/models/fit-chat.ts",
     find: '(refused.has(name) || (isSampled && name === "top_p"))',

@@ -42,9 +42,29 @@ export const creditCard: Pattern = {
       else run.groups.push(digits);
     }
     close();
-    return found;
+    return found + countCut(text);
   },
 };
+
+/** Marks that cut a number up: of dates, names, lists, tables and emphasis. */
+const mark = "(?: ?[*_|/,]{1,3}(?: [*_|]{1,3})? ?)";
+const gap = `(?:${mark}| )`;
+/**
+ * Numbers that marks or single blanks cut up. Of a longer row of figures nothing counts: a table is full of numbers that
+ * would pass by chance.
+ */
+const cut = new RegExp(
+  `(?<![A-Za-z\\d])(?<!\\d${mark})(?:\\d{4}(?:${gap}\\d{4}){3}|\\d{4}${gap}\\d{6}${gap}\\d{5}|(?<!\\d )\\d(?: \\d){14,15})(?![A-Za-z\\d])(?!${gap}\\d)`,
+  "g",
+);
+const byMarks = /[*_|/,]|^\d \d /;
+
+function countCut(text: string): number {
+  let found = 0;
+  for (const [number] of text.matchAll(cut))
+    if (byMarks.test(number) && isCard(number.replaceAll(/\D/g, ""))) found += 1;
+  return found;
+}
 
 /** Groups of digits with nothing but separators between them. */
 interface DigitRun {

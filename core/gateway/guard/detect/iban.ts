@@ -15,7 +15,7 @@ const lengths: Readonly<Record<string, number>> = Object.fromEntries(
 );
 
 /** The possible start of an IBAN; its country decides the length. */
-const start = /(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?=[\n .A-Za-z0-9-])/g;
+const start = /(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?=[\n .A-Za-z0-9*_|/,-])/g;
 
 /** The longest IBAN with {@link GAP} characters behind every fourth one. */
 const SPAN = 34 + 3 * 9;
@@ -52,9 +52,9 @@ function isIban(candidate: string): boolean {
   return isWhole && remainder(compact.slice(4) + compact.slice(0, 4)) === 1;
 }
 
-/** Spaces and line breaks may stand anywhere; hyphens and full stops between groups of four only, unlike in other identifiers. */
+/** Spaces and line breaks may stand anywhere; other marks between groups of four only, unlike in other identifiers. */
 function separates(char: string, behind: number): boolean {
-  return char === " " || char === "\n" || ((char === "-" || char === ".") && behind % 4 === 0);
+  return char === " " || char === "\n" || ("-.*_|/,".includes(char) && behind % 4 === 0);
 }
 
 /** Modulo 97 with letters as two digits (ISO 7064, MOD 97-10). */

@@ -127,6 +127,46 @@ describe("the profile financial", () => {
   });
 });
 
+describe("a number that is cut up", () => {
+  it.each([
+    "4111/1111/1111/1111",
+    "4111_1111_1111_1111",
+    "4111, 1111, 1111, 1111",
+    "| 4111 | 1111 | 1111 | 1111 |",
+    "|4111|1111|1111|1111|",
+    "**4111** **1111** **1111** **1111**",
+    "4111 **1111** 1111 1111",
+    "3782/822463/10005",
+    "4 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
+    "3 7 8 2 8 2 2 4 6 3 1 0 0 0 5",
+  ])("%s is a card number", async (text) => {
+    expect(await found("financial", `Card: ${text} please`)).toEqual({ credit_card: 1 });
+  });
+
+  it.each([
+    "DE89/3704/0044/0532/0130/00",
+    "DE89_3704_0044_0532_0130_00",
+    "DE89, 3704, 0044, 0532, 0130, 00",
+    "| DE89 | 3704 | 0044 | 0532 | 0130 | 00 |",
+    "DE89 **3704** 0044 0532 0130 00",
+  ])("%s is an IBAN", async (text) => {
+    expect(await found("financial", `To ${text}.`)).toEqual({ iban: 1 });
+  });
+
+  it.each([
+    // Part of a longer row of figures.
+    "| 9 | 4111 | 1111 | 1111 | 1111 |",
+    "| 4111 | 1111 | 1111 | 1111 | 12 |",
+    "1,4111,1111,1111,1111",
+    "0 4 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
+    "4111/1111/1111/1112",
+    "x4111/1111/1111/1111",
+    "2024/2025/2026/2027",
+  ])("%s is none", async (text) => {
+    expect(await found("financial", text)).toEqual({});
+  });
+});
+
 describe("the profile pii", () => {
   it("finds addresses and numbers", async () => {
     const text =
@@ -148,7 +188,7 @@ describe("the patterns", () => {
     // Time that grew with the square of this would outlast the test by far.
     const length = 400_000;
     const pieces = ["eyJ", "a.", "a@a.", "4111 ", "1", "DE89 ", "+1 1", "sk-", "-----BEGIN A"];
-    pieces.push("\\", "\\n", "1234.", "DE89-", "1   ");
+    pieces.push("\\", "\\n", "1234.", "DE89-", "1   ", "4 ", "4111|", "4111 ** ", "DE89_");
     for (const piece of pieces) {
       const text = piece.repeat(Math.ceil(length / piece.length));
       for (const profile of ["secrets", "financial", "pii"]) {
