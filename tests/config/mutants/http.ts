@@ -38,13 +38,6 @@ export const httpMutants: readonly Mutant[] = [
     tests: ["tests/local/undici-transport"],
   },
   {
-    name: "a body that streams is not sent again",
-    file: "adapters/shared/http/undici-transport.ts",
-    find: " && !(body instanceof ReadableStream)",
-    replace: "",
-    tests: ["tests/local/undici-transport"],
-  },
-  {
     name: "a deadline ends a fetch whose request was collected",
     file: "adapters/shared/http/fetch-transport.ts",
     find: "  keepWith(signal, request);\n",
