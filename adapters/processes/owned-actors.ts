@@ -33,7 +33,7 @@ export interface SharedActorsOptions extends Omit<LocalActorsOptions, "store"> {
 }
 
 /** The actors of a data directory, wherever they live. */
-export interface SharedActors extends LocalActors {
+export interface SharedActors extends Pick<LocalActors, "close" | "define" | "get"> {
   /** Closes what {@link LocalActors.close} has left open: the database, and the connections to other processes. */
   release(): Promise<void>;
 }

@@ -1,6 +1,11 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { alarmSlots } from "../../adapters/shared/actors/alarm-slots.ts";
-import { localActors, type LocalActors } from "../../adapters/shared/actors/local-actors.ts";
+import {
+  localActors,
+  type ActorHomes,
+  type LocalActors,
+} from "../../adapters/shared/actors/local-actors.ts";
+import { alarmTable } from "../../adapters/shared/sql/alarm-rows.ts";
 import { openSqlite } from "../../adapters/shared/sqlite/open-sqlite.ts";
 import { sqliteStore } from "../../adapters/shared/sqlite/sqlite-store.ts";
 import type { SqliteDatabase } from "../../adapters/shared/sqlite/sqlite.ts";
@@ -23,7 +28,7 @@ interface Opened {
 }
 
 /** Actors over a database, as a process that starts has them. */
-function open(db: SqliteDatabase): Opened {
+function open(db: SqliteDatabase, homes?: ActorHomes): Opened {
   const lines: string[] = [];
   const log: Platform["log"] = (level, message) => void lines.push(`${level}: ${message}`);
   const system = localSystem(log);
@@ -33,6 +38,7 @@ function open(db: SqliteDatabase): Opened {
     log,
     upgrade: () => null,
     rescanMs: 20,
+    homes,
   });
   closing.unshift(() => actors.close(1000));
   return { actors, lines, platform: { ...fakePlatform({ now: 0 }), actors, system, log } };
@@ -57,7 +63,7 @@ function ringing(name: string): { readonly kind: ActorKind; readonly rung: strin
 describe("an alarm that is set while the alarms are read", () => {
   it("is read at its time, even if it is the only one", async () => {
     const { promise, resolve } = Promise.withResolvers<[]>();
-    const slots = alarmSlots({ all: () => promise });
+    const slots = alarmSlots(alarmTable({ all: () => promise }));
     const taken = slots.take(["k"], () => 0);
     slots.look("k", 50);
     resolve([]);
@@ -153,5 +159,25 @@ describe("alarms that cannot be read", () => {
     await actors.get("k", "a").call("alarm", Date.now());
     await eventually(() => rung.length === 1, "alarms go off again");
     expect(lines.filter((line) => line.includes("cannot be read"))).toHaveLength(1);
+  });
+});
+
+describe("an alarm whose actor is at another process by now", () => {
+  it("waits for that process, and rings here once the actor comes back", async () => {
+    const state = { isHere: true };
+    const away: ActorHomes = {
+      get: (kind, name) => actors.here(kind, name),
+      isHere: () => state.isHere,
+    };
+    const { actors } = open(database(), away);
+    const { kind, rung } = ringing("k");
+    actors.define(kind);
+    await actors.get("k", "a").call("alarm", Date.now() + 50);
+    state.isHere = false;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(rung).toEqual([]);
+    state.isHere = true;
+    actors.rescan();
+    await eventually(() => Promise.resolve(rung.length === 1), "the alarm rang");
   });
 });

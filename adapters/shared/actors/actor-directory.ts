@@ -10,11 +10,18 @@ export interface ActorDirectory {
   inTurn<T>(kind: ActorKind, name: string, work: (actor: Actor) => Promise<T> | T): Promise<T>;
   /** Whether anything runs or waits. */
   isBusy(): boolean;
+  /** Whether anything runs or waits at some actors, their background work included. */
+  holds(isMeant: ActorFilter): boolean;
+  /** Drops the instances of some actors, whatever they do. */
+  drop(isMeant: ActorFilter): void;
   /** Drops instances that were not used since that time (of `performance.now()`). */
   evict(before: number): void;
   /** Refuses work from now on. */
   close(): void;
 }
+
+/** Chooses actors by their kind and name. */
+export type ActorFilter = (kind: string, name: string) => boolean;
 
 /** Options of {@link actorDirectory}. */
 export interface DirectoryOptions {
@@ -98,14 +105,26 @@ export function actorDirectory(options: DirectoryOptions): ActorDirectory {
       return using(entry, () => entry.mailbox.run(async () => work(await start(entry))));
     },
     isBusy: () => [...entries.values()].some((entry) => entry.active > 0),
-    evict(before) {
-      for (const [key, entry] of entries) {
-        const isIdle = entry.active === 0 && entry.held === 0;
-        if (isIdle && entry.lastUsed < before) entries.delete(key);
-      }
-    },
+    ...leavingOf(entries),
     close() {
       isClosed = true;
+    },
+  };
+}
+
+/** Returns how instances leave the memory. */
+function leavingOf(entries: Map<string, Entry>): Pick<ActorDirectory, "drop" | "evict" | "holds"> {
+  const isInUse = ({ active, held }: Entry): boolean => active > 0 || held > 0;
+  return {
+    holds: (isMeant) =>
+      [...entries.values()].some((one) => isInUse(one) && isMeant(one.kind.name, one.name)),
+    drop(isMeant) {
+      for (const [key, { kind, name }] of entries)
+        if (isMeant(kind.name, name)) entries.delete(key);
+    },
+    evict(before) {
+      for (const [key, entry] of entries)
+        if (!isInUse(entry) && entry.lastUsed < before) entries.delete(key);
     },
   };
 }

@@ -1,5 +1,4 @@
-import type { Sql } from "../../../core/ports.ts";
-import { earliest, type AlarmRow } from "../sql/alarm-rows.ts";
+import type { AlarmRow, AlarmTable } from "../sql/alarm-rows.ts";
 
 /** Alarms of one kind that run at one time. */
 const MOST_OF_KIND = 256;
@@ -36,7 +35,7 @@ export interface AlarmSlots {
 }
 
 /** Makes the slots of a process. */
-export function alarmSlots(sql: Pick<Sql, "all">): AlarmSlots {
+export function alarmSlots(table: Pick<AlarmTable, "earliest">): AlarmSlots {
   const slotsByKind = new Map<string, KindSlots>();
   let running = 0;
   let turn = 0;
@@ -57,7 +56,7 @@ export function alarmSlots(sql: Pick<Sql, "all">): AlarmSlots {
     const limit = room + slots.running.size;
     // An alarm that is set while the table is read is earlier than that.
     slots.next = Number.POSITIVE_INFINITY;
-    const rows = await earliest(sql, slots.kind, limit).catch((error: unknown) => {
+    const rows = await table.earliest(slots.kind, limit).catch((error: unknown) => {
       slots.next = now;
       throw error;
     });

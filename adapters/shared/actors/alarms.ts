@@ -1,15 +1,7 @@
 import { boundedInstant } from "../../../core/http/fields/bounded-number.ts";
 import { SqlError } from "../../../core/sql/sql-error.ts";
-import type { Log, Statement, StatementResult } from "../../../core/ports.ts";
-import {
-  advance,
-  clear,
-  isUnchanged,
-  remove,
-  retryAt,
-  upsert,
-  type AlarmRow,
-} from "../sql/alarm-rows.ts";
+import type { Log, Sql, Statement, StatementResult } from "../../../core/ports.ts";
+import { advance, clear, remove, retryAt, type AlarmRow } from "../sql/alarm-rows.ts";
 import type { ActorStore } from "../sql/actor-store.ts";
 import { alarmSlots } from "./alarm-slots.ts";
 import type { SteadyClock } from "../sql/steady-clock.ts";
@@ -17,9 +9,9 @@ import { unref } from "../work/unref.ts";
 
 /** The alarms of all actors of a process. */
 export interface Alarms {
+  /** Sets the alarm of an actor, or clears it (null), together with writes of its own. */
   set(
-    kind: string,
-    actor: string,
+    actor: AlarmOwner,
     at: number | null,
     together: readonly Statement[],
   ): Promise<StatementResult[]>;
@@ -30,16 +22,27 @@ export interface Alarms {
   stop(): void;
 }
 
+/** An actor that sets its alarm. */
+export interface AlarmOwner {
+  readonly kind: string;
+  readonly name: string;
+  /** The database as the instance sees it: one whose actor is elsewhere by now sets nothing. */
+  readonly sql: Sql;
+}
+
 /** Options of {@link alarms}. */
 export interface AlarmOptions {
   /** Holds the alarms, and tells the time that they are set for. */
-  readonly store: Pick<ActorStore, "clock" | "sql" | "sqlOf">;
+  readonly store: Pick<ActorStore, "alarms" | "clock" | "sql" | "sqlOf">;
   readonly log: Log;
   /** Kinds whose alarms go off when the clock was set. */
   readonly timeOfDay: () => readonly string[];
   /** Kinds that can be started; alarms of others wait until theirs is defined. */
   readonly kinds: () => readonly string[];
-  /** In the mailbox of the actor, runs its `onAlarm` if the alarm still is due, and says whether it was. */
+  /**
+   * In the mailbox of the actor, runs its `onAlarm` if the alarm still is due, and says whether it was; not where another
+   * process has the actor by now.
+   */
   readonly ring: (kind: string, actor: string, isDue: () => Promise<boolean>) => Promise<boolean>;
   /** The longest time without a look at the table, in ms. @default 60000 */
   readonly rescanMs?: number | undefined;
@@ -50,6 +53,8 @@ export interface AlarmOptions {
 /** How often it is looked whether the clock was set. */
 const WATCH_MS = 5000;
 const MAX_BACKOFF_MS = 60_000;
+/** The pause after an alarm of an actor that has moved, in ms. */
+const FENCED_PAUSE_MS = 500;
 /** The pause after the table could not be read, in ms. */
 const UNREADABLE_PAUSE_MS = 1000;
 
@@ -60,7 +65,7 @@ const UNREADABLE_PAUSE_MS = 1000;
 export function alarms(options: AlarmOptions): Alarms {
   const { log, rescanMs = 60_000, store } = options;
   const { clock } = store;
-  const slots = alarmSlots(store.sql);
+  const slots = alarmSlots(store.alarms);
   const health = readHealth(log);
   let rescanAt = 0;
   let isStopped = false;
@@ -94,10 +99,10 @@ export function alarms(options: AlarmOptions): Alarms {
   const watch = watchClock(options, look);
 
   return {
-    async set(kind, actor, at, together) {
+    async set({ kind, name, sql }, at, together) {
       const due = at === null ? null : boundedInstant(at);
-      const own = due === null ? clear(kind, actor) : upsert(kind, actor, due);
-      const results = await store.sqlOf(kind, actor).batch([...together, own]);
+      const own = due === null ? clear(kind, name) : store.alarms.upsert(kind, name, due);
+      const results = await sql.batch([...together, own]);
       if (due !== null) look(kind, due);
       return results.slice(0, -1);
     },
@@ -233,11 +238,14 @@ async function ringOnce(
   const sql = store.sqlOf(kind, actor);
   try {
     // Asked inside the mailbox: a call before us may have moved or cleared the alarm.
-    const rang = await options.ring(kind, actor, () => isUnchanged(sql, row));
+    const rang = await options.ring(kind, actor, () => store.alarms.isDue(sql, row));
     if (rang) await sql.batch([remove(row)]);
   } catch (error) {
     // At shutdown the database may be closed already: the row is as it was.
     if (isStopped()) return;
+    // The process that has the actor now rings it: the row is as it was. This one may not know that yet.
+    if (error instanceof SqlError && error.reason === "fenced")
+      return await new Promise((resolve) => setTimeout(resolve, FENCED_PAUSE_MS));
     const delay = Math.min(MAX_BACKOFF_MS, backoffMs * 2 ** Math.min(row.attempts, 16));
     const attempts = row.attempts + 1;
     const fields = { kind, attempts, retry_ms: delay, error: String(error) };

@@ -1,6 +1,7 @@
 import { ApiError } from "../../../core/http/api-error.ts";
 import type {
   Actor,
+  ActorContext,
   ActorKind,
   ActorRef,
   Actors,
@@ -9,7 +10,7 @@ import type {
   Plain,
   System,
 } from "../../../core/ports.ts";
-import { actorDirectory, type ActorDirectory } from "./actor-directory.ts";
+import { actorDirectory, type ActorDirectory, type ActorFilter } from "./actor-directory.ts";
 import type { ActorStore } from "../sql/actor-store.ts";
 import { alarms, type Alarms } from "./alarms.ts";
 import { isNewKind, kindOf } from "./kinds.ts";
@@ -21,12 +22,22 @@ import {
 } from "../sockets/sockets.ts";
 import { unref } from "../work/unref.ts";
 
+/** Which actors are in this process, where others have some of them. */
+export interface ActorHomes {
+  /** Returns an actor wherever it is. */
+  readonly get: (kind: string, name: string) => ActorRef;
+  /** Whether an actor is here. */
+  readonly isHere: (kind: string, name: string) => boolean;
+}
+
 /** Options of {@link localActors}. */
 export interface LocalActorsOptions {
   readonly store: ActorStore;
   readonly system: System;
   readonly log: Log;
   readonly upgrade: Upgrade;
+  /** @default all actors are here */
+  readonly homes?: ActorHomes | undefined;
   /** An instance without a call for this long is dropped; its sockets stay. In ms. @default 60000 */
   readonly idleMs?: number | undefined;
   /** Calls that may wait for one actor before further ones get 503. @default 10000 */
@@ -41,6 +52,14 @@ export interface LocalActorsOptions {
 
 /** The actors of this process. */
 export interface LocalActors extends Actors {
+  /** Returns an actor of this process, which has it. */
+  here(kind: string, name: string): ActorRef;
+  /** Whether anything runs or waits at some actors, their background work included. */
+  holds(isMeant: ActorFilter): boolean;
+  /** Drops the instances of actors that are elsewhere now, and closes their WebSockets. */
+  drop(isGone: ActorFilter, code: number, reason: string): void;
+  /** Looks for due alarms at once, e.g. those of actors that have come here. */
+  rescan(): void;
   /** Closes the sockets with 1001, waits for what runs and what waits, then refuses calls. */
   close(graceMs: number): Promise<void>;
 }
@@ -53,22 +72,16 @@ export function localActors(options: LocalActorsOptions): LocalActors {
   const directory: ActorDirectory = actorDirectory({
     mailboxSize: options.mailboxSize ?? 10_000,
     ready: (kind) => tables.of(kind),
-    contextOf: (kind, name, hold) => ({
-      name,
-      sql: store.sqlOf(kind, name),
-      sockets: sockets.of(`${kind}\0${name}`),
-      actors: { get },
-      steady: () => store.clock.now(),
-      alarm: (at, together = []) => clock.set(kind, name, at, together),
-      alarmFailure: () => clock.failure(),
-      system: holding(system, hold),
-    }),
+    contextOf: (kind, name, hold) =>
+      contextOf({ store, sockets, clock, get: homes.get }, kind, name, holding(system, hold)),
   });
   const sockets: SocketRegistry = socketRegistry({
     ...options,
-    deliver: (key, connection, event) => {
-      const [kind = "", name = ""] = key.split("\0");
-      return directory.beside(kindOf(kinds, kind), name, (actor) => hear(actor, connection, event));
+    async deliver(key, connection, event) {
+      const { kind, name } = actorOf(key);
+      // The connections of an actor end when it moves: where it is now, nobody knows them.
+      if (!homes.isHere(kind, name)) return;
+      await directory.beside(kindOf(kinds, kind), name, (actor) => hear(actor, connection, event));
     },
   });
   const clock: Alarms = alarms({
@@ -78,16 +91,28 @@ export function localActors(options: LocalActorsOptions): LocalActors {
     backoffMs: options.alarmBackoffMs,
     kinds: () => [...kinds.keys()],
     timeOfDay: () => [...kinds.keys()].filter((name) => kinds.get(name)?.timeOfDay === true),
-    ring: (kind, name, isDue) =>
+    ring: async (kind, name, isDue) =>
+      homes.isHere(kind, name) &&
       directory.inTurn(kindOf(kinds, kind), name, (actor) => alert(actor, kind, isDue, log)),
   });
   const sweeper = sweep(directory, idleMs);
 
-  const get = (kind: string, name: string): ActorRef =>
+  const here = (kind: string, name: string): ActorRef =>
     actorRef(directory, () => kindOf(kinds, kind), name);
+  const homes = options.homes ?? { get: here, isHere: () => true };
 
   return {
-    get,
+    get: homes.get,
+    here,
+    holds: (isMeant) => directory.holds(isMeant),
+    drop(isGone, code, reason) {
+      const isMeant = ({ kind, name }: ActorName): boolean => isGone(kind, name);
+      sockets.closeAll(code, reason, (key) => isMeant(actorOf(key)));
+      directory.drop(isGone);
+    },
+    rescan: () => {
+      clock.rescan();
+    },
     define(kind) {
       if (!isNewKind(kinds, kind)) return;
       tables.prepare(kind);
@@ -98,13 +123,55 @@ export function localActors(options: LocalActorsOptions): LocalActors {
       clock.stop();
       clearInterval(sweeper);
       sockets.closeAll(1001, "The server is shutting down");
-      const until = performance.now() + graceMs;
-      while (performance.now() < until && (sockets.size() > 0 || directory.isBusy())) {
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
+      await settled(() => sockets.size() === 0 && !directory.isBusy(), graceMs);
       directory.close();
     },
   };
+}
+
+/** Waits until something is over, but for no longer than so many ms. */
+async function settled(isOver: () => boolean, graceMs: number): Promise<void> {
+  const until = performance.now() + graceMs;
+  while (performance.now() < until && !isOver())
+    await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+interface ContextParts {
+  readonly store: ActorStore;
+  readonly sockets: SocketRegistry;
+  readonly clock: Alarms;
+  readonly get: ActorHomes["get"];
+}
+
+/** Makes the context of an instance. */
+function contextOf(
+  { clock, get, sockets, store }: ContextParts,
+  kind: string,
+  name: string,
+  system: System,
+): ActorContext {
+  const sql = store.sqlOf(kind, name);
+  return {
+    name,
+    sql,
+    sockets: sockets.of(`${kind}\0${name}`),
+    actors: { get },
+    steady: () => store.clock.now(),
+    alarm: (at, together = []) => clock.set({ kind, name, sql }, at, together),
+    alarmFailure: () => clock.failure(),
+    system,
+  };
+}
+
+interface ActorName {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** Takes the key of an actor's connections apart. */
+function actorOf(key: string): ActorName {
+  const at = key.indexOf("\0");
+  return { kind: key.slice(0, at), name: key.slice(at + 1) };
 }
 
 /** The tables of the kinds that were defined. */

@@ -44,7 +44,8 @@ export interface SocketRegistry {
   of(actor: string): Sockets;
   /** Connections whose close handshake is not over are counted too. */
   size(): number;
-  closeAll(code: number, reason: string): void;
+  /** Closes the connections of all actors, or of those that are meant. */
+  closeAll(code: number, reason: string, isMeant?: (actor: string) => boolean): void;
 }
 
 /** Bytes of one message above which a connection is closed with 1009. */
@@ -118,8 +119,9 @@ export function socketRegistry(options: SocketOptions): SocketRegistry {
       ...groupOf(() => listed(byActor.get(actor))),
     }),
     size: () => live,
-    closeAll(code, reason) {
-      for (const one of [...byActor.values()].flatMap(listed)) one.close(code, reason);
+    closeAll(code, reason, isMeant = () => true) {
+      const meant = [...byActor].filter(([actor]) => isMeant(actor));
+      for (const one of meant.flatMap(([, all]) => listed(all))) one.close(code, reason);
     },
   };
 }

@@ -11,17 +11,40 @@ export interface AlarmRow {
   readonly version: number;
 }
 
-const COLUMNS = "SELECT kind, actor, at, attempts, version FROM causey_alarms";
-const SAME = "WHERE kind = ? AND actor = ? AND version = ?";
+/** The alarms that this process has to look after. */
+export interface AlarmTable {
+  /** Returns the earliest alarms of a kind. */
+  earliest(kind: string, limit: number): Promise<AlarmRow[]>;
+  /** Sets the alarm of an actor. */
+  upsert(kind: string, actor: string, at: number): Statement;
+  /** Whether the alarm may ring: it was neither set again nor cleared since it was read. */
+  isDue(sql: Sql, row: AlarmRow): Promise<boolean>;
+}
 
-/** Returns the earliest alarms of a kind. */
-export async function earliest(
-  sql: Pick<Sql, "all">,
-  kind: string,
-  limit: number,
-): Promise<AlarmRow[]> {
-  const rows = await sql.all(`${COLUMNS} WHERE kind = ? ORDER BY at LIMIT ?`, [kind, limit]);
-  return rows.map(toRow);
+/** The query of alarms, without its condition. */
+export const COLUMNS = "SELECT kind, actor, at, attempts, version FROM causey_alarms";
+/** The condition for an alarm that was neither set again nor cleared. */
+export const SAME = "WHERE kind = ? AND actor = ? AND version = ?";
+
+/** Makes the table of a process that has all actors. */
+export function alarmTable(all: Pick<Sql, "all">): AlarmTable {
+  return {
+    async earliest(kind, limit) {
+      const rows = await all.all(`${COLUMNS} WHERE kind = ? ORDER BY at LIMIT ?`, [kind, limit]);
+      return rows.map(toAlarmRow);
+    },
+    upsert: (kind, actor, at) => ({
+      sql: `INSERT INTO causey_alarms (kind, actor, at, attempts, version) VALUES (?, ?, ?, 0, ?)
+        ON CONFLICT (kind, actor) DO UPDATE SET at = excluded.at, attempts = 0, version = excluded.version`,
+      params: [kind, actor, at, newVersion()],
+    }),
+    isDue: async (sql, row) => (await sql.all(`${COLUMNS} ${SAME}`, sameAs(row))).length > 0,
+  };
+}
+
+/** Returns a version that no earlier alarm of the actor had. */
+export function newVersion(): number {
+  return Math.floor(Math.random() * Number.MAX_SAFE_INTEGER);
 }
 
 /** Makes all alarms of these kinds, one or more, go off at `at`, unless they are due earlier. */
@@ -31,11 +54,6 @@ export function advance(kinds: readonly string[], at: number): Statement {
     sql: `UPDATE causey_alarms SET at = ? WHERE at > ? AND kind IN (${places})`,
     params: [at, at, ...kinds],
   };
-}
-
-/** Whether the alarm was neither set again nor cleared since it was read. */
-export async function isUnchanged(sql: Pick<Sql, "all">, row: AlarmRow): Promise<boolean> {
-  return (await sql.all(`${COLUMNS} ${SAME}`, sameAs(row))).length > 0;
 }
 
 /** Removes the alarm, unless it was set again. */
@@ -49,25 +67,18 @@ export function retryAt(row: AlarmRow, at: number): Statement {
   return { sql, params: [at, ...sameAs(row)] };
 }
 
-/** Sets the alarm of an actor. */
-export function upsert(kind: string, actor: string, at: number): Statement {
-  return {
-    sql: `INSERT INTO causey_alarms (kind, actor, at, attempts, version) VALUES (?, ?, ?, 0, ?)
-      ON CONFLICT (kind, actor) DO UPDATE SET at = excluded.at, attempts = 0, version = excluded.version`,
-    params: [kind, actor, at, Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)],
-  };
-}
-
 /** Clears the alarm of an actor. */
 export function clear(kind: string, actor: string): Statement {
   return { sql: "DELETE FROM causey_alarms WHERE kind = ? AND actor = ?", params: [kind, actor] };
 }
 
-function sameAs(row: AlarmRow): [string, string, number] {
+/** Returns the parameters of {@link SAME}. */
+export function sameAs(row: AlarmRow): [string, string, number] {
   return [row.kind, row.actor, row.version];
 }
 
-function toRow(row: Readonly<Record<string, unknown>>): AlarmRow {
+/** Makes an alarm of a row with {@link COLUMNS}. */
+export function toAlarmRow(row: Readonly<Record<string, unknown>>): AlarmRow {
   return {
     kind: String(row["kind"]),
     actor: String(row["actor"]),

@@ -1,5 +1,6 @@
 import { LAST_INSTANT } from "../../../core/http/fields/bounded-number.ts";
 import type { ActorKind, Log, System } from "../../../core/ports.ts";
+import { alarmTable } from "../sql/alarm-rows.ts";
 import type { ActorStore } from "../sql/actor-store.ts";
 import { steadyClock } from "./sqlite-clock.ts";
 import { createTables, isOutdated, migrate } from "./schema.ts";
@@ -23,6 +24,7 @@ export function sqliteStore({ db, system, log, beforeUpgrade }: SqliteStoreOptio
     sqlOf: () => db,
     sql: db,
     clock,
+    alarms: alarmTable(db),
     prepare(kind: ActorKind) {
       if (isOutdated(db, kind)) beforeUpgrade?.();
       migrate(db, kind);
