@@ -2,6 +2,8 @@ import { ApiError } from "../../core/http/api-error.ts";
 import type { ActorKind, SharedSchema } from "../../core/ports.ts";
 import { schemasOf } from "../shared/sql/schema-lists.ts";
 import type { RunSession, Session } from "./session.ts";
+import { addAlarmSlots } from "./slot-alarms.ts";
+import { SLOTS } from "./slot-of.ts";
 import { toPostgresSchema } from "./statement-text.ts";
 
 /** The advisory lock of whoever changes tables: "causey" in ASCII. */
@@ -21,6 +23,21 @@ export async function createOwnTables(session: Session): Promise<void> {
         id INTEGER PRIMARY KEY, steady INTEGER NOT NULL, wall INTEGER NOT NULL);
     `),
   );
+  await addAlarmSlots(session);
+  await createLeaseTables(session);
+}
+
+/** Makes the tables of nodes and of their leases. */
+async function createLeaseTables(session: Session): Promise<void> {
+  await session.exec(`
+    CREATE TABLE IF NOT EXISTS causey_nodes (
+      id TEXT PRIMARY KEY, address TEXT NOT NULL, version TEXT NOT NULL, expires TIMESTAMPTZ NOT NULL);
+    ALTER TABLE causey_nodes ADD COLUMN IF NOT EXISTS machine TEXT NOT NULL DEFAULT '';
+    CREATE TABLE IF NOT EXISTS causey_cluster (id INTEGER PRIMARY KEY, secret TEXT NOT NULL);
+    CREATE TABLE IF NOT EXISTS causey_slots (slot INTEGER PRIMARY KEY, owner TEXT, epoch BIGINT NOT NULL);
+    INSERT INTO causey_slots (slot, owner, epoch) SELECT n, NULL, 0 FROM generate_series(0, ${SLOTS - 1}) AS n
+      ON CONFLICT (slot) DO NOTHING;
+  `);
 }
 
 /**

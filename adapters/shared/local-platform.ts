@@ -9,6 +9,7 @@ import { closeAtEnd } from "./http/drain.ts";
 import { egressTransport } from "./egress/egress-transport.ts";
 import { jsonLog, standardError } from "./log/standard-log.ts";
 import { defaultBodyBytes } from "./work/memory-limit.ts";
+import type { ClusterSettings, PostgresActors } from "../postgres/slots/postgres-actors.ts";
 import type { SharedActors } from "../processes/owned-actors.ts";
 import { protocolOf } from "../processes/owner-connection.ts";
 import { sharedActors } from "../processes/shared-actors.ts";
@@ -30,10 +31,13 @@ export interface LocalPlatformOptions {
   readonly dataDir?: string;
   /**
    * Address of a PostgreSQL database, version 14 or newer, that holds the state instead: `postgres://user:password@host/name`.
-   * It needs the package `postgres`. One process uses it at a time. The folder is then for the browser only.
-   * @default the SQLite database in the folder
+   * It needs the package `postgres`. The folder is then for the browser only. Processes that share a database, on one machine or
+   * many and of any runtime, divide the actors among themselves and call each other: start them with the same options and the
+   * same app. @default the SQLite database in the folder
    */
   readonly database?: string;
+  /** How the processes that share a database call each other. */
+  readonly cluster?: ClusterSettings;
   /** `FULL`: what was acknowledged survives a power cut; `NORMAL`: the death of the process. @default "FULL" */
   readonly synchronous?: "FULL" | "NORMAL";
   /** Path of a Chromium or headless shell. @default what is found */
@@ -121,12 +125,14 @@ export async function localPlatform(
   return platform;
 }
 
+type PlatformActors = PostgresActors | SharedActors;
+
 /** Opens the actors where the options say, and names the folder for what else is kept. */
 async function openActors(
   { name, upgrade }: LocalRuntime,
-  { database, dataDir = ".causey", synchronous, ...options }: LocalPlatformOptions,
+  { cluster, database, dataDir = ".causey", synchronous, ...options }: LocalPlatformOptions,
   services: Pick<Platform, "log" | "system">,
-): Promise<{ readonly actors: SharedActors; readonly stateDir: string }> {
+): Promise<{ readonly actors: PlatformActors; readonly stateDir: string }> {
   const shared = {
     ...services,
     upgrade,
@@ -139,8 +145,8 @@ async function openActors(
     return { actors, stateDir: folder.state };
   }
   const state = openStateDir(dataDir);
-  const { postgresActors } = await import("../postgres/postgres-actors.ts");
-  const actors = await postgresActors({ ...shared, database });
+  const { postgresActors } = await import("../postgres/slots/postgres-actors.ts");
+  const actors = await postgresActors({ ...shared, database, cluster });
   return {
     actors: {
       ...actors,
@@ -185,7 +191,7 @@ function capabilities(browser: true | string): Record<Capability, true | string>
 }
 
 interface Parts {
-  readonly actors: SharedActors;
+  readonly actors: PlatformActors;
   readonly background: Threads;
   readonly browser: Browser;
   readonly runtime: LocalRuntime;

@@ -23,6 +23,8 @@ export interface Actors {
   /** Registers a kind before its first use. The same object may be registered again; another object of the same name is an error. */
   define(kind: ActorKind): void;
   get(kind: string, name: string): ActorRef;
+  /** Why this process cannot call actors at present, for the public; null while it can. @default null */
+  failure?(): string | null;
 }
 
 /** The definition of one kind of actor: its schema and how an instance starts. Hold no state in it. */

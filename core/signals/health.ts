@@ -56,6 +56,9 @@ export function healthOf(platform: Platform, models: Watched): () => Promise<Hea
 }
 
 async function databaseHealth(platform: Platform): Promise<PartHealth> {
+  // The object may be at another node, which says nothing about this one.
+  const failure = platform.actors.failure?.() ?? null;
+  if (failure !== null) return { status: "unavailable", reason: failure };
   try {
     const reason = await platform.actors.get("health", "ready").call("ping");
     return typeof reason === "string" ? { status: "unavailable", reason } : READY;

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import process from "node:process";
 import { openPostgres } from "../../adapters/postgres/open-postgres.ts";
-import { joinCluster, type Cluster } from "../../adapters/postgres/slots/cluster.ts";
+import { openCluster, type Cluster } from "../../adapters/postgres/slots/cluster.ts";
 import type { ActorRef, Sql } from "../../core/ports.ts";
 
 const [, url = "", leaseMs = "10000"] = process.argv.slice(2);
@@ -16,6 +16,7 @@ interface Counter {
   readonly name: string;
   readonly sql: Sql;
   turn: Promise<unknown>;
+  running: number;
   count: number | undefined;
 }
 const counters = new Map<string, Counter>();
@@ -34,17 +35,21 @@ async function add(counter: Counter, id: string): Promise<{ node: string; n: num
   return { node: id, n };
 }
 
-function get(kind: string, name: string): ActorRef {
+function here(kind: string, name: string): ActorRef {
   let counter = counters.get(name);
   if (counter === undefined) {
     const sql = db.sqlOf(name, cluster.fenceOf(kind, name));
-    counters.set(name, (counter = { name, sql, turn: Promise.resolve(), count: undefined }));
+    counters.set(
+      name,
+      (counter = { name, sql, turn: Promise.resolve(), running: 0, count: undefined }),
+    );
   }
   const own = counter;
   const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
     const result = own.turn.catch(() => undefined).then(work);
     own.turn = result;
-    return result;
+    own.running += 1;
+    return result.finally(() => (own.running -= 1));
   };
   return {
     call: () => inTurn(() => add(own, cluster.id)),
@@ -55,15 +60,19 @@ function get(kind: string, name: string): ActorRef {
   };
 }
 
-const cluster: Cluster = await joinCluster({
+const cluster: Cluster = await openCluster({
   db,
   host: {
-    get,
+    here,
+    holds: (isMeant) =>
+      [...counters.values()].some(({ name, running }) => running > 0 && isMeant("counter", name)),
+    rescan: () => undefined,
     drop(isGone) {
       for (const name of counters.keys()) if (isGone("counter", name)) counters.delete(name);
     },
   },
   listen: { host: "127.0.0.1", port: 0 },
+  machine: "one",
   version: "1",
   speaks: "tests",
   secret: "the secret of the tests",
@@ -72,6 +81,8 @@ const cluster: Cluster = await joinCluster({
   log,
   leaseMs: Number(leaseMs),
 });
+
+cluster.join();
 
 const server = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? "/", "http://local");

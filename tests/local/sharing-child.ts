@@ -1,4 +1,4 @@
-// One of several servers over one data directory: RUNTIME DATA_DIR. Prints `listening URL`, and `run ENTITY ID ATTEMPT`
+// One of several servers over one data directory, or one database: RUNTIME DATA_DIR [DATABASE LEASE_MS]. Prints `listening URL`, and `run ENTITY ID ATTEMPT`
 // when the handler of a webhook starts.
 import { Hono } from "hono";
 import { platformApi } from "../../core/api.ts";
@@ -13,10 +13,15 @@ interface Adapter {
   [open: string]: unknown;
 }
 
-const [runtime = "node", dataDir = ""] = process.argv.slice(2);
+const [runtime = "node", dataDir = "", database, leaseMs] = process.argv.slice(2);
 const adapter = (await import(`../../adapters/${runtime}/mod.ts`)) as Adapter;
 const open = adapter[`${runtime}Platform`] as (options: LocalPlatformOptions) => Promise<Platform>;
-const platform = await open({ dataDir, chromiumPath: "/nowhere", synchronous: "NORMAL" });
+const platform = await open({
+  dataDir,
+  ...(database === undefined ? {} : { database, cluster: { leaseMs: Number(leaseMs) } }),
+  chromiumPath: "/nowhere",
+  synchronous: "NORMAL",
+});
 const secret = "a secret for sharing tests";
 
 const tell = printNow;
@@ -102,8 +107,17 @@ const box = defineAgent<{ n: number }>({
     // No runtime takes this code.
     if (message === "close badly") connection.close(99_999, "?");
   },
-  onRequest(_agent, request) {
+  tasks: {
+    ring(agent) {
+      tell(`ring ${agent.name}`);
+    },
+  },
+  async onRequest(agent, request) {
     const path = new URL(request.url).pathname.split("/").at(-1) ?? "";
+    if (path === "set") {
+      await agent.schedule(1, "ring", null);
+      return new Response("set");
+    }
     return answers[path]?.(request) ?? new Response("nothing here", { status: 404 });
   },
 });

@@ -15,15 +15,16 @@ const secret = "a secret for sharing tests";
 /** Path of the gateways of the management API. */
 export const gateways = "/client/v4/accounts/local/ai-gateway/gateways";
 
-/** Starts one of several servers of a data directory. */
+/** Starts one of several servers of a data directory, or of a database (its address and the lease in ms). */
 export async function sharingServer(
   runtime: LocalRuntimeName,
   dataDir: string,
+  database: readonly string[] = [],
 ): Promise<SharingServer> {
   // So that a test can have it collect garbage.
   const flag = "--expose-gc";
   const env = { ...process.env, NODE_OPTIONS: flag, DENO_V8_FLAGS: flag };
-  const child = start(runtime, "sharing-child.ts", [runtime, dataDir], env);
+  const child = start(runtime, "sharing-child.ts", [runtime, dataDir, ...database], env);
   const url = (await lineWith(child, "listening ")).slice("listening ".length);
   return {
     child,

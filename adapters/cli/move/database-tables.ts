@@ -3,6 +3,7 @@ import { openPostgres } from "../../postgres/open-postgres.ts";
 import { createOwnTables } from "../../postgres/schema.ts";
 import type { Session } from "../../postgres/session.ts";
 import { toPostgresSchema } from "../../postgres/statement-text.ts";
+import { COLUMNS } from "../../shared/sql/alarm-rows.ts";
 import { commandFailure } from "../context/command-options.ts";
 import { type MovedTables, quotedName, rowsAtATime } from "./moved-tables.ts";
 
@@ -59,9 +60,9 @@ function tablesOf(session: Session): MovedTables {
     applyStep: (step) => session.exec(toPostgresSchema(step)),
     async *read(table) {
       const cursor = `causey_rows_${(cursors += 1)}`;
-      await session.exec(
-        `DECLARE ${cursor} NO SCROLL CURSOR FOR SELECT * FROM ${quotedName(table)}`,
-      );
+      // Without their slots, which a folder has none of: the first server of a database gives alarms theirs.
+      const query = table === "causey_alarms" ? COLUMNS : `SELECT * FROM ${quotedName(table)}`;
+      await session.exec(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${query}`);
       let rows: SqlRow[] = [];
       for (;;) {
         const count = rowsAtATime(rows);

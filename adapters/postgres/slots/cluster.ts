@@ -2,30 +2,37 @@ import type { ActorRef, Log } from "../../../core/ports.ts";
 import { servePeers, type PeerServer } from "../../peers/serve-peers.ts";
 import { signatures } from "../../peers/signature.ts";
 import type { RemoteUpgrades } from "../../peers/incoming-request.ts";
+import type { ActorFilter } from "../../shared/actors/actor-directory.ts";
 import type { Upgrade } from "../../shared/sockets/sockets.ts";
 import type { PostgresDatabase } from "../open-postgres.ts";
-import { createLeaseTables, leaseStore } from "./lease-store.ts";
+import { leaseStore, type ClusterNode } from "./lease-store.ts";
 import { openLeases, type Leases } from "./leases.ts";
-import { peerNodes } from "./peer-nodes.ts";
+import { peerNodes, type PeerNodes } from "./peer-nodes.ts";
 import { routedActors } from "./routed-actors.ts";
-import { slotOf } from "./slot-of.ts";
+import { slotOf } from "../slot-of.ts";
 import type { Fence } from "../transaction.ts";
 
 /** The actors that this node has at present. */
 export interface SlotHost {
-  readonly get: (kind: string, name: string) => ActorRef;
-  /** Drops the instances of actors that are elsewhere now; their WebSockets close with 1012. */
-  drop(isGone: (kind: string, name: string) => boolean): void;
+  readonly here: (kind: string, name: string) => ActorRef;
+  /** Whether anything runs or waits at some actors. */
+  readonly holds: (isMeant: ActorFilter) => boolean;
+  /** Drops the instances of actors that are elsewhere now, and closes their WebSockets. */
+  readonly drop: (isGone: ActorFilter, code: number, reason: string) => void;
+  /** Looks for due alarms: this node has more actors, or may look again. */
+  readonly rescan: () => void;
 }
 
-/** Options of {@link joinCluster}. */
+/** Options of {@link openCluster}. */
 export interface ClusterOptions {
-  readonly db: Pick<PostgresDatabase, "session" | "sqlOf">;
+  readonly db: Pick<PostgresDatabase, "failure" | "sqlOf">;
   readonly host: SlotHost;
   /** Where this node listens for others; port 0 chooses one. */
   readonly listen: { readonly host: string; readonly port: number };
   /** The host by which others call this node. @default that of `listen` */
   readonly advertise?: string | undefined;
+  /** The name of this machine. */
+  readonly machine: string;
   readonly version: string;
   /** The properties on which nodes have to agree to call each other. */
   readonly speaks: string;
@@ -41,69 +48,125 @@ export interface ClusterOptions {
 /** A node's place in the cluster. */
 export interface Cluster {
   readonly id: string;
+  /** Takes its share of the actors from now on; calls wait until then. */
+  join(): void;
   readonly get: (kind: string, name: string) => ActorRef;
+  readonly isHere: (kind: string, name: string) => boolean;
+  /** Returns the slots whose actors are here. */
+  ownSlots(): readonly number[];
   /** Returns what the batches of an actor check. */
   fenceOf(kind: string, name: string): Fence;
+  /** Why this node has no actors although it has joined; null while it may have some. */
+  failure(): string | null;
   /** Hands the actors over and takes no calls any more. */
   close(graceMs: number): Promise<void>;
 }
 
 const LEASE_MS = 10_000;
+const UNRENEWED = "The lease of this node cannot be renewed";
+/** Of a WebSocket whose actor is at another node now: the client connects again. */
+const MOVED = [1012, "This object is at another node now: connect again"] as const;
+const ENDS = [1001, "The server is shutting down"] as const;
+/** Holds for no batch. */
+const NO_FENCE: Fence = { key: "none", statement: { sql: "SELECT 1 AS one WHERE 1 = 0" } };
 
-/** Joins the nodes that share a database: each has the actors of some slots, and calls others where they are. */
-export async function joinCluster(options: ClusterOptions): Promise<Cluster> {
-  const { db, host, leaseMs = LEASE_MS, listen, log, version } = options;
-  await db.session(createLeaseTables);
+/**
+ * Opens a node among those that share a database: each has the actors of some slots, and calls others where they are.
+ * Rejects when it cannot listen.
+ */
+export async function openCluster(options: ClusterOptions): Promise<Cluster> {
+  const { db, host, leaseMs = LEASE_MS, listen, log, machine, version } = options;
   const id = crypto.randomUUID();
-  const opened: { leases?: Leases } = {};
-  const leases = (): Leases => {
-    if (opened.leases === undefined) throw new Error("The cluster is not joined yet");
-    return opened.leases;
+  const state: { leases?: Leases; joining?: Promise<void>; isClosing: boolean } = {
+    isClosing: false,
   };
   const signed = signatures(options.secret);
   const nodes = peerNodes({ ...options, signatures: signed, onChange: () => routed.retry() });
-  const routed = routedActors({ leases, nodes, host: host.get });
+  const routed = routedActors({
+    leases: () => state.leases,
+    failure: () => db.failure(),
+    nodes,
+    host: host.here,
+  });
   const server: PeerServer = await servePeers({
     ...options,
     address: listen,
-    actors: { get: routed.local },
-    isHere: (kind, name) => opened.leases !== undefined && routed.isHere(kind, name),
+    actors: { get: host.here },
+    isHere: routed.isHere,
     signatures: signed,
   });
-  const address = `${options.advertise ?? listen.host}:${server.port ?? listen.port}`;
-  const join = (): Promise<Leases> =>
-    openLeases({
-      node: { id, address, version },
-      store: leaseStore(db.sqlOf(""), { id, address, version }, leaseMs),
-      log,
-      leaseMs,
-      async drop(slots, graceMs) {
-        await routed.settled(slots, graceMs);
-        host.drop((kind, name) => slots.has(slotOf(kind, name)));
-      },
-      onChange: () => {
-        if (opened.leases !== undefined) routed.retry();
-      },
-    });
-  try {
-    opened.leases = await join();
-  } catch (error) {
-    await server.close();
-    throw error;
-  }
+  const address = addressOf(options.advertise ?? listen.host, server.port ?? listen.port);
+  const node = { id, address, version, machine };
+  const changed = (hasMore: boolean): void => {
+    if (state.leases === undefined) return;
+    routed.retry();
+    if (hasMore) host.rescan();
+  };
+  const drop = async (slots: ReadonlySet<number>, graceMs: number): Promise<void> => {
+    const isMeant = (kind: string, name: string): boolean => slots.has(slotOf(kind, name));
+    await settled(() => host.holds(isMeant), graceMs);
+    const [code, reason] = state.isClosing ? ENDS : MOVED;
+    host.drop(isMeant, code, reason);
+  };
+  const join = async (): Promise<void> => {
+    const store = leaseStore(db.sqlOf(""), node, leaseMs);
+    const onNode = loopbackWarning(node, log);
+    state.leases = await openLeases({ node, store, log, leaseMs, drop, onChange: changed, onNode });
+    changed(true);
+  };
   return {
     id,
+    join: () => {
+      if (!state.isClosing) state.joining ??= join();
+    },
     get: routed.get,
-    fenceOf: (kind, name) => leases().fenceOf(slotOf(kind, name)),
+    isHere: routed.isHere,
+    ownSlots: () => state.leases?.own() ?? [],
+    fenceOf: (kind, name) => state.leases?.fenceOf(slotOf(kind, name)) ?? NO_FENCE,
+    failure: () => (state.leases?.isValid() === false ? UNRENEWED : null),
     async close(graceMs) {
       const until = performance.now() + graceMs;
-      nodes.closeSockets(1001, "The server is shutting down");
-      await leases().close(graceMs);
-      await server.leave(Math.max(0, until - performance.now()));
-      while (nodes.size() > 0 && performance.now() < until)
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      nodes.close();
-      await server.close();
+      state.isClosing = true;
+      nodes.closeSockets(...ENDS);
+      await state.joining;
+      await state.leases?.close(graceMs);
+      await end(server, nodes, until);
     },
+  };
+}
+
+/** Lets answers under way end until a time of `performance.now()`, and closes all connections. */
+async function end(server: PeerServer, nodes: PeerNodes, until: number): Promise<void> {
+  await server.leave(Math.max(0, until - performance.now()));
+  await settled(() => nodes.size() > 0, until - performance.now());
+  nodes.close();
+  await server.close();
+}
+
+/** Waits until something is over, but for no longer than so many ms. */
+async function settled(isUnderWay: () => boolean, graceMs: number): Promise<void> {
+  const until = performance.now() + graceMs;
+  while (isUnderWay() && performance.now() < until)
+    await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+function addressOf(host: string, port: number): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+const LOOPBACK = /^(?:127\.|localhost:|\[::1\])/u;
+
+/** Says what to set when a node of another machine and this one cannot reach each other. */
+function loopbackWarning(own: ClusterNode, log: Log): (other: ClusterNode) => void {
+  let isSaid = false;
+  return (other) => {
+    const local = [own, other].find(({ address }) => LOOPBACK.test(address));
+    if (other.machine === own.machine || local === undefined || isSaid) return;
+    isSaid = true;
+    log(
+      "error",
+      "Nodes on several machines share the database, and one listens for its own machine alone: set cluster.listen (--cluster-listen) to an address that the others reach, such as 10.0.0.5:8788",
+      { address: local.address, machine: local.machine },
+    );
   };
 }

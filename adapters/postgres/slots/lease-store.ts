@@ -1,6 +1,4 @@
 import type { Sql, SqlRow } from "../../../core/ports.ts";
-import type { Session } from "../session.ts";
-import { SLOTS } from "./slot-of.ts";
 
 /** A node of a cluster. */
 export interface ClusterNode {
@@ -8,6 +6,8 @@ export interface ClusterNode {
   /** Where other nodes call it, `host:port`. */
   readonly address: string;
   readonly version: string;
+  /** The name of its machine. */
+  readonly machine: string;
 }
 
 /** A slot as the database has it. */
@@ -35,22 +35,11 @@ export interface LeaseStore {
   leave(): Promise<void>;
 }
 
-/** Makes the tables of leases, in a transaction that holds the lock of schema changes. */
-export async function createLeaseTables(session: Session): Promise<void> {
-  await session.exec(`
-    CREATE TABLE IF NOT EXISTS causey_nodes (
-      id TEXT PRIMARY KEY, address TEXT NOT NULL, version TEXT NOT NULL, expires TIMESTAMPTZ NOT NULL);
-    CREATE TABLE IF NOT EXISTS causey_slots (slot INTEGER PRIMARY KEY, owner TEXT, epoch BIGINT NOT NULL);
-    INSERT INTO causey_slots (slot, owner, epoch) SELECT n, NULL, 0 FROM generate_series(0, ${SLOTS - 1}) AS n
-      ON CONFLICT (slot) DO NOTHING;
-  `);
-}
-
-const RENEW = `INSERT INTO causey_nodes (id, address, version, expires)
-  VALUES (?, ?, ?, clock_timestamp() + CAST(? AS DOUBLE PRECISION) * INTERVAL '1 millisecond')
+const RENEW = `INSERT INTO causey_nodes (id, address, version, machine, expires)
+  VALUES (?, ?, ?, ?, clock_timestamp() + CAST(? AS DOUBLE PRECISION) * INTERVAL '1 millisecond')
   ON CONFLICT (id) DO UPDATE SET expires = excluded.expires`;
 
-const LIVING = `SELECT id, address, version, (SELECT SUM(epoch)::BIGINT FROM causey_slots) AS changes
+const LIVING = `SELECT id, address, version, machine, (SELECT SUM(epoch)::BIGINT FROM causey_slots) AS changes
   FROM causey_nodes WHERE expires > clock_timestamp() ORDER BY id COLLATE "C"`;
 
 const SLOTS_BY_OWNER = `SELECT COALESCE(owner, '') AS owner, STRING_AGG(slot || ':' || epoch, ' ') AS slots
@@ -72,7 +61,7 @@ const LEAVE = `DELETE FROM causey_nodes WHERE id = ? OR expires < clock_timestam
 export function leaseStore(sql: Pick<Sql, "all">, node: ClusterNode, leaseMs: number): LeaseStore {
   return {
     async renew() {
-      await sql.all(RENEW, [node.id, node.address, node.version, leaseMs]);
+      await sql.all(RENEW, [node.id, node.address, node.version, node.machine, leaseMs]);
       const rows = await sql.all(LIVING);
       return { nodes: rows.map(toNode), changes: Number(rows[0]?.["changes"]) };
     },
@@ -93,7 +82,12 @@ export function leaseStore(sql: Pick<Sql, "all">, node: ClusterNode, leaseMs: nu
 
 function toNode(row: SqlRow): ClusterNode {
   const text = (name: string): string => String(row[name]);
-  return { id: text("id"), address: text("address"), version: text("version") };
+  return {
+    id: text("id"),
+    address: text("address"),
+    version: text("version"),
+    machine: text("machine"),
+  };
 }
 
 function toSlots(row: SqlRow): SlotRow[] {

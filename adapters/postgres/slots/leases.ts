@@ -3,12 +3,16 @@ import type { Log } from "../../../core/ports.ts";
 import type { Fence } from "../transaction.ts";
 import type { ClusterNode, LeaseStore, SlotRow } from "./lease-store.ts";
 import { fairShares, giftsOf } from "./shares.ts";
-import { SLOTS } from "./slot-of.ts";
+import { SLOTS } from "../slot-of.ts";
 
 /** Which node has which slot. */
 export interface Leases {
   /** Whether this node has the slot, and its lease holds. */
   isOwn(slot: number): boolean;
+  /** Returns the slots for which {@link Leases.isOwn} holds. */
+  own(): readonly number[];
+  /** Whether the lease of this node holds. */
+  isValid(): boolean;
   /** Returns the node that has a slot as far as this one knows; null for this one, and when none is known. */
   ownerOf(slot: number): ClusterNode | null;
   /** Returns what the batches of a slot's actors check; they are refused once the slot has changed hands. */
@@ -31,8 +35,10 @@ export interface LeasesOptions {
    * start no calls meanwhile.
    */
   readonly drop: (slots: ReadonlySet<number>, graceMs: number) => Promise<void>;
-  /** Slots have changed hands: calls that wait may find their actors. */
-  readonly onChange: () => void;
+  /** Slots have changed hands: calls that wait may find their actors. `hasMore`: this node has some that it had not. */
+  readonly onChange: (hasMore: boolean) => void;
+  /** Another node lives. */
+  readonly onNode: (node: ClusterNode) => void;
 }
 
 /** How often a node renews, and looks at the others, in ms; a short lease is renewed four times in its time. */
@@ -57,7 +63,10 @@ interface State {
   isClosed: boolean;
 }
 
-/** Joins the cluster; resolves once this node has its share of what no other node has. */
+/**
+ * Joins the cluster; resolves once this node has its share of what no other node has, or could not reach the database: it
+ * tries again.
+ */
 export async function openLeases(options: LeasesOptions): Promise<Leases> {
   const state: State = {
     options,
@@ -71,11 +80,15 @@ export async function openLeases(options: LeasesOptions): Promise<Leases> {
     following: undefined,
     isClosed: false,
   };
-  await beat(state);
   const beats = repeat(state);
+  await beats.first;
+  const isValid = (): boolean => performance.now() < state.validUntil;
+  const isOwn = (slot: number): boolean =>
+    state.own.has(slot) && !state.leaving.has(slot) && isValid();
   return {
-    isOwn: (slot) =>
-      state.own.has(slot) && !state.leaving.has(slot) && performance.now() < state.validUntil,
+    isOwn,
+    own: () => [...state.own.keys()].filter(isOwn),
+    isValid,
     ownerOf(slot) {
       const owner = state.rows[slot]?.owner ?? null;
       if (owner === null || owner === options.node.id) return null;
@@ -108,10 +121,9 @@ export async function openLeases(options: LeasesOptions): Promise<Leases> {
 }
 
 /** Renews for as long as this node runs. */
-function repeat(state: State): { stop(): Promise<void> } {
+function repeat(state: State): { readonly first: Promise<void>; stop(): Promise<void> } {
   const { leaseMs, log } = state.options;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let running = Promise.resolve();
   let isSilent = false;
   const run = async (): Promise<void> => {
     try {
@@ -135,8 +147,10 @@ function repeat(state: State): { stop(): Promise<void> } {
     );
     timer.unref();
   };
-  schedule();
+  const first = run();
+  let running = first;
   return {
+    first,
     async stop() {
       clearTimeout(timer);
       await running;
@@ -145,13 +159,16 @@ function repeat(state: State): { stop(): Promise<void> } {
 }
 
 async function beat(state: State): Promise<void> {
-  const { leaseMs, store } = state.options;
+  const { leaseMs, onChange, onNode, store } = state.options;
   // Before it is sent: the database's time of it is later.
   const sent = performance.now();
   const { changes, nodes } = await store.renew();
+  const wasValid = sent < state.validUntil;
   state.validUntil = sent + leaseMs;
+  for (const one of nodes) if (!state.nodes.has(one.id)) onNode(one);
   state.nodes = new Map(nodes.map((one) => [one.id, one]));
   if (changes !== state.changes) await refresh(state);
+  else if (!wasValid) onChange(true);
   state.changes = changes;
   await balance(state);
 }
@@ -200,6 +217,8 @@ async function give(
     await refresh(state);
   } finally {
     for (const slot of slots) state.leaving.delete(slot);
+    // Those that could not be given are here still.
+    if (slots.some((slot) => state.own.has(slot))) state.options.onChange(true);
   }
 }
 
@@ -249,6 +268,7 @@ async function apply(state: State, rows: readonly SlotRow[]): Promise<void> {
   for (const slot of lost) state.own.delete(slot);
   // What another node writes already must not be answered from memory here.
   if (lost.size > 0) await drop(lost, 0);
+  const before = state.own.size;
   for (const { epoch, owner, slot } of rows) if (owner === node.id) state.own.set(slot, epoch);
-  onChange();
+  onChange(state.own.size > before);
 }

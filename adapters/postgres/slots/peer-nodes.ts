@@ -47,7 +47,10 @@ export function peerNodes(options: PeerNodesOptions): PeerNodes {
     };
     const answer = await connectToPeer({
       ...options,
-      address: { host: address.slice(0, at), port: Number(address.slice(at + 1)) },
+      address: {
+        host: address.slice(0, at).replaceAll(/[[\]]/gu, ""),
+        port: Number(address.slice(at + 1)),
+      },
       errors: nodeErrors,
       onLeaving: forget,
       onLost() {

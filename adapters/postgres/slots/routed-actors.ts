@@ -3,25 +3,24 @@ import type { ActorRef } from "../../../core/ports.ts";
 import { nodeErrors, NotStarted } from "../../peers/owner-errors.ts";
 import type { Leases } from "./leases.ts";
 import type { PeerNodes } from "./peer-nodes.ts";
-import { slotOf } from "./slot-of.ts";
-import { slotCounts, waitingCalls, type CallTarget, type TargetedCall } from "./waiting-calls.ts";
+import { slotOf } from "../slot-of.ts";
+import { waitingCalls, type CallTarget, type TargetedCall } from "./waiting-calls.ts";
 
 /** The actors of a cluster, as one node calls them. */
 export interface RoutedActors {
   readonly get: (kind: string, name: string) => ActorRef;
   /** Whether an actor is here: calls of other nodes are taken only then. */
   readonly isHere: (kind: string, name: string) => boolean;
-  /** The actor of this node that {@link RoutedActors.isHere}, for other nodes. */
-  readonly local: (kind: string, name: string) => ActorRef;
-  /** Waits until calls of these slots have ended, but for no longer than so many ms. */
-  readonly settled: (slots: ReadonlySet<number>, graceMs: number) => Promise<void>;
   /** Slots have changed hands, or a connection its state: calls that wait are tried again. */
   readonly retry: () => void;
 }
 
 /** Options of {@link routedActors}. */
 export interface RoutedActorsOptions {
-  readonly leases: () => Pick<Leases, "isOwn" | "ownerOf" | "refresh">;
+  /** Undefined until this node has joined: calls wait for that. */
+  readonly leases: () => Pick<Leases, "isOwn" | "ownerOf" | "refresh"> | undefined;
+  /** Why the database cannot be used at present: no owner is found without it. */
+  readonly failure: () => string | null;
   readonly nodes: Pick<PeerNodes, "to">;
   /** The actors of this node. */
   readonly host: (kind: string, name: string) => ActorRef;
@@ -33,23 +32,15 @@ const CALL_WAIT_MS = 15_000;
 const MOVED_PAUSE_MS = 20;
 
 /** Makes the actors of a cluster: those of own slots are called here, others at the node that has them. */
-export function routedActors({ host, leases, nodes }: RoutedActorsOptions): RoutedActors {
+export function routedActors(options: RoutedActorsOptions): RoutedActors {
+  const { failure, host, leases, nodes } = options;
   const waiting = waitingCalls();
-  /** A slot is given away once nothing of it runs. */
-  const running = slotCounts();
-  const here = localTarget(host, async (slot, work) => {
-    running.add(slot);
-    try {
-      return await work();
-    } finally {
-      running.remove(slot);
-    }
-  });
+  const here = localTarget(host);
   let made = 0;
 
   function targetOf(slot: number): CallTarget | null {
-    if (leases().isOwn(slot)) return here;
-    const owner = leases().ownerOf(slot);
+    if (leases()?.isOwn(slot) === true) return here;
+    const owner = leases()?.ownerOf(slot) ?? null;
     return owner === null ? null : nodes.to(owner);
   }
 
@@ -59,13 +50,14 @@ export function routedActors({ host, leases, nodes }: RoutedActorsOptions): Rout
     for (;;) {
       // Not past those that wait.
       const target = waiting.has(slot) ? null : targetOf(slot);
+      if (target === null && failure() !== null) throw nodeErrors.none();
       try {
         return await (target === null ? waiting.add(turn, ask) : ask(target));
       } catch (error) {
         if (!(error instanceof NotStarted)) throw error;
         if (performance.now() > turn.until) throw nodeErrors.none();
         await pause(MOVED_PAUSE_MS);
-        await leases().refresh();
+        await leases()?.refresh();
       }
     }
   }
@@ -78,15 +70,7 @@ export function routedActors({ host, leases, nodes }: RoutedActorsOptions): Rout
         fetch: (request) => route(slot, (target) => target.fetch(kind, name, request)),
       };
     },
-    isHere: (kind, name) => leases().isOwn(slotOf(kind, name)),
-    local: (kind, name) => ({
-      call: (method, ...args) => here.call(kind, name, method, args),
-      fetch: (request) => here.fetch(kind, name, request),
-    }),
-    async settled(slots, graceMs) {
-      const until = performance.now() + graceMs;
-      while ([...slots].some(running.has) && performance.now() < until) await pause(5);
-    },
+    isHere: (kind, name) => leases()?.isOwn(slotOf(kind, name)) === true,
     retry() {
       waiting.retry(targetOf);
     },
@@ -94,15 +78,10 @@ export function routedActors({ host, leases, nodes }: RoutedActorsOptions): Rout
 }
 
 /** Calls the actors of this node. */
-function localTarget(
-  host: RoutedActorsOptions["host"],
-  counted: <T>(slot: number, work: () => Promise<T>) => Promise<T>,
-): CallTarget {
+function localTarget(host: RoutedActorsOptions["host"]): CallTarget {
   return {
-    call: (kind, name, method, args) =>
-      counted(slotOf(kind, name), () => host(kind, name).call(method, ...args)),
-    fetch: (kind, name, request) =>
-      counted(slotOf(kind, name), () => host(kind, name).fetch(request)),
+    call: (kind, name, method, args) => host(kind, name).call(method, ...args),
+    fetch: (kind, name, request) => host(kind, name).fetch(request),
   };
 }
 

@@ -28,7 +28,7 @@ export interface WaitingCalls {
 }
 
 /** How often something is there, by slot. */
-export interface SlotCounts {
+interface SlotCounts {
   readonly add: (slot: number) => void;
   readonly remove: (slot: number) => void;
   readonly has: (slot: number) => boolean;
@@ -81,7 +81,7 @@ export function waitingCalls(): WaitingCalls {
 }
 
 /** Makes counts of nothing. */
-export function slotCounts(): SlotCounts {
+function slotCounts(): SlotCounts {
   const counts = new Map<number, number>();
   return {
     add(slot) {

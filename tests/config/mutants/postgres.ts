@@ -1,6 +1,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const tests = ["tests/local/postgres/open-postgres"];
+const joined = ["tests/local/postgres/joined"];
 
 /** Guards of the PostgreSQL adapter. */
 export const postgresMutants: readonly Mutant[] = [
@@ -59,5 +60,40 @@ export const postgresMutants: readonly Mutant[] = [
     find: 'text("encoding") !== "UTF8"',
     replace: "false",
     tests,
+  },
+  {
+    name: "an alarm is claimed under the lease of its actor",
+    file: "adapters/postgres/postgres-store.ts",
+    find: "`, fenceOf(kind, name))",
+    replace: "`)",
+    tests: joined,
+  },
+  {
+    name: "a node without its database is not ready, whoever has the object that is asked",
+    file: "core/signals/health.ts",
+    find: 'if (failure !== null) return { status: "unavailable"',
+    replace: 'if (false) return { status: "unavailable"',
+    tests: joined,
+  },
+  {
+    name: "calls without an owner do not wait for a database that is away",
+    file: "adapters/postgres/slots/routed-actors.ts",
+    find: "if (target === null && failure() !== null)",
+    replace: "if (false)",
+    tests: joined,
+  },
+  {
+    name: "a node whose address only its own machine reaches says so",
+    file: "adapters/postgres/slots/cluster.ts",
+    find: "other.machine === own.machine ||",
+    replace: "true ||",
+    tests: joined,
+  },
+  {
+    name: "no alarm rings for an actor that is elsewhere",
+    file: "adapters/shared/actors/local-actors.ts",
+    find: "homes.isHere(kind, name) &&",
+    replace: "",
+    tests: ["tests/local/alarms"],
   },
 ];

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openPlatform } from "#platform";
+import { openPostgres, type PostgresDatabase } from "../../../adapters/postgres/open-postgres.ts";
+import { postgresStore } from "../../../adapters/postgres/postgres-store.ts";
+import { localActors, type LocalActors } from "../../../adapters/shared/actors/local-actors.ts";
 import { agents, defineAgent } from "../../../core/agents/mod.ts";
 import type { IncomingEvent, IngestReceipt } from "../../../core/entity/event.ts";
 import type { Platform } from "../../../core/ports.ts";
@@ -29,13 +32,31 @@ const event = (id: string): IncomingEvent => ({
   retention: { maxEvents: null, maxAgeMs: null },
 });
 
-// Two processes may append events of one entity: who receives one does not wait for the process that has the entity.
+/** The actors of a process that shares its database with others, and calls none of them. */
+async function lone(base: Platform, db: PostgresDatabase): Promise<LocalActors> {
+  const { log, system } = base;
+  const fence = { key: "all", statement: { sql: "SELECT 1 AS one" } };
+  const store = await postgresStore({ db, system, log, fenceOf: () => fence, ownSlots: () => [] });
+  return localActors({ store, system, log, upgrade: () => null });
+}
+
+// Two processes may append events of one entity: while it moves, its former node may still do so.
 await describeOnPostgres("two processes that store events of one entity", () => {
   let url = "";
   let nodes: readonly Platform[] = [];
+  const node = async (): Promise<Platform> => {
+    const db = await openPostgres({ url, log: () => undefined });
+    const base = await openPlatform();
+    const actors = await lone(base, db);
+    const close = async (): Promise<void> => {
+      await actors.close(1000);
+      await Promise.all([base.close(), db.close()]);
+    };
+    return { ...base, actors, close };
+  };
   beforeAll(async () => {
     url = await freshDatabase();
-    nodes = await Promise.all([1, 2].map(() => openPlatform({ database: url })));
+    nodes = await Promise.all([1, 2].map(node));
     const definition = defineAgent({ name: "both", onEvent: () => undefined });
     for (const platform of nodes) agents({ platform, auth: "off", agents: [definition] });
   });

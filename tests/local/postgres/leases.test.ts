@@ -1,13 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openPostgres, type PostgresDatabase } from "../../../adapters/postgres/open-postgres.ts";
-import {
-  createLeaseTables,
-  leaseStore,
-  type LeaseStore,
-} from "../../../adapters/postgres/slots/lease-store.ts";
+import { leaseStore, type LeaseStore } from "../../../adapters/postgres/slots/lease-store.ts";
 import { openLeases, type Leases } from "../../../adapters/postgres/slots/leases.ts";
 import { fairShares, giftsOf } from "../../../adapters/postgres/slots/shares.ts";
-import { SLOTS, slotOf } from "../../../adapters/postgres/slots/slot-of.ts";
+import { SLOTS, slotOf } from "../../../adapters/postgres/slot-of.ts";
 import { eventually } from "../../cases/eventually.ts";
 import { freshDatabase, lacksPostgres } from "../../fakes/postgres.ts";
 
@@ -19,7 +15,6 @@ let opened: Joined[] = [];
 beforeAll(async () => {
   if (lacks !== undefined) return;
   db = await openPostgres({ url: await freshDatabase(), log: () => undefined });
-  await db.session(createLeaseTables);
 });
 beforeEach(({ skip }) => {
   if (lacks !== undefined) skip(lacks);
@@ -46,7 +41,11 @@ interface Joined {
 async function joined(id: string): Promise<Joined> {
   let gate = Promise.resolve();
   let open = (): void => undefined;
-  const store = leaseStore(db.sqlOf(""), { id, address: `${id}:1`, version: "1" }, LEASE_MS);
+  const store = leaseStore(
+    db.sqlOf(""),
+    { id, address: `${id}:1`, version: "1", machine: "one" },
+    LEASE_MS,
+  );
   const gated: LeaseStore = {
     renew: () => gate.then(() => store.renew()),
     slots: () => gate.then(() => store.slots()),
@@ -56,12 +55,13 @@ async function joined(id: string): Promise<Joined> {
   };
   const dropped: number[] = [];
   const leases = await openLeases({
-    node: { id, address: `${id}:1`, version: "1" },
+    node: { id, address: `${id}:1`, version: "1", machine: "one" },
     store: gated,
     log: () => undefined,
     leaseMs: LEASE_MS,
     drop: async (slots) => void dropped.push(...slots),
     onChange: () => undefined,
+    onNode: () => undefined,
   });
   const one: Joined = {
     id,
@@ -92,7 +92,12 @@ describe("the leases of nodes", () => {
     expect(new Set([a, b, c].flatMap(ownOf)).size).toBe(SLOTS);
     const slot = ownOf(c)[0]!;
     await Promise.all(Array.from({ length: 5 }, () => a.leases.refresh()));
-    expect(a.leases.ownerOf(slot)).toEqual({ id: "c", address: "c:1", version: "1" });
+    expect(a.leases.ownerOf(slot)).toEqual({
+      id: "c",
+      address: "c:1",
+      version: "1",
+      machine: "one",
+    });
     // A clean end needs no lease to run out.
     await c.leases.close(1000);
     opened = [a, b];

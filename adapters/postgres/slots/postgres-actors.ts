@@ -1,0 +1,114 @@
+import { hostname } from "node:os";
+import type { ActorRef } from "../../../core/ports.ts";
+import { VERSION } from "../../../core/version.ts";
+import type { RemoteUpgrades } from "../../peers/incoming-request.ts";
+import {
+  localActors,
+  type LocalActors,
+  type LocalActorsOptions,
+} from "../../shared/actors/local-actors.ts";
+import { openPostgres, type PostgresDatabase } from "../open-postgres.ts";
+import { postgresStore } from "../postgres-store.ts";
+import { clusterSecret } from "./cluster-secret.ts";
+import { openCluster, type Cluster } from "./cluster.ts";
+import { listenAddress } from "./listen-address.ts";
+
+/** How the processes that share a database call each other. */
+export interface ClusterSettings {
+  /** Where this process listens for the others, `host:port`; port 0 takes any free one. @default "127.0.0.1:0" */
+  readonly listen?: string;
+  /** The host by which the others reach it. Needed where it listens on all addresses. @default that of `listen` */
+  readonly advertise?: string;
+  /** What signs their calls, at least 16 characters, the same for all. @default a random one, kept in the database */
+  readonly secret?: string;
+  /** How long a process that does not answer keeps its actors, in ms, at least 1000. @default 10000 */
+  readonly leaseMs?: number;
+}
+
+/** Options of {@link postgresActors}. */
+export interface PostgresActorsOptions extends Omit<LocalActorsOptions, "homes" | "store"> {
+  /** The address of the database, `postgres://…`. */
+  readonly database: string;
+  readonly cluster?: ClusterSettings | undefined;
+}
+
+/** The actors of a database, those of other processes too. */
+export interface PostgresActors extends Pick<LocalActors, "close" | "define" | "get"> {
+  /** Why actors cannot be called from here at present; null while they can. */
+  failure(): string | null;
+  /** Closes the connections to the database. */
+  release(): Promise<void>;
+}
+
+/** Changes with what nodes say to each other: those of different ones do not call each other. */
+const PROTOCOL = "causey cluster 1";
+
+/** Opens a database for the actors of this process. Rejects with one line that says what to do. */
+export async function postgresActors(options: PostgresActorsOptions): Promise<PostgresActors> {
+  const { database: url, log } = options;
+  const { listen } = options.cluster ?? {};
+  const address = listenAddress(listen);
+  const db = await openPostgres({ url, log });
+  try {
+    return await openActors(options, db, address);
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+async function openActors(
+  options: PostgresActorsOptions,
+  db: PostgresDatabase,
+  listen: { readonly host: string; readonly port: number },
+): Promise<PostgresActors> {
+  const { cluster: settings = {}, log, system, upgrade } = options;
+  const upgrades: RemoteUpgrades = new WeakMap();
+  const store = await postgresStore({
+    db,
+    system,
+    log,
+    fenceOf: (kind, name) => cluster.fenceOf(kind, name),
+    ownSlots: () => cluster.ownSlots(),
+  });
+  const get = (kind: string, name: string): ActorRef => cluster.get(kind, name);
+  const actors = localActors({
+    ...options,
+    store,
+    upgrade: (request, ...how) => (upgrades.get(request) ?? upgrade)(request, ...how),
+    homes: { get, isHere: (kind, name) => cluster.isHere(kind, name) },
+  });
+  const cluster: Cluster = await openCluster({
+    db,
+    host: actors,
+    listen,
+    advertise: settings.advertise,
+    machine: hostname(),
+    version: VERSION,
+    speaks: PROTOCOL,
+    secret: settings.secret ?? (await clusterSecret(db.sqlOf(""))),
+    upgrade,
+    upgrades,
+    log,
+    leaseMs: settings.leaseMs,
+  });
+  return {
+    get,
+    define(kind) {
+      actors.define(kind);
+      // Not before: another node may call at once, and an app defines its kinds in one go.
+      cluster.join();
+    },
+    failure() {
+      const reason = db.failure();
+      if (reason !== null) return `The database cannot be used: ${reason}`;
+      return cluster.failure();
+    },
+    async close(graceMs) {
+      const until = performance.now() + graceMs;
+      await cluster.close(graceMs);
+      await actors.close(Math.max(0, until - performance.now()));
+    },
+    release: () => db.close(),
+  };
+}
