@@ -208,6 +208,7 @@ export interface Config {
   readonly dataDir?: string;
   /** The address of a PostgreSQL database, which may hold a password. @default SQLite in `dataDir` */
   readonly database?: string;
+  readonly cluster?: ClusterConfig;
   /** The number of processes that listen on the port; `"auto"` is one per core. */
   readonly processes?: number | "auto";
   readonly synchronous?: "FULL" | "NORMAL";
@@ -236,6 +237,18 @@ export interface Config {
   readonly webhooks?: WebhooksConfig;
   readonly agents?: AgentsConfig;
   readonly deprecations?: DeprecationsConfig;
+}
+
+/** How the servers that share a database call each other. */
+export interface ClusterConfig {
+  /** Where this server listens for the others, `host:port`. @default this machine alone, any free port */
+  readonly listen?: string;
+  /** The host by which the others reach it. @default that of `listen` */
+  readonly advertise?: string;
+  /** What signs their calls. @default a random one in the database */
+  readonly secret?: string;
+  /** How long a server that does not answer keeps its objects, in ms. @default 10000 */
+  readonly leaseMs?: number;
 }
 
 function unknownPart({ input }: v.PicklistIssue): string {
@@ -273,6 +286,27 @@ export const configSchema: v.GenericSchema<unknown, Config> = v.strictObject({
         'Expected an address such as "postgres://user:password@host:5432/database"',
       ),
     ),
+  ),
+  cluster: v.exactOptional(
+    v.strictObject({
+      listen: v.exactOptional(
+        v.pipe(
+          v.string(),
+          v.regex(
+            /^(?:\[[\da-f:.]+\]|[^\s:/]+):\d{1,5}$/iu,
+            'Expected host and port, such as "10.0.0.5:8788" or "[::1]:8788"',
+          ),
+        ),
+      ),
+      advertise: v.exactOptional(
+        v.pipe(
+          v.string(),
+          v.regex(/^[^\s/]+$/u, 'Expected a host without its port, such as "10.0.0.5"'),
+        ),
+      ),
+      secret: v.exactOptional(v.pipe(v.string(), v.minLength(16), v.maxLength(512))),
+      leaseMs: v.exactOptional(whole(1000, 600_000)),
+    }),
   ),
   processes: v.exactOptional(processes),
   synchronous: v.exactOptional(v.picklist(["FULL", "NORMAL"])),

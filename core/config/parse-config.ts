@@ -1,18 +1,18 @@
 import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
 import { fromJson } from "./from-json.ts";
-import { withMasterKey } from "./master-key.ts";
+import { withSecrets } from "./secrets-in-environment.ts";
 import { didYouMean } from "../http/fields/nearest.ts";
 import { resolveEnv, type ReadEnv } from "./resolve-env.ts";
 import { type Config, configSchema } from "./config.ts";
 
 /**
  * Checks a configuration: JSON text, or the value itself. Errors are `ApiError` 400 whose message is one line
- * that names the key, and the key that was probably meant. The environment gives the master key, see `master-key.ts`.
+ * that names the key, and the key that was probably meant. The environment gives secrets, see `secrets-in-environment.ts`.
  */
 export function parseConfig(input: unknown, env: ReadEnv): Config {
   const value = typeof input === "string" ? fromJson(input, "The configuration") : input;
-  const result = v.safeParse(configSchema, resolveEnv(withMasterKey(value, env), env));
+  const result = v.safeParse(configSchema, resolveEnv(withSecrets(value, env), env));
   if (result.success) return result.output;
   throw new ApiError("invalid_request", { message: describeIssue(result.issues[0]) });
 }

@@ -1,4 +1,4 @@
-import { MASTER_KEY_VARIABLE } from "../../../core/config/master-key.ts";
+import { secretsIn } from "../../../core/config/secrets-in-environment.ts";
 import type { ReadEnv } from "../../../core/config/resolve-env.ts";
 import { settings, type WrittenConfig } from "../context/settings.ts";
 
@@ -23,8 +23,8 @@ const secretBranches = new Set(
 /** Keys whose texts are shown. Any other text is hidden, so that a new key cannot reveal a secret by mistake. */
 const plainKeys = new Set(
   (
-    "$schema accountId accounts accountsClaim agent algorithms allowHosts audience baseUrl chromiumPath claim clock database dataDir debug " +
-    "endpoint entities fallbackEntity formerNames from gateway gateways group header host issuer jwksUrl lacks log logLevel mode " +
+    "$schema accountId accounts accountsClaim advertise agent algorithms allowHosts audience baseUrl chromiumPath claim clock database dataDir debug " +
+    "endpoint entities fallbackEntity formerNames from gateway gateways group header host issuer jwksUrl lacks listen log logLevel mode " +
     "model mountPath name origins path permissions processes provider publicUrl respond scheme synchronous"
   ).split(" "),
 );
@@ -41,9 +41,11 @@ export function shownConfig({ value, sources, path }: WrittenConfig, env: ReadEn
     const named = keys.filter((one) => !/^\d+$/u.test(one)).join(".");
     return { key, value: shownValue(keys, leaf), source: sources.get(named) ?? file };
   });
-  const fromEnv = env(MASTER_KEY_VARIABLE);
-  const master = { key: "gateway.masterKey", value: HIDDEN, source: MASTER_KEY_VARIABLE };
-  const outranked = fromEnv === undefined || fromEnv === "" ? [] : [master];
+  const outranked = secretsIn(env).map(({ path: key, variable: source }): ShownSetting => ({
+    key,
+    value: HIDDEN,
+    source,
+  }));
   const given = [
     ...shown.filter(({ key }) => !outranked.some((one) => one.key === key)),
     ...outranked,

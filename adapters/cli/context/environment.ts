@@ -7,6 +7,7 @@ import { settings } from "./settings.ts";
 /** Every variable of this name that the command, its scripts and the programs of the README read. */
 const known: readonly string[] = [
   ...settings.flatMap(({ env }) => env ?? []),
+  "CAUSEY_CLUSTER_SECRET",
   "CAUSEY_CONFIG",
   "CAUSEY_MASTER_KEY",
   "CAUSEY_TOKEN",

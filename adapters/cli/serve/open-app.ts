@@ -50,18 +50,20 @@ function apiOn(platform: Platform, { config, token }: Prepared, processes: numbe
   });
 }
 
+/** Where the state is, if not in the folder. */
+function stateOptions({
+  cluster,
+  database,
+}: Prepared["config"]): Pick<LocalPlatformOptions, "cluster" | "database"> {
+  if (database === undefined) return {};
+  return cluster === undefined ? { database } : { cluster, database };
+}
+
 function platformOptions({ config, dataDir }: Prepared, processes: number): LocalPlatformOptions {
-  const {
-    database,
-    rendering,
-    webhooks,
-    synchronous,
-    graceMs,
-    bodyBytes = defaultBodyBytes(),
-  } = config;
+  const { rendering, webhooks, synchronous, graceMs, bodyBytes = defaultBodyBytes() } = config;
   return {
     dataDir,
-    ...(database === undefined ? {} : { database }),
+    ...stateOptions(config),
     // Apart, so that a page cannot reach what only deliveries may.
     allowHosts: webhooks?.allowHosts ?? [],
     browserAllowHosts: rendering?.allowHosts ?? [],
