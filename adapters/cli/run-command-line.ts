@@ -25,6 +25,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<voi
   search: async (args) => (await import("./api/search-command.ts")).searchCommand(args),
   render: async (args) => (await import("./api/render-command.ts")).renderCommand(args),
   agents: async (args) => (await import("./api/agents-command.ts")).agentsCommand(args),
+  cluster: async (args) => (await import("./cluster/cluster-command.ts")).clusterCommand(args),
   deprecations: async (args) =>
     (await import("./api/deprecations-command.ts")).deprecationsCommand(args),
   export: async (args) => (await import("./api/export-command.ts")).exportCommand(args),
@@ -84,7 +85,7 @@ export function helpText(release: string): string {
     { left: "-h, --help", env: "", right: "Show this text" },
     { left: "-v, --version", env: "", right: "Show the version" },
   ];
-  const lines = rows.map(({ left, env, right }) => `  ${left.padEnd(22)}${env.padEnd(22)}${right}`);
+  const lines = rows.map(({ left, env, right }) => `  ${left.padEnd(28)}${env.padEnd(26)}${right}`);
   return [
     `causey ${release}: one platform API on any JavaScript runtime`,
     "",
@@ -100,6 +101,7 @@ export function helpText(release: string): string {
     "       causey search …        the same for search instances; uploads files, and tries a query",
     "       causey render URL      renders a page as PDF, picture, Markdown and more",
     "       causey agents …        looks at the agents that webhooks feed, and replays what failed",
+    "       causey cluster status  lists the servers of a PostgreSQL database",
     "       causey deprecations …  prints what is deprecated, and who still uses it",
     "       causey export [FILE]   writes the settings of an account as JSON; causey import FILE takes them over",
     "       causey import --from … moves a data folder into a PostgreSQL database; --to … moves it back",
@@ -108,7 +110,7 @@ export function helpText(release: string): string {
     "       causey prices …        prints the prices of models that are used, with their source",
     "       causey webhook send …  sends a signed webhook; causey webhook --help says more",
     "",
-    `  ${"Option".padEnd(22)}${"Environment".padEnd(22)}Meaning [default]`,
+    `  ${"Option".padEnd(28)}${"Environment".padEnd(26)}Meaning [default]`,
     ...lines,
     "",
     "A flag wins over the environment, the environment over the file, the file over the default.",

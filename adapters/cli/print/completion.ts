@@ -51,6 +51,7 @@ export const commandWords: Readonly<
     words: ["send", "keys"],
     options: ["scheme", "url", "secret", "data", "id", "type", "json", "help"],
   },
+  cluster: { words: ["status"], options: ["database", "json", "help"] },
   config: { words: ["check", "show"], options: [...serveOptions, "json", "help"] },
   doctor: { words: [], options: [...serveOptions, "json", "help"] },
   backup: { words: [], options: ["data-dir", "config", "force", "json", "help"] },

@@ -37,7 +37,7 @@ export interface LeaseStore {
 
 const RENEW = `INSERT INTO causey_nodes (id, address, version, machine, expires)
   VALUES (?, ?, ?, ?, clock_timestamp() + CAST(? AS DOUBLE PRECISION) * INTERVAL '1 millisecond')
-  ON CONFLICT (id) DO UPDATE SET expires = excluded.expires`;
+  ON CONFLICT (id) DO UPDATE SET expires = excluded.expires, renewed = clock_timestamp()`;
 
 const LIVING = `SELECT id, address, version, machine, (SELECT SUM(epoch)::BIGINT FROM causey_slots) AS changes
   FROM causey_nodes WHERE expires > clock_timestamp() ORDER BY id COLLATE "C"`;

@@ -34,6 +34,7 @@ const rows: readonly Row[] = [
   changeAlone("init", "bun"),
   changeAlone("init", "workers"),
   changeAlone("init", "hono"),
+  changeAlone("cluster", "status"),
   change("token", "create", "--permission", "AI Gateway Run"),
   read("token", "list"),
   change("token", "revoke", "0123456789abcdef0123456789abcdef"),

@@ -11,7 +11,9 @@ import { routedActors } from "../../../adapters/postgres/slots/routed-actors.ts"
 import { slotOf } from "../../../adapters/postgres/slot-of.ts";
 import { localSystem } from "../../../adapters/shared/system.ts";
 import { healthOf, healthRoutes } from "../../../core/signals/health.ts";
-import { eventually } from "../../cases/eventually.ts";
+import type { Log } from "../../../core/ports.ts";
+import { eventually, LONG } from "../../cases/eventually.ts";
+import { causeyAll } from "../command/run-command.ts";
 import { asAdmin, freshDatabase, lacksPostgres } from "../../fakes/postgres.ts";
 
 const lacks = await lacksPostgres();
@@ -133,6 +135,57 @@ describe("the alarms of a node", () => {
   });
 });
 
+/** A node without actors. */
+function openNode(machine: string, log: Log): Promise<Cluster> {
+  return openCluster({
+    db,
+    host: {
+      here: () => {
+        throw new Error("Nobody calls");
+      },
+      holds: () => false,
+      drop: silent,
+      rescan: silent,
+    },
+    listen: listenAddress(),
+    machine,
+    version: "1",
+    speaks: "tests",
+    secret: "the secret of the tests",
+    upgrade: () => null,
+    upgrades: new WeakMap(),
+    log,
+    leaseMs: 2000,
+  });
+}
+
+describe("causey cluster status", () => {
+  it("lists the servers of a database", LONG, async () => {
+    const node = await openNode("here", silent);
+    node.join();
+    await eventually(() => node.ownSlots().length === 1024, "it has all slots");
+    const command = ["cluster", "status", "--database", url];
+    const [json, text, none] = await causeyAll([
+      [...command, "--json"],
+      command,
+      ["cluster", "status"],
+    ]);
+    expect(JSON.parse(json!.out)).toMatchObject({
+      id: node.id,
+      address: expect.stringMatching(/^127\.0\.0\.1:\d+$/u),
+      machine: "here",
+      version: "1",
+      slots: 1024,
+      lives: true,
+    });
+    expect(text!.out).toMatch(
+      /^ADDRESS .*\n127\.0\.0\.1:\d+ +here +1 +1024 +\d+\.\d s ago +lives\n$/u,
+    );
+    expect(none!.err).toContain("needs a database");
+    await node.close(100);
+  });
+});
+
 describe("a node", () => {
   it("makes the secret of the cluster once", async () => {
     const [a, b] = await Promise.all([1, 2].map(() => clusterSecret(db.sqlOf(""))));
@@ -143,26 +196,7 @@ describe("a node", () => {
   it("says what to set when another machine cannot reach it", async () => {
     const lines: string[] = [];
     const open = (machine: string): Promise<Cluster> =>
-      openCluster({
-        db,
-        host: {
-          here: () => {
-            throw new Error("Nobody calls");
-          },
-          holds: () => false,
-          drop: silent,
-          rescan: silent,
-        },
-        listen: listenAddress(),
-        machine,
-        version: "1",
-        speaks: "tests",
-        secret: "the secret of the tests",
-        upgrade: () => null,
-        upgrades: new WeakMap(),
-        log: (_, line) => void lines.push(line),
-        leaseMs: 2000,
-      });
+      openNode(machine, (_, line) => void lines.push(line));
     const nodes = await Promise.all(["one", "one", "two"].map(open));
     for (const node of nodes.slice(0, 2)) node.join();
     await eventually(

@@ -1,0 +1,34 @@
+import type { Sql } from "../../../core/ports.ts";
+
+/** A node of a cluster, as the database has it. */
+export interface NodeStatus {
+  readonly id: string;
+  /** Where the other nodes call it. */
+  readonly address: string;
+  readonly machine: string;
+  readonly version: string;
+  /** How many of the 1,024 slots it has. */
+  readonly slots: number;
+  /** When it last renewed its lease, in ms before now. */
+  readonly renewedMsAgo: number;
+  /** Whether its lease holds. */
+  readonly lives: boolean;
+}
+
+const STATUS = `SELECT node.id, address, machine, version, COUNT(slot) AS slots, expires > clock_timestamp() AS lives,
+    CAST(EXTRACT(EPOCH FROM clock_timestamp() - renewed) * 1000 AS BIGINT) AS ago
+  FROM causey_nodes AS node LEFT JOIN causey_slots ON owner = node.id GROUP BY node.id ORDER BY address`;
+
+/** Lists the nodes of a database; those that ended without a word are there for a day. */
+export async function clusterStatus(sql: Pick<Sql, "all">): Promise<NodeStatus[]> {
+  const rows = await sql.all(STATUS);
+  return rows.map((row) => ({
+    id: String(row["id"]),
+    address: String(row["address"]),
+    machine: String(row["machine"]),
+    version: String(row["version"]),
+    slots: Number(row["slots"]),
+    renewedMsAgo: Number(row["ago"]),
+    lives: row["lives"] === 1,
+  }));
+}
