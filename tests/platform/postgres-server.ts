@@ -41,12 +41,13 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-/** Links the libraries by the names that the binaries ask for: npm packs no links, and its install script may be off. */
+/** Links the libraries by the names that the binaries ask for: npm packs no links, and its install script, which makes them, may be off. */
 function linkLibraries(native: string, folder: string): void {
   mkdirSync(folder);
-  for (const name of readdirSync(join(native, "lib"))) {
-    const [short] = /^lib.+\.so\.\d+/u.exec(name) ?? [];
-    if (short !== undefined) symlinkSync(join(native, "lib", name), join(folder, short));
+  const names = readdirSync(join(native, "lib"));
+  for (const name of names) {
+    const [short = name] = /^lib.+\.so\.\d+/u.exec(name) ?? [];
+    if (!names.includes(short)) symlinkSync(join(native, "lib", name), join(folder, short));
   }
 }
 
