@@ -3,7 +3,6 @@ import { filesMutants } from "./mutants/files.ts";
 import { gatewayKeyMutants } from "./mutants/gateway-keys.ts";
 import { gatewayMutants } from "./mutants/gateway.ts";
 import { httpMutants } from "./mutants/http.ts";
-import { moveMutants } from "./mutants/move.ts";
 import { identityMutants } from "./mutants/identity.ts";
 import { postgresMutants } from "./mutants/postgres.ts";
 import { renderingMutants } from "./mutants/rendering.ts";
@@ -25,7 +24,6 @@ export const mutants: readonly Mutant[] = [
   ...peerMutants,
   ...storageMutants,
   ...postgresMutants,
-  ...moveMutants,
   {
     name: "a crawl holds redirects against robots.txt",
     file: "core/rendering/crawl/visit-page.ts",
