@@ -51,6 +51,7 @@ const tasks = {
   },
   "serve:bun": { needs: [".", "tools"], command: [bun, cli], watch: ["--watch"] },
   "serve:workers": { needs: ["."], command: [node, "scripts/serve-workers.mjs"] },
+  cluster: { needs: ["."], command: [node, "scripts/cluster.ts"] },
   ok: { needs: [...everything, releases, site], command: [node, "scripts/ok.ts"] },
   "test:quick": { needs: ["."], command: [node, "scripts/quick.ts"] },
   "test:node": { needs: ["."], command: [node, vitest, "run"] },
