@@ -220,7 +220,10 @@ describe("a node", () => {
         throw new Error("Nothing is here");
       },
     });
-    await expect(get("k", "a").call("m")).rejects.toMatchObject({ status: 503 });
+    const call = get("k", "a").call("m");
+    const waits = new Promise((resolve) => void setTimeout(resolve, 5000, "waits"));
+    const refused = call.catch((error: unknown) => error);
+    expect(await Promise.race([refused, waits])).toMatchObject({ status: 503 });
   });
 
   it.each(["10.0.0.5:8788", "[::1]:8788", "localhost:0"])("listens at %s", (text) => {
