@@ -56,22 +56,16 @@ const CONNECTION: readonly [RegExp, string][] = [
   [/^(?:ENOTFOUND|EAI_)/u, "its host is not found: check the address"],
   [/^ECONNREFUSED$/u, "nothing listens there: check host and port, and whether PostgreSQL runs"],
   [/^ECONNRESET$/u, "it closes the connection: check port and sslmode, and whether it speaks TLS"],
-  [
-    /^ERR_INVALID_URL$/u,
-    'its address cannot be read: write "/" in a password as %2F, and "%" as %25',
-  ],
   [/^(?:CONNECT_TIMEOUT|ETIMEDOUT|EHOSTUNREACH)$/u, "it does not answer: check host and port"],
 ];
 
-/** Says why a database cannot be reached. */
+/** Says why a database cannot be reached. An address that cannot be read stands in the runtime's message, with its password. */
 function connectFault(error: unknown): string {
   const { code = "", message = String(error) } = (error ?? {}) as {
     readonly code?: string;
     readonly message?: string;
   };
-  return (
-    CONNECTION.find(([pattern]) =>
-      pattern.test(error instanceof URIError ? "ERR_INVALID_URL" : code),
-    )?.[1] ?? message
-  );
+  if (error instanceof URIError || (error instanceof TypeError && /\bURL\b/u.test(message)))
+    return 'its address cannot be read: write "/" in a password as %2F, and "%" as %25';
+  return CONNECTION.find(([pattern]) => pattern.test(code))?.[1] ?? message;
 }

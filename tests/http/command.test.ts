@@ -110,33 +110,6 @@ describe(`causey search against ${target}`, LONG, () => {
     );
     const { out } = await run("search", "query", name, "when does", "the ferry leave?");
     expect(out).toMatch(/^\d\.\d{3} {2}ferry\.md\n/u);
-    const questions = join(folder, "questions.jsonl");
-    const line = (query: string, relevant: unknown, answer?: string): string =>
-      `${JSON.stringify({ query, relevant, answer })}\n`;
-    writeFileSync(
-      questions,
-      line("when does the ferry leave", ["ferry.md"], "AT noon") +
-        line("knead dough", { "deep/bread.md": 2 }, "an hour"),
-    );
-    const results = await rows("search", "eval", name, questions);
-    expect(results.map(({ setting }) => setting)).toEqual([
-      "keyword",
-      "vector",
-      "hybrid",
-      "hybrid, max",
-      "hybrid, reranked",
-    ]);
-    expect(results[0]).toEqual({
-      setting: "keyword",
-      questions: 2,
-      ndcg_at_10: 1,
-      recall: 1,
-      answer_coverage: 0.5,
-    });
-    writeFileSync(questions, `${line("a", ["b"])}${JSON.stringify({ query: "a" })}\n`);
-    const wrong = await run("search", "eval", name, questions);
-    expect(wrong.code).not.toBe(0);
-    expect(wrong.err).toContain('line 2: "relevant" or "answer" must say what should be found');
     const [shown] = await rows("search", "show", name);
     expect(shown).toMatchObject({ chunk_size: 128, stats: { completed: 2 } });
     expect((await run("search", "list")).out).toContain(name);

@@ -26,14 +26,14 @@ export async function withDatabase<T>(
   }
 }
 
-/** The connections of this process began within the second, and servers keep theirs. */
-const FACTS = `SELECT EXISTS (SELECT 1 FROM causey_schema) AS used, EXISTS (
-    SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'causey' AND backend_start <
-    (SELECT backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()) - interval '1 second') AS served`;
+const FACTS = `SELECT EXISTS (SELECT 1 FROM causey_schema) AS used, to_regclass('causey_nodes') IS NOT NULL AS joined`;
+/** A server that was killed counts until its lease is over. */
+const SERVED = "SELECT EXISTS (SELECT 1 FROM causey_nodes WHERE expires > now()) AS served";
 
 async function checkUse(session: Session, role: "source" | "target"): Promise<void> {
   const [facts = {}] = await session.all(FACTS);
-  if (facts["served"] === 1)
+  const [{ served } = {}] = facts["joined"] === 1 ? await session.all(SERVED) : [];
+  if (served === 1)
     throw commandFailure(
       "A server uses the database",
       "Stop it first: what it writes would be lost",
