@@ -81,6 +81,7 @@ test("Deno takes the versions of package.json", () => {
     "fflate",
     "linkedom",
     "postal-mime",
+    "postgres",
     "unpdf",
   ];
   const expected = [...Object.keys(dependencies), ...peers].map((name) => [

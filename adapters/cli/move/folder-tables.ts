@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { SqlRow, SqlValue } from "../../../core/ports.ts";
 import { openDataDir } from "../../shared/data-dir.ts";
-import { DatabaseSync } from "../../shared/sqlite/database-sync.ts";
+import type { DatabaseSync } from "../../shared/sqlite/database-sync.ts";
 import { openConnection } from "../../shared/sqlite/open-sqlite.ts";
 import { OWN_TABLES } from "../../shared/sqlite/schema.ts";
 import { DATABASE } from "../backup/manifest.ts";

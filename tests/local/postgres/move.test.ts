@@ -4,6 +4,7 @@ import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { DatabaseSync } from "../../../adapters/shared/sqlite/database-sync.ts";
 import { eventually, LONG } from "../../cases/eventually.ts";
@@ -100,22 +101,22 @@ async function answersOf(server: Server, folder: string): Promise<unknown[]> {
   return answers;
 }
 
-/** All rows of a folder with the storage class of each value; those of the clock go on by themselves. */
+/** All rows of a folder, with integers and reals apart; those of the clock go on by themselves. */
 function rowsOf(folder: string): Record<string, string[]> {
   const db = new DatabaseSync(join(folder, "causey.db"));
-  const all = (sql: string) => db.prepare(sql).all();
+  const all = (sql: string) => {
+    const statement = db.prepare(sql);
+    statement.setReadBigInts(true);
+    return statement.all();
+  };
   const tables = all("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'");
   const names = tables.map((row) => String(row["name"])).filter((name) => name !== "causey_clock");
-  const rows = names.map((table): [string, string[]] => {
-    const columns = all(`SELECT name FROM pragma_table_info('${table}')`);
-    const values = columns.map(({ name }) => `quote("${String(name)}")`).join(" || ',' || ");
-    return [
-      table,
-      all(`SELECT ${values} AS v FROM "${table}"`)
-        .map((row) => String(row["v"]))
-        .toSorted(),
-    ];
-  });
+  const rows = names.map((table): [string, string[]] => [
+    table,
+    all(`SELECT * FROM "${table}"`)
+      .map((row) => inspect(row, { maxArrayLength: null, maxStringLength: null }))
+      .toSorted(),
+  ]);
   db.close();
   return Object.fromEntries(rows);
 }
@@ -217,7 +218,7 @@ describe.skipIf(lacks !== undefined)("causey import between a folder and a datab
       const folder = fresh();
       await seed(folder);
       const db = new DatabaseSync(join(folder, "causey.db"));
-      db.exec("UPDATE search_instances SET next_chunk = next_chunk || ' and more'");
+      db.prepare("UPDATE search_instances SET next_chunk = ?").run("1 and more");
       const before = rowsOf(folder);
       const database = await newDatabase();
       const from = ["import", "--from", folder, "--database", database];
