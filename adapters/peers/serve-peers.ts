@@ -52,15 +52,24 @@ interface State {
   readonly options: ServePeersOptions;
   readonly callers: Set<Caller>;
   readonly requests: Set<IncomingRequest>;
+  readonly onRefused: (refusal: string, address: string | undefined) => void;
   isLeaving: boolean;
 }
 
 /** A request has to send its head within this, in ms. */
 const HEAD_MS = 5000;
+/** Time between two lines of the log about refused requests, in ms: whoever reaches the port can send any number. */
+const REFUSAL_MS = 10_000;
 
 /** Lets other processes call the actors of this one. */
 export async function servePeers(options: ServePeersOptions): Promise<PeerServer> {
-  const state: State = { options, callers: new Set(), requests: new Set(), isLeaving: false };
+  const state: State = {
+    options,
+    callers: new Set(),
+    requests: new Set(),
+    onRefused: refusalLog(options.log),
+    isLeaving: false,
+  };
   const server = createServer({ headersTimeout: HEAD_MS, requestTimeout: 0 });
   // A connection that the caller keeps must not close just as it sends the next request.
   server.keepAliveTimeout = 0;
@@ -121,22 +130,36 @@ function listen(server: Server, address: PeerAddress): Promise<void> {
   });
 }
 
+/** Logs refused requests, and how many came since the line before. */
+function refusalLog(log: Log): State["onRefused"] {
+  let last = Number.NEGATIVE_INFINITY;
+  let others = 0;
+  return (refusal, address) => {
+    const now = performance.now();
+    if (now - last < REFUSAL_MS) {
+      others += 1;
+      return;
+    }
+    log("warn", `A request of another node is refused: ${refusal}`, { address, others });
+    last = now;
+    others = 0;
+  };
+}
+
 /** A request that may be taken, or the status and text of its refusal. */
 type Admission =
   | { readonly hash: string | null }
   | { readonly status: number; readonly text: string };
 
 /** Checks who calls, and whether both ends speak alike. */
-function admit({ isLeaving, options }: State, from: IncomingMessage): Admission {
-  const { log, signatures, speaks } = options;
+function admit({ isLeaving, options, onRefused }: State, from: IncomingMessage): Admission {
+  const { signatures, speaks } = options;
   const signed = signatures?.check(from.method ?? "", from.url ?? "", from.headers);
   if (signed !== undefined && "refusal" in signed) {
-    const address = from.socket.remoteAddress;
-    log("warn", `A request of another node is refused: ${signed.refusal}`, { address });
+    onRefused(signed.refusal, from.socket.remoteAddress);
     return { status: 401, text: "" };
   }
-  const theirs = decodeURIComponent(String(from.headers[SPEAKS] ?? ""));
-  if (theirs !== speaks) return { status: UNLIKE, text: speaks };
+  if (from.headers[SPEAKS] !== encodeURIComponent(speaks)) return { status: UNLIKE, text: speaks };
   // The peer will look for the next owner.
   if (isLeaving) return { status: MOVED, text: "" };
   return { hash: signed?.hash ?? null };
@@ -167,7 +190,7 @@ async function respond(state: State, from: IncomingMessage, to: ServerResponse):
       return;
     }
     to.writeHead(200);
-    // `as`: who may call runs the same version.
+    // `as`: who may call speaks alike.
     const head = decodePlain(bytes) as RequestHead;
     const { log, upgrades } = options;
     const known = { actor: options.actors.get(kind, name), kind, log, upgrades };
@@ -187,7 +210,8 @@ function takeCalls(state: State, from: IncomingMessage, socket: Duplex): void {
   if ("status" in admission) {
     const { status, text } = admission;
     const head = `HTTP/1.1 ${status} Refused\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(text)}`;
-    socket.end(`${head}\r\n\r\n${text}`);
+    // Its client may never close it.
+    socket.resume().end(`${head}\r\n\r\n${text}`, () => socket.destroy());
     return;
   }
   const protocol = `connection: upgrade\r\nupgrade: ${UPGRADE}\r\n${PID}: ${process.pid}`;

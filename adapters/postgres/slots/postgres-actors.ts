@@ -11,19 +11,7 @@ import { openPostgres, type PostgresDatabase } from "../open-postgres.ts";
 import { postgresStore } from "../postgres-store.ts";
 import { clusterSecret } from "./cluster-secret.ts";
 import { openCluster, type Cluster } from "./cluster.ts";
-import { listenAddress } from "./listen-address.ts";
-
-/** How the processes that share a database call each other. */
-export interface ClusterSettings {
-  /** Where this process listens for the others, `host:port`; port 0 takes any free one. @default "127.0.0.1:0" */
-  readonly listen?: string;
-  /** The host by which the others reach it. Needed where it listens on all addresses. @default that of `listen` */
-  readonly advertise?: string;
-  /** What signs their calls, at least 16 characters, the same for all. @default a random one, kept in the database */
-  readonly secret?: string;
-  /** How long a process that does not answer keeps its actors, in ms, at least 1000. @default 10000 */
-  readonly leaseMs?: number;
-}
+import { checkCluster, type CheckedSettings, type ClusterSettings } from "./cluster-settings.ts";
 
 /** Options of {@link postgresActors}. */
 export interface PostgresActorsOptions extends Omit<LocalActorsOptions, "homes" | "store"> {
@@ -46,11 +34,10 @@ const PROTOCOL = "causey cluster 1";
 /** Opens a database for the actors of this process. Rejects with one line that says what to do. */
 export async function postgresActors(options: PostgresActorsOptions): Promise<PostgresActors> {
   const { database: url, log } = options;
-  const { listen } = options.cluster ?? {};
-  const address = listenAddress(listen);
+  const settings = checkCluster(options.cluster);
   const db = await openPostgres({ url, log });
   try {
-    return await openActors(options, db, address);
+    return await openActors(options, db, settings);
   } catch (error) {
     await db.close();
     throw error;
@@ -60,9 +47,9 @@ export async function postgresActors(options: PostgresActorsOptions): Promise<Po
 async function openActors(
   options: PostgresActorsOptions,
   db: PostgresDatabase,
-  listen: { readonly host: string; readonly port: number },
+  settings: CheckedSettings,
 ): Promise<PostgresActors> {
-  const { cluster: settings = {}, log, system, upgrade } = options;
+  const { log, system, upgrade } = options;
   const upgrades: RemoteUpgrades = new WeakMap();
   const store = await postgresStore({
     db,
@@ -81,7 +68,7 @@ async function openActors(
   const cluster: Cluster = await openCluster({
     db,
     host: actors,
-    listen,
+    listen: settings.listen,
     advertise: settings.advertise,
     machine: hostname(),
     version: VERSION,

@@ -43,7 +43,7 @@ export const peerMutants: readonly Mutant[] = [
   {
     name: "a process of another version calls no actors",
     file: "adapters/peers/serve-peers.ts",
-    find: "if (theirs !== speaks) return { status: UNLIKE, text: speaks };",
+    find: "if (from.headers[SPEAKS] !== encodeURIComponent(speaks)) return { status: UNLIKE, text: speaks };",
     replace: "",
     tests: ["tests/local/peers"],
   },
@@ -116,5 +116,12 @@ export const peerMutants: readonly Mutant[] = [
     find: "if (lost.size > 0) await drop(lost, 0);",
     replace: "",
     tests: ["tests/local/postgres/leases"],
+  },
+  {
+    name: "refused requests of other nodes do not fill the log",
+    file: "adapters/peers/serve-peers.ts",
+    find: "if (now - last < REFUSAL_MS)",
+    replace: "if (false)",
+    tests: ["tests/local/peers"],
   },
 ];

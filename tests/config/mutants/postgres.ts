@@ -96,4 +96,25 @@ export const postgresMutants: readonly Mutant[] = [
     replace: "",
     tests: ["tests/local/alarms"],
   },
+  {
+    name: "a node does not tell others to call it at all addresses",
+    file: "adapters/postgres/slots/cluster-settings.ts",
+    find: "if (ALL_ADDRESSES.test(advertise ?? listen.host))",
+    replace: "if (false)",
+    tests: joined,
+  },
+  {
+    name: "a cluster takes no short secret",
+    file: "adapters/postgres/slots/cluster-settings.ts",
+    find: "secret.length < SECRET_LENGTH",
+    replace: "false",
+    tests: joined,
+  },
+  {
+    name: "a lease has bounds",
+    file: "adapters/postgres/slots/cluster-settings.ts",
+    find: "!(leaseMs >= LEASE_MS.from && leaseMs <= LEASE_MS.to)",
+    replace: "false",
+    tests: joined,
+  },
 ];

@@ -6,7 +6,7 @@ import { postgresStore } from "../../../adapters/postgres/postgres-store.ts";
 import { addAlarmSlots } from "../../../adapters/postgres/slot-alarms.ts";
 import { clusterSecret } from "../../../adapters/postgres/slots/cluster-secret.ts";
 import { openCluster, type Cluster } from "../../../adapters/postgres/slots/cluster.ts";
-import { listenAddress } from "../../../adapters/postgres/slots/listen-address.ts";
+import { checkCluster } from "../../../adapters/postgres/slots/cluster-settings.ts";
 import { routedActors } from "../../../adapters/postgres/slots/routed-actors.ts";
 import { slotOf } from "../../../adapters/postgres/slot-of.ts";
 import { localSystem } from "../../../adapters/shared/system.ts";
@@ -147,7 +147,7 @@ function openNode(machine: string, log: Log): Promise<Cluster> {
       drop: silent,
       rescan: silent,
     },
-    listen: listenAddress(),
+    listen: checkCluster().listen,
     machine,
     version: "1",
     speaks: "tests",
@@ -226,12 +226,25 @@ describe("a node", () => {
     expect(await Promise.race([refused, waits])).toMatchObject({ status: 503 });
   });
 
-  it.each(["10.0.0.5:8788", "[::1]:8788", "localhost:0"])("listens at %s", (text) => {
-    const { host, port } = listenAddress(text);
-    expect(text.replaceAll(/[[\]]/gu, "")).toBe(`${host}:${port}`);
+  it.each(["10.0.0.5:8788", "[::1]:8788", "localhost:0"])("listens at %s", (listen) => {
+    const { host, port } = checkCluster({ listen }).listen;
+    expect(listen.replaceAll(/[[\]]/gu, "")).toBe(`${host}:${port}`);
   });
 
-  it.each(["8788", "10.0.0.5", "::1:8788", "a:70000", "http://a:1"])("refuses %s", (text) => {
-    expect(() => listenAddress(text)).toThrow("write host and port");
+  it.each(["8788", "10.0.0.5", "::1:8788", "a:70000", "http://a:1"])("refuses %s", (listen) => {
+    expect(() => checkCluster({ listen })).toThrow("write host and port");
+  });
+
+  it.each(["0.0.0.0:8788", "[::]:8788", "[::0]:0"])("asks for an address beside %s", (listen) => {
+    expect(() => checkCluster({ listen })).toThrow("--cluster-advertise");
+    expect(checkCluster({ listen, advertise: "10.0.0.5" }).advertise).toBe("10.0.0.5");
+  });
+
+  it("refuses secrets that are too short, and leases out of bounds", () => {
+    for (const secret of ["", "fifteen letters"])
+      expect(() => checkCluster({ secret })).toThrow("16 characters at least");
+    for (const leaseMs of [0, 999, 600_001, Number.NaN])
+      expect(() => checkCluster({ leaseMs })).toThrow("write 1000 to 600000");
+    expect(checkCluster({ secret: "sixteen letters.", leaseMs: 1000 }).leaseMs).toBe(1000);
   });
 });
