@@ -4,6 +4,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import {
   chmodSync,
   chownSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -57,10 +58,13 @@ interface Started {
   readonly url: string;
 }
 
-async function start(native: string): Promise<Started> {
+async function start(packed: string): Promise<Started> {
   const folder = mkdtempSync(join(tmpdir(), "causey-postgres-"));
   const isRoot = process.getuid?.() === 0;
   const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+  // PostgreSQL refuses to run as root, and another user may not come into the folder of this project.
+  const native = isRoot ? join(folder, "native") : packed;
+  if (isRoot) cpSync(packed, native, { recursive: true, verbatimSymlinks: true });
   linkLibraries(native, join(folder, "lib"));
   writeFileSync(join(folder, "password"), PASSWORD);
   if (isRoot)
