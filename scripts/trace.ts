@@ -100,6 +100,9 @@ async function untilQuiet(): Promise<void> {
 try {
   // The first one opens the browser, the tables and the connection to the provider.
   for (const round of [1, 2, 3]) {
+    // The page of the round before is closed by then: until it is, no next one is opened ahead.
+    if (name === "rendering" && round > 1)
+      await new Promise((resolve) => setTimeout(resolve, 2000));
     entered = [];
     await send(round);
     await untilQuiet();
