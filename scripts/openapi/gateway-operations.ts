@@ -249,6 +249,11 @@ export const gatewayOperations: Operations = {
       freeBody: "json",
       answer: "json",
     },
+    "POST /v1/messages/count_tokens": {
+      summary: "Count the tokens of a message in Anthropic's format, or estimate them",
+      freeBody: "json",
+      answer: "json",
+    },
   }),
   ...below("/client/v4/accounts/:account_id/ai-gateway", {
     ...below("/gateways", gateways),

@@ -64,12 +64,17 @@ export interface Step {
   readonly origin?: string;
   /** Whether it opens a WebSocket. @default false */
   readonly isSocket?: boolean;
-  /** The format of the body, where it is not the provider's and has to be translated. @default as `rest` says */
-  readonly format?: "responses" | "messages";
+  /**
+   * The format of the body, where it is not the provider's and has to be translated; `count` is a message whose tokens are
+   * asked for. @default as `rest` says
+   */
+  readonly format?: "responses" | "messages" | "count";
   /** Whether the request came to an endpoint for the models of all providers. @default false */
   readonly unified?: boolean;
   /** The parameters that had to go, because the model does not take them. @default nothing */
   readonly dropped?: readonly string[];
+  /** The figure of the answer that is an estimate. @default nothing is */
+  readonly estimated?: string;
   /** The dynamic route that answers in place of a provider. */
   readonly route?: string;
   /** The format of a request whose model the automatic router chooses. */

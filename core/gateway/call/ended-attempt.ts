@@ -34,6 +34,8 @@ export type LogRow = {
   caller: string | null;
   /** The parameters that had to go, because the model does not take them: names between commas; null for nothing. */
   dropped: string | null;
+  /** What else there is to know of the attempt, such as that its figure is an estimate; null for nothing. */
+  note: string | null;
   /** The action of data loss prevention: `FLAG` or `BLOCK`. */
   dlpAction: string | null;
   request: LoggedBody;

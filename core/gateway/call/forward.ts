@@ -89,8 +89,9 @@ async function forward(
   const prepared = checks === null ? outbound : checks.readable(outbound);
   // 4. A kept answer, or the provider's: checked, within the limits, watched on its way (`flow`).
   // Awaited here: a promise that an async function returns costs two more.
-  const { dropped } = outbound;
-  const sent = dropped === undefined ? step : { ...step, dropped };
+  const { dropped, estimated } = outbound;
+  const named = dropped === undefined ? step : { ...step, dropped };
+  const sent = estimated === undefined ? named : { ...named, estimated };
   return await answers({ step: sent, index, isLast, call, prepared, checks }, flow);
 }
 
@@ -262,8 +263,9 @@ function restored(
   const passed = (reply: InboundResponse): Forwarded => {
     const failed = reply.status >= 400;
     const { bringsKey } = prepared;
-    const { dropped = [] } = step;
-    return { reply, logId: record.id, step: index, cached, failed, dlp, call, bringsKey, dropped };
+    const { dropped = [], estimated } = step;
+    const facts = { dlp, bringsKey, dropped, estimated };
+    return { reply, logId: record.id, step: index, cached, failed, call, ...facts };
   };
   return whenReady(prepared.restore(answer), passed, (error) => {
     throw error instanceof TransportError ? providerFailed(error, failureStatus) : error;

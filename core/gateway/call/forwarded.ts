@@ -25,6 +25,8 @@ export interface Forwarded {
   readonly bringsKey: boolean;
   /** The parameters that had to go, because the model does not take them. @default nothing */
   readonly dropped?: readonly string[];
+  /** The figure of the answer that is an estimate. @default nothing is */
+  readonly estimated?: string | undefined;
   /** The id by which the stream can be taken up again. */
   readonly runId?: string;
 }

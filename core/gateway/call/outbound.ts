@@ -32,6 +32,8 @@ export interface Outbound {
   readonly restore: (answer: InboundResponse) => Promise<InboundResponse> | InboundResponse;
   /** The parameters that the model does not take. @default nothing had to go */
   readonly dropped?: readonly string[];
+  /** The figure of the answer that is an estimate. @default nothing is */
+  readonly estimated?: string;
   /** The bounds of a WebSocket with the operator's credential. @default none of its messages is refused */
   readonly account?: LentAccount;
   /** Whether `restore` would bring the client a whole answer of this kept one. @default it does */

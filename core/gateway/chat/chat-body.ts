@@ -9,6 +9,9 @@ export const chatFormats: readonly ["chat/completions", "responses", "messages"]
   "messages",
 ];
 
+/** The path on which clients ask for the tokens of a message before they send it (Anthropic, "Count Message tokens"). */
+export const COUNT_TOKENS = "messages/count_tokens";
+
 /** One of {@link chatFormats}. */
 export type ChatFormat = (typeof chatFormats)[number];
 

@@ -74,6 +74,8 @@ export interface StreamReader {
 
 /** Translates chats into a provider's own format and its answers back. */
 export interface ChatTranslator {
+  /** Asks the provider for the tokens of a chat; the `usage` of its reply has them. @default the provider does not count */
+  readonly counter?: ChatTranslator;
   /** Whether images must be in the request, because the provider does not fetch them. */
   readonly wantsInlineImages?: boolean;
   request(chat: Chat): {

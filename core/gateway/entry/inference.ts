@@ -5,7 +5,7 @@ import { wholeRequest } from "../../http/whole-request.ts";
 import { bearerOf, tokenOf } from "../call/gateway-token.ts";
 import type { Call } from "../call/call.ts";
 import { type GatewayCaller, HOST } from "../call/caller.ts";
-import { chatFormats } from "../chat/chat-body.ts";
+import { chatFormats, COUNT_TOKENS } from "../chat/chat-body.ts";
 import { gatewayHeader, named } from "../call/controls.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { headerPairs, headerValue } from "../wire/header-hygiene.ts";
@@ -74,7 +74,7 @@ export function inferenceRoutes(app: Hono, deps: InferenceParts): void {
       held.release();
     }
   };
-  for (const path of chatFormats) {
+  for (const path of [...chatFormats, COUNT_TOKENS] as const) {
     app.post(`${INFERENCE_ROOT}/v1/${path}`, (c) => answer(c, path));
   }
   app.post(`${INFERENCE_ROOT}/run`, (c) => answer(c, "run"));

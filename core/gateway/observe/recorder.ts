@@ -19,6 +19,7 @@ import { headerValue } from "../wire/header-hygiene.ts";
 import { redactQuery } from "../wire/raw-path.ts";
 import { bodyText, isJson, plainBytes } from "../wire/readable-body.ts";
 import { cost, leastCost } from "../metering/cost/cost.ts";
+import { isFree } from "../metering/cost/known-cost.ts";
 import { answerPrice } from "../metering/cost/dearest-price.ts";
 import { isLoggedType, loggedBody } from "./log/log-row.ts";
 import { withoutCredentials } from "./log/log-row.ts";
@@ -70,7 +71,7 @@ export function recorder(parts: RecorderParts): Recorder {
           if (!isFollowed) return null;
           const request = describe(step, call, result.blocked === true ? 0 : keep);
           const about = result.about === undefined ? request : { ...request, ...result.about };
-          const counted = countedUsage(result, about);
+          const counted = countedUsage(result, about, step);
           const answer = { ...named, model: about.model, usage: counted, at: createdAt };
           const paid = { call, result, price: answerPrice(answer, call.prices) };
           const costs = costOf(paid);
@@ -218,16 +219,17 @@ function chargeOf(
 /**
  * Returns the usage that limits count; null without any. A provider reports it at the end. Where it did not, because its
  * client left or because it never does, the bytes that have passed count, and the input at four bytes per token: leaving an
- * answer early is no cheaper than reading it to its end.
+ * answer early is no cheaper than reading it to its end. Of a request that is free, only what its answer tells counts.
  */
 function countedUsage(
   result: RecordedResult,
   { modelType: type, request }: Description,
+  step: Step,
 ): TokenUsage | null {
   const { seen, complete, cached, status } = result;
   if (seen === null || cached === true) return null;
   const { usage, passed } = seen;
-  if (isRefusal(status) || passed === undefined) return usage;
+  if (isRefusal(status) || passed === undefined || isFree(step)) return usage;
   const isTold = complete && (usage.tokensOut !== null || type === "embeddings");
   if ((isTold && usage.tokensIn !== null) || (usage.tokensOut ?? -1) >= passed) return usage;
   const tokensIn = usage.tokensIn ?? Math.floor(request.size / BYTES_PER_TOKEN);
@@ -250,6 +252,7 @@ type Description = Pick<
   | "authentication"
   | "caller"
   | "dropped"
+  | "note"
   | "request"
 >;
 
@@ -275,6 +278,7 @@ function describe(step: Step, call: Call, keep: number): Description {
     authentication: call.settings.authentication,
     caller: callerName(call.caller),
     dropped: droppedNames(step),
+    note: step.estimated === undefined ? null : `${step.estimated}: an estimate`,
     request: isStream
       ? passedBody(step, isKept)
       : loggedBody(isKept ? text : null, sizeOf(step, body), keep),

@@ -1,6 +1,7 @@
 import type { Step } from "../call/call.ts";
 import { providers } from "./known/table.ts";
 import { anthropicTranslator } from "./anthropic/anthropic.ts";
+import { countFront } from "../chat/formats/count-front.ts";
 import { chatFront } from "../chat/formats/chat-reply.ts";
 import { geminiTranslator } from "./google/gemini.ts";
 import { messagesFront } from "../chat/formats/messages-reply.ts";
@@ -23,7 +24,7 @@ const translators = {
 
 const fronts = { responses: responsesFront, messages: messagesFront } as const;
 
-/** Returns how a step is translated; undefined when its bytes go out as they are. */
+/** Returns how a step is translated; undefined when its bytes go out as they are, or its tokens are estimated. */
 export function translationRoute(step: Step): TranslationRoute | undefined {
   const { slug, rest, format, method } = step;
   if (format === undefined) {
@@ -31,7 +32,9 @@ export function translationRoute(step: Step): TranslationRoute | undefined {
     const translator = translatorOf(slug);
     return translator === undefined ? undefined : { front: chatFront, translator };
   }
-  return formatRoute(slug, format);
+  if (format !== "count") return formatRoute(slug, format);
+  const counter = Object.hasOwn(providers, slug) ? translatorOf(slug)?.counter : undefined;
+  return counter === undefined ? undefined : { front: countFront, translator: counter };
 }
 
 /** Returns how a format other than OpenAI's chats is translated for a provider. */

@@ -4,12 +4,19 @@ import type { HeaderPair } from "../../ports.ts";
 import { segmentOf } from "./author-segment.ts";
 import type { Step } from "../call/call.ts";
 import { AUTO_MODEL, compatStep } from "./unified-step.ts";
-import { type ChatFormat, modelOfChat, readChatBody } from "../chat/chat-body.ts";
+import {
+  type ChatFormat,
+  type COUNT_TOKENS,
+  modelOfChat,
+  readChatBody,
+} from "../chat/chat-body.ts";
 import { credentialHeaders, ECHO, providers } from "./known/table.ts";
 import { modelPath } from "../chat/chat-format.ts";
 
 /** The paths of the REST inference API. */
-export type InferencePath = ChatFormat | "run";
+export type InferencePath = ChatPath | "run";
+
+type ChatPath = ChatFormat | typeof COUNT_TOKENS;
 
 /**
  * Returns the step that a REST inference request stands for: `model` is `author/model`, `dynamic/{route}`, or a Workers AI
@@ -30,8 +37,8 @@ export function inferenceStep(
   return chatStep(path, { ...given, model: `${slug}/${model}` }, step);
 }
 
-function chatStep(format: ChatFormat, body: Readonly<Record<string, unknown>>, step: Step): Step {
-  return compatStep({ ...step, rest: format, body: utf8(JSON.stringify(body)) });
+function chatStep(path: ChatPath, body: Readonly<Record<string, unknown>>, step: Step): Step {
+  return compatStep({ ...step, rest: path, body: utf8(JSON.stringify(body)) });
 }
 
 /** `{model, input}`, or the input alone with the model in the path. Other models than Workers AI's are chats. */

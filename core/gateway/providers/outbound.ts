@@ -32,6 +32,7 @@ import type { LentAccount, Outbound } from "../call/outbound.ts";
 
 import type { ContentDecoding } from "../wire/content-decoder.ts";
 import { echoTransport } from "./echo.ts";
+import { estimate } from "./estimate.ts";
 
 /** Dependencies of preparing a request. */
 export interface OutboundParts extends UsageQuestion {
@@ -51,6 +52,7 @@ export function outbound(
 ): Promise<Outbound> | Outbound {
   const route = translationRoute(step);
   if (route !== undefined) return translated(step, route, call, parts);
+  if (step.format === "count") return estimate(step, call);
   const format = unsureFormat(step);
   return format === null ? untranslated(step, call, parts) : asSpoken(step, format, call, parts);
 }
@@ -289,7 +291,8 @@ function nativeCredential(
   provider: Provider,
   format: Step["format"],
 ): HeaderPair {
-  const isKey = name === "authorization" || (name === "x-api-key" && format === "messages");
+  const isMessage = format === "messages" || format === "count";
+  const isKey = name === "authorization" || (name === "x-api-key" && isMessage);
   if (!isKey || isBlank(value)) return [name, value];
   return [provider.credentials[0], credentialValue(provider, tokenOf(value) ?? value)];
 }

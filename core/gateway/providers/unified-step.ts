@@ -3,7 +3,13 @@ import { ApiError } from "../../http/api-error.ts";
 import { didYouMean } from "../../http/fields/nearest.ts";
 import type { Step } from "../call/call.ts";
 import { ECHO, providers } from "./known/table.ts";
-import { chatFormats, type ChatFormat, modelOfChat, readChatBody } from "../chat/chat-body.ts";
+import {
+  chatFormats,
+  type ChatFormat,
+  COUNT_TOKENS,
+  modelOfChat,
+  readChatBody,
+} from "../chat/chat-body.ts";
 import { fitChatBody } from "../models/fit-chat.ts";
 import { modelRules } from "../models/model-rules.ts";
 
@@ -18,27 +24,31 @@ const ANTHROPIC_VERSION = "2023-06-01";
 
 /**
  * Returns the step that a unified request stands for: `model` is `{provider}/{model}`, the rest is an OpenAI chat or
- * responses request, or an Anthropic message. Throws `chat_format` (2019) when the model names no provider that takes one.
+ * responses request, an Anthropic message, or one whose tokens are to be counted. Throws `chat_format` (2019) when the model names no provider that takes one.
  */
 export function compatStep(given: Step): Step {
   const step: Step = { ...given, unified: true };
   const path = step.rest.replace(/^v1\//, "");
-  const format = chatFormats.find((one) => one === path);
+  const isCount = path === COUNT_TOKENS;
+  const format = isCount ? "messages" : chatFormats.find((one) => one === path);
   if (format === undefined) {
     throw new ApiError("invalid_request", {
       message:
-        'The unified endpoint has "compat/chat/completions", "responses" and "messages" only',
+        'The unified endpoint has "compat/chat/completions", "responses", "messages" and "messages/count_tokens" only',
     });
   }
   const body = readChatBody(step.body);
   const model = modelOfChat(body);
+  const asked: Step = isCount
+    ? { ...step, format: "count", rest: path }
+    : { ...step, rest: format };
   if (model.startsWith(DYNAMIC)) {
-    return { ...step, slug: "dynamic", rest: format, route: model.slice(DYNAMIC.length) };
+    return { ...asked, slug: "dynamic", route: model.slice(DYNAMIC.length) };
   }
-  if (model === AUTO_MODEL) return { ...step, slug: "auto", rest: format, auto: format };
+  if (model === AUTO_MODEL) return { ...asked, slug: "auto", auto: format };
   const slash = model.indexOf("/");
   const slug = model.slice(0, Math.max(0, slash));
-  const place = placeOf(slug, format);
+  const place = isCount ? countPlace(slug) : placeOf(slug, format);
   if (slash < 1 || slash === model.length - 1) {
     throw badFormat(`model must be "{provider}/{model}", got "${model.slice(0, 128)}"`);
   }
@@ -75,6 +85,13 @@ function notHere(slug: string, format: ChatFormat): ApiError {
 
 type Place = Pick<Step, "rest" | "format">;
 
+/** Returns where the tokens of a provider's messages are counted; null when it takes no chats. */
+function countPlace(slug: string): Place | null {
+  const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  if (provider?.countsMessages === true) return { rest: `v1/${COUNT_TOKENS}` };
+  return takesChats(slug, "messages") ? { rest: COUNT_TOKENS, format: "count" } : null;
+}
+
 /** Returns where a provider takes a format, itself or after a translation; null when it takes no chats. */
 function placeOf(slug: string, format: ChatFormat): Place | null {
   const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
@@ -99,7 +116,7 @@ export function takesChats(slug: string, format: ChatFormat): boolean {
 
 /** Anthropic refuses a message that names no version; only its own client does. */
 function versioned({ headers }: Step, slug: string, { rest }: Place): Step["headers"] {
-  const isMessage = slug === "anthropic" && rest === "v1/messages";
+  const isMessage = slug === "anthropic" && rest.startsWith("v1/messages");
   return !isMessage || headers.some(([name]) => name === "anthropic-version")
     ? headers
     : [...headers, ["anthropic-version", ANTHROPIC_VERSION]];

@@ -44,6 +44,8 @@ interface RouteRun {
 /** Answers one step: a dynamic route, or the automatic router, by the models that it leads to, any other step by its provider. */
 export function choosing(parts: ChoiceParts): Forward {
   return (step, index, isLast, call) => {
+    // Which model will answer is not known before the message itself comes.
+    if (step.format === "count") return parts.forward(step, index, isLast, call);
     if (step.auto !== undefined)
       return forwardAuto(step, call, parts, { format: step.auto, index, isLast });
     return step.route === undefined

@@ -79,6 +79,7 @@ const logRow = {
   authentication: v.boolean(),
   caller: text,
   dropped: text,
+  note: text,
   dlp_action: text,
   feedback: number,
   score: number,

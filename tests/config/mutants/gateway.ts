@@ -3,6 +3,34 @@ import type { Mutant } from "./mutant.ts";
 /** The gateway's. */
 export const gatewayMutants: readonly Mutant[] = [
   {
+    name: "a virtual key counts tokens for its own models alone",
+    file: "core/gateway/account/keys/call-limits.ts",
+    find: "if (step.route !== undefined || step.auto !== undefined) return;",
+    replace: 'if (step.format === "count") return;',
+    tests: ["tests/unit/gateway/providers/count-tokens"],
+  },
+  {
+    name: "an estimate of tokens says that it is one",
+    file: "core/gateway/providers/estimate.ts",
+    find: 'estimated: "input_tokens",',
+    replace: "",
+    tests: ["tests/unit/gateway/providers/count-tokens"],
+  },
+  {
+    name: "counting tokens uses no tokens of a virtual key",
+    file: "core/gateway/observe/recorder.ts",
+    find: "passed === undefined || isFree(step)",
+    replace: "passed === undefined",
+    tests: ["tests/unit/gateway/providers/count-tokens"],
+  },
+  {
+    name: "an answer without a count is no count of zero",
+    file: "core/gateway/providers/google/gemini.ts",
+    find: 'typeof totalTokens !== "number"',
+    replace: 'typeof totalTokens === "string"',
+    tests: ["tests/unit/gateway/providers/count-tokens"],
+  },
+  {
     name: "a text of blanks does not reach a provider that refuses it",
     file: "core/gateway/chat/chat-format.ts",
     find: 'part.type !== "text" || !isBlank(part.text)',

@@ -73,6 +73,7 @@ export const gatewayActor: ActorKind = {
     ...replySchema,
     `ALTER TABLE gateway_logs ADD COLUMN caller TEXT`,
     `ALTER TABLE gateway_logs ADD COLUMN dropped TEXT`,
+    `ALTER TABLE gateway_logs ADD COLUMN note TEXT`,
   ],
   // A request must not wait behind a batch of log rows.
   interleaved: ["settings", "enter", "nextLogs", "spendAdmit", "spendSettle", "findReply"],

@@ -51,6 +51,8 @@ export function callLimits(parts: LimitParts): CallLimits {
     checkModel(step, { caller }, model) {
       const models = caller?.grant?.models;
       if (models === undefined || models === null) return;
+      // Counting for a route asks no model: those that the route leads to are checked when they are asked.
+      if (step.route !== undefined || step.auto !== undefined) return;
       const path = providerPath(step, parts.targets);
       checkModel(step, { models, path, known: model });
     },

@@ -45,7 +45,8 @@ const LATER = /batch(?!EmbedContents)|async-invoke/i;
 const LATER_MEMBERS = ["background", "deferred"] as const;
 
 /** Whether a request costs nothing, whatever its model. */
-export function isFree({ slug, method, rest, headers }: Step): boolean {
+export function isFree({ slug, method, rest, headers, format }: Step): boolean {
+  if (format === "count") return true;
   if (READS.has(method)) return !headers.some(([name]) => OTHER_METHOD.test(name));
   if (!Object.hasOwn(providers, slug) || NAMED_BY_ANYBODY.has(slug)) return false;
   if (slug.startsWith("google-") && COUNTED.test(rest)) return true;

@@ -48,6 +48,7 @@ const keys: Readonly<Record<string, Kind>> = {
   user_agent: "text",
   caller: "text",
   dropped: "text",
+  note: "text",
 };
 
 const orders: ReadonlySet<string> = new Set([

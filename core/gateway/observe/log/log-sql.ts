@@ -55,6 +55,7 @@ const columns = [
   "dlp_action",
   "caller",
   "dropped",
+  "note",
   "seq",
 ];
 
@@ -100,6 +101,7 @@ export function insertLog(actor: string, row: LogRow, seq: number): Statement[] 
         row.dlpAction,
         row.caller,
         row.dropped,
+        row.note,
         seq,
       ],
     },

@@ -31,6 +31,7 @@ export function logView(row: SqlRow): Record<string, unknown> {
     authentication: row["authentication"] === 1,
     caller: row["caller"],
     dropped: row["dropped"],
+    note: row["note"],
     dlp_action: row["dlp_action"],
     feedback: row["feedback"],
     score: row["score"],

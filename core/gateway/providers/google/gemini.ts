@@ -1,6 +1,7 @@
 import {
   cannot,
   type Chat,
+  chatUsage,
   type ChatMessage,
   type ChatPart,
   contentParts,
@@ -13,23 +14,45 @@ import {
 import { type Json, jsonObjects } from "../../../http/json.ts";
 import { withUserTurn } from "../../models/mend-chat.ts";
 import { geminiError, geminiReply, geminiStream } from "./gemini-reply.ts";
+import { TransportError } from "../../../net/transport-error.ts";
 import type { ChatTranslator } from "../../chat/reply.ts";
 import { singleCall, singleCallStream } from "../../chat/single-call.ts";
 import { withTextResults } from "../../chat/text-results.ts";
 
-/** OpenAI chat completions over Gemini's `generateContent`. */
-export const geminiTranslator: ChatTranslator = {
+/** Gemini's `countTokens`, which takes what `generateContent` takes (https://ai.google.dev/api/tokens). */
+const counter: ChatTranslator = {
   wantsInlineImages: true,
   request(chat) {
     const messages = withUserTurn(chat.messages);
-    const system = systemText(messages);
+    const model = chat.model.replace(/^models\//, "");
+    const generateContentRequest = {
+      model: `models/${model}`,
+      ...conversationOf({ ...chat, messages }),
+    };
+    const rest = `v1beta/models/${modelPath(model)}:countTokens`;
+    return { rest, query: "", body: { generateContentRequest }, headers: [] };
+  },
+  reply({ totalTokens }) {
+    if (typeof totalTokens !== "number")
+      throw new TransportError("broken", "The provider's answer holds no count of tokens");
+    const usage = chatUsage({ prompt: totalTokens, completion: 0 });
+    return { id: "", model: "", text: "", toolCalls: [], finishReason: null, usage };
+  },
+  stream: () => geminiStream(),
+  errorOf: geminiError,
+};
+
+/** OpenAI chat completions over Gemini's `generateContent`. */
+export const geminiTranslator: ChatTranslator = {
+  counter,
+  wantsInlineImages: true,
+  request(chat) {
+    const messages = withUserTurn(chat.messages);
     const method = chat.stream === true ? "streamGenerateContent" : "generateContent";
     const model = modelPath(chat.model.replace(/^models\//, ""));
     const body = {
-      contents: contents({ ...chat, messages }),
-      ...(system === "" ? {} : { systemInstruction: { parts: [{ text: system }] } }),
+      ...conversationOf({ ...chat, messages }),
       generationConfig: generationConfig(chat),
-      ...tools(chat),
     };
     const query = chat.stream === true ? "?alt=sse" : "";
     return { rest: `v1beta/models/${model}:${method}`, query, body, headers: [] };
@@ -39,6 +62,16 @@ export const geminiTranslator: ChatTranslator = {
   // A stream request that fails is answered with an array of one error.
   errorOf: (body) => geminiError(jsonObjects(body)[0] ?? body),
 };
+
+/** The members of a request that are its input. */
+function conversationOf(chat: Chat): Json {
+  const system = systemText(chat.messages);
+  return {
+    contents: contents(chat),
+    ...(system === "" ? {} : { systemInstruction: { parts: [{ text: system }] } }),
+    ...tools(chat),
+  };
+}
 
 function generationConfig(chat: Chat): Json {
   const limit = chat.max_completion_tokens ?? chat.max_tokens;

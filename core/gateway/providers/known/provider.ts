@@ -53,6 +53,8 @@ export interface Provider {
   readonly openaiChat?: string;
   /** Formats beside OpenAI's chat that the provider takes itself, below `v1`. @default none */
   readonly serves?: readonly ("responses" | "messages")[];
+  /** Whether it counts the tokens of messages at `v1/messages/count_tokens`. @default false */
+  readonly countsMessages?: true;
   /** How its chats differ from OpenAI's. @default `max_tokens`, the usage of streams is asked for */
   readonly dialect?: Readonly<{
     limit?: "max_completion_tokens";

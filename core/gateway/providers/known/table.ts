@@ -38,6 +38,8 @@ export const providers: Readonly<Record<string, Provider>> = {
     chat: "anthropic",
     openaiChat: CHAT,
     serves: ["messages"],
+    // https://docs.claude.com/en/api/messages-count-tokens
+    countsMessages: true,
   },
   "google-ai-studio": {
     usage: ["google", "openai"],

@@ -387,6 +387,7 @@ async function storeOfRows(name: GatewayName, count: number) {
     authentication: false,
     caller: null,
     dropped: null,
+    note: null,
     dlpAction: null,
     request: body,
     response: body,
