@@ -42,6 +42,14 @@ const source = v.strictObject({
   secrets: v.exactOptional(v.array(expiring)),
   entitySecrets: v.exactOptional(v.record(v.string(), v.union([expiring, v.array(expiring)]))),
   respond: v.exactOptional(v.picklist(["processed", "queued"])),
+  answerSeconds: v.exactOptional(v.pipe(v.number(), v.minValue(0.1), v.maxValue(30))),
+  answer: v.exactOptional(
+    v.strictObject({
+      status: v.exactOptional(whole(200, 299)),
+      type: v.exactOptional(v.pipe(v.string(), v.maxLength(128))),
+      body: v.exactOptional(v.pipe(v.string(), v.maxLength(65_536))),
+    }),
+  ),
   toleranceSeconds: v.exactOptional(seconds),
   publicUrl: v.exactOptional(url),
   bodyDedupeSeconds: v.exactOptional(seconds),

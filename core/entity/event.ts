@@ -74,9 +74,25 @@ export type IngestReceipt = {
   readonly owner: string | null;
   /** Position of the event among its entity's events; 0 when nothing was stored. */
   readonly seq: number;
-  /** The queued job that will run the handler; null without a handler to run. */
+  /** The queued job that will run the handler; of a duplicate the one that has still to run. Null without either. */
   readonly job: string | null;
+  /** The answer that the first delivery of a duplicate got from its handler. @default none */
+  readonly answer?: EventAnswer | null;
 };
+
+/** A handler's answer to the sender of an event: also what is stored of it, for the event's duplicates. */
+export type EventAnswer = {
+  readonly status: number;
+  /** The `content-type`; null without a body that has one. */
+  readonly type: string | null;
+  readonly body: string;
+};
+
+/**
+ * The result of `process`: whether the handler has succeeded, or its answer. `dropped` says why an answer was not taken
+ * although the handler succeeded.
+ */
+export type ProcessResult = boolean | EventAnswer | { readonly dropped: string };
 
 /** Name of the queued job of an inbound event. */
 export const EVENT_JOB = "processWebhook";

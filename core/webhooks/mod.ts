@@ -43,7 +43,12 @@ export {
   type WebhookVerdict,
 } from "./inbound/verify-webhook.ts";
 export { simulate } from "./signing/simulate.ts";
-export type { EntitySource, RetentionOptions, SourceOptions } from "./inbound/source-options.ts";
+export type {
+  EntitySource,
+  FixedAnswer,
+  RetentionOptions,
+  SourceOptions,
+} from "./inbound/source-options.ts";
 
 /** Options of {@link webhooks} and {@link webhooksManagement}. */
 export interface WebhooksOptions {

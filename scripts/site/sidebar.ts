@@ -44,6 +44,7 @@ export const groups: readonly Group[] = [
     text: "Webhooks and agents",
     pages: [
       "docs/webhooks.md",
+      "docs/webhooks/answers.md",
       "docs/webhook-schemes.md",
       "docs/agents.md",
       "docs/agents/connecting.md",

@@ -110,6 +110,7 @@ export const logicFolders: readonly LogicFolder[] = [
     reason: "what is kept and repeated, by actors",
     // Decoders, WebCrypto.
     everywhere: [
+      "answers",
       "entity-secrets",
       "event-ids",
       "exact-ids",

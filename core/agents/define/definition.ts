@@ -61,7 +61,9 @@ export interface AgentDefinition<State = Plain, Calls extends object = Callables
   readonly feed?: boolean;
   /**
    * Handles one stored event, in order. At least once: make it idempotent, or look at `run.attempt`. While one waits for
-   * its next run, later ones wait behind it; see {@link AgentDefinition.ordering}.
+   * its next run, later ones wait behind it; see {@link AgentDefinition.ordering}. A `Response` that it returns while the
+   * sender waits (`answerSeconds` of the source) is the answer to the sender and, stored with the event, to its
+   * duplicates: status up to 499, `content-type`, at most 64 KiB of text.
    */
   onEvent?(agent: Agent<State>, event: AgentEvent, run: Run): unknown;
   /** Answers HTTP requests below `/agents/{class}/{name}`. */

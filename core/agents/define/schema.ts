@@ -60,6 +60,8 @@ export const agentSchema: readonly string[] = [
   // Earlier versions stored any number as a time: those are past the last valid date.
   "UPDATE agents_jobs SET due = 253402300799999 WHERE due > 253402300799999",
   "UPDATE agents_schedules SET due = 253402300799999 WHERE due > 253402300799999",
+  // The handler's answer to the sender, as JSON: duplicates get it again.
+  "ALTER TABLE agents_events ADD COLUMN answer TEXT",
 ];
 
 /** The tables that hold rows of an instance. */

@@ -1,7 +1,15 @@
 import type { EventCount, EventTally } from "../../entity/event-counts.ts";
-import { EVENT_COLUMNS, EVENT_JOB, eventTime } from "../../entity/event.ts";
-import type { ActorContext, Plain, SqlRow } from "../../ports.ts";
+import {
+  EVENT_COLUMNS,
+  EVENT_JOB,
+  eventTime,
+  type EventAnswer,
+  type ProcessResult,
+} from "../../entity/event.ts";
+import type { Plain, SqlRow, Statement } from "../../ports.ts";
 import type { RunHandler } from "./agent-api.ts";
+import { eventAnswers, type EventAnswers } from "./event-answers.ts";
+import { dueJobs, eventsUpTo } from "./due-jobs.ts";
 import { backoff } from "../queue/backoff.ts";
 import { SEND_JOB } from "../define/built-in.ts";
 import type { Agent, AgentEvent } from "../define/agent.ts";
@@ -11,8 +19,6 @@ import type { QueueDeps } from "../queue/queue.ts";
 import { workSpan, type WorkSpan } from "../../trace/traced-work.ts";
 import type { AgentServices } from "../define/services.ts";
 
-/** Jobs of one alarm; then other calls of the mailbox get their turn. */
-const BATCH = 32;
 /** Longest stored error text. */
 const ERROR_LIMIT = 1000;
 
@@ -20,47 +26,27 @@ const ERROR_LIMIT = 1000;
 export interface Jobs {
   /** Runs due jobs, the earliest first and events in order. */
   runDue(): Promise<void>;
-  /** Runs an event's job now, after those of earlier events; whether its handler has succeeded. */
-  runEvent(id: string): Promise<boolean>;
+  /** Runs an event's job now, after those of earlier events; the handler's answer, or whether it has succeeded. */
+  runEvent(id: string): Promise<ProcessResult>;
+  /** The sender of an event no longer waits for its job: an answer that comes later is dropped. */
+  giveUp(id: string): void;
 }
 
-export interface JobDeps extends QueueDeps {
+interface JobDeps extends QueueDeps {
   readonly run: RunHandler;
   readonly services: AgentServices;
   readonly tally: EventTally;
 }
 
-/** The runner of an instance's queue. */
-export function startJobs(deps: JobDeps): Jobs {
-  const { context, agent } = deps;
-  const { sql } = context;
-  const columns =
-    "SELECT id, task, payload, event_seq, attempt, due, retry, replay, trace FROM agents_jobs";
-  const select = `${columns} WHERE agent = ? AND event_seq IS`;
-  const isStrict = deps.definition.ordering !== "none";
+/** What running a job takes. */
+type RunDeps = JobDeps & { readonly answers: EventAnswers };
 
-  /** Events as long as they are due, in order, and tasks; those that are due first come first. */
-  async function due(): Promise<SqlRow[]> {
-    const now = context.steady();
-    const events = await sql.all(`${select} NOT NULL ORDER BY position LIMIT ?`, [agent, BATCH]);
-    const tasks = await sql.all(`${select} NULL AND due <= ? ORDER BY due, position LIMIT ?`, [
-      agent,
-      now,
-      BATCH,
-    ]);
-    const waits = events.findIndex((row) => Number(row["due"]) > now);
-    const ready = waits === -1 ? events : events.slice(0, waits);
-    let latest = 0;
-    const timed = [...ready, ...tasks].map((row) => {
-      // An event is never before an earlier one, whose due time may be later.
-      latest = row["event_seq"] == null ? latest : Math.max(latest, Number(row["due"]));
-      return { row, at: row["event_seq"] == null ? Number(row["due"]) : latest };
-    });
-    return timed
-      .toSorted((a, b) => a.at - b.at)
-      .slice(0, BATCH)
-      .map(({ row }) => row);
-  }
+/** The runner of an instance's queue. */
+export function startJobs(parts: JobDeps): Jobs {
+  const answers = eventAnswers();
+  const deps: RunDeps = { ...parts, answers };
+  const { context, agent } = deps;
+  const isStrict = deps.definition.ordering !== "none";
 
   async function runAll(rows: readonly SqlRow[]): Promise<void> {
     let isHeld = false;
@@ -76,42 +62,17 @@ export function startJobs(deps: JobDeps): Jobs {
   }
 
   return {
-    runDue: async () => runAll(await due()),
+    runDue: async () => runAll(await dueJobs(context, agent)),
+    giveUp: (id) => answers.giveUp(id),
     async runEvent(id) {
-      const [mine] = await sql.all("SELECT position FROM agents_jobs WHERE agent = ? AND id = ?", [
-        agent,
-        id,
-      ]);
-      if (mine !== undefined) {
-        const earlier = await sql.all(
-          `${select} NOT NULL AND position <= ? ORDER BY position LIMIT ?`,
-          [agent, mine["position"] ?? 0, BATCH],
-        );
-        const waits = earlier.findIndex((row) => isWaiting(row, context.steady()));
-        await runAll(waits === -1 ? earlier : earlier.slice(0, waits));
-      }
+      const run = async (): Promise<void> => runAll(await eventsUpTo(context, agent, id));
+      const answer = await answers.during(id, run);
+      if (answer !== null) return answer;
       const left =
         "SELECT id FROM agents_jobs WHERE agent = ? AND id = ? UNION SELECT id FROM agents_dead WHERE agent = ? AND id = ?";
-      return (await sql.all(left, [agent, id, agent, id])).length === 0;
+      return (await context.sql.all(left, [agent, id, agent, id])).length === 0;
     },
   };
-}
-
-/** Whether an event has failed and waits for its next run. */
-function isWaiting(row: SqlRow, now: number): boolean {
-  return Number(row["attempt"]) > 0 && Number(row["due"]) > now;
-}
-
-/** When the next job is due, by the steady clock: a task, or the event that all others wait for. */
-export async function nextJob({ sql }: ActorContext, agent: string): Promise<number | null> {
-  const [row] = await sql.all(
-    `SELECT (SELECT MIN(due) FROM agents_jobs WHERE agent = ? AND event_seq IS NULL) AS task,
-      (SELECT due FROM agents_jobs WHERE agent = ? AND event_seq IS NOT NULL
-        ORDER BY position LIMIT 1) AS event`,
-    [agent, agent],
-  );
-  const times = [row?.["task"], row?.["event"]].filter((due) => due != null).map(Number);
-  return times.length === 0 ? null : Math.min(...times);
 }
 
 interface Job {
@@ -139,7 +100,7 @@ function toJob(row: SqlRow): Job {
 }
 
 /** Runs a job; resolves to whether it is over, done or dead. */
-async function runJob(deps: JobDeps, job: Job): Promise<boolean> {
+async function runJob(deps: RunDeps, job: Job): Promise<boolean> {
   const { agent, clock, definition, reports } = deps;
   const retry = { ...definition.retry, ...job.retry };
   const limit = retry.maxAttempts ?? 5;
@@ -155,7 +116,7 @@ async function runJob(deps: JobDeps, job: Job): Promise<boolean> {
     null,
   );
   const span = spanOf(deps, job, attempt);
-  let provider: string | null;
+  let handled: Handled;
   try {
     const work = deps.run(
       "The handler",
@@ -163,7 +124,7 @@ async function runJob(deps: JobDeps, job: Job): Promise<boolean> {
         handle(deps, job, api, { attempt, job: job.id, isReplay: job.isReplay, signal }),
       { trace: span.traceparent, task: job.task },
     );
-    provider = await span.of(work);
+    handled = await span.of(work);
   } catch (error) {
     await note(deps, job, "failed");
     const text = (error instanceof Error ? error.message : String(error)).slice(0, ERROR_LIMIT);
@@ -183,8 +144,14 @@ async function runJob(deps: JobDeps, job: Job): Promise<boolean> {
     await reports.write(clock, [job.id], [{ sql, params }, ...held]);
     return false;
   }
-  const done = { sql: `DELETE FROM agents_jobs ${where}`, params: [agent, job.id] };
-  await (attempt === 1 ? clock.write([done], null) : reports.write(clock, [job.id], [done]));
+  const done: Statement[] = [{ sql: `DELETE FROM agents_jobs ${where}`, params: [agent, job.id] }];
+  const { answer, provider } = handled;
+  if (answer !== null) {
+    // With the event, which its duplicates find, and for as long.
+    const sql = "UPDATE agents_events SET answer = ? WHERE agent = ? AND seq = ?";
+    done.push({ sql, params: [JSON.stringify(answer), agent, job.eventSeq] });
+  }
+  await (attempt === 1 ? clock.write(done, null) : reports.write(clock, [job.id], done));
   if (provider !== null) deps.tally.add(provider, "handled");
   return true;
 }
@@ -216,17 +183,28 @@ async function note({ agent, context, tally }: JobDeps, job: Job, name: EventCou
   if (row !== undefined) tally.add(String(row["provider"]), name);
 }
 
-/** Resolves to the event's provider, when the job was an event. */
-async function handle(deps: JobDeps, job: Job, api: Agent, run: Run): Promise<string | null> {
+/** The end of a job that succeeded. */
+interface Handled {
+  /** The event's, when the job was an event. */
+  readonly provider: string | null;
+  /** The handler's answer to the sender of an event, if that waits for one. */
+  readonly answer: EventAnswer | null;
+}
+
+const NO_EVENT: Handled = { provider: null, answer: null };
+
+async function handle(deps: RunDeps, job: Job, api: Agent, run: Run): Promise<Handled> {
   const { definition } = deps;
   if (job.task === EVENT_JOB && job.eventSeq !== null) {
     const event = await loadEvent(deps, job.eventSeq);
-    if (event !== null) await definition.onEvent?.(api, event, run);
-    return event?.provider ?? null;
+    if (event === null) return NO_EVENT;
+    const returned = await definition.onEvent?.(api, event, run);
+    // Within the handler's time: a body may be a stream that does not end.
+    return { answer: await deps.answers.read(job.id, returned), provider: event.provider };
   }
   if (job.task === SEND_JOB) {
     await handToOutbound(deps, JSON.parse(job.payload ?? "null") as Plain);
-    return null;
+    return NO_EVENT;
   }
   const tasks = definition.tasks ?? {};
   const task = Object.hasOwn(tasks, job.task) ? tasks[job.task] : undefined;
@@ -234,7 +212,7 @@ async function handle(deps: JobDeps, job: Job, api: Agent, run: Run): Promise<st
   if (task === undefined) throw new NonRetryableError(`The agent has no task "${job.task}"`);
   const payload = job.payload === null ? undefined : (JSON.parse(job.payload) as unknown);
   await task(api, payload as never, run);
-  return null;
+  return NO_EVENT;
 }
 
 async function loadEvent({ context, agent }: JobDeps, seq: number): Promise<AgentEvent | null> {

@@ -9,8 +9,10 @@ import { handlerRunner, type AgentParts, type RunHandler } from "../handlers/age
 import type { AnyAgent } from "../define/definition.ts";
 import { eventLister, eventReader, type EventFilter, type EventLister } from "../events/events.ts";
 import { entityOwner } from "../feed/claim-entity.ts";
+import { firstDelivery } from "../feed/first-delivery.ts";
 import { startIntake } from "./ingest.ts";
-import { nextJob, startJobs, type Jobs } from "../handlers/jobs.ts";
+import { nextJob } from "../handlers/due-jobs.ts";
+import { startJobs, type Jobs } from "../handlers/jobs.ts";
 import { startLive, type Live } from "../feed/live.ts";
 import { startQueue } from "../queue/queue.ts";
 import { startInstanceReplays } from "../queue/replays.ts";
@@ -43,6 +45,8 @@ export function agentKind(definition: AnyAgent, services: AgentServices = {}): A
     interleaved: [
       "call",
       "ingest",
+      "forgetSender",
+      "answerOf",
       "nextEvents",
       "getEvents",
       "getEventsByType",
@@ -163,6 +167,9 @@ function actorOf(parts: Parts, start: () => Promise<void>): Actor {
         return callByCode(parts, call);
       },
       process: (job: string) => jobs.runEvent(job),
+      forgetSender: (job: string) => jobs.giveUp(job),
+      answerOf: (provider: string, id: string) =>
+        firstDelivery(context.sql, agent, { provider, id }).then(({ answer }) => answer),
       nextEvents: (since: number, waitMs: number) => live.next(since, waitMs),
       getEvents: (limit?: number) => events({ limit }),
       getEventsByType: (type: string, limit?: number) => events({ type, limit }),

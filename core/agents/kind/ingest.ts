@@ -10,6 +10,7 @@ import type { Sql, SqlValue, Statement, StatementResult, ActorContext } from "..
 import type { Clock } from "../../entity/clock.ts";
 import { lockRows } from "../../sql/sql-text.ts";
 import { claimEntity, marks } from "../feed/claim-entity.ts";
+import { firstDelivery, type FirstDelivery } from "../feed/first-delivery.ts";
 import { LAST_SEQ } from "../events/events.ts";
 import { ITSELF, type Reports } from "../events/reports.ts";
 import { pruneByCount } from "../events/retention.ts";
@@ -85,7 +86,7 @@ export async function ingest(event: IncomingEvent, deps: IngestDeps): Promise<In
   const nothing = { owner, seq: 0, job: null };
   if (event.canonical !== null && row["canonical"] !== event.canonical)
     return { outcome: "collision", ...nothing };
-  if (seq === null) return { outcome: "duplicate", ...nothing };
+  if (seq === null) return { outcome: "duplicate", ...nothing, ...(await earlier(event, deps)) };
   return { outcome: "stored", owner, seq, job: deps.jobId };
 }
 
@@ -97,6 +98,12 @@ async function refused(event: IncomingEvent, deps: IngestDeps): Promise<IngestRe
   const isOther =
     event.canonical !== null && row?.["canonical"] != null && row["canonical"] !== event.canonical;
   return { outcome: isOther ? "collision" : "foreign", owner, seq: 0, job: null };
+}
+
+/** The answer of an event's first delivery, if the class has a handler to give one. */
+async function earlier(event: IncomingEvent, deps: IngestDeps): Promise<Partial<FirstDelivery>> {
+  if (deps.jobId === null) return {};
+  return firstDelivery(deps.sql, deps.agent, { provider: event.provider, id: event.record.id });
 }
 
 /** Runs the transaction; resolves to the event's `seq`, null when it was not stored, and to the first result. */

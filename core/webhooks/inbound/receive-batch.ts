@@ -6,7 +6,8 @@ import { jsonElements } from "../../http/json/json-source.ts";
 import type { Payload } from "../signing/pick.ts";
 import { entityFor, type Entity, type SecretOwner } from "./entity-of.ts";
 import type { Delivery } from "./delivery.ts";
-import { answerOne, outcomeOf, storeEvent, toEvent, type StoredEvent } from "./store-event.ts";
+import { answerOne, outcomeOf, answerResponse } from "./answer.ts";
+import { storeEvent, toEvent, type StoredEvent } from "./store-event.ts";
 
 /** Most events of one request: HubSpot sends up to 100, SendGrid some thousands (768 KB). */
 const BATCH_LIMIT = 5000;
@@ -51,11 +52,14 @@ export async function receiveBatch(
   }
   const outcomes = await Promise.all(stored.map((one) => outcomeOf(one, source, platform)));
   const [first] = stored;
-  if (first !== undefined && stored.length === 1)
-    return answerOne(source, first, outcomes[0] ?? "queued");
-  const events = stored.map(({ entity, id }, index) => ({ id, entity, status: outcomes[index] }));
+  const [outcome] = outcomes;
+  if (first !== undefined && outcome !== undefined && stored.length === 1)
+    return answerOne(source, first, outcome);
+  if (source.answer !== null) return answerResponse(source.answer);
+  const statuses = outcomes.map(({ status }) => status);
+  const events = stored.map(({ entity, id }, index) => ({ id, entity, status: statuses[index] }));
   const result = { agent: source.agentClass, events };
-  return outcomes.includes("queued")
+  return statuses.includes("queued")
     ? envelope({ ...result, status: "queued", job: EVENT_JOB }, { status: 202 })
     : envelope({ ...result, status: "processed" });
 }

@@ -5,7 +5,8 @@ import { receiveBatch } from "./receive-batch.ts";
 import { entityFor, ownerOf } from "./entity-of.ts";
 import { answerHandshake } from "./handshake.ts";
 import { parsePayload } from "./record.ts";
-import { answerOne, outcomeOf, storeEvent, toEvent } from "./store-event.ts";
+import { answerOne, outcomeOf } from "./answer.ts";
+import { storeEvent, toEvent } from "./store-event.ts";
 import { verify, type Refusal } from "../signing/verify.ts";
 
 const refusals: Record<Refusal, string> = {

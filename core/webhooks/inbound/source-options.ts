@@ -53,16 +53,33 @@ export interface SourceOptions {
   /** The agent class that receives the events. @default "webhook-agent" */
   readonly agent?: string;
   /**
-   * `processed`: answer 200 after the handler ran, 202 when it needs longer than five seconds.
+   * `processed`: answer 200 after the handler ran, 202 when it needs longer than `answerSeconds`.
    * `queued`: answer 202 as soon as the event and its job are stored. @default "processed"
    */
   readonly respond?: "processed" | "queued";
+  /**
+   * Seconds that the sender waits for the handler, 0.1 to 30. A response that `onEvent` returns by then is the answer;
+   * a later one is dropped. @default 5
+   */
+  readonly answerSeconds?: number;
+  /** The answer to accepted events whose handler returns no response. @default the API's, 200 or 202 */
+  readonly answer?: FixedAnswer;
   /** Replaces the scheme's tolerance of the signed time, in seconds. */
   readonly toleranceSeconds?: number;
   /** The origin that the sender calls, where the address is signed and a proxy hides it. */
   readonly publicUrl?: string;
   /** Also treat an equal body within this many seconds as a duplicate. @default 0 (off) */
   readonly bodyDedupeSeconds?: number;
+}
+
+/** An answer to a sender that is the same for every event, e.g. `{ "type": "text/xml", "body": "<Response/>" }`. */
+export interface FixedAnswer {
+  /** 200 to 299. @default 200 */
+  readonly status?: number;
+  /** The `content-type`. @default text/plain, none without a body */
+  readonly type?: string;
+  /** @default "" */
+  readonly body?: string;
 }
 
 /** Retention as configured. */

@@ -1,7 +1,12 @@
 import { isInRange, LARGEST_COUNT, LONGEST_DAYS } from "../../http/fields/bounded-number.ts";
-import type { EntitySource, SourceOptions, RetentionOptions } from "./source-options.ts";
+import type {
+  EntitySource,
+  FixedAnswer,
+  SourceOptions,
+  RetentionOptions,
+} from "./source-options.ts";
 import { agentKindName, kebab } from "../../entity/kebab.ts";
-import type { Retention } from "../../entity/event.ts";
+import type { EventAnswer, Retention } from "../../entity/event.ts";
 import { checkName } from "../../entity/name.ts";
 import type { DeliveryRetention } from "../outbound/messages.ts";
 import type { NowOrLater } from "../../work/now-or-later.ts";
@@ -31,6 +36,10 @@ export interface WebhookSource {
   readonly agentKind: string;
   readonly agentClass: string;
   readonly respond: "processed" | "queued";
+  /** The time that a sender waits for the handler's answer, in ms. */
+  readonly answerMs: number;
+  /** The answer to events whose handler gives none; null for that of the API. */
+  readonly answer: EventAnswer | null;
   readonly publicUrl: string | undefined;
   readonly bodyWindowMs: number;
   readonly retention: Retention;
@@ -48,6 +57,9 @@ export interface Secrets {
   /** The first secret, for handshakes that are answered with an HMAC; empty when there is none. */
   readonly first: string;
 }
+
+/** Senders expect an answer within seconds; a handler that needs longer goes on behind a 202. */
+const ANSWER_MS = 5000;
 
 const DAY_MS = 86_400_000;
 
@@ -127,10 +139,34 @@ export function prepareSource(
     agentClass,
     agentKind: agentKindName(agentClass),
     respond: options.respond ?? "processed",
+    answerMs: answerMs(options.answerSeconds, where),
+    answer: options.answer === undefined ? null : fixedAnswer(options.answer, where),
     publicUrl: options.publicUrl === undefined ? undefined : new URL(options.publicUrl).origin,
     bodyWindowMs: (options.bodyDedupeSeconds ?? 0) * 1000,
     retention,
   };
+}
+
+/** Longest time that a sender may be kept waiting, in seconds: that of a handler, unless it sets another. */
+const ANSWER_LIMIT = 30;
+
+/** A media type and its parameters (RFC 9110, section 8.3.1). */
+const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; ?[\w-]+=[\w".-]+)*$/;
+
+function answerMs(seconds: number | undefined, where: string): number {
+  if (seconds === undefined) return ANSWER_MS;
+  if (!isInRange(seconds, { min: 0.1, max: ANSWER_LIMIT }))
+    throw new TypeError(`The ${where} has no valid answerSeconds: give 0.1 to ${ANSWER_LIMIT}`);
+  return seconds * 1000;
+}
+
+function fixedAnswer({ body = "", status = 200, type }: FixedAnswer, where: string): EventAnswer {
+  if (!isInRange(status, { min: 200, max: 299, whole: true }))
+    throw new TypeError(`The ${where} has no valid answer.status: give 200 to 299`);
+  const contentType = type ?? (body === "" ? null : "text/plain; charset=utf-8");
+  if (contentType !== null && !MEDIA_TYPE.test(contentType))
+    throw new TypeError(`The ${where} has no valid answer.type: give one such as "text/xml"`);
+  return { status, type: contentType, body };
 }
 
 function secretText(secret: string | Secret | undefined): string {

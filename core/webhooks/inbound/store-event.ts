@@ -1,9 +1,8 @@
 import { type NowOrLater, whenReady } from "../../work/now-or-later.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
-import { EVENT_JOB, type IncomingEvent, type IngestReceipt } from "../../entity/event.ts";
+import type { EventAnswer, IncomingEvent, IngestReceipt } from "../../entity/event.ts";
 import { guardedName } from "../../entity/name.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { envelope } from "../../http/envelope.ts";
 import type { Platform, System } from "../../ports.ts";
 import type { Entity } from "./entity-of.ts";
 import type { Delivery } from "./delivery.ts";
@@ -11,10 +10,6 @@ import type { Payload } from "../signing/pick.ts";
 import { keptHeaders, toRecord } from "./record.ts";
 import { looksPrefixed, prefixedName } from "./name-space.ts";
 import type { WebhookSource } from "./source.ts";
-import { TIMER_OVER } from "../../time/timer-over.ts";
-
-/** Senders expect an answer within seconds; a handler that needs longer goes on behind a 202. */
-const PROCESS_LIMIT_MS = 5000;
 
 /** The entity and the payload that a delivery holds. */
 export interface ReadDelivery {
@@ -63,6 +58,8 @@ export interface StoredEvent {
   readonly status: "duplicate" | "stored";
   /** The queued job of its handler; null without a handler to run. */
   readonly job: string | null;
+  /** The answer that the first delivery of a duplicate got from the handler. */
+  readonly answer: EventAnswer | null | undefined;
 }
 
 /**
@@ -80,10 +77,10 @@ export async function storeEvent(
     const { base, claim } = place;
     const entity = claim === null ? prefixedName(source.space, base) : base;
     const sent = claim === event.claim ? event : claimedAs(event, claim, name);
-    const { job, outcome } = await ingest(platform, source, entity, sent);
+    const { answer, job, outcome } = await ingest(platform, source, entity, sent);
     if (outcome === "stored" || outcome === "duplicate") {
       note(outcome === "duplicate" ? "duplicates" : "stored");
-      return { id: event.record.id, entity, status: outcome, job };
+      return { id: event.record.id, entity, status: outcome, job, answer };
     }
     if (claim === "existing" || (claim !== null && outcome === "foreign")) {
       place = await behindForeign(source, { base, claim }, platform);
@@ -190,53 +187,4 @@ async function ingest(
   event: IncomingEvent,
 ): Promise<IngestReceipt> {
   return (await platform.actors.get(source.agentKind, name).call("ingest", event)) as IngestReceipt;
-}
-
-/** The state of an event when its sender is answered. */
-export type Outcome = "duplicate" | "processed" | "queued";
-
-/** Waits for the handler of a stored event if the source asks for that, for five seconds at most. */
-export async function outcomeOf(
-  { entity, job, status }: StoredEvent,
-  source: WebhookSource,
-  platform: Platform,
-): Promise<Outcome> {
-  if (status === "duplicate") return "duplicate";
-  if (source.respond === "queued") return "queued";
-  if (job === null) return "processed";
-  return (await isProcessed(platform, source, entity, job)) ? "processed" : "queued";
-}
-
-/** The answer to a request of one event: 202 while its handler has still to run. */
-export function answerOne(
-  source: WebhookSource,
-  { entity, id }: StoredEvent,
-  status: Outcome,
-): Response {
-  const { agentClass: agent, name } = source;
-  const result = { id, entity, agent, status };
-  const made = { kind: "event", source: name, agent, entity, id } as const;
-  return status === "queued"
-    ? envelope({ ...result, job: EVENT_JOB }, { status: 202, made })
-    : envelope(result, { made });
-}
-
-async function isProcessed(
-  platform: Platform,
-  source: WebhookSource,
-  entity: string,
-  job: string,
-): Promise<boolean> {
-  const { system, actors } = platform;
-  const done = new AbortController();
-  const work = actors
-    .get(source.agentKind, entity)
-    .call("process", job)
-    .catch(() => false);
-  // On Workers, work that a request began ends with its answer, unless it is kept alive.
-  system.waitUntil(work);
-  const limit = system.sleep(PROCESS_LIMIT_MS, done.signal).catch(() => false);
-  const result = await Promise.race([work, limit]);
-  done.abort(TIMER_OVER);
-  return result === true;
 }

@@ -3,6 +3,34 @@ import type { Mutant } from "./mutant.ts";
 /** Those of agents, and of webhooks and their entities. */
 export const agentsMutants: readonly Mutant[] = [
   {
+    name: "an answer after the sender's limit is dropped",
+    file: "core/agents/handlers/event-answers.ts",
+    find: "const outcome = left.has(job)",
+    replace: "const outcome = !left.has(job) && job === job.slice(1)",
+    tests: ["tests/unit/webhooks/inbound/answers"],
+  },
+  {
+    name: "an answer of a handler is bounded",
+    file: "core/agents/handlers/event-answers.ts",
+    find: "const BODY_LIMIT = 65_536;",
+    replace: "const BODY_LIMIT = 655_360;",
+    tests: ["tests/unit/webhooks/inbound/answers"],
+  },
+  {
+    name: "a sender's duplicates are not told of a failure for ever",
+    file: "core/agents/handlers/event-answers.ts",
+    find: "if (status > 499)",
+    replace: "if (status > 599)",
+    tests: ["tests/unit/webhooks/inbound/answers"],
+  },
+  {
+    name: "a repeated event gets the answer of the first",
+    file: "core/webhooks/inbound/answer.ts",
+    find: "return { status, answer: first };",
+    replace: "return { status, answer: first === answer ? null : first };",
+    tests: ["tests/unit/webhooks/inbound/answers"],
+  },
+  {
     name: "an entity is not taken for another whose name it has with its prefix",
     file: "core/webhooks/inbound/store-event.ts",
     find: "canonical: event.canonical ?? name }",

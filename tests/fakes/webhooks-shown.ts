@@ -1,0 +1,14 @@
+// The code of docs/webhooks/answers.md, which tests run and compare with the page: what stands between two marks is shown.
+import { defineAgent } from "../../core/agents/mod.ts";
+
+// shown: voice
+export const switchboard = defineAgent({
+  name: "switchboard",
+  initialState: { calls: 0 },
+  async onEvent(agent) {
+    await agent.setState({ calls: agent.state.calls + 1 });
+    const twiml = `<Response><Say>You are caller ${agent.state.calls}</Say></Response>`;
+    return new Response(twiml, { headers: { "content-type": "text/xml" } });
+  },
+});
+// end
