@@ -189,6 +189,9 @@ function Items({ path, items, readOnly, onDelete }: ItemsProps) {
                 {one.status}
               </span>
               {one.error !== undefined && <span class="reason">{one.error}</span>}
+              {(one.warnings ?? []).map((warning) => (
+                <span class="reason">{"message" in warning ? warning.message : warning.code}</span>
+              ))}
             </>,
             one.chunks_count ?? "–",
             size(one.file_size),

@@ -51,7 +51,7 @@ const instances: Operations = {
     query: [...paged, "item_id", "key", "search", "source", "status", "sort_by", "metadata_filter"],
   },
   "POST /:id/items": {
-    result: "SearchItemUploaded",
+    result: "SearchItem",
     summary: "Upload a file to be indexed",
     freeBody: "form",
   },

@@ -35,6 +35,7 @@ export interface Shown {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly status: string;
   readonly error: string;
+  readonly warnings?: readonly unknown[];
   readonly checksum: string;
   readonly chunks_count: number;
   readonly completed: number;
@@ -115,7 +116,7 @@ export async function searchUnderTest(
   settings: Record<string, unknown> = {},
   data?: string,
   system: Partial<System> = {},
-  network: Partial<Pick<Platform, "egress" | "transport">> = {},
+  network: Partial<Pick<Platform, "background" | "egress" | "transport">> = {},
   skew: ClockSkew = { ms: 0 },
 ): Promise<SearchUnderTest> {
   const real = withSkew(await openPlatform(data === undefined ? {} : { data }), skew);

@@ -2,7 +2,7 @@ import type { Actor, ActorContext, ActorKind } from "../../ports.ts";
 import type { Answer } from "../retrieve/answerer.ts";
 import { cachedAnswer, keepAnswer } from "./stored-answers.ts";
 import type { CacheThreshold } from "../state/search-schema.ts";
-import { commitItem, type NewChunk } from "../ingest/commit-item.ts";
+import { commitItem, type IndexedContent } from "../ingest/commit-item.ts";
 import {
   changeInstance,
   initializeInstance,
@@ -122,12 +122,7 @@ function settingsMethods(
 function itemMethods(state: InstanceState): {
   begin(upload: Upload): ReturnType<typeof beginUpload>;
   beginSync(itemId: string, trace: string | null): ReturnType<typeof beginSync>;
-  commit(
-    itemId: string,
-    revision: number,
-    chunks: readonly NewChunk[],
-    tookMs: number,
-  ): ReturnType<typeof commitItem>;
+  commit(itemId: string, content: IndexedContent): ReturnType<typeof commitItem>;
   release(itemId: string): Promise<void>;
   fail(
     itemId: string,
@@ -145,8 +140,7 @@ function itemMethods(state: InstanceState): {
   return {
     begin: (upload) => state.inTurn(() => beginUpload(state, upload)),
     beginSync: (itemId, trace) => state.inTurn(() => beginSync(state, itemId, trace)),
-    commit: (itemId, revision, chunks, tookMs) =>
-      state.inTurn(() => commitItem(state, itemId, { revision, chunks, given: null, tookMs })),
+    commit: (itemId, content) => state.inTurn(() => commitItem(state, itemId, content)),
     fail: (itemId, revision, error, tookMs) =>
       state.inTurn(() => failItem(state, itemId, { revision, error, tookMs })),
     release: (itemId) => state.inTurn(() => releaseWork(state, itemId)),

@@ -1,17 +1,21 @@
 import type { TextBudget } from "../../files/text-budget.ts";
+import type { DocumentText } from "../read/file-reader.ts";
 import { markdownTable } from "../read/markdown-table.ts";
 import { openPackage, parseXml } from "./package-parts.ts";
 import { refused } from "../read/refused.ts";
 
 /** Returns the text of a DOCX document: headings, paragraphs, lists and tables, in their order. */
-export function* docxText(bytes: Uint8Array, budget: TextBudget): Generator<void, string, void> {
+export function* docxText(
+  bytes: Uint8Array,
+  budget: TextBudget,
+): Generator<void, DocumentText, void> {
   const parts = openPackage(bytes);
   const main = parts.names.find((name) => /^word\/document\d*\.xml$/.test(name)) ?? "";
   if (main === "") throw refused("the file holds no document");
   const levels = yield* headingLevels(parts.text("word/styles.xml"));
   const reading = bodyReader(levels, budget);
   yield* parseXml(parts.text(main), reading);
-  return reading.blocks.join("\n\n");
+  return { text: reading.blocks.join("\n\n") };
 }
 
 /** Returns the levels of headings by the ids of their styles: ids are translated, names are not. */

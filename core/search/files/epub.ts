@@ -1,10 +1,14 @@
 import type { TextBudget } from "../../files/text-budget.ts";
+import type { DocumentText } from "../read/file-reader.ts";
 import { htmlSteps } from "../read/html-text.ts";
 import { openPackage, parseXml, resolved } from "./package-parts.ts";
 import { refused } from "../read/refused.ts";
 
 /** Returns the text of an EPUB book, its chapters in the order of reading. */
-export function* epubText(bytes: Uint8Array, budget: TextBudget): Generator<void, string, void> {
+export function* epubText(
+  bytes: Uint8Array,
+  budget: TextBudget,
+): Generator<void, DocumentText, void> {
   const parts = openPackage(bytes);
   let root = "";
   yield* parseXml(parts.text("META-INF/container.xml"), {
@@ -31,5 +35,5 @@ export function* epubText(bytes: Uint8Array, budget: TextBudget): Generator<void
     out.push(yield* htmlSteps(chapter(), budget));
     yield;
   }
-  return out.join("\n\n");
+  return { text: out.join("\n\n") };
 }

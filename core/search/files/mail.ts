@@ -1,5 +1,6 @@
 import PostalMime, { type Address } from "postal-mime";
 import type { TextBudget } from "../../files/text-budget.ts";
+import type { DocumentText } from "../read/file-reader.ts";
 import { htmlSteps } from "../read/html-text.ts";
 
 /**
@@ -9,7 +10,7 @@ import { htmlSteps } from "../read/html-text.ts";
 export async function* mailText(
   bytes: Uint8Array<ArrayBuffer>,
   budget: TextBudget,
-): AsyncGenerator<void, string, void> {
+): AsyncGenerator<void, DocumentText, void> {
   const mail = await PostalMime.parse(bytes);
   yield;
   const body = mail.text ?? (mail.html === undefined ? "" : yield* htmlSteps(mail.html, budget));
@@ -20,11 +21,12 @@ export async function* mailText(
     ["Date", mail.date ?? ""],
     ["Attached", attached.join(", ")],
   ].filter(([, value]) => value !== "");
-  return [
+  const text = [
     `# ${mail.subject ?? "Mail"}`,
     lines.map(([name, value]) => `${name}: ${value}`).join("\n"),
     body.trim(),
   ].join("\n\n");
+  return { text };
 }
 
 function names(addresses: readonly Address[]): string {

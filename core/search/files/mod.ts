@@ -5,12 +5,23 @@
  * @module
  */
 import { ApiError } from "../../http/api-error.ts";
-import { type DocumentKind, documentKind, type FileReader } from "../read/file-reader.ts";
-import type { PagedText } from "./paged-text.ts";
+import {
+  type DocumentKind,
+  documentKind,
+  type DocumentText,
+  type FileReader,
+} from "../read/file-reader.ts";
 import { type TextBudget, textBudget } from "../../files/text-budget.ts";
 import { refused } from "../read/refused.ts";
 
-export type { FilePage, FileReader, ReadableFile, ReadFileResult } from "../read/file-reader.ts";
+export type {
+  DocumentText,
+  FilePage,
+  FileReader,
+  ReadableFile,
+  ReadFileResult,
+} from "../read/file-reader.ts";
+export type { FileWarning } from "../read/file-warning.ts";
 
 /** The package that reads each kind of document. */
 const PACKAGES: Readonly<Record<DocumentKind, string>> = {
@@ -47,8 +58,7 @@ export const fileReader: FileReader = {
       });
       try {
         const found = yield* read(file.bytes, textBudget(refused));
-        const paged = typeof found === "string" ? { text: found } : found;
-        return { ...paged, format: "markdown" as const };
+        return { ...found, format: "markdown" as const };
       } catch (error) {
         if (error instanceof ApiError) throw error;
         const why = error instanceof Error ? error.message : String(error);
@@ -62,7 +72,7 @@ export const fileReader: FileReader = {
 type Reader = (
   bytes: Uint8Array<ArrayBuffer>,
   budget: TextBudget,
-) => Generator<void, string | PagedText, void> | AsyncGenerator<void, string | PagedText, void>;
+) => Generator<void, DocumentText, void> | AsyncGenerator<void, DocumentText, void>;
 
 async function readerOf(kind: DocumentKind): Promise<Reader> {
   if (kind === "pdf") return (await import("./pdf.ts")).pdfText;

@@ -1,4 +1,5 @@
 import type { TextBudget } from "../../files/text-budget.ts";
+import type { DocumentText } from "../read/file-reader.ts";
 import { markdownTable } from "../read/markdown-table.ts";
 import { openPackage, parseXml, relations } from "./package-parts.ts";
 import { refused } from "../read/refused.ts";
@@ -11,7 +12,10 @@ const MAX_COLUMNS = 200;
  * Returns the cells of an XLSX workbook: each sheet a table below its name. Dates and times are ISO 8601; other values are
  * as they were stored.
  */
-export function* xlsxText(bytes: Uint8Array, budget: TextBudget): Generator<void, string, void> {
+export function* xlsxText(
+  bytes: Uint8Array,
+  budget: TextBudget,
+): Generator<void, DocumentText, void> {
   const parts = openPackage(bytes);
   const main = "xl/workbook.xml";
   const targets = yield* relations(parts, main);
@@ -36,7 +40,7 @@ export function* xlsxText(bytes: Uint8Array, budget: TextBudget): Generator<void
     if (table !== "") out.push(`## ${name}\n\n${table}`);
     yield;
   }
-  return out.join("\n\n");
+  return { text: out.join("\n\n") };
 }
 
 function* sharedStrings(xml: string, budget: TextBudget): Generator<void, string[], void> {

@@ -13,6 +13,7 @@ import type { Item } from "../rows/item-record.ts";
 import { insertKeywordRow, removeKeywordRows, tokenizerOf } from "../query/keyword-index.ts";
 import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
 import { type IndexedValue, indexMetadata, type Metadata } from "../filter/metadata.ts";
+import type { FileWarning } from "../read/file-warning.ts";
 import type { TextChunk } from "../text/split.ts";
 
 /** A chunk on its way to the instance. */
@@ -26,16 +27,18 @@ export type NewVectors = {
 };
 
 /** The result of an attempt to index an item. */
-export interface IndexedContent {
+export type IndexedContent = {
   readonly revision: number;
   readonly chunks: readonly NewChunk[];
+  /** Whatever of the file could not be read. */
+  readonly warnings: readonly FileWarning[];
   /** Vectors of the embedder; null = they are made later. */
   readonly given: NewVectors | null;
   /** Milliseconds of the attempt. */
   readonly tookMs: number;
   /** The `traceparent` of the request; undefined = that of the earlier work. */
   readonly trace?: string | null | undefined;
-}
+};
 
 /**
  * Swaps an item's chunks, vectors and metadata for new ones, in one transaction. Without vectors of its embedder the
@@ -45,7 +48,7 @@ export interface IndexedContent {
 export async function commitItem(
   state: InstanceState,
   itemId: string,
-  { revision, chunks, given, tookMs, trace }: IndexedContent,
+  { revision, chunks, warnings, given, tookMs, trace }: IndexedContent,
 ): Promise<Item> {
   const facts = state.facts();
   const { settings } = facts;
@@ -76,7 +79,7 @@ export async function commitItem(
     ),
     ...(vectors === null ? [] : vectorStatements(state.actor, itemId, tag, vectors)),
     ...content,
-    indexed(state, itemId, live, { revision, chunks: chunks.length, waits }),
+    indexed(state, itemId, live, { revision, chunks: chunks.length, warnings, waits }),
     waits
       ? enqueue(state, { id: itemId, stage: "vectors", revision, trace }, false)
       : dropWork(state.actor, itemId),
@@ -84,6 +87,7 @@ export async function commitItem(
       at: now,
       chunks: chunks.length,
       failure: null,
+      warnings,
       tookMs,
     }),
     state.save(next),
@@ -227,6 +231,7 @@ function liveFacts(row: SqlRow): Pending {
 interface Indexed {
   readonly revision: number;
   readonly chunks: number;
+  readonly warnings: readonly FileWarning[];
   /** Whether its vectors are still to come. */
   readonly waits: boolean;
 }
@@ -235,11 +240,11 @@ function indexed(
   state: InstanceState,
   itemId: string,
   live: Pending,
-  { revision, chunks, waits }: Indexed,
+  { revision, chunks, warnings, waits }: Indexed,
 ): Statement {
   return {
     sql: `UPDATE search_items SET status = ?, error = NULL, indexed_revision = ?, pending = NULL, chunks = ?,
-      metadata = ?, checksum = ?, size = ?, content_type = ?, modified_ms = ?, seen_ms = ?, recipe = ?
+      metadata = ?, checksum = ?, size = ?, content_type = ?, modified_ms = ?, seen_ms = ?, recipe = ?, warnings = ?
       WHERE actor = ? AND id = ?`,
     params: [
       waits ? "running" : "completed",
@@ -252,6 +257,7 @@ function indexed(
       live.modified,
       state.context.system.now(),
       recipeOf(state.facts().settings),
+      warnings.length === 0 ? null : JSON.stringify(warnings),
       state.actor,
       itemId,
     ],

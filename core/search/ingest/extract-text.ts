@@ -1,7 +1,13 @@
 import { runInSteps } from "../../work/background.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { LongTask, Plain, Steps } from "../../ports.ts";
-import { documentKind, type FilePage, type ReadableFile, binaryKind } from "../read/file-reader.ts";
+import {
+  binaryKind,
+  documentKind,
+  type DocumentText,
+  type ReadableFile,
+} from "../read/file-reader.ts";
+import { boundedWarnings } from "../read/file-warning.ts";
 import { readText } from "../read/read-text.ts";
 import type { WorkOptions } from "../models/search-deps.ts";
 
@@ -9,12 +15,7 @@ import type { WorkOptions } from "../models/search-deps.ts";
 export const FILE_LIMIT: number = 4 * 1024 * 1024;
 
 /** The text of a file and how it is structured. */
-export interface ExtractedText {
-  readonly text: string;
-  readonly format: "markdown" | "text" | "code";
-  /** Its pages or slides, in order. @default it has none */
-  readonly pages?: readonly FilePage[];
-}
+export type ExtractedText = DocumentText & { readonly format: "markdown" | "text" | "code" };
 
 /** Bytes of text that are read at once: a thread would take longer to be asked. */
 const AT_ONCE = 32_768;
@@ -32,17 +33,20 @@ export async function extractText(
     const { readFile } = deps;
     if (readFile === undefined)
       throw unsupported(copy, `is ${kind.toUpperCase()}, which needs the option readFile`);
-    const { text, pages = [] } = await read(readFile, copy, deps, false);
+    const { text, pages = [], warnings = [] } = await read(readFile, copy, deps, false);
     if (text.trim() === "") throw unsupported(copy, "holds no text, perhaps only pictures of it");
-    return { text, format: "markdown", pages };
+    return { text, format: "markdown", pages, warnings: boundedWarnings(warnings) };
   }
   const what = binaryKind(copy);
   if (what !== null) throw unsupported(copy, `is ${what}`);
   const keepHtml = deps.htmlToMarkdown !== undefined;
   const atOnce = copy.bytes.length <= AT_ONCE;
-  const { text, format } = await read(readText, { ...copy, keepHtml }, deps, atOnce);
-  if (format !== "html") return { text, format };
-  return { text: (await deps.htmlToMarkdown?.(text, deps.owner)) ?? text, format: "markdown" };
+  const found = await read(readText, { ...copy, keepHtml }, deps, atOnce);
+  const warnings = boundedWarnings(found.warnings ?? []);
+  const { text, format } = found;
+  if (format !== "html") return { text, format, warnings };
+  const markdown = (await deps.htmlToMarkdown?.(text, deps.owner)) ?? text;
+  return { text: markdown, format: "markdown", warnings };
 }
 
 function read<I extends Plain, O extends Plain>(

@@ -4,6 +4,7 @@ import { commitItem } from "./commit-item.ts";
 import { embedChunks } from "./embed-chunks.ts";
 import { extractText } from "./extract-text.ts";
 import { chunksOf } from "./chunks-of.ts";
+import { type FileWarning, lostText } from "../read/file-warning.ts";
 import { readContent } from "../rows/item-store.ts";
 import type { WorkOptions } from "../models/search-deps.ts";
 import { embedderOf } from "./embed-item.ts";
@@ -16,12 +17,19 @@ export interface IndexAttempt {
   readonly started: number;
 }
 
-/** Indexes an item from its stored content; `started` is when that began, of `monotonic()`. */
+/** Returns the note of a job that an item was indexed, and what of it was not. */
+export function indexedNote(name: string, warnings: readonly FileWarning[]): string {
+  return warnings.length === 0
+    ? `Indexed ${name}`
+    : `Indexed ${name} without some of it: ${lostText(warnings)}`;
+}
+
+/** Indexes an item from its stored content; `started` is when that began, of `monotonic()`. Returns what of it could not be read. */
 export async function indexContent(
   state: InstanceState,
   itemId: string,
   { revision, deps, started }: IndexAttempt,
-): Promise<void> {
+): Promise<readonly FileWarning[]> {
   const { settings } = state.facts();
   const content = await readContent(state, itemId);
   const text = await extractText(content, deps);
@@ -31,7 +39,16 @@ export async function indexContent(
     ? await embedChunks(embedderOf(settings, deps), chunks, state.context.system.closing)
     : null;
   const tookMs = Math.round(state.context.system.monotonic() - started);
+  const { warnings = [] } = text;
   await state.inTurn(() =>
-    commitItem(state, itemId, { revision, chunks, given: vectors, tookMs, trace: deps.trace }),
+    commitItem(state, itemId, {
+      revision,
+      chunks,
+      warnings,
+      given: vectors,
+      tookMs,
+      trace: deps.trace,
+    }),
   );
+  return warnings;
 }

@@ -14,7 +14,7 @@ import { failItem } from "../ingest/remove-item.ts";
 import { trainInstance } from "../ingest/train-instance.ts";
 import type { SearchOptions, WorkOptions } from "../models/search-deps.ts";
 import { followSource, leaveSource } from "../source/follow-source.ts";
-import { indexContent } from "../ingest/index-content.ts";
+import { indexContent, indexedNote } from "../ingest/index-content.ts";
 import { tracedWork } from "./traced-work.ts";
 import {
   cutOff,
@@ -187,8 +187,9 @@ async function syncItem(
   const started = state.context.system.monotonic();
   if (isLeftOut) return leaveOut(state, id, Number(row["revision"]));
   try {
-    await indexContent(state, id, { revision: Number(row["revision"]), deps, started });
-    return { message: `Indexed item ${id}`, failed: false };
+    const revision = Number(row["revision"]);
+    const warnings = await indexContent(state, id, { revision, deps, started });
+    return { message: indexedNote(`item ${id}`, warnings), failed: false };
   } catch (error) {
     if (!state.exists() || state.context.system.closing?.aborted === true) throw error;
     // Tried again by itself, and its failure is noted on it.

@@ -1,4 +1,5 @@
 import type { LongTask, Steps } from "../../ports.ts";
+import type { FileWarning } from "./file-warning.ts";
 
 /** A file that is to be read as text. */
 export type ReadableFile = {
@@ -7,12 +8,18 @@ export type ReadableFile = {
   readonly bytes: Uint8Array<ArrayBuffer>;
 };
 
-/** The text that was read from a file. */
-export type ReadFileResult = {
+/** The text that was read from a document. */
+export type DocumentText = {
   readonly text: string;
-  readonly format: "markdown" | "text" | "html" | "code";
   /** Its pages or slides, in order. @default it has none */
   readonly pages?: readonly FilePage[];
+  /** Whatever of it could not be read. @default all of it was read */
+  readonly warnings?: readonly FileWarning[];
+};
+
+/** The text that was read from a file. */
+export type ReadFileResult = DocumentText & {
+  readonly format: "markdown" | "text" | "html" | "code";
 };
 
 /** The start of a page or slide. */

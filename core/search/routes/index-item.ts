@@ -5,7 +5,7 @@ import { extractText, type ExtractedText, FILE_LIMIT } from "../ingest/extract-t
 import type { Instance } from "../actor/instance-client.ts";
 import type { Item } from "../rows/item-record.ts";
 import type { Attempt } from "../rows/item-store.ts";
-import { type Metadata, type MetadataWarning, parseMetadata } from "../filter/metadata.ts";
+import { type Metadata, parseMetadata } from "../filter/metadata.ts";
 import type { SearchOptions, WorkOptions } from "../models/search-deps.ts";
 
 /** A file on its way into an instance. */
@@ -16,9 +16,6 @@ export interface FileUpload {
   /** A JSON object of scalars, as text. */
   readonly metadata?: string | undefined;
 }
-
-/** An uploaded item, with warnings about its metadata. */
-export type UploadedItem = Item & { readonly warnings?: readonly MetadataWarning[] };
 
 /** Characters of an item's key. */
 const MAX_KEY = 128;
@@ -34,7 +31,7 @@ export async function uploadItem(
   file: FileUpload,
   wait: boolean,
   deps: WorkOptions,
-): Promise<UploadedItem> {
+): Promise<Item> {
   checkFile(file);
   const metadata: Metadata = parseMetadata(file.metadata);
   const text = await extractText(file, deps);
@@ -48,7 +45,8 @@ export async function uploadItem(
     trace: deps.trace,
   });
   const item = await indexNow(instance, { attempt, text, wait, deps });
-  return attempt.warnings.length === 0 ? item : { ...item, warnings: attempt.warnings };
+  const warnings = [...attempt.warnings, ...(item.warnings ?? [])];
+  return warnings.length === 0 ? item : { ...item, warnings };
 }
 
 function checkFile({ key, bytes }: FileUpload): void {
@@ -123,7 +121,8 @@ async function runAttempt(
   const took = (): number => Math.round(system.monotonic() - started);
   try {
     const chunks = await chunksOf(text, settings, deps);
-    await instance.commit(itemId, revision, chunks, took());
+    const { warnings = [] } = text;
+    await instance.commit(itemId, { revision, chunks, warnings, given: null, tookMs: took() });
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) throw error;
     log("warn", "An item could not be indexed", { item_id: itemId, error: String(error) });

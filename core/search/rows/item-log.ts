@@ -1,4 +1,5 @@
 import type { Statement } from "../../ports.ts";
+import { type FileWarning, lostText } from "../read/file-warning.ts";
 
 /** Log entries that are kept per item. */
 const KEPT_LOGS = 50;
@@ -10,6 +11,8 @@ export interface LogEntry {
   readonly chunks: number | null;
   /** Why it failed; null when it did not. */
   readonly failure: string | null;
+  /** Whatever of the file could not be read. @default all of it was read */
+  readonly warnings?: readonly FileWarning[];
   readonly tookMs: number;
 }
 
@@ -17,8 +20,9 @@ export interface LogEntry {
 export function logStatements(
   actor: string,
   itemId: string,
-  { at, chunks, failure, tookMs }: LogEntry,
+  { at, chunks, failure, warnings = [], tookMs }: LogEntry,
 ): Statement[] {
+  const lost = lostText(warnings);
   return [
     {
       sql: `INSERT INTO search_logs (actor, item_id, seq, at_ms, action, chunks, error, message, took_ms)
@@ -29,7 +33,7 @@ export function logStatements(
         at,
         chunks,
         failure === null ? null : "indexing_failed",
-        failure,
+        failure ?? (lost === "" ? null : lost),
         tookMs,
         actor,
         itemId,

@@ -1,9 +1,13 @@
 import { formatInstant } from "../../http/fields/instant.ts";
 import type { SqlRow } from "../../ports.ts";
-import { builtinMetadata, type Metadata } from "../filter/metadata.ts";
+import { builtinMetadata, type Metadata, type MetadataWarning } from "../filter/metadata.ts";
+import type { FileWarning } from "../read/file-warning.ts";
 
 /** The progress of an item on its way into the index. */
 export type ItemStatus = "queued" | "running" | "completed" | "error" | "skipped" | "outdated";
+
+/** A warning about an item that was indexed: something of its file was not read, or no filter sees some metadata. */
+export type ItemWarning = FileWarning | MetadataWarning;
 
 /** An item as the API shows it. */
 export type Item = {
@@ -20,6 +24,8 @@ export type Item = {
   readonly source_id: string;
   readonly status: ItemStatus;
   readonly error?: string;
+  /** Whatever of its file could not be read; an upload's answer also has those about its metadata. @default all was read */
+  readonly warnings?: readonly ItemWarning[];
 };
 
 /** The column that tells whether something of an item waits to be indexed. */
@@ -27,13 +33,14 @@ export const WAITS: string =
   "(SELECT COUNT(*) FROM search_work w WHERE w.actor = i.actor AND w.id = i.id) AS waits";
 
 /** The columns that {@link toItem} reads. */
-export const ITEM_COLUMNS: string = `i.id, i.key, i.status, i.error, i.metadata, i.checksum, i.size, i.chunks, i.created_ms, i.modified_ms, i.seen_ms, i.source, ${WAITS}`;
+export const ITEM_COLUMNS: string = `i.id, i.key, i.status, i.error, i.metadata, i.checksum, i.size, i.chunks, i.created_ms, i.modified_ms, i.seen_ms, i.source, i.warnings, ${WAITS}`;
 
 /** Turns a row of `search_items` into an item. */
 export function toItem(row: SqlRow, namespace: string): Item {
   const status = String(row["status"]) as ItemStatus;
   const key = String(row["key"]);
   const error = row["error"];
+  const warnings = row["warnings"];
   return {
     id: String(row["id"]),
     key,
@@ -48,6 +55,7 @@ export function toItem(row: SqlRow, namespace: string): Item {
     source_id: row["source"] == null ? "builtin" : String(row["source"]),
     status,
     ...(typeof error === "string" ? { error } : {}),
+    ...(typeof warnings === "string" ? { warnings: JSON.parse(warnings) as FileWarning[] } : {}),
   };
 }
 

@@ -4,7 +4,7 @@ import type { InstanceState } from "../state/instance-state.ts";
 import { FILE_LIMIT } from "../ingest/extract-text.ts";
 import { beginUpload } from "../rows/item-store.ts";
 import { failItem } from "../ingest/remove-item.ts";
-import { indexContent } from "../ingest/index-content.ts";
+import { indexContent, indexedNote } from "../ingest/index-content.ts";
 import { releaseWork } from "../state/work-rows.ts";
 import type { WorkOptions } from "../models/search-deps.ts";
 import { type KnownItem, knownItems, markSeen, noteSourceFailure } from "./source-items.ts";
@@ -119,8 +119,8 @@ async function index(
   // The queue has it: the instance is paused, or waits for its embedder.
   if (!isOwn) return { what: "indexed", message: `Stored ${key}` };
   try {
-    await indexContent(state, itemId, { revision, deps, started });
-    return { what: "indexed", message: `Indexed ${key}` };
+    const warnings = await indexContent(state, itemId, { revision, deps, started });
+    return { what: "indexed", message: indexedNote(key, warnings) };
   } catch (error) {
     if (!state.exists() || system.closing?.aborted === true) throw error;
     const isFinal = error instanceof ApiError && error.status < 500;

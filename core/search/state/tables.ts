@@ -82,6 +82,8 @@ export const instanceTables: readonly string[] = [
   "ALTER TABLE search_chunks ADD COLUMN last_page INTEGER",
   // The `traceparent` of the request behind it.
   "ALTER TABLE search_work ADD COLUMN trace TEXT",
+  // Whatever of an item's file could not be read, a list in JSON; null = all of it was read.
+  "ALTER TABLE search_items ADD COLUMN warnings TEXT",
 ];
 
 /** Every table that holds rows of an instance, for its deletion. */

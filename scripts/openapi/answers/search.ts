@@ -2,10 +2,9 @@ import * as v from "valibot";
 import type { ChatCompletion } from "../../../core/search/answer/chat.ts";
 import type { Namespace } from "../../../core/search/directory/namespace-store.ts";
 import type { ItemChunk, ItemLog } from "../../../core/search/ingest/item-details.ts";
-import type { UploadedItem } from "../../../core/search/routes/index-item.ts";
-import type { Item } from "../../../core/search/rows/item-record.ts";
+import type { Item, ItemWarning } from "../../../core/search/rows/item-record.ts";
 import type { JobLog, SyncJob } from "../../../core/search/rows/job-store.ts";
-import type { Metadata, MetadataWarning } from "../../../core/search/filter/metadata.ts";
+import type { Metadata } from "../../../core/search/filter/metadata.ts";
 import type { InstanceFailure } from "../../../core/search/answer/find-across.ts";
 import { synonyms } from "../../../core/search/terms/synonyms.ts";
 import { typoTolerance } from "../../../core/search/terms/typo-tolerance.ts";
@@ -99,15 +98,16 @@ const namespace: v.GenericSchema<Namespace> = v.object({
   public_endpoint_params: v.null(),
 });
 
-const warning: v.GenericSchema<MetadataWarning> = v.variant("code", [
+const warning: v.GenericSchema<ItemWarning> = v.union([
   v.object({
     code: v.literal("custom_metadata_value_not_indexed"),
     field: v.string(),
     expected_type: v.picklist(["text", "number", "boolean", "datetime"]),
   }),
   v.object({ code: v.literal("custom_metadata_field_not_filterable"), field: v.string() }),
+  v.object({ code: v.string(), message: v.string(), page: v.exactOptional(v.number()) }),
 ]);
-const itemEntries = {
+const item: v.GenericSchema<Item> = v.object({
   id: v.string(),
   key: v.string(),
   checksum: v.string(),
@@ -121,10 +121,6 @@ const itemEntries = {
   source_id: v.string(),
   status: v.picklist(["queued", "running", "completed", "error", "skipped", "outdated"]),
   error: v.exactOptional(v.string()),
-};
-const item: v.GenericSchema<Item> = v.object(itemEntries);
-const uploaded: v.GenericSchema<UploadedItem> = v.object({
-  ...itemEntries,
   warnings: v.exactOptional(v.array(warning)),
 });
 
@@ -269,7 +265,6 @@ export const searchAnswers: Readonly<
     | "SearchInstanceStats"
     | "SearchNamespace"
     | "SearchItem"
-    | "SearchItemUploaded"
     | "SearchItemChunk"
     | "SearchItemLog"
     | "SearchJob"
@@ -300,7 +295,6 @@ export const searchAnswers: Readonly<
   }),
   SearchNamespace: namespace,
   SearchItem: item,
-  SearchItemUploaded: uploaded,
   SearchItemChunk: itemChunk,
   SearchItemLog: itemLog,
   SearchJob: job,

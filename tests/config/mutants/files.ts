@@ -65,4 +65,18 @@ export const filesMutants: readonly Mutant[] = [
     replace: "if (names.length > Infinity)",
     tests: ["tests/unit/search/hostile-files"],
   },
+  {
+    name: "the warnings of an item are bounded in number",
+    file: "core/search/read/file-warning.ts",
+    find: "warnings.length <= MAX_WARNINGS",
+    replace: "warnings.length >= 0",
+    tests: ["tests/unit/search/warnings"],
+  },
+  {
+    name: "the warnings of an item are bounded in length",
+    file: "core/search/read/file-warning.ts",
+    find: "message: message.slice(0, MAX_MESSAGE).toWellFormed(),",
+    replace: "message,",
+    tests: ["tests/unit/search/warnings"],
+  },
 ];

@@ -28,7 +28,7 @@ function cells(
   row: readonly (readonly [style: number, value: string])[],
   is1904 = false,
 ): string[] {
-  const text = runThrough(
+  const { text } = runThrough(
     xlsxText(
       packageOf({
         "xl/workbook.xml": `<workbook><workbookPr date1904="${is1904 ? 1 : 0}"/><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>`,
