@@ -19,7 +19,6 @@ import { wholeRequest } from "../http/whole-request.ts";
 import type { Log, Platform } from "../ports.ts";
 import { traceparentOf, type Tracer } from "../trace/trace-context.ts";
 import type { Delivery } from "./inbound/delivery.ts";
-import { answerGet } from "./inbound/handshake.ts";
 import { receive } from "./inbound/receive.ts";
 import { managementRoutes } from "./management.ts";
 import { outboundKind } from "./outbound/outbound-kind.ts";
@@ -32,7 +31,14 @@ import {
 } from "./inbound/source.ts";
 import type { RetentionOptions, SourceOptions } from "./inbound/source-options.ts";
 
-export { defineScheme, type Scheme } from "./signing/scheme.ts";
+export {
+  defineScheme,
+  type Handshake,
+  type HandshakeAnswer,
+  type HandshakeValue,
+  type RequestSource,
+  type Scheme,
+} from "./signing/scheme.ts";
 export { schemes, type SchemeName } from "./signing/schemes.ts";
 export type { Secret } from "./signing/keys.ts";
 export { signLike, type UnsignedRequest } from "./signing/sign.ts";
@@ -118,21 +124,15 @@ export function webhooks(options: WebhooksOptions): Hono {
     taken: Pick<Delivery, "request" | "source" | "note" | "trace">,
     path: string | null,
   ): Promise<Response> {
-    const { request, source, note } = taken;
-    if (request.method === "GET") {
-      const answer = answerGet(source, request.url);
-      if (answer !== null) {
-        note("handshakes");
-        return answer;
-      }
-    }
-    if (request.method !== "POST") {
-      const allow = source.scheme.handshake === "get-challenge" ? "GET, POST" : "POST";
-      throw new ApiError("method_not_allowed", { headers: { allow } });
-    }
-    return withBytes(request, maxBodyBytes, platform, (body) =>
-      receive({ ...taken, body, pathName: pathNameOf(path), mountPath }, platform),
-    );
+    const { request, source } = taken;
+    const given = { ...taken, pathName: pathNameOf(path), mountPath };
+    if (request.method === "POST")
+      return withBytes(request, maxBodyBytes, platform, (body) =>
+        receive({ ...given, body }, platform),
+      );
+    if (!["GET", "HEAD", "OPTIONS"].includes(request.method))
+      throw new ApiError("method_not_allowed", { headers: { allow: source.handshakes.allow } });
+    return receive({ ...given, body: new Uint8Array(0) }, platform);
   }
 
   app.all("/:provider", (c) => {

@@ -114,6 +114,7 @@ export const logicFolders: readonly LogicFolder[] = [
       "entity-secrets",
       "event-ids",
       "exact-ids",
+      "handshakes",
       "inbound",
       "index",
       "payload",

@@ -14,6 +14,9 @@ export const VECTOR_TIME = 1_700_000_000_000;
 
 const body = '{"id":"evt_1","text":"Grüße ✓"}';
 const whsec = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const own = "a-secret-for-vectors";
+const hex = "3035ded0a864306859a0c7f6b599712677ee2cb1d51e40d9d6b356b5cbb42224";
+const base64 = "MDXe0KhkMGhZoMf2tZlxJnfuLLHVHkDZ1rNWtcu0IiQ=";
 const form = { "content-type": "application/x-www-form-urlencoded" };
 
 /**
@@ -179,5 +182,97 @@ export const vectors: Readonly<Record<string, Vector>> = {
     headers: {
       "x-dropbox-signature": "c0d6b5f7cdf911e85fcb68b776babae98a29df703c254f34693c07067afe74d3",
     },
+  },
+  Meta: {
+    scheme: "meta",
+    secret: own,
+    body,
+    headers: { "x-hub-signature-256": `sha256=${hex}` },
+  },
+  Notion: {
+    scheme: "notion",
+    secret: own,
+    body,
+    headers: { "x-notion-signature": `sha256=${hex}` },
+  },
+  Asana: { scheme: "asana", secret: own, body, headers: { "x-hook-signature": hex } },
+  X: {
+    scheme: "x",
+    secret: own,
+    body,
+    headers: { "x-twitter-webhooks-signature": `sha256=${base64}` },
+  },
+  DocuSign: {
+    scheme: "docusign",
+    secret: own,
+    body,
+    headers: { "x-docusign-signature-1": base64 },
+  },
+  Zendesk: {
+    scheme: "zendesk",
+    secret: own,
+    body,
+    headers: {
+      "x-zendesk-webhook-signature-timestamp": "2023-11-14T22:13:20Z",
+      "x-zendesk-webhook-signature": "pP1aDwaP93KIo4y0W/JFDC3J4UqnXLufZyA4IimosjY=",
+    },
+  },
+  Twitch: {
+    scheme: "twitch",
+    secret: own,
+    body,
+    headers: {
+      "twitch-eventsub-message-id": "msg-1",
+      "twitch-eventsub-message-timestamp": "2023-11-14T22:13:20.000000789Z",
+      "twitch-eventsub-message-signature":
+        "sha256=902032f1ed6c274898056952148326b6f3fdff179523d000434204922eec84fb",
+    },
+  },
+  Calendly: {
+    scheme: "calendly",
+    secret: own,
+    body,
+    headers: {
+      "calendly-webhook-signature":
+        "t=1700000000,v1=5bc495341d0fd767bf530d6e644183a7e85148d08c020539e8b53a3385259c20",
+    },
+  },
+  Trello: {
+    scheme: "trello",
+    secret: own,
+    body,
+    headers: { "x-trello-webhook": "k8Y+UHk9tEZO1byiUMPiKUieAcM=" },
+  },
+  "Telegram's token": {
+    scheme: "telegram",
+    secret: own,
+    body,
+    headers: { "x-telegram-bot-api-secret-token": own },
+  },
+  "Strava's token in the address": {
+    scheme: "strava",
+    secret: own,
+    body,
+    headers: {},
+    url: `https://example.com/webhooks/x?token=${own}`,
+  },
+  "Event Grid's token in the address": {
+    scheme: "event-grid",
+    secret: own,
+    body,
+    headers: {},
+    url: `https://example.com/webhooks/x?token=${own}`,
+  },
+  "CloudEvents' token": {
+    scheme: "cloudevents",
+    secret: own,
+    body,
+    headers: { authorization: `Bearer ${own}` },
+  },
+  "Microsoft Graph's state": {
+    scheme: "microsoft-graph",
+    secret: own,
+    body: JSON.stringify({ value: [{ clientState: own }, { clientState: own }] }),
+    headers: {},
   },
 };

@@ -26,11 +26,23 @@ export const webhookSecrets = {
   discord: "5de88d9b5fce57e101f5f9c2e2ad9cc5caa2b891672ee0ace801baa193e69bd2",
   mailgun: "mailgun-secret-0123456789",
   twilio: "twilio-auth-token-0123456789",
+  meta: "meta-app-secret-0123456789",
+  x: "x-consumer-secret-0123456789",
+  twitch: "twitch-secret-0123456789",
+  trello: "trello-secret-0123456789",
+  asana: "asana-hook-secret-0123456789",
+  notion: "notion-token-0123456789",
+  linear: "linear-secret-0123456789",
+  /** Of senders that repeat a token and sign nothing. */
+  token: "token-of-an-address-0123456789",
   ownEntity: "the-secret-of-one-entity-0123456789",
 } as const;
 
 /** An Ed25519 key made for these tests: PKCS #8, base64. */
 export const discordPrivateKey = "MC4CAQAwBQYDK2VwBCIEII4nGIh6APJValsOK+l8ztae4aJBUm54CWlT2Li4HtjA";
+
+/** The text that Meta and Strava repeat when they test an address. */
+export const verifyToken = "verify-token-0123456789";
 
 /** The token that the gateway `guarded` takes. */
 export const gatewayToken = "gateway-token-for-tests-0123456789";
@@ -85,6 +97,22 @@ export async function prepareTarget(): Promise<PreparedTarget> {
         dropbox: { scheme: "dropbox", secret: webhookSecrets.dropbox },
         discord: { scheme: "discord", secret: webhookSecrets.discord },
         twilio: { scheme: "twilio", secret: webhookSecrets.twilio },
+        "twilio-fixed": {
+          scheme: "twilio",
+          secret: webhookSecrets.twilio,
+          answer: { type: "text/xml", body: "<Response/>" },
+        },
+        meta: { scheme: "meta", secret: webhookSecrets.meta, verifyToken },
+        strava: { scheme: "strava", secret: webhookSecrets.token, verifyToken },
+        x: { scheme: "x", secret: webhookSecrets.x },
+        graph: { scheme: "microsoft-graph", secret: webhookSecrets.token },
+        cloudevents: { scheme: "cloudevents", secret: webhookSecrets.token },
+        "event-grid": { scheme: "event-grid", secret: webhookSecrets.token },
+        twitch: { scheme: "twitch", secret: webhookSecrets.twitch },
+        trello: { scheme: "trello", secret: webhookSecrets.trello },
+        asana: { scheme: "asana", secret: webhookSecrets.asana, entity: { from: "path" } },
+        notion: { scheme: "notion", secret: webhookSecrets.notion },
+        linear: { scheme: "linear", secret: webhookSecrets.linear },
         mailgun: { scheme: "mailgun", secret: webhookSecrets.mailgun },
         github: { scheme: "github", secret: webhookSecrets.github },
         stripe: { scheme: "stripe", secret: webhookSecrets.stripe, entity: { from: "path" } },

@@ -7,6 +7,10 @@ import { answerHandshake } from "./handshake.ts";
 import { parsePayload } from "./record.ts";
 import { answerOne, outcomeOf } from "./answer.ts";
 import { storeEvent, toEvent } from "./store-event.ts";
+import { isObject } from "../../http/json.ts";
+import { jsonSource } from "../../http/json/json-source.ts";
+import type { Payload } from "../signing/pick.ts";
+import type { Scheme } from "../signing/scheme.ts";
 import { verify, type Refusal } from "../signing/verify.ts";
 
 const refusals: Record<Refusal, string> = {
@@ -31,26 +35,45 @@ export async function receive(delivery: Delivery, platform: Platform): Promise<R
   };
   const owner = ownerOf(delivery);
   const secrets = owner?.secrets ?? source.shared;
+  const { handshakes } = source;
+  const test = { request, body, verifyToken: handshakes.verifyToken, secret: secrets.first };
+  if (handshakes.unsigned.length > 0) {
+    const answer = await answerHandshake(handshakes.unsigned, test, platform);
+    if (answer !== null) return noted(delivery, answer);
+  }
+  if (request.method !== "POST" && source.scheme.methods?.includes("GET") !== true)
+    throw new ApiError("method_not_allowed", { headers: { allow: handshakes.allow } });
   const refusal = await verify(source.scheme, secrets.keys, signed, now);
   if (refusal !== null)
     throw new ApiError("signature_invalid", { message: refusals[refusal], cause: refusal });
   delivery.note("verified");
 
   const payload = parsePayload(body, request.headers);
-  if (source.scheme.handshake !== undefined) {
-    const handshake = await answerHandshake(source, payload, secrets.first);
-    if (handshake !== null) {
-      delivery.note("handshakes");
-      return handshake;
-    }
+  if (handshakes.signed.length > 0) {
+    const answer = await answerHandshake(handshakes.signed, { ...test, payload }, platform);
+    if (answer !== null) return noted(delivery, answer);
   }
 
-  if (source.scheme.batch === true && Array.isArray(payload.value))
-    return receiveBatch({ ...delivery, owner }, payload, now, platform);
+  const list = listIn(source.scheme, payload);
+  if (list !== null) return receiveBatch({ ...delivery, owner }, list, now, platform);
   const entity = await entityFor(delivery, owner, payload);
   const event = await toEvent(delivery, { entity, payload, now, system: platform.system });
   const stored = await storeEvent(delivery, entity.name, event, platform);
   return answerOne(source, stored, await outcomeOf(stored, source, platform));
+}
+
+function noted(delivery: Delivery, answer: Response): Response {
+  delivery.note("handshakes");
+  return answer;
+}
+
+/** The list of events that a payload is or has, where the scheme has such; null for one event. */
+function listIn({ batch = false }: Scheme, payload: Payload): Payload | null {
+  if (batch === false) return null;
+  if (batch === true) return Array.isArray(payload.value) ? payload : null;
+  const value = isObject(payload.value) ? payload.value[batch] : undefined;
+  if (!Array.isArray(value)) return null;
+  return { value, text: jsonSource(payload.text, [batch]) ?? "[]" };
 }
 
 /** The address that the sender signed: a proxy or host may have taken its origin and the beginning of its path off. */

@@ -19,6 +19,8 @@ export interface SourceOptions {
   readonly secret?: string;
   /** Several secrets while they are rotated; any that has not expired may match. */
   readonly secrets?: readonly (string | Secret)[];
+  /** The text that a sender such as Meta repeats when it tests the address, as you entered it there. */
+  readonly verifyToken?: string;
   /**
    * Entities with secrets of their own, by name as in the path. Their own secret proves which entity a request is
    * for: the path (or the header) is believed whatever the body says, and the source's secret does not open them.

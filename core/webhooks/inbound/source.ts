@@ -14,6 +14,7 @@ import type { Actors } from "../../ports.ts";
 import type { NameSpace } from "./name-space.ts";
 import { plainNames } from "./plain-names.ts";
 import { prepareKey, type Key, type KeySystem, type Secret } from "../signing/keys.ts";
+import { prepareHandshakes, type Handshakes } from "./handshake.ts";
 import { prepareFields, type RecordReader } from "./record.ts";
 import { defineScheme, type Scheme } from "../signing/scheme.ts";
 import { schemeNamed, schemes } from "../signing/schemes.ts";
@@ -26,6 +27,7 @@ export interface WebhookSource {
   readonly shared: Secrets;
   readonly ofEntity: ReadonlyMap<string, Secrets>;
   readonly reader: RecordReader;
+  readonly handshakes: Handshakes;
   readonly entity: EntityRule;
   readonly fallbackEntity: string | undefined;
   readonly space: NameSpace;
@@ -130,6 +132,7 @@ export function prepareSource(
     shared,
     ofEntity: new Map(own),
     reader: prepareFields(scheme),
+    handshakes: prepareHandshakes(scheme, options.verifyToken, where),
     entity: entityRule(options.entity, scheme),
     space,
     takesPlainNames: plainNames(actors, agentClass, space),

@@ -92,7 +92,8 @@ function readerOf(source: Source): TextReader {
 
 function textUnder({ value, text }: Payload, keys: readonly string[]): string | null {
   let at: unknown = value;
-  for (const key of keys) {
+  for (const [index, key] of keys.entries()) {
+    if (key === "*" && Array.isArray(at)) return commonText(at, keys.slice(index + 1));
     // Own members only: a path never walks a prototype.
     if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return null;
     at = (at as Record<string, unknown>)[key];
@@ -100,4 +101,11 @@ function textUnder({ value, text }: Payload, keys: readonly string[]): string | 
   if (typeof at === "string") return at;
   // Rounded, two ids of many digits would be one.
   return typeof at === "number" ? (jsonSource(text, keys) ?? String(at)) : null;
+}
+
+/** The text that every element of a list has at a path; null if two differ, or one has none. */
+function commonText(list: readonly unknown[], keys: readonly string[]): string | null {
+  const texts = new Set(list.map((value) => textUnder({ value, text: "" }, keys)));
+  const [text = null] = texts;
+  return texts.size === 1 ? text : null;
 }

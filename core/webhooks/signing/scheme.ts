@@ -1,10 +1,14 @@
 import type { HmacHash } from "../../crypto/hmac.ts";
 
 /**
- * The place of a value in a request: `header:x-name`, `body:dot.path` (of the parsed body), or `pair:t` (of the
+ * The place of a value in a request: `header:x-name`, `body:dot.path` (of the parsed body; `*` stands for every
+ * element of a list, whose texts have to be the same), or `pair:t` (of the
  * `t=…,v1=…` list in the signature header).
  */
 export type Source = `header:${string}` | `body:${string}` | `pair:${string}`;
+
+/** A {@link Source}, or a parameter of the address: `query:name`. */
+export type RequestSource = Source | `query:${string}`;
 
 /**
  * The source of an event's id: one value, or several that identify it only together (all of them are needed; they are
@@ -32,7 +36,8 @@ export type SignatureFormat =
 /** The signed time of a request. */
 export interface TimestampRule {
   readonly source: Source;
-  readonly unit: "s" | "ms";
+  /** `iso`: RFC 3339 text. */
+  readonly unit: "s" | "ms" | "iso";
   /** Seconds of difference allowed, in the past and in the future, bound included; null = any. */
   readonly toleranceSeconds: number | null;
 }
@@ -48,23 +53,49 @@ export interface EventFields {
   readonly actor?: readonly Source[];
 }
 
-/** A request that a provider sends to test the receiver, and the answer that it expects. */
-export type Handshake =
-  /** `{"type":"url_verification","challenge":…}` is answered with the challenge. */
-  | "slack-challenge"
-  /** `{"event":"endpoint.url_validation"}` is answered with an HMAC of the plain token. */
-  | "zoom-validation"
-  /** `{"type":1}` is answered with `{"type":1}`. */
-  | "discord-ping"
-  /** `GET ?challenge=` is echoed as plain text, before any signature exists. */
-  | "get-challenge";
+/** A request by which a sender tests its receiver, and the answer that it expects. */
+export interface Handshake {
+  readonly method: "GET" | "HEAD" | "OPTIONS" | "POST";
+  /** The sources that mark the request and their values; `true` stands for any. @default every request of the method */
+  readonly when?: Readonly<Partial<Record<RequestSource, string | true>>>;
+  /** Whether the signature is verified first. @default true for POST, else false */
+  readonly signed?: boolean;
+  /** The source of the text that has to be the `verifyToken` of the webhook source. */
+  readonly token?: RequestSource;
+  /** An address to call before the answer: https, on a host that the expression matches. */
+  readonly confirm?: { readonly url: RequestSource; readonly host: RegExp };
+  readonly answer: HandshakeAnswer;
+}
+
+/** The answer to a handshake. A request that lacks one of its values is an event. */
+export interface HandshakeAnswer {
+  /** @default 200 */
+  readonly status?: number;
+  /** The value to echo as plain text. @default no body */
+  readonly text?: RequestSource;
+  /** The members of a JSON object. */
+  readonly json?: Readonly<Record<string, HandshakeValue>>;
+  readonly headers?: Readonly<Record<string, RequestSource>>;
+}
+
+/** A value to echo, a number, or the HMAC-SHA256 of a value under the source's secret. */
+export type HandshakeValue =
+  | RequestSource
+  | number
+  | {
+      readonly hmac: RequestSource;
+      readonly encoding: "hex" | "base64";
+      readonly prefix?: string;
+    };
 
 /** One provider's signature scheme, as data. */
 export interface Scheme {
   readonly algorithm: Algorithm;
   readonly encoding: "hex" | "base64";
   /** The first of these that a request has is the signature. */
-  readonly signature: readonly Source[];
+  readonly signature: readonly RequestSource[];
+  /** All of `signature` that a request has are tried, not only the first. @default false */
+  readonly everySignature?: boolean;
   readonly format: SignatureFormat;
   /**
    * The template of the signed text: `{body}` (raw bytes), `{timestamp}`, `{id}`, `{method}`, `{url}`, `{decodedUrl}`,
@@ -78,7 +109,10 @@ export interface Scheme {
   readonly secretForm: "text" | "whsec" | "hex" | "spki";
   /** Shortest secret that is accepted, in characters. @default 8 */
   readonly minSecretLength?: number;
-  readonly handshake?: Handshake;
+  /** The requests by which the sender tests its receiver; the first that fits is answered, and none is stored. */
+  readonly handshakes?: readonly Handshake[];
+  /** Methods of events beside POST. @default [] */
+  readonly methods?: readonly "GET"[];
   readonly fields?: EventFields;
   /** Names of further headers that are stored with an event, in lower case; never credentials. */
   readonly keptHeaders?: readonly string[];
@@ -90,10 +124,10 @@ export interface Scheme {
   /** The identifier of bodies without one, e.g. Stripe events of the operator's own account. */
   readonly entityDefault?: string;
   /**
-   * A body that is a list holds several events. Each is stored on its own, with its own id and entity; paths of `fields`
-   * and `entity` are those within one of them. @default false: a body is one event
+   * A body that is a list, or has one in this member, holds several events. Each is stored on its own, with its own id and
+   * entity; paths of `fields` and `entity` are those within one of them. @default false: a body is one event
    */
-  readonly batch?: boolean;
+  readonly batch?: boolean | string;
 }
 
 /** Checks a custom scheme and fills it up with the defaults of the generic one. */
@@ -109,10 +143,9 @@ export function defineScheme(scheme: Partial<Scheme> & Pick<Scheme, "signature">
   if (whole.signature.length === 0)
     throw new TypeError("A scheme needs at least one signature source");
   for (const source of [...whole.signature, ...timeSources(whole)]) {
-    if (!/^(header|body|pair):.+$/.test(source)) {
-      throw new TypeError(`Unknown source "${source}": use "header:…", "body:…" or "pair:…"`);
-    }
+    checkSource(source);
   }
+  for (const handshake of whole.handshakes ?? []) handshakeSources(handshake).forEach(checkSource);
   const unknown = whole.content.replaceAll(
     /\{(body|timestamp|id|method|url|decodedUrl|form|body:[^{}]+)\}/g,
     "",
@@ -128,6 +161,27 @@ export function defineScheme(scheme: Partial<Scheme> & Pick<Scheme, "signature">
     throw new TypeError("The content template has {id}: say where it comes from in `signedId`");
   }
   return Object.freeze(whole);
+}
+
+function checkSource(source: string): void {
+  if (/^(header|body|pair|query):.+$/.test(source)) return;
+  throw new TypeError(
+    `Unknown source "${source}": use "header:…", "body:…", "pair:…" or "query:…"`,
+  );
+}
+
+function handshakeSources({ answer, confirm, token, when = {} }: Handshake): string[] {
+  const values = Object.values(answer.json ?? {}).map((one) =>
+    typeof one === "object" ? one.hmac : one,
+  );
+  const named = [
+    answer.text,
+    confirm?.url,
+    token,
+    ...Object.values(answer.headers ?? {}),
+    ...values,
+  ];
+  return [...Object.keys(when), ...named.filter((one) => typeof one === "string")];
 }
 
 function timeSources(scheme: Scheme): Source[] {

@@ -2,6 +2,7 @@ import { developmentSchemes } from "./development-schemes.ts";
 import { usualFields } from "./event-fields.ts";
 import { defineScheme, DIGEST, type Scheme } from "./scheme.ts";
 import { standard } from "./standard-scheme.ts";
+import { testingSchemes } from "./testing-schemes.ts";
 
 const generic: Scheme = defineScheme({
   signature: ["header:x-signature", "header:x-hub-signature-256"],
@@ -33,7 +34,21 @@ export type SchemeName =
   | "gitlab-signed"
   | "pagerduty"
   | "typeform"
-  | "dropbox";
+  | "dropbox"
+  | "meta"
+  | "strava"
+  | "x"
+  | "telegram"
+  | "twitch"
+  | "trello"
+  | "asana"
+  | "notion"
+  | "microsoft-graph"
+  | "cloudevents"
+  | "event-grid"
+  | "docusign"
+  | "zendesk"
+  | "calendly";
 
 /**
  * Every built-in scheme, by name. Where each event's id comes from, and the document that says so, is in
@@ -42,6 +57,7 @@ export type SchemeName =
 export const schemes: Readonly<Record<SchemeName, Scheme>> = {
   generic,
   ...developmentSchemes,
+  ...testingSchemes,
   stripe: defineScheme({
     signature: ["header:stripe-signature"],
     format: { kind: "pairs", separator: ",", key: "v1" },
@@ -62,7 +78,16 @@ export const schemes: Readonly<Record<SchemeName, Scheme>> = {
     format: { kind: "single", prefix: "v0=" },
     content: "v0:{timestamp}:{body}",
     timestamp: { source: "header:x-slack-request-timestamp", unit: "s", toleranceSeconds: 300 },
-    handshake: "slack-challenge",
+    handshakes: [
+      {
+        method: "POST",
+        when: { "body:type": "url_verification" },
+        answer: { json: { challenge: "body:challenge" } },
+      },
+      // Slack tries the certificate of a command's address: https://docs.slack.dev/interactivity/implementing-slash-commands/
+      { method: "POST", when: { "body:ssl_check": "1" }, answer: {} },
+      { method: "GET", when: { "query:ssl_check": "1" }, answer: {} },
+    ],
     fields: {
       id: ["body:event_id", "body:trigger_id"],
       type: ["body:event.type", "body:command", "body:type"],
@@ -130,7 +155,15 @@ export const schemes: Readonly<Record<SchemeName, Scheme>> = {
     content: "{timestamp}{body}",
     timestamp: { source: "header:x-signature-timestamp", unit: "s", toleranceSeconds: null },
     secretForm: "hex",
-    handshake: "discord-ping",
+    handshakes: [
+      { method: "POST", when: { "body:type": "1" }, answer: { json: { type: 1 } } },
+      // https://docs.discord.com/developers/events/webhook-events#preparing-for-events
+      {
+        method: "POST",
+        when: { "body:type": "0" },
+        answer: { status: 204, headers: { "content-type": "header:content-type" } },
+      },
+    ],
     fields: {
       // Interactions have an id; webhook events have a time in microseconds instead.
       id: ["body:id", DIGEST],
@@ -170,7 +203,18 @@ export const schemes: Readonly<Record<SchemeName, Scheme>> = {
     format: { kind: "single", prefix: "v0=" },
     content: "v0:{timestamp}:{body}",
     timestamp: { source: "header:x-zm-request-timestamp", unit: "s", toleranceSeconds: 300 },
-    handshake: "zoom-validation",
+    handshakes: [
+      {
+        method: "POST",
+        when: { "body:event": "endpoint.url_validation" },
+        answer: {
+          json: {
+            plainToken: "body:payload.plainToken",
+            encryptedToken: { hmac: "body:payload.plainToken", encoding: "hex" },
+          },
+        },
+      },
+    ],
     fields: {
       // Zoom sends no id, but a time in milliseconds (`event_ts`).
       id: [DIGEST],
@@ -245,7 +289,7 @@ export const schemes: Readonly<Record<SchemeName, Scheme>> = {
   }),
   dropbox: defineScheme({
     signature: ["header:x-dropbox-signature"],
-    handshake: "get-challenge",
+    handshakes: [{ method: "GET", answer: { text: "query:challenge" } }],
   }),
 };
 

@@ -29,6 +29,8 @@ export async function signLike(
 ): Promise<Headers> {
   const headers = new Headers({ "content-type": request.contentType });
   const [source = "body:none"] = scheme.signature;
+  if (source.startsWith("query:"))
+    throw new TypeError(`The scheme signs nothing: call the address with ${nameOf(source)}=SECRET`);
   if (!source.startsWith("header:")) throw new TypeError("The scheme does not sign in a header");
   if (scheme.algorithm === "token") {
     headers.set(nameOf(source), secret);
@@ -49,6 +51,7 @@ export async function signatureOf(
   secret: string,
   request: UnsignedRequest & { readonly headers: Headers },
 ): Promise<string> {
+  if (scheme.algorithm === "token") return secret;
   const time = timestampOf(scheme, request.now);
   const content = signedContent(scheme, request, time, sourceReader(request));
   if (content === null)
@@ -65,7 +68,9 @@ export async function signatureOf(
 
 /** A time as the scheme writes it. */
 export function timestampOf(scheme: Scheme, now: number): string {
-  return String(scheme.timestamp?.unit === "ms" ? now : Math.floor(now / 1000));
+  const unit = scheme.timestamp?.unit;
+  if (unit === "iso") return new Date(now).toISOString();
+  return String(unit === "ms" ? now : Math.floor(now / 1000));
 }
 
 async function signBytes(
@@ -74,7 +79,6 @@ async function signBytes(
   content: Uint8Array<ArrayBuffer>,
 ): Promise<Uint8Array> {
   const { algorithm } = scheme;
-  if (algorithm === "token") return utf8(secret);
   if (algorithm === "ed25519" || algorithm === "ecdsa-p256")
     return signPrivately(algorithm, secret, content);
   if (scheme.secretForm === "whsec" && isEd25519(secret)) return signEd25519(secret, content);

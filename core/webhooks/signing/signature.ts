@@ -25,8 +25,10 @@ export function parseSignature(scheme: Scheme, value: string): ParsedSignature |
   if (format.kind === "versions") return parseVersions(value);
   if (format.kind === "pairs") return parsePairs(scheme, value, format.separator, format.key);
   const prefix = format.prefix ?? "";
-  if (!value.startsWith(prefix)) return null;
-  const bytes = decode(scheme, value.slice(prefix.length));
+  const isPrefixed = value.startsWith(prefix);
+  // A token may also stand alone, e.g. in the address: it is compared whole in either case.
+  if (!isPrefixed && scheme.algorithm !== "token") return null;
+  const bytes = decode(scheme, isPrefixed ? value.slice(prefix.length) : value);
   return bytes === null ? null : { candidates: [{ version: "v1", bytes }], pairs: noPairs };
 }
 

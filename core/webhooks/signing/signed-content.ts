@@ -3,7 +3,7 @@ import { boundedJson } from "../../http/json.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import { type Payload, textAt } from "./pick.ts";
-import type { Scheme, Source } from "./scheme.ts";
+import type { RequestSource, Scheme, Source } from "./scheme.ts";
 
 /** A request as signers and verifiers see it. */
 export interface SignedRequest {
@@ -16,9 +16,9 @@ export interface SignedRequest {
 }
 
 /** Reads sources of a request; the body is parsed when one first asks for it. */
-export type ReadSource = (source: Source) => string | null;
+export type ReadSource = (source: RequestSource) => string | null;
 
-/** A reader of a request's headers and JSON body; `pair:` sources are the signature parser's and null here. */
+/** A reader of a request's headers, address and JSON body; `pair:` sources are the signature parser's and null here. */
 export function sourceReader(request: SignedRequest): ReadSource {
   let payload: Payload | undefined;
   const json = (): Payload => {
@@ -29,6 +29,7 @@ export function sourceReader(request: SignedRequest): ReadSource {
   return (source) => {
     const name = source.slice(source.indexOf(":") + 1);
     if (source.startsWith("header:")) return request.headers.get(name);
+    if (source.startsWith("query:")) return new URL(request.url).searchParams.get(name);
     return source.startsWith("body:") ? textAt(json(), name) : null;
   };
 }

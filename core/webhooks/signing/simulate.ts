@@ -2,7 +2,7 @@ import { isObject } from "../../http/json.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import type { Plain } from "../../ports.ts";
 import { nameOf } from "./pick.ts";
-import type { IdSource, Scheme, Source } from "./scheme.ts";
+import type { IdSource, RequestSource, Scheme } from "./scheme.ts";
 import { signatureOf, signLike, timestampOf, type UnsignedRequest } from "./sign.ts";
 
 /**
@@ -47,7 +47,7 @@ async function signedHeaders(
 /** Makes up the signed parts of the body, then adds the signature beside them. */
 async function signedBody(
   scheme: Scheme,
-  source: Source,
+  source: RequestSource,
   secret: string,
   request: UnsignedRequest,
 ): Promise<Signed> {
@@ -86,5 +86,10 @@ function withAt(object: PlainObject, path: string, value: Plain): PlainObject {
   const [key = "", ...rest] = path.split(".");
   if (rest.length === 0) return { ...object, [key]: value };
   const inner = object[key];
+  if (rest[0] === "*") {
+    const list: readonly Plain[] = Array.isArray(inner) && inner.length > 0 ? inner : [{}];
+    const inside = rest.slice(1).join(".");
+    return { ...object, [key]: list.map((one) => withAt(isObject(one) ? one : {}, inside, value)) };
+  }
   return { ...object, [key]: withAt(isObject(inner) ? inner : {}, rest.join("."), value) };
 }

@@ -1,8 +1,15 @@
 import { type NowOrLater, whenReady } from "../../work/now-or-later.ts";
+import { parseInstant } from "../../http/fields/instant.ts";
 import type { Key } from "./keys.ts";
-import type { Scheme } from "./scheme.ts";
+import type { Scheme, TimestampRule } from "./scheme.ts";
 import { parseSignature, type ParsedSignature } from "./signature.ts";
-import { isBodyBound, signedContent, sourceReader, type SignedRequest } from "./signed-content.ts";
+import {
+  isBodyBound,
+  type ReadSource,
+  signedContent,
+  sourceReader,
+  type SignedRequest,
+} from "./signed-content.ts";
 
 /** Why a request is refused. */
 export type Refusal = "missing" | "malformed" | "stale" | "mismatch";
@@ -21,18 +28,17 @@ export function verify(
   now: number,
 ): NowOrLater<Refusal | null> {
   const read = sourceReader(request);
-  const header = scheme.signature.map(read).find((value) => value !== null && value !== "");
-  if (header === undefined || header === null) return "missing";
-  const parsed = parseSignature(scheme, header);
-  if (parsed === null || parsed.candidates.length === 0) return "malformed";
+  const parsed = signaturesOf(scheme, read);
+  if (typeof parsed === "string") return parsed;
   let timestamp: string | null = "";
   if (scheme.timestamp !== undefined) {
     const { source } = scheme.timestamp;
     timestamp = source.startsWith("pair:")
       ? (parsed.pairs.get(source.slice("pair:".length)) ?? null)
       : read(source);
-    if (timestamp === null || !TIMESTAMP.test(timestamp)) return "malformed";
-    if (!isFresh(scheme, Number(timestamp), now)) return "stale";
+    const time = timestamp === null ? null : timeIn(scheme.timestamp, timestamp);
+    if (timestamp === null || time === null) return "malformed";
+    if (!isFresh(scheme.timestamp, time, now)) return "stale";
   }
   const content = signedContent(scheme, request, timestamp, read);
   if (content === null) return "malformed";
@@ -64,9 +70,26 @@ function withApostrophes(scheme: Scheme, request: SignedRequest): SignedRequest 
   return query === -1 ? null : { ...request, url: other };
 }
 
-function isFresh(scheme: Scheme, timestamp: number, now: number): boolean {
-  const rule = scheme.timestamp;
-  if (rule === undefined || rule.toleranceSeconds === null) return true;
+/** The signatures of a request, or why there are none. */
+function signaturesOf(scheme: Scheme, read: ReadSource): ParsedSignature | Refusal {
+  const given = scheme.signature.flatMap((source) => read(source) || []);
+  const [first] = given;
+  if (first === undefined) return "missing";
+  const parsed = parseSignature(scheme, first);
+  if (parsed === null || parsed.candidates.length === 0) return "malformed";
+  if (scheme.everySignature !== true) return parsed;
+  const others = given.slice(1).flatMap((one) => parseSignature(scheme, one)?.candidates ?? []);
+  return { ...parsed, candidates: [...parsed.candidates, ...others] };
+}
+
+/** A time in the unit of its rule, `iso` in ms; null when it is malformed. */
+function timeIn({ unit }: TimestampRule, text: string): number | null {
+  if (unit === "iso") return parseInstant(text);
+  return TIMESTAMP.test(text) ? Number(text) : null;
+}
+
+function isFresh(rule: TimestampRule, timestamp: number, now: number): boolean {
+  if (rule.toleranceSeconds === null) return true;
   // Compared in whole units of the scheme, as senders do: the bound itself is inside.
   const unit = rule.unit === "s" ? 1000 : 1;
   const difference = Math.abs(Math.trunc(now / unit) - timestamp);

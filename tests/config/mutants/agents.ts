@@ -3,6 +3,34 @@ import type { Mutant } from "./mutant.ts";
 /** Those of agents, and of webhooks and their entities. */
 export const agentsMutants: readonly Mutant[] = [
   {
+    name: "an address of confirmation is one of the sender's",
+    file: "core/webhooks/inbound/handshake.ts",
+    find: "!host.test(url.hostname)",
+    replace: "host.test(url.hostname) === null",
+    tests: ["tests/unit/webhooks/inbound/handshakes"],
+  },
+  {
+    name: "a subscription is confirmed to those with the verify token alone",
+    file: "core/webhooks/inbound/handshake.ts",
+    find: "if (token === undefined) return;",
+    replace: "if (token !== expected) return;",
+    tests: ["tests/http/webhook-handshakes"],
+  },
+  {
+    name: "an unsigned body is not parsed beyond the size of a handshake",
+    file: "core/webhooks/inbound/handshake.ts",
+    find: "const UNSIGNED_LIMIT = 4096;",
+    replace: "const UNSIGNED_LIMIT = 409_600;",
+    tests: ["tests/http/webhook-handshakes"],
+  },
+  {
+    name: "a token of a list is that of each of its elements",
+    file: "core/webhooks/signing/pick.ts",
+    find: "return texts.size === 1 ? text : null;",
+    replace: "return text;",
+    tests: ["tests/http/webhook-handshakes"],
+  },
+  {
     name: "an answer after the sender's limit is dropped",
     file: "core/agents/handlers/event-answers.ts",
     find: "const outcome = left.has(job)",

@@ -48,7 +48,21 @@ const request = {
 };
 
 describe("simulate()", () => {
+  const inAddress = Object.entries(schemes).filter(
+    ([
+      ,
+      {
+        signature: [first = ""],
+      },
+    ]) => first.startsWith("query:"),
+  );
+  it.each(inAddress)("says that the token of %s is in the address", async (_, scheme) => {
+    const simulated = simulate(scheme, "a long enough secret", request);
+    await expect(simulated).rejects.toThrow("call the address with token=SECRET");
+  });
+
   for (const [name, scheme] of Object.entries(schemes)) {
+    if (inAddress.some(([other]) => other === name)) continue;
     it(`sends what ${name} would, and the receiver believes it`, async () => {
       const { sender, receiver } = await secretsOf(scheme);
       // Twilio signs the hash of a JSON body in the address, which no simulator may change.
