@@ -247,9 +247,9 @@ export const markdownCases: readonly MarkdownCase[] = [
     markdown: "So $x^2 \\le 1$.",
   },
   {
-    name: "formulas of a line of their own, with their TeX in an attribute, and without any",
+    name: "formulas of a line of their own, with their TeX in an attribute, and without any TeX",
     html: '<math display="block" alttext="\\frac{a}{b}"><mfrac><mi>a</mi><mi>b</mi></mfrac></math> <math><mi>c</mi></math>',
-    markdown: "$$\\frac{a}{b}$$ c",
+    markdown: "$$\\frac{a}{b}$$ $c$",
   },
   {
     name: "a tag that the document ends in",

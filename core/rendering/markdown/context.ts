@@ -3,6 +3,7 @@ import { codeSpan, escapeHeadingEnd, escapeLineStart } from "./escape.ts";
 import type { Attributes } from "./html-events.ts";
 import { inlineCollector, type Inline } from "./inline.ts";
 import { lineWriter, type LineWriter } from "./lines.ts";
+import type { OpenMath } from "./math-elements.ts";
 import type { CellKind, Table } from "./table.ts";
 
 /** A list that is open. */
@@ -51,8 +52,7 @@ export interface Context {
   metaTitle: string;
   description: string;
   image: string;
-  /** The formula that is open: its text, its TeX, and whether the latter is being read. */
-  math: { text: string; tex: string; readingTex: boolean; readonly isBlock: boolean } | null;
+  math: OpenMath | null;
   /**
    * The languages that open `div` and `figure` elements name for the code in them; empty strings for elements without one.
    */

@@ -3,6 +3,14 @@ import { flushBlock, newContext, type Context } from "./context.ts";
 import { elements } from "./elements.ts";
 import { isVoid, readHtml, type Attributes, type HtmlHandler } from "./html-events.ts";
 import { isLeftOut } from "./left-out.ts";
+import {
+  addToMath,
+  closeInMath,
+  hasMathScripts,
+  isFrameOfScript,
+  openInMath,
+  openMathScript,
+} from "./math-elements.ts";
 import { absolute } from "./urls.ts";
 
 /** Options of {@link convertHtml}. */
@@ -35,7 +43,7 @@ export function* conversion(
   options: MarkdownOptions,
 ): Generator<void, Converted, void> {
   const context = newContext(options.base);
-  yield* readHtml(html, handlerOf(context));
+  yield* readHtml(html, handlerOf(context, html));
   flushBlock(context);
   const title = (context.title ?? "").replaceAll(/\s+/gu, " ").trim();
   const facts = {
@@ -50,13 +58,21 @@ export function* conversion(
 /** Elements that have a meaning inside preformatted text or code too. */
 const insideCode = new Set(["code", "kbd", "samp", "tt", "pre"]);
 
-function handlerOf(context: Context): HtmlHandler {
+function handlerOf(context: Context, html: string): HtmlHandler {
+  let hasScripts: boolean | undefined;
+  /** Looked for once, in the first page that MathJax 2 has drawn in. */
+  const isDrawnTwice = (attributes: Attributes): boolean =>
+    isFrameOfScript(attributes) && (hasScripts ??= hasMathScripts(html));
+  const isSkipped = (name: string, attributes: Attributes): boolean =>
+    context.skipped > 0 || isLeftOut(name, attributes) || isDrawnTwice(attributes);
   return {
     open(name, attributes) {
-      if (context.skipped > 0 || isLeftOut(name, attributes)) {
+      if (name === "script" && openMathScript(context, attributes)) return;
+      if (isSkipped(name, attributes)) {
         if (!isVoid(name)) context.skipped += 1;
         return;
       }
+      if (context.math !== null) return openInMath(context.math, name, attributes);
       if (name === "title") {
         // The first title counts; what follows are titles of something else.
         context.readingTitle = context.title === null;
@@ -69,6 +85,7 @@ function handlerOf(context: Context): HtmlHandler {
     },
     close(name) {
       if (context.skipped > 0) return void (context.skipped -= 1);
+      if (context.math !== null) return closeInMath(context, context.math, name);
       if (name === "title") return void (context.readingTitle = false);
       if (inCode(context) && !insideCode.has(name)) {
         if (name === "a") context.links.pop();
@@ -79,8 +96,7 @@ function handlerOf(context: Context): HtmlHandler {
     text(text) {
       if (context.skipped > 0) return;
       if (context.readingTitle) context.title += text;
-      else if (context.math !== null)
-        context.math[context.math.readingTex ? "tex" : "text"] += text;
+      else if (context.math !== null) addToMath(context.math, text);
       else if (context.pre !== null) context.pre.parts.push(text.replaceAll(/\r\n?/gu, "\n"));
       else if (context.code.depth > 0) context.code.text += text;
       else context.inline.text(text);

@@ -2,6 +2,7 @@ import { languageOf } from "./code-block.ts";
 import { type Context, type Element, flushBlock, flushPre, openCell } from "./context.ts";
 import type { Attributes } from "./html-events.ts";
 import type { MarkKind } from "./inline.ts";
+import { openMath, writePicturedFormula } from "./math-elements.ts";
 import { tableElements } from "./table-elements.ts";
 import { absolute, imageAddress, linkAddress } from "./urls.ts";
 
@@ -68,6 +69,7 @@ function titlePart(attributes: Attributes): string {
 function image(context: Context, attributes: Attributes): void {
   // One pixel is a counter, not a picture.
   if (attributes["width"] === "1" && attributes["height"] === "1") return;
+  if (attributes["class"] !== undefined && writePicturedFormula(context, attributes)) return;
   const alt = (attributes["alt"] ?? "").replaceAll(/\s+/gu, " ").trim();
   const address = imageAddress(attributes, context.base);
   if (address === null) return context.inline.text(alt);
@@ -194,37 +196,6 @@ function frame(context: Context, attributes: Attributes): void {
   context.inline.close("link");
 }
 
-/** A formula: its TeX, when it brings that, else its text. */
-const math: Element = { open: openMath, close: endMath };
-
-/** The TeX of a formula. */
-const annotation: Element = { open: openAnnotation, close: endAnnotation };
-
-function openMath(context: Context, attributes: Attributes): void {
-  const tex = /\\|\^/u.test(attributes["alttext"] ?? "") ? (attributes["alttext"] ?? "") : "";
-  context.math ??= { text: "", tex, readingTex: false, isBlock: attributes["display"] === "block" };
-}
-
-function openAnnotation({ math: open }: Context, attributes: Attributes): void {
-  if (open === null || attributes["encoding"] !== "application/x-tex") return;
-  open.readingTex = true;
-  open.tex = "";
-}
-
-function endAnnotation({ math: open }: Context): void {
-  if (open !== null) open.readingTex = false;
-}
-
-function endMath(context: Context): void {
-  const { inline, math: ended } = context;
-  context.math = null;
-  if (ended === null) return;
-  const tex = ended.tex.replaceAll(/\s+/gu, " ").trim();
-  const fence = ended.isBlock ? "$$" : "$";
-  if (tex === "" || tex.includes("$")) inline.text(ended.text);
-  else inline.atom(`${fence}${tex}${fence}`);
-}
-
 /** The effects of elements; all others contribute only their text. */
 export const elements: ReadonlyMap<string, Element> = new Map<string, Element>([
   ...blocks.split(" ").map((name): [string, Element] => [name, block]),
@@ -235,7 +206,6 @@ export const elements: ReadonlyMap<string, Element> = new Map<string, Element>([
   ...["del", "s", "strike"].map((name): [string, Element] => [name, mark("del")]),
   ...["code", "kbd", "samp", "tt"].map((name): [string, Element] => [name, code]),
   ["a", link],
-  ["annotation", annotation],
   ["blockquote", quote],
   ["br", { open: lineBreak }],
   ["hr", { open: rule }],
@@ -243,7 +213,7 @@ export const elements: ReadonlyMap<string, Element> = new Map<string, Element>([
   ["input", { open: input }],
   ["iframe", { open: frame }],
   ["li", item],
-  ["math", math],
+  ["math", { open: openMath }],
   ["menu", list(false)],
   ["meta", { open: meta }],
   ["ol", list(true)],

@@ -19,9 +19,19 @@ const hiding = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b/iu;
 /** Only what the markup itself says: style sheets are the browser's business, and scripts show a whole hidden page. */
 function isHidden(name: string, attributes: Attributes): boolean {
   if (name === "html" || name === "body" || name === "head") return false;
-  const { hidden, style, class: classes } = attributes;
+  const { hidden, style } = attributes;
   if (hidden !== undefined && hidden.toLowerCase() !== "until-found") return true;
   if (style !== undefined && hiding.test(style.slice(0, 2000))) return true;
-  // KaTeX writes each formula twice: as MathML for readers, and as boxes for the eye.
-  return classes === "katex-html";
+  return isDrawnFormula(name, attributes);
+}
+
+/**
+ * Whether an element is the boxes for the eye of a formula that stands beside it as MathML for readers: KaTeX's, and those
+ * of MathJax 2 (`nobr`, `.mjx-math`), 3 and 4 (`mjx-math`), which hide them from readers where the MathML is.
+ */
+function isDrawnFormula(name: string, attributes: Attributes): boolean {
+  const { class: classes } = attributes;
+  if (classes === "katex-html" || classes === "MathJax_Preview") return true;
+  if (attributes["aria-hidden"] !== "true") return false;
+  return name === "mjx-math" || name === "nobr" || classes === "mjx-math";
 }

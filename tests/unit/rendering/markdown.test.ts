@@ -2,12 +2,15 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { convertHtml } from "../../../core/rendering/markdown/convert.ts";
 import { markdownCases } from "../../fakes/rendering-markdown-cases.ts";
+import { mathCases } from "../../fakes/rendering-math-cases.ts";
 
 const convert = (html: string, base: string | null = "https://example.com/dir/page"): string =>
   convertHtml(html, { base, frontmatter: false }).markdown;
 
 describe("htmlToMarkdown()", () => {
   it.each(markdownCases)("$name", ({ html, markdown }) => expect(convert(html)).toBe(markdown));
+
+  it.each(mathCases)("$name", ({ html, markdown }) => expect(convert(html)).toBe(markdown));
 
   it("writes frontmatter when the page has a title", () => {
     const html = `<title>It's "x": a\n --- b</title><meta name="description" content="d"><meta property="og:image" content="/i.png"><p>t`;
@@ -112,6 +115,8 @@ describe("htmlToMarkdown()", () => {
       "<b></b>",
       "<sup>x",
       "<math>x",
+      "<math><mi>x</mi></math>",
+      "<math><msqrt>x",
       "<p hidden></p>",
       "<div class=lang-x>",
     ];
