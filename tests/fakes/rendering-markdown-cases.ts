@@ -192,8 +192,8 @@ export const markdownCases: readonly MarkdownCase[] = [
   },
   {
     name: "blocks in cells",
-    html: "<table><tr><td><p>a</p><ul><li>b</ul><td><pre>c\nd</pre></table>",
-    markdown: "| a<br>- b | `c`<br>`d` |\n| --- | --- |",
+    html: "<table><tr><td><p>a</p><ul><li>b</ul><td><p>c</p>d</table>",
+    markdown: "| a<br>- b | c<br>d |\n| --- | --- |",
   },
   {
     name: "a table of one cell is what is in that",

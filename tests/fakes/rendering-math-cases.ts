@@ -37,12 +37,12 @@ const formulas: readonly (readonly [name: string, mathml: string, tex: string])[
   [
     "letters, relations and functions",
     "<mi>α</mi><mo>≤</mo><mi>sin</mi><mo>&#x2061;</mo><mi>β</mi><mo>−</mo><mi>ℝ</mi>",
-    String.raw`\alpha \leq \sin \beta-\mathbb{R}`,
+    String.raw`\alpha \leq \sin \beta - \mathbb{R}`,
   ],
   [
     "text and what TeX would read as a command",
     "<mtext>if 5% </mtext><mi>a_b</mi><mo>{</mo><mi mathvariant=bold>v</mi>",
-    String.raw`\text{if 5\% }a\_b\{ \mathbf{v}`,
+    String.raw`\text{if 5\% }a\_b\{\mathbf{v}`,
   ],
   [
     "accents and braces",

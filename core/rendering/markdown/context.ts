@@ -1,9 +1,10 @@
 import { fenced } from "./code-block.ts";
-import { codeSpan, escapeHeadingEnd, escapeLineStart } from "./escape.ts";
+import { escapeHeadingEnd, escapeLineStart } from "./escape.ts";
 import type { Attributes } from "./html-events.ts";
 import { inlineCollector, type Inline } from "./inline.ts";
 import { lineWriter, type LineWriter } from "./lines.ts";
 import type { OpenMath } from "./math-elements.ts";
+import { isNumbering, type Preformatted } from "./preformatted.ts";
 import type { CellKind, Table } from "./table.ts";
 
 /** A list that is open. */
@@ -45,8 +46,7 @@ export interface Context {
   heading: number;
   /** Depth inside code, and its text so far. */
   code: { depth: number; text: string };
-  /** Preformatted text in pieces: looking at the end of one long text after every piece would copy it each time. */
-  pre: { readonly parts: string[]; language: string } | null;
+  pre: Preformatted | null;
   title: string | null;
   readingTitle: boolean;
   metaTitle: string;
@@ -141,14 +141,10 @@ export function flushPre(context: Context): void {
   context.pre = null;
   const text = pre?.parts.join("") ?? "";
   if (pre === null || text.trim() === "") return;
-  const outside = fenced(text, pre.language || wrappedLanguage(context));
-  if (openCell(context) === null) {
-    writer.gap(2);
-    return writer.write(outside);
-  }
-  const lines = text.split("\n").filter((line) => line.trim() !== "");
-  const spans = lines.map((line) => codeSpan(line.trim()).replaceAll("|", "\\|"));
-  addToCell(context, spans.join("<br>"), outside);
+  // Pygments, Rouge, Chroma and Hexo write the numbers of lines into a cell in front of that of the code.
+  if (context.tables.length > 0 && isNumbering(text)) return;
+  writer.gap(2);
+  writer.write(fenced(text, pre.language || wrappedLanguage(context)));
 }
 
 /** Highlighters wrap code in a few elements, the outer of which names the language. */

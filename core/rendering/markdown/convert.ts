@@ -1,5 +1,5 @@
 import { runThrough } from "../../work/background.ts";
-import { flushBlock, newContext, type Context } from "./context.ts";
+import { flushBlock, flushPre, newContext, type Context } from "./context.ts";
 import { elements } from "./elements.ts";
 import { isVoid, readHtml, type Attributes, type HtmlHandler } from "./html-events.ts";
 import { isLeftOut } from "./left-out.ts";
@@ -11,6 +11,14 @@ import {
   openInMath,
   openMathScript,
 } from "./math-elements.ts";
+import {
+  addInside,
+  breakLine,
+  closeInside,
+  isBesideCode,
+  openInside,
+  type Preformatted,
+} from "./preformatted.ts";
 import { absolute } from "./urls.ts";
 
 /** Options of {@link convertHtml}. */
@@ -55,7 +63,7 @@ export function* conversion(
   return { markdown: head + context.writer.finish(), title, head };
 }
 
-/** Elements that have a meaning inside preformatted text or code too. */
+/** Elements that have a meaning inside code too. */
 const insideCode = new Set(["code", "kbd", "samp", "tt", "pre"]);
 
 function handlerOf(context: Context, html: string): HtmlHandler {
@@ -80,14 +88,18 @@ function handlerOf(context: Context, html: string): HtmlHandler {
         return;
       }
       if (name === "base") return setBase(context, attributes);
-      if (inCode(context) && !insideCode.has(name)) return openInCode(context, name);
+      const { pre } = context;
+      if (pre !== null) return openInPre(context, pre, name, attributes);
+      if (context.code.depth > 0 && !insideCode.has(name)) return openInCode(context, name);
       elements.get(name)?.open?.(context, attributes);
     },
     close(name) {
       if (context.skipped > 0) return void (context.skipped -= 1);
       if (context.math !== null) return closeInMath(context, context.math, name);
       if (name === "title") return void (context.readingTitle = false);
-      if (inCode(context) && !insideCode.has(name)) {
+      const { pre } = context;
+      if (pre !== null) return closeInPre(context, pre, name);
+      if (context.code.depth > 0 && !insideCode.has(name)) {
         if (name === "a") context.links.pop();
         return;
       }
@@ -97,25 +109,36 @@ function handlerOf(context: Context, html: string): HtmlHandler {
       if (context.skipped > 0) return;
       if (context.readingTitle) context.title += text;
       else if (context.math !== null) addToMath(context.math, text);
-      else if (context.pre !== null) context.pre.parts.push(text.replaceAll(/\r\n?/gu, "\n"));
+      else if (context.pre !== null) addInside(context.pre, text);
       else if (context.code.depth > 0) context.code.text += text;
       else context.inline.text(text);
     },
   };
 }
 
-function inCode(context: Context): boolean {
-  return context.pre !== null || context.code.depth > 0;
+function openInPre(
+  context: Context,
+  pre: Preformatted,
+  name: string,
+  attributes: Attributes,
+): void {
+  if (isVoid(name)) return name === "br" ? breakLine(pre) : undefined;
+  if (isBesideCode(name, attributes)) return void (context.skipped = 1);
+  if (name === "a") context.links.push(false);
+  openInside(pre, name, attributes);
 }
 
-/** Inside code only line breaks matter: some sites wrap every line in an element. */
+function closeInPre(context: Context, pre: Preformatted, name: string): void {
+  // The element that began it.
+  if (pre.open.length === 0) return flushPre(context);
+  if (name === "a") context.links.pop();
+  closeInside(pre);
+}
+
+/** Inside a code span nothing but text counts. */
 function openInCode(context: Context, name: string): void {
   if (name === "a") context.links.push(false);
-  const { pre } = context;
-  if (pre === null) return void (context.code.text += name === "br" ? " " : "");
-  const last = pre.parts.at(-1) ?? "\n";
-  if (name === "br" || (["div", "li", "p", "tr"].includes(name) && !last.endsWith("\n")))
-    pre.parts.push("\n");
+  if (name === "br") context.code.text += " ";
 }
 
 function setBase(context: Context, attributes: Attributes): void {

@@ -1,9 +1,10 @@
 import { languageOf } from "./code-block.ts";
 import { type Context, type Element, flushBlock, flushPre, openCell } from "./context.ts";
+import { copiesCode, isPermalink } from "./controls.ts";
 import type { Attributes } from "./html-events.ts";
 import type { MarkKind } from "./inline.ts";
 import { openMath, writePicturedFormula } from "./math-elements.ts";
-import { tableElements } from "./table-elements.ts";
+import { openPre, tableElements } from "./table-elements.ts";
 import { absolute, imageAddress, linkAddress } from "./urls.ts";
 
 const block: Element = { open: flushBlock, close: flushBlock };
@@ -25,15 +26,11 @@ const heading = (level: number): Element => ({
 });
 
 const code: Element = {
-  open(context, attributes) {
-    if (context.pre !== null) {
-      if (context.pre.language === "") context.pre.language = languageOf(attributes);
-      return;
-    }
+  open(context) {
     context.code.depth += 1;
   },
   close(context) {
-    if (context.pre !== null || context.code.depth === 0) return;
+    if (context.code.depth === 0) return;
     context.code.depth -= 1;
     if (context.code.depth > 0) return;
     context.inline.code(context.code.text);
@@ -41,17 +38,22 @@ const code: Element = {
   },
 };
 
-const pre: Element = {
-  open(context, attributes) {
-    flushBlock(context);
-    context.pre ??= { parts: [], language: languageOf(attributes) };
-  },
-  close: flushPre,
-};
+const pre: Element = { open: openPre, close: flushPre };
+
+/** A label of VitePress that says the language once more. */
+function span(context: Context, attributes: Attributes): void {
+  if (attributes["class"] === "lang" && context.languages.at(-1) !== "") context.skipped = 1;
+}
+
+/** Leaves out a button that copies code. */
+function button(context: Context, attributes: Attributes): void {
+  if (copiesCode(attributes)) context.skipped = 1;
+}
 
 const link: Element = {
   open(context, attributes) {
     const href = attributes["href"];
+    if (isPermalink(attributes)) return void (context.skipped = 1);
     const address = href === undefined ? null : linkAddress(href, context.base);
     context.links.push(address !== null);
     if (address !== null) context.inline.open("link", `](${address}${titlePart(attributes)})`);
@@ -175,6 +177,8 @@ const blocks =
 const wrapper: Element = {
   open(context, attributes) {
     flushBlock(context);
+    // VitePress writes the numbers of lines beside the code.
+    if (attributes["class"] === "line-numbers-wrapper") return void (context.skipped = 1);
     context.languages.push(languageOf(attributes));
   },
   close(context) {
@@ -207,6 +211,8 @@ export const elements: ReadonlyMap<string, Element> = new Map<string, Element>([
   ...["code", "kbd", "samp", "tt"].map((name): [string, Element] => [name, code]),
   ["a", link],
   ["blockquote", quote],
+  ["button", { open: button }],
+  ["clipboard-copy", { open: button }],
   ["br", { open: lineBreak }],
   ["hr", { open: rule }],
   ["img", { open: image }],
@@ -220,6 +226,7 @@ export const elements: ReadonlyMap<string, Element> = new Map<string, Element>([
   ["option", { close: ({ inline }) => inline.text(" ") }],
   ["pre", pre],
   ["q", quoted],
+  ["span", { open: span }],
   ["sub", mark("sub")],
   ["sup", mark("sup")],
   ["ul", list(false)],

@@ -1,3 +1,4 @@
+import { languageOf } from "./code-block.ts";
 import {
   type Context,
   type Element,
@@ -7,13 +8,24 @@ import {
   writeTable,
 } from "./context.ts";
 import type { Attributes } from "./html-events.ts";
+import { preformatted } from "./preformatted.ts";
 import { type Alignment, tableCollector } from "./table.ts";
 
+/** Begins preformatted text; no cell can hold its lines. */
+export function openPre(context: Context, attributes: Attributes, name = "pre"): void {
+  flushBlock(context);
+  dissolveTable(context);
+  context.pre = preformatted(name, languageOf(attributes));
+}
+
+/** GitHub shows a file, and a gist, as a table with a row for each line. */
+const FILE = /(?:^|\s)js-file-line-container(?:\s|$)/u;
+
 const table: Element = {
-  open(context) {
+  open(context, attributes) {
+    if (FILE.test(attributes["class"] ?? "")) return openPre(context, attributes, "table");
     flushBlock(context);
-    const outer = context.tables.at(-1);
-    if (outer !== undefined && !outer.layout) dissolve(context, outer);
+    dissolveTable(context);
     const cellKind = { header: false, columns: 1, rows: 1, align: null };
     context.tables.push({
       table: tableCollector(),
@@ -33,7 +45,15 @@ const table: Element = {
   },
 };
 
-/** Turns a table that has another one inside into ordinary blocks: nothing of it is lost. */
+/**
+ * Turns the open table into ordinary blocks, for what no cell can hold, such as another table or lines of code: nothing of it
+ * is lost.
+ */
+function dissolveTable(context: Context): void {
+  const table = context.tables.at(-1);
+  if (table !== undefined && !table.layout) dissolve(context, table);
+}
+
 function dissolve(context: Context, outer: OpenTable): void {
   const isOpen = (outer.cell ?? []).length > 0;
   outer.layout = true;

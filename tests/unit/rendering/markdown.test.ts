@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { convertHtml } from "../../../core/rendering/markdown/convert.ts";
+import { codeCases } from "../../fakes/rendering-code-cases.ts";
 import { markdownCases } from "../../fakes/rendering-markdown-cases.ts";
 import { mathCases } from "../../fakes/rendering-math-cases.ts";
 
@@ -9,6 +10,8 @@ const convert = (html: string, base: string | null = "https://example.com/dir/pa
 
 describe("htmlToMarkdown()", () => {
   it.each(markdownCases)("$name", ({ html, markdown }) => expect(convert(html)).toBe(markdown));
+
+  it.each(codeCases)("$name", ({ html, markdown }) => expect(convert(html)).toBe(markdown));
 
   it.each(mathCases)("$name", ({ html, markdown }) => expect(convert(html)).toBe(markdown));
 
