@@ -167,7 +167,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "what nobody sees does not get into Markdown",
     file: "core/rendering/markdown/left-out.ts",
-    find: "return isHidden(name, attributes);",
+    find: "return isInvisible(name, attributes);",
     replace: "return false;",
     tests: ["tests/unit/rendering/markdown"],
   },

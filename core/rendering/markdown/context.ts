@@ -3,13 +3,19 @@ import { escapeHeadingEnd, escapeLineStart } from "./escape.ts";
 import type { Attributes } from "./html-events.ts";
 import { inlineCollector, type Inline } from "./inline.ts";
 import { lineWriter, type LineWriter } from "./lines.ts";
-import type { OpenMath } from "./math-elements.ts";
+import type { MathReader } from "./mathml.ts";
 import { isNumbering, type Preformatted } from "./preformatted.ts";
 import type { CellKind, Table } from "./table.ts";
 
 /** A list that is open. */
 export interface List {
   readonly ordered: boolean;
+  /** Whether an item is open. */
+  isItemOpen: boolean;
+  /** The width of the last item's marker; 0 before the first one. */
+  width: number;
+  /** Whether it continues an item of the list around it. */
+  readonly isContinued: boolean;
   readonly marker: string;
   next: number;
 }
@@ -30,14 +36,50 @@ export interface OpenTable {
   layout: boolean;
 }
 
+/** A formula that is open. */
+export interface OpenMath {
+  /** Its text, for a formula without TeX. */
+  text: string;
+  /** The TeX that it brings. */
+  tex: string;
+  /** The part of it that text belongs to: the formula, its TeX, or a note in another language. */
+  reads: "formula" | "tex" | "note";
+  readonly isBlock: boolean;
+  readonly reader: MathReader;
+  /** Set for a formula in a script, as MathJax 2 keeps the sources of a page: `type="math/tex"` or `math/mml`. */
+  readonly script: "tex" | "mml" | null;
+}
+
+/** A `video` or `audio` that is open: the content between its tags is for browsers that cannot play it. */
+export interface OpenMedia {
+  readonly label: string;
+  address: string | null;
+  /** Elements that are open inside. */
+  depth: number;
+}
+
+/** A link that is open. */
+export interface OpenLink {
+  /** Unset for one that leads nowhere, or stands in code. */
+  readonly isLink: boolean;
+  /** The label for readers of a link that has no text. */
+  readonly label: string;
+  /** Whether a block has ended in it. */
+  hasBlocks: boolean;
+  /** The level of the heading that it began with; else 0. */
+  heading: number;
+}
+
 /** The state of a conversion. */
 export interface Context {
   readonly inline: Inline;
   readonly writer: LineWriter;
   readonly lists: List[];
   readonly tables: OpenTable[];
-  /** For each open `a`, whether it is a link. */
-  readonly links: boolean[];
+  /** The open `a`. */
+  readonly links: OpenLink[];
+  /** The text that an icon in a link has for readers. */
+  icon: { isOpen: boolean; text: string };
   base: string | null;
   /** Whether the document named a base. */
   baseSet: boolean;
@@ -53,6 +95,13 @@ export interface Context {
   description: string;
   image: string;
   math: OpenMath | null;
+  media: OpenMedia | null;
+  /** The address of the largest picture of the `picture` that is open. */
+  picture: string | null;
+  /** The address of the picture that was written last. */
+  lastPicture: string | null;
+  /** Set inside `noscript`, of which only pictures are taken. */
+  inNoscript: boolean;
   /**
    * The languages that open `div` and `figure` elements name for the code in them; empty strings for elements without one.
    */
@@ -87,6 +136,11 @@ export function newContext(base: string | null): Context {
     description: "",
     image: "",
     math: null,
+    media: null,
+    picture: null,
+    lastPicture: null,
+    inNoscript: false,
+    icon: { isOpen: false, text: "" },
     languages: [],
     lastList: null,
   };
@@ -111,17 +165,35 @@ function addToCell(context: Context, inCell: string, outside: string[]): void {
   top.last.push(outside);
 }
 
+/** An `a` that is no link. */
+export function noLink(): OpenLink {
+  return { isLink: false, label: "", hasBlocks: false, heading: 0 };
+}
+
+/** Ends a block; in a link, which goes on, only its line. */
+export function endBlock(context: Context): void {
+  const link = context.links.at(-1);
+  if (link?.isLink !== true || openCell(context) !== null) return flushBlock(context);
+  if (!context.inline.breakInLink()) return flushBlock(context);
+  if (!link.hasBlocks) link.heading = context.heading;
+  link.hasBlocks = true;
+}
+
+/** Characters of a heading of several lines: a link around one goes on to what stands below it. */
+const TITLE_LIMIT = 400;
+
 /** Ends the paragraph or heading that is being collected. */
-export function flushBlock(context: Context): void {
-  const { inline, writer, heading } = context;
+export function flushBlock(context: Context, heading: number = context.heading): void {
+  const { inline, writer } = context;
   if (inline.empty) {
     inline.flush();
     return;
   }
   const lines = inline.flush();
   if (lines.length === 0) return;
+  const isTitle = lines.length === 1 || lines.join("").length <= TITLE_LIMIT;
   const outside =
-    heading > 0
+    heading > 0 && isTitle
       ? [`${"#".repeat(heading)} ${escapeHeadingEnd(lines.join(" "))}`]
       : paragraph(lines);
   if (openCell(context) !== null)

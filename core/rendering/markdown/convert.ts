@@ -1,8 +1,8 @@
 import { runThrough } from "../../work/background.ts";
-import { flushBlock, flushPre, newContext, type Context } from "./context.ts";
-import { elements } from "./elements.ts";
+import { flushBlock, flushPre, newContext, noLink, type Context } from "./context.ts";
+import { elements, image } from "./elements.ts";
 import { isVoid, readHtml, type Attributes, type HtmlHandler } from "./html-events.ts";
-import { isLeftOut } from "./left-out.ts";
+import { isInvisible, isLeftOut } from "./left-out.ts";
 import {
   addToMath,
   closeInMath,
@@ -11,6 +11,7 @@ import {
   openInMath,
   openMathScript,
 } from "./math-elements.ts";
+import { closeInMedia, fallbackPicture, openInMedia, openMedia } from "./media.ts";
 import {
   addInside,
   breakLine,
@@ -75,7 +76,7 @@ function handlerOf(context: Context, html: string): HtmlHandler {
     context.skipped > 0 || isLeftOut(name, attributes) || isDrawnTwice(attributes);
   return {
     open(name, attributes) {
-      if (name === "script" && openMathScript(context, attributes)) return;
+      if (openUnseen(context, name, attributes)) return;
       if (isSkipped(name, attributes)) {
         if (!isVoid(name)) context.skipped += 1;
         return;
@@ -94,7 +95,12 @@ function handlerOf(context: Context, html: string): HtmlHandler {
       elements.get(name)?.open?.(context, attributes);
     },
     close(name) {
-      if (context.skipped > 0) return void (context.skipped -= 1);
+      if (context.skipped > 0) {
+        context.icon.isOpen = false;
+        return void (context.skipped -= 1);
+      }
+      if (context.inNoscript) return void (context.inNoscript = name !== "noscript");
+      if (context.media !== null) return closeInMedia(context, context.media);
       if (context.math !== null) return closeInMath(context, context.math, name);
       if (name === "title") return void (context.readingTitle = false);
       const { pre } = context;
@@ -106,7 +112,11 @@ function handlerOf(context: Context, html: string): HtmlHandler {
       elements.get(name)?.close?.(context);
     },
     text(text) {
-      if (context.skipped > 0) return;
+      if (context.skipped > 0) {
+        if (context.icon.isOpen) context.icon.text += text;
+        return;
+      }
+      if (context.media !== null || context.inNoscript) return;
       if (context.readingTitle) context.title += text;
       else if (context.math !== null) addToMath(context.math, text);
       else if (context.pre !== null) addInside(context.pre, text);
@@ -114,6 +124,29 @@ function handlerOf(context: Context, html: string): HtmlHandler {
       else context.inline.text(text);
     },
   };
+}
+
+/** Opens an element of those that nobody sees, but that tell something; false for any other one. */
+function openUnseen(context: Context, name: string, attributes: Attributes): boolean {
+  if (context.media !== null) {
+    openInMedia(context, context.media, name, attributes);
+    return true;
+  }
+  if (context.skipped > 0) {
+    // An icon's title is the text of a link without any.
+    if (name === "title" && context.links.length > 0) context.icon = { isOpen: true, text: "" };
+    return false;
+  }
+  if (context.inNoscript) {
+    if (name === "img" && fallbackPicture(context, attributes) !== null) image(context, attributes);
+    return true;
+  }
+  if (context.math !== null || context.pre !== null) return false;
+  if (name === "noscript") return (context.inNoscript = true);
+  if (name === "script") return openMathScript(context, attributes);
+  if ((name !== "video" && name !== "audio") || isInvisible(name, attributes)) return false;
+  openMedia(context, attributes);
+  return true;
 }
 
 function openInPre(
@@ -124,7 +157,7 @@ function openInPre(
 ): void {
   if (isVoid(name)) return name === "br" ? breakLine(pre) : undefined;
   if (isBesideCode(name, attributes)) return void (context.skipped = 1);
-  if (name === "a") context.links.push(false);
+  if (name === "a") context.links.push(noLink());
   openInside(pre, name, attributes);
 }
 
@@ -137,7 +170,7 @@ function closeInPre(context: Context, pre: Preformatted, name: string): void {
 
 /** Inside a code span nothing but text counts. */
 function openInCode(context: Context, name: string): void {
-  if (name === "a") context.links.push(false);
+  if (name === "a") context.links.push(noLink());
   if (name === "br") context.code.text += " ";
 }
 

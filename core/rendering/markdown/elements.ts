@@ -1,13 +1,22 @@
 import { languageOf } from "./code-block.ts";
-import { type Context, type Element, flushBlock, flushPre, openCell } from "./context.ts";
+import {
+  type Context,
+  type Element,
+  endBlock,
+  flushBlock,
+  flushPre,
+  noLink,
+  openCell,
+} from "./context.ts";
 import { copiesCode, isPermalink } from "./controls.ts";
 import type { Attributes } from "./html-events.ts";
-import type { MarkKind } from "./inline.ts";
+import type { MarkKind } from "./emphasis.ts";
 import { openMath, writePicturedFormula } from "./math-elements.ts";
+import { frame, pictureSource } from "./media.ts";
 import { openPre, tableElements } from "./table-elements.ts";
 import { absolute, imageAddress, linkAddress } from "./urls.ts";
 
-const block: Element = { open: flushBlock, close: flushBlock };
+const block: Element = { open: endBlock, close: endBlock };
 
 const mark = (kind: MarkKind): Element => ({
   open: ({ inline }) => inline.open(kind),
@@ -16,11 +25,11 @@ const mark = (kind: MarkKind): Element => ({
 
 const heading = (level: number): Element => ({
   open(context) {
-    flushBlock(context);
+    endBlock(context);
     context.heading = level;
   },
   close(context) {
-    flushBlock(context);
+    endBlock(context);
     context.heading = 0;
   },
 });
@@ -52,14 +61,20 @@ function button(context: Context, attributes: Attributes): void {
 
 const link: Element = {
   open(context, attributes) {
-    const href = attributes["href"];
     if (isPermalink(attributes)) return void (context.skipped = 1);
+    const href = attributes["href"];
     const address = href === undefined ? null : linkAddress(href, context.base);
-    context.links.push(address !== null);
+    const label = attributes["aria-label"] ?? attributes["title"] ?? "";
+    context.links.push({ ...noLink(), isLink: address !== null, label });
+    context.icon.text = "";
     if (address !== null) context.inline.open("link", `](${address}${titlePart(attributes)})`);
   },
   close(context) {
-    if (context.links.pop() === true) context.inline.close("link");
+    const ended = context.links.pop();
+    if (ended?.isLink !== true) return;
+    if (!ended.hasBlocks) context.inline.label(ended.label || context.icon.text);
+    context.inline.close("link");
+    if (ended.hasBlocks) flushBlock(context, context.heading || ended.heading);
   },
 };
 
@@ -68,16 +83,24 @@ function titlePart(attributes: Attributes): string {
   return title === "" ? "" : ` "${title.replaceAll(/["\\<&[\]]/gu, "\\$&")}"`;
 }
 
-function image(context: Context, attributes: Attributes): void {
-  // One pixel is a counter, not a picture.
-  if (attributes["width"] === "1" && attributes["height"] === "1") return;
+/** Writes a picture. */
+export function image(context: Context, attributes: Attributes): void {
+  const { width, height, alt: said = "" } = attributes;
+  // One pixel is a counter, not a picture; WordPress writes such a size for pictures of SVG, too.
+  if (width === "1" && height === "1" && said.trim() === "") return;
   if (attributes["class"] !== undefined && writePicturedFormula(context, attributes)) return;
-  const alt = (attributes["alt"] ?? "").replaceAll(/\s+/gu, " ").trim();
-  const address = imageAddress(attributes, context.base);
+  const alt = said.replaceAll(/\s+/gu, " ").trim();
+  const address = imageAddress(attributes, context.base) ?? context.picture;
+  context.picture = null;
   if (address === null) return context.inline.text(alt);
+  context.lastPicture = address;
   context.inline.atom(
     `![${alt.replaceAll(/[\\[\]`*_<&]/gu, "\\$&")}](${address}${titlePart(attributes)})`,
   );
+}
+
+function startPicture(context: Context): void {
+  context.picture = null;
 }
 
 function lineBreak(context: Context): void {
@@ -107,24 +130,33 @@ const quote: Element = {
   },
 };
 
+/** Two lists in a row would be one: the second gets the other marker. */
+function freeMarker({ writer, lastList }: Context, ordered: boolean): string {
+  const [first, second] = ordered ? [".", ")"] : ["-", "*"];
+  const follows = lastList?.written === writer.written && lastList.list.ordered === ordered;
+  return follows && lastList.list.marker === first ? second : first;
+}
+
 const list = (ordered: boolean): Element => ({
   open(context, attributes) {
     flushBlock(context);
-    const { lists, writer, lastList } = context;
+    const { lists, writer } = context;
+    const isInCell = openCell(context) !== null;
+    const outer = lists.at(-1);
+    // A list straight in a list belongs to the item before it, as browsers show it.
+    const isContinued = !isInCell && outer?.isItemOpen === false && outer.width > 0;
+    if (isContinued) writer.continueItem(outer.width);
     const start = Number.parseInt(attributes["start"] ?? "1", 10);
     const next = start >= 0 && start < 1e9 ? start : 1;
     // Only a list that starts at 1 may follow a line of text at once (CommonMark 5.2).
-    if (openCell(context) === null)
-      writer.gap(lists.length > 0 && (!ordered || next === 1) ? 1 : 2);
-    const markers = ordered ? [".", ")"] : ["-", "*"];
-    // Two lists in a row would be one: the second gets the other marker.
-    const follows = lastList?.written === writer.written && lastList.list.ordered === ordered;
-    const marker = markers[follows && lastList.list.marker === markers[0] ? 1 : 0] ?? "-";
-    lists.push({ ordered, marker, next });
+    if (!isInCell) writer.gap(lists.length > 0 && (!ordered || next === 1) ? 1 : 2);
+    const marker = freeMarker(context, ordered);
+    lists.push({ ordered, marker, next, isItemOpen: false, width: 0, isContinued });
   },
   close(context) {
     flushBlock(context);
     const ended = context.lists.pop();
+    if (ended?.isContinued === true) context.writer.close();
     if (ended !== undefined) context.lastList = { list: ended, written: context.writer.written };
   },
 });
@@ -132,17 +164,20 @@ const list = (ordered: boolean): Element => ({
 const item: Element = {
   open(context, attributes) {
     flushBlock(context);
-    const top = context.lists.at(-1) ?? { ordered: false, marker: "-", next: 1 };
+    const top = context.lists.at(-1) ?? { ordered: false, marker: "-", next: 1, width: 0 };
     const value = Number.parseInt(attributes["value"] ?? "", 10);
     if (top.ordered && value >= 0 && value < 1e9) top.next = value;
     const marker = top.ordered ? `${top.next}${top.marker} ` : `${top.marker} `;
     top.next += 1;
     if (openCell(context) !== null) return context.inline.atom(marker.trim() + " ");
+    Object.assign(top, { isItemOpen: true, width: marker.length });
     context.writer.gap(1);
     context.writer.openItem(marker);
   },
   close(context) {
     flushBlock(context);
+    const top = context.lists.at(-1);
+    if (top !== undefined) top.isItemOpen = false;
     if (openCell(context) === null) context.writer.close();
   },
 };
@@ -170,35 +205,44 @@ const quoted: Element = {
 };
 
 const blocks =
-  "address article aside body caption center dd details dialog dir dl dt fieldset figcaption footer form " +
+  "address article aside body caption center details dialog dir dl fieldset figcaption footer form " +
   "header hgroup legend main nav optgroup p search section select summary";
 
 /** A block that may name the language of the code in it. */
 const wrapper: Element = {
   open(context, attributes) {
-    flushBlock(context);
+    endBlock(context);
     // VitePress writes the numbers of lines beside the code.
     if (attributes["class"] === "line-numbers-wrapper") return void (context.skipped = 1);
     context.languages.push(languageOf(attributes));
   },
   close(context) {
-    flushBlock(context);
+    endBlock(context);
     context.languages.pop();
   },
 };
 
-/** Writes a frame as a link if it has a name: its content is not in the document. */
-function frame(context: Context, attributes: Attributes): void {
-  // The content between its tags is for browsers without frames.
-  context.skipped = 1;
-  const title = (attributes["title"] ?? "").replaceAll(/\s+/gu, " ").trim();
-  const src = absolute((attributes["src"] ?? "").trim(), context.base);
-  const address = /^https?:/iu.test(src) ? linkAddress(src, null) : null;
-  if (title === "" || address === null) return;
-  context.inline.open("link", `](${address})`);
-  context.inline.text(title);
-  context.inline.close("link");
-}
+/** A term, and what it means behind a colon: the form of definition lists in Markdown Extra, pandoc and kramdown. */
+const meaning: Element = {
+  open(context) {
+    flushBlock(context);
+    if (openCell(context) !== null) return context.inline.text(": ");
+    context.writer.gap(1);
+    context.writer.openItem(": ");
+  },
+  close(context) {
+    flushBlock(context);
+    if (openCell(context) === null) context.writer.close();
+  },
+};
+
+const term: Element = {
+  open(context) {
+    flushBlock(context);
+    if (openCell(context) === null) context.writer.gap(2);
+  },
+  close: flushBlock,
+};
 
 /** The effects of elements; all others contribute only their text. */
 export const elements: ReadonlyMap<string, Element> = new Map<string, Element>([
@@ -214,6 +258,8 @@ export const elements: ReadonlyMap<string, Element> = new Map<string, Element>([
   ["button", { open: button }],
   ["clipboard-copy", { open: button }],
   ["br", { open: lineBreak }],
+  ["dd", meaning],
+  ["dt", term],
   ["hr", { open: rule }],
   ["img", { open: image }],
   ["input", { open: input }],
@@ -224,8 +270,10 @@ export const elements: ReadonlyMap<string, Element> = new Map<string, Element>([
   ["meta", { open: meta }],
   ["ol", list(true)],
   ["option", { close: ({ inline }) => inline.text(" ") }],
+  ["picture", { open: startPicture, close: startPicture }],
   ["pre", pre],
   ["q", quoted],
+  ["source", { open: pictureSource }],
   ["span", { open: span }],
   ["sub", mark("sub")],
   ["sup", mark("sup")],

@@ -1,7 +1,5 @@
+import { charBefore, type MarkKind, settleBoth, settleMark } from "./emphasis.ts";
 import { codeSpan, escapeText } from "./escape.ts";
-
-/** A formatting that is in force until it is closed. */
-export type MarkKind = "strong" | "em" | "del" | "link" | "sup" | "sub";
 
 interface Mark {
   readonly kind: MarkKind;
@@ -25,10 +23,16 @@ export interface Inline {
   atom(markdown: string): void;
   code(text: string): void;
   lineBreak(): void;
+  /** Ends a line inside of a link that has text; false outside of one, and after many of them. */
+  breakInLink(): boolean;
+  /** Writes a label into the link that is open if nothing else is in it. */
+  label(text: string): void;
   open(kind: MarkKind, end?: string): void;
   close(kind: MarkKind): void;
   /** The Markdown of the block so far, its lines split at breaks; formatting stays in force for the next block. */
   flush(): string[];
+  /** Whether a picture was written last. */
+  readonly endsInPicture: boolean;
   /** Whether anything but white space has been written. */
   readonly empty: boolean;
 }
@@ -44,8 +48,8 @@ const delimiters: Readonly<Record<MarkKind, readonly [begin: string, end: string
   sub: ["<sub>", "</sub>"],
 };
 
-/** The parts that are delimiters. Text never ends in one of their characters unless that is escaped. */
-const emphases: ReadonlySet<string> = new Set(["**", "*", "_", "~~"]);
+/** Lines of one link: beyond them it is one that its author forgot to close. */
+const LINK_LINES = 20;
 
 /** The end of a line inside a block; no text can contain it, because white space is collapsed. */
 const BREAK = "\n";
@@ -62,6 +66,8 @@ export function inlineCollector(): Inline {
     closed: [],
     nested: { strong: 0, em: 0, del: 0, link: 0, sup: 0, sub: 0 },
     space: false,
+    isLineDue: false,
+    linkLines: 0,
     rawText: "",
     heldCode: "",
   };
@@ -69,6 +75,10 @@ export function inlineCollector(): Inline {
     get empty() {
       const { parts, heldCode, rawText } = state;
       return parts.length === 0 && heldCode === "" && (rawText === "" || rawText.trim() === "");
+    },
+    get endsInPicture() {
+      const { parts, rawText } = state;
+      return rawText.trim() === "" && parts.slice(-2).some((part) => part.startsWith("!["));
     },
     text(text) {
       if (state.heldCode !== "") drain(state);
@@ -88,6 +98,20 @@ export function inlineCollector(): Inline {
       state.space = false;
       state.parts.push(BREAK);
     },
+    breakInLink() {
+      drain(state);
+      const link = state.marks.find(({ kind }) => kind === "link");
+      if (link === undefined || link.opened < 0 || state.linkLines >= LINK_LINES) return false;
+      state.isLineDue = true;
+      return true;
+    },
+    label(text) {
+      drain(state);
+      const link = state.marks.find(({ kind }) => kind === "link");
+      if (link === undefined || link.opened >= 0 || text.trim() === "") return;
+      state.rawText = text.trim();
+      drain(state);
+    },
     open: (kind, end = "") => openMark(state, kind, end),
     close: (kind) => closeMark(state, kind),
     flush: () => flush(state),
@@ -103,6 +127,10 @@ interface State {
   readonly nested: Record<MarkKind, number>;
   /** White space that is written when something follows. */
   space: boolean;
+  /** Set where a block of a link has ended: more of the link goes on a line of its own. */
+  isLineDue: boolean;
+  /** Lines of the link that is open. */
+  linkLines: number;
   /** Text that is escaped when it is complete: an entity and what follows it come in pieces. */
   rawText: string;
   /** A code span that is written when its neighbour is known: two side by side would read as one with backticks. */
@@ -128,6 +156,7 @@ function drain(state: State): void {
 
 /** Writes a piece, after the white space and the opening delimiters that wait for it. */
 function write(state: State, markdown: string): void {
+  if (state.isLineDue) breakDueLine(state);
   const before = charBefore(state.parts, state.parts.length);
   const gap = state.space && before !== "" && before !== BREAK;
   settle(state, gap ? " " : (firstOpening(state.marks) ?? markdown[0] ?? ""));
@@ -139,6 +168,14 @@ function write(state: State, markdown: string): void {
     state.parts.push(delimiters[mark.kind][0]);
   }
   state.parts.push(markdown);
+}
+
+function breakDueLine(state: State): void {
+  settle(state, " ");
+  state.isLineDue = false;
+  state.space = false;
+  state.linkLines += 1;
+  state.parts.push(BREAK);
 }
 
 /** Decides on the delimiters that were closed just before `next` comes. */
@@ -175,6 +212,10 @@ function closeMark(state: State, kind: MarkKind): void {
   if (state.nested[kind] > 0) return void (state.nested[kind] -= 1);
   const mark = state.marks.find((other) => other.kind === kind);
   if (mark === undefined) return;
+  if (kind === "link") {
+    state.isLineDue = false;
+    state.linkLines = 0;
+  }
   endMark(state, mark);
   state.marks = state.marks.filter((other) => other !== mark);
 }
@@ -194,6 +235,7 @@ function flush(state: State): string[] {
   const joined = state.parts.join("").trim();
   state.parts = [];
   state.space = false;
+  state.isLineDue = false;
   if (!joined.includes(BREAK)) return joined === "" ? [] : [joined];
   return joined.split(BREAK).map((line) => line.trim());
 }
@@ -217,84 +259,4 @@ function escapeBeforeLinks(parts: string[]): void {
 
 function isEmphasis(kind: MarkKind): boolean {
   return kind === "strong" || kind === "em";
-}
-
-interface MarkPlace {
-  readonly start: number;
-  readonly end: number;
-  readonly next: string;
-}
-
-/** Chooses the delimiter of an emphasis now that both of its surroundings are known, or takes it away. */
-function settleMark(parts: string[], kind: MarkKind, { start, end, next }: MarkPlace): void {
-  if (kind === "link") return;
-  if (kind === "sup" || kind === "sub") return settleTag(parts, start, end);
-  const before = charBefore(parts, start);
-  const inner = firstChar(parts, start, end);
-  const innerEnd = charBefore(parts, end);
-  const opens = !(isWord(before) && !isWord(inner));
-  const closes = !(isWord(next) && !isWord(innerEnd));
-  let delimiter = "";
-  if (opens && closes) {
-    if (kind === "em") delimiter = emphasis(before, next);
-    else if (kind === "strong") delimiter = before === "*" || next === "*" ? "" : "**";
-    else delimiter = before === "~" || next === "~" ? "" : "~~";
-  }
-  parts[start] = delimiter;
-  parts[end] = delimiter;
-}
-
-/** Bold and italic around the same text: inside a word only one run of asterisks says it, `a***b***c`. */
-function settleBoth(parts: string[], start: number, end: number, next: string): void {
-  const before = charBefore(parts, start);
-  if (!(isWord(before) || isWord(next)) || before === "*" || next === "*") return;
-  const opens = !isWord(before) || isWord(firstChar(parts, start + 1, end - 1));
-  const closes = !isWord(next) || isWord(charBefore(parts, end - 1));
-  if (!opens || !closes) return;
-  parts[start] = parts[end] = "*";
-  parts[start + 1] = parts[end - 1] = "**";
-}
-
-/** A note's number is a link and needs no tags around it. */
-function settleTag(parts: string[], start: number, end: number): void {
-  if (parts[start + 1] !== "[" || parts[end - 1]?.startsWith("](") !== true) return;
-  parts[start] = "";
-  parts[end] = "";
-}
-
-function emphasis(before: string, next: string): string {
-  // An underscore inside a word is text; an asterisk beside another one belongs to a longer run.
-  if (!isWord(before) && !isWord(next) && before !== "_" && next !== "_") return "_";
-  return before === "*" || next === "*" ? "" : "*";
-}
-
-function charBefore(parts: readonly string[], index: number): string {
-  for (let i = index - 1; i >= 0; i--) {
-    const part = parts[i] ?? "";
-    if (part !== "") return emphases.has(part) ? lastChar(part) : afterText(lastChar(part));
-  }
-  return "";
-}
-
-/** At its end, text has these characters escaped: they do not belong to a delimiter that follows. */
-function afterText(char: string): string {
-  return char === "*" || char === "_" || char === "~" ? "\\" : char;
-}
-
-function firstChar(parts: readonly string[], start: number, end: number): string {
-  for (let i = start + 1; i < end; i++) {
-    const part = parts[i] ?? "";
-    if (part !== "") return String.fromCodePoint(part.codePointAt(0) ?? 32);
-  }
-  return "";
-}
-
-function lastChar(part: string): string {
-  const low = part.charCodeAt(part.length - 1);
-  return low >= 0xdc00 && low <= 0xdfff ? part.slice(-2) : (part.at(-1) ?? "");
-}
-
-/** Neither white space nor punctuation, in CommonMark's sense. */
-function isWord(char: string): boolean {
-  return char !== "" && !/[\s\p{P}\p{S}]/u.test(char);
 }

@@ -11,13 +11,15 @@ export function isLeftOut(name: string, attributes: Attributes): boolean {
   // A shadow tree that the document declares is visible.
   if (name === "template") return attributes["shadowrootmode"] === undefined;
   if (name === "dialog" && attributes["open"] === undefined) return true;
-  return isHidden(name, attributes);
+  return isInvisible(name, attributes);
 }
 
 const hiding = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b/iu;
 
-/** Only what the markup itself says: style sheets are the browser's business, and scripts show a whole hidden page. */
-function isHidden(name: string, attributes: Attributes): boolean {
+/**
+ * Whether the markup itself hides an element: style sheets are the browser's business, and scripts show a whole hidden page.
+ */
+export function isInvisible(name: string, attributes: Attributes): boolean {
   if (name === "html" || name === "body" || name === "head") return false;
   const { hidden, style } = attributes;
   if (hidden !== undefined && hidden.toLowerCase() !== "until-found") return true;

@@ -4,6 +4,8 @@ export interface LineWriter {
   openQuote(): void;
   /** Begins a list item; its first line carries the marker, the others are indented as deep. */
   openItem(marker: string): void;
+  /** Goes on with the list item that was closed last, whose marker had a width. */
+  continueItem(width: number): void;
   /** Ends the innermost quote or item; an item without content is written as its marker alone. */
   close(): void;
   /** Asks for a blank line (2) or a fresh line (1) before the next line. */
@@ -58,6 +60,7 @@ export function lineWriter(): LineWriter {
   return {
     openQuote: () => enter("> ", false, "> "),
     openItem: (marker) => enter(" ".repeat(marker.length), true, marker),
+    continueItem: (width) => enter(" ".repeat(width), false, ""),
     close() {
       const container = containers.pop();
       if (container === undefined) return;

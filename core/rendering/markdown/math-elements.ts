@@ -1,21 +1,7 @@
 import { runThrough } from "../../work/background.ts";
-import type { Context } from "./context.ts";
+import type { Context, OpenMath } from "./context.ts";
 import { readHtml, type Attributes } from "./html-events.ts";
-import { mathReader, type MathReader } from "./mathml.ts";
-
-/** A formula that is open. */
-export interface OpenMath {
-  /** Its text, for a formula without TeX. */
-  text: string;
-  /** The TeX that it brings. */
-  tex: string;
-  /** The part of it that text belongs to: the formula, its TeX, or a note in another language. */
-  reads: "formula" | "tex" | "note";
-  readonly isBlock: boolean;
-  readonly reader: MathReader;
-  /** Set for a formula in a script, as MathJax 2 keeps the sources of a page: `type="math/tex"` or `math/mml`. */
-  readonly script: "tex" | "mml" | null;
-}
+import { mathReader } from "./mathml.ts";
 
 /** Begins a formula in MathML. */
 export function openMath(context: Context, attributes: Attributes): void {

@@ -1,5 +1,5 @@
 /** A part of a formula whose TeX is known. */
-export interface Part {
+export interface MathPart {
   /** The element's name. */
   readonly name: string;
   readonly tex: string;
@@ -30,7 +30,7 @@ const opening: ReadonlySet<string> = new Set([
 ]);
 
 /** Joins parts beside each other; brackets around a matrix or around something tall belong to it. */
-export function row(parts: readonly Part[]): string {
+export function row(parts: readonly MathPart[]): string {
   const out: string[] = [];
   for (let i = 0; i < parts.length; i++) {
     const part = parts[i];
@@ -49,9 +49,9 @@ export function row(parts: readonly Part[]): string {
 const MATRIX = /^\\begin\{matrix\}(?<cells>[^]*)\\end\{matrix\}$/u;
 
 function inMatrix(
-  { name, tex: open }: Part,
+  { name, tex: open }: MathPart,
   inner: string,
-  after: Part | undefined,
+  after: MathPart | undefined,
 ): { readonly tex: string; readonly taken: number } | null {
   if (name !== "mo" || !opening.has(open)) return null;
   const cells = MATRIX.exec(inner)?.groups?.["cells"];

@@ -1,12 +1,12 @@
 import type { Attributes } from "./html-events.ts";
-import { type Part, row } from "./math-row.ts";
+import { type MathPart, row } from "./math-row.ts";
 import { functions, plainTex, texOf } from "./math-symbols.ts";
 
 /** An element of a formula that is open. */
 interface Open {
   readonly name: string;
   readonly attributes: Attributes;
-  readonly parts: Part[];
+  readonly parts: MathPart[];
   text: string;
 }
 
@@ -55,7 +55,7 @@ export function mathReader(): MathReader {
 }
 
 /** Text that stands in no token: it belongs nowhere, and is kept. */
-function bare({ text }: Open): Part[] {
+function bare({ text }: Open): MathPart[] {
   const tex = texOf(text.replaceAll(/\s+/gu, " ").trim());
   return tex === "" ? [] : [{ name: "mtext", tex }];
 }
@@ -71,11 +71,11 @@ function texOfElement(element: Open): string {
 
 /** The TeX of an element by its parts, and by all of them beside each other. */
 type Shape = (
-  parts: readonly Part[],
+  parts: readonly MathPart[],
   whole: { readonly all: string; readonly attributes: Attributes },
 ) => string;
 
-const texIn = (part: Part | undefined): string => part?.tex ?? "";
+const texIn = (part: MathPart | undefined): string => part?.tex ?? "";
 
 const shapes: ReadonlyMap<string, Shape> = new Map<string, Shape>([
   ["maction", ([shown]) => texIn(shown)],
@@ -160,7 +160,7 @@ function fraction(above: string, below: string, attributes: Attributes): string 
 }
 
 /** What is raised or lowered needs braces around it unless it is one character or command. */
-function base(part: Part | undefined): string {
+function base(part: MathPart | undefined): string {
   const tex = part?.tex ?? "";
   if (/^(?:[^\\{}^_]|\\[a-z]+|\\(?:mathrm|mathbf|mathbb|mathcal)\{[^{}]*\})$/iu.test(tex))
     return tex;
@@ -183,7 +183,7 @@ function isLimited(tex: string): boolean {
   return limited.test(tex);
 }
 
-function under(part: Part | undefined, mark: string): string {
+function under(part: MathPart | undefined, mark: string): string {
   const tex = part?.tex ?? "";
   if (isLimited(tex)) return `${tex}_{${mark}}`;
   if (mark === "⏟") return `\\underbrace{${tex}}`;
@@ -211,7 +211,7 @@ const accents: ReadonlyMap<string, string> = new Map([
   ["⏞", "overbrace"],
 ]);
 
-function over(part: Part | undefined, mark: string): string {
+function over(part: MathPart | undefined, mark: string): string {
   const tex = part?.tex ?? "";
   if (isLimited(tex)) return `${tex}^{${mark}}`;
   const accent = accents.get(mark.trim());
@@ -222,23 +222,23 @@ function over(part: Part | undefined, mark: string): string {
 }
 
 /** Indices to the right of a base, then, after `mprescripts`, to the left of it. */
-function scripts(parts: readonly Part[]): string {
+function scripts(parts: readonly MathPart[]): string {
   const [first, ...rest] = parts;
   const at = rest.findIndex(({ name }) => name === "mprescripts");
   const after = at < 0 ? rest : rest.slice(0, at);
   const before = at < 0 ? [] : rest.slice(at + 1);
-  const indices = (list: readonly Part[]): string =>
+  const indices = (list: readonly MathPart[]): string =>
     list.map(({ tex }, i) => (tex === "" ? "" : `${i % 2 === 0 ? "_" : "^"}{${tex}}`)).join("");
   const left = indices(before);
   return `${left === "" ? "" : `{}${left}`}${base(first)}${indices(after)}`;
 }
 
-function fenced(parts: readonly Part[], attributes: Attributes): string {
+function fenced(parts: readonly MathPart[], attributes: Attributes): string {
   const { open = "(", close = ")", separators = "," } = attributes;
   const [separator = ""] = separators.trim();
   const inner = parts.flatMap((part, i) =>
     i === 0 ? [part] : [{ name: "mo", tex: texOf(separator) }, part],
   );
-  const mo = (text: string): Part[] => (text === "" ? [] : [{ name: "mo", tex: texOf(text) }]);
+  const mo = (text: string): MathPart[] => (text === "" ? [] : [{ name: "mo", tex: texOf(text) }]);
   return row([...mo(open), ...inner, ...mo(close)]);
 }

@@ -50,8 +50,8 @@ const table: Element = {
  * is lost.
  */
 function dissolveTable(context: Context): void {
-  const table = context.tables.at(-1);
-  if (table !== undefined && !table.layout) dissolve(context, table);
+  const open = context.tables.at(-1);
+  if (open !== undefined && !open.layout) dissolve(context, open);
 }
 
 function dissolve(context: Context, outer: OpenTable): void {

@@ -8,24 +8,37 @@ export function linkAddress(href: string, base: string | null): string | null {
   return bracketSafe(absolute(trimmed, base));
 }
 
+/** Attributes that scripts for lazy pictures keep the address in: lazysizes, jQuery Lazy Load, WordPress, Echo. */
+const LAZY = [
+  "data-src",
+  "data-original",
+  "data-lazy-src",
+  "data-lazy",
+  "data-echo",
+  "data-original-src",
+  "data-hi-res-src",
+];
+const LAZY_SETS = ["data-srcset", "data-lazy-srcset"];
+
 /**
  * Returns the best address of a picture: the lazy one that scripts put in the place of `src`, else `src`, else the largest
  * of the responsive ones.
  */
 export function imageAddress(attributes: Attributes, base: string | null): string | null {
-  const candidates = [
-    ...["data-src", "data-original", "data-lazy-src"].map((name) => lazy(attributes[name])),
-    largest(attributes["data-srcset"] ?? ""),
-    attributes["src"],
-    largest(attributes["srcset"] ?? ""),
-  ];
-  for (const candidate of candidates) {
-    const address = (candidate ?? "").trim();
-    if (address === "") continue;
-    const found = linkAddress(address, base);
+  for (const name of LAZY) {
+    const found = usable(lazy(attributes[name]), base);
     if (found !== null) return found;
   }
-  return null;
+  for (const name of LAZY_SETS) {
+    const found = usable(largest(attributes[name]), base);
+    if (found !== null) return found;
+  }
+  return usable(attributes["src"], base) ?? usable(largest(attributes["srcset"]), base);
+}
+
+function usable(candidate: string | undefined, base: string | null): string | null {
+  const address = candidate?.trim() ?? "";
+  return address === "" ? null : linkAddress(address, base);
 }
 
 /** Returns an attribute's value if it looks like an address; scripts keep other things in such attributes too. */
@@ -41,7 +54,8 @@ export function absolute(address: string, base: string | null): string {
 }
 
 /** Returns the last candidate of a `srcset` with the largest width or density. */
-function largest(srcset: string): string {
+function largest(srcset: string | undefined): string {
+  if (srcset === undefined) return "";
   let best = "";
   let size = -1;
   for (const candidate of srcset.slice(0, 8192).split(/,\s+/u)) {

@@ -310,4 +310,18 @@ export const renderingMutants: readonly Mutant[] = [
     replace: "await start.watch(ready);",
     tests: ["tests/local/unstartable-browser"],
   },
+  {
+    name: "a formula that is too long is its text",
+    file: "core/rendering/markdown/mathml.ts",
+    find: 'return tex === "" || work > WORK_LIMIT ? null : tex;',
+    replace: 'return tex === "" ? null : tex;',
+    tests: ["tests/unit/rendering/markdown"],
+  },
+  {
+    name: "a link that its author forgot to close does not join a whole page",
+    file: "core/rendering/markdown/inline.ts",
+    find: " || state.linkLines >= LINK_LINES",
+    replace: "",
+    tests: ["tests/unit/rendering/markdown"],
+  },
 ];

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { convertHtml } from "../../../core/rendering/markdown/convert.ts";
 import { codeCases } from "../../fakes/rendering-code-cases.ts";
 import { markdownCases } from "../../fakes/rendering-markdown-cases.ts";
+import { mediaCases } from "../../fakes/rendering-media-cases.ts";
 import { mathCases } from "../../fakes/rendering-math-cases.ts";
 
 const convert = (html: string, base: string | null = "https://example.com/dir/page"): string =>
@@ -10,6 +11,8 @@ const convert = (html: string, base: string | null = "https://example.com/dir/pa
 
 describe("htmlToMarkdown()", () => {
   it.each(markdownCases)("$name", ({ html, markdown }) => expect(convert(html)).toBe(markdown));
+
+  it.each(mediaCases)("$name", ({ html, markdown }) => expect(convert(html)).toBe(markdown));
 
   it.each(codeCases)("$name", ({ html, markdown }) => expect(convert(html)).toBe(markdown));
 
