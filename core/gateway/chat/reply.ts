@@ -1,6 +1,6 @@
 import type { HeaderPair } from "../../ports.ts";
 import type { Chat, ChatReasoning, ChatUsage, ExtraContent } from "./chat-format.ts";
-import type { ProviderFailure } from "./failure.ts";
+import type { ProviderFailure } from "./failures/failure.ts";
 import type { Json } from "../../http/json.ts";
 
 /** A tool call in OpenAI's form. */

@@ -16,7 +16,7 @@ import type {
   MessageDelta,
 } from "./reply.ts";
 import { readUpTo } from "../../http/stream.ts";
-import { type ProviderFailure, readFailure } from "./failure.ts";
+import { type ProviderFailure, readFailure } from "./failures/failure.ts";
 import { type CachedReply, lastText } from "../wire/cached-reply.ts";
 
 /** Milliseconds between the words of an error and the break of its stream: most clients drop what they have not read by then. */

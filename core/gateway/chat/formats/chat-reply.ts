@@ -1,6 +1,6 @@
 import { formatEvent } from "../../../http/sse.ts";
 import type { ChatReasoning, ChatUsage } from "../chat-format.ts";
-import type { FailureKind, ProviderFailure } from "../failure.ts";
+import type { FailureKind, ProviderFailure } from "../failures/failure.ts";
 import { readChat } from "./chat-request.ts";
 import type {
   ReplyContext,

@@ -3,7 +3,7 @@ import { type ChatUsage, chatUsage } from "../chat-format.ts";
 import { type Json, parsedJson } from "../../../http/json.ts";
 import type { Block, BlockEvents } from "../block.ts";
 import { blocksOf, blockStream } from "../blocks.ts";
-import type { FailureKind, ProviderFailure } from "../failure.ts";
+import type { FailureKind, ProviderFailure } from "../failures/failure.ts";
 import { readMessages } from "./messages-request.ts";
 import type { ReplyContext, ChatFront, ChatReply, StreamWriter } from "../reply.ts";
 

@@ -1,4 +1,4 @@
-import { type Json, jsonObject, jsonObjects, jsonText } from "../../http/json.ts";
+import { type Json, jsonObject, jsonObjects, jsonText } from "../../../http/json.ts";
 
 /** The kinds of failures that clients handle in different ways. */
 export type FailureKind =
