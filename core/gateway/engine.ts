@@ -11,6 +11,7 @@ import { type Forward, forwarding } from "./call/forward.ts";
 import type { AttemptObserver } from "./call/ended-attempt.ts";
 import { choosing } from "./routing/choosing.ts";
 import { type GatewayAdmission, admission } from "./entry/admission.ts";
+import { peekFailure } from "./chat/failures/peek-failure.ts";
 import { cleaning } from "./entry/cleaning.ts";
 import { delivery } from "./entry/delivery.ts";
 import type { FrontParts } from "./entry/front.ts";
@@ -177,6 +178,7 @@ function stepPipeline(
     prepare: (step, call) => outbound(step, call, outbounds),
     checksOf: checksBy(safety, { ...reading, bodies: shared.bodies, recorder: follow }),
     limits,
+    peekFailure: (answer) => peekFailure(answer, { system, decoding }),
     answers: keptAnswers(answerStores(options, store)),
     recorder: follow,
   });

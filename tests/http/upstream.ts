@@ -77,6 +77,9 @@ const foundData = (body: string): object => {
   return { ...completion, choices: [{ ...choice, message: { content: '{"name":"Bike"}' } }] };
 };
 
+/** The `x-test-id`s whose first request has failed. */
+const failedOnce = new Set<string>();
+
 const modes: Readonly<Record<string, Mode>> = {
   json: (_req, res, body) =>
     sendJson(res, 200, body.includes('"model":"finds-data"') ? foundData(body) : completion),
@@ -155,6 +158,17 @@ const modes: Readonly<Record<string, Mode>> = {
     sendJson(res, 429, {
       error: { message: "slow down", type: "rate_limit", param: null, code: "rate_limited" },
     });
+  },
+  // To the first request of each `x-test-id` a failure with a status of success, as OpenRouter sends it.
+  "failed-success": (req, res, body) => {
+    const id = String(req.headers["x-test-id"]);
+    const error = { code: 429, message: "Provider returned error" };
+    const streams = body.includes('"stream":true');
+    if (failedOnce.has(id)) return modes[streams ? "sse" : "json"]?.(req, res, body, Buffer.of());
+    failedOnce.add(id);
+    if (!streams) return sendJson(res, 200, { error });
+    res.writeHead(200, { "content-type": "text/event-stream" });
+    res.end(`: PROCESSING\n\ndata: ${JSON.stringify({ error })}\n\n`);
   },
   // As much as the client takes: 64 MiB.
   flood: (_req, res) => {

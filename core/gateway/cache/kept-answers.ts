@@ -9,8 +9,7 @@ import type { Leader } from "./exact/shared-call.ts";
 import type { StoredReplies } from "./exact/stored-replies.ts";
 import type { SemanticCache } from "./similar-answers.ts";
 import { watchedStream } from "../wire/watched-stream.ts";
-import { type Json, jsonObject, parsedJson } from "../../http/json.ts";
-import { sseData } from "../../http/sse.ts";
+import { failureOfEvents, reportsFailure } from "../chat/failures/told-failure.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { type CachedReply, lastText } from "../wire/cached-reply.ts";
 
@@ -187,36 +186,11 @@ function isSuccess(reply: CachedReply): boolean {
   if ((headerValue(reply.headers, "content-encoding") ?? "identity") !== "identity") return true;
   const type = (headerValue(reply.headers, "content-type") ?? "").toLowerCase();
   if (type.startsWith("text/event-stream")) {
-    const text = lastText(reply.chunks, END);
-    return !mentions(text) || !sseData(text).some(tellsFailure);
+    return failureOfEvents(lastText(reply.chunks, END)) === null;
   }
   // The header of a frame that ends a stream of Amazon's (Smithy's specification "Amazon Event Stream").
   if (type.startsWith("application/vnd.amazon.eventstream"))
     return !lastText(reply.chunks, END).includes(":exception-type");
   if (!/^application\/(?:[\w.-]+\+)?json\b/.test(type)) return true;
-  const text = lastText(reply.chunks, Number.POSITIVE_INFINITY);
-  return !mentions(text) || !tellsFailure(text);
-}
-
-/** Most answers need not be parsed for this. */
-function mentions(text: string): boolean {
-  return text.includes('"error"') || text.includes('"success"');
-}
-
-/** Recognises the failures of OpenAI and Anthropic, of providers that imitate them, and of Cloudflare. */
-function tellsFailure(json: string): boolean {
-  const said = parsedEvent(json);
-  const { type, error } = said;
-  return (
-    type === "error" ||
-    type === "response.failed" ||
-    (error !== undefined && error !== null) ||
-    said["success"] === false
-  );
-}
-
-/** Parses an event or an answer. Gemini's streams are one JSON list unless the client asks for events. */
-function parsedEvent(json: string): Json {
-  const value = parsedJson(json);
-  return jsonObject(Array.isArray(value) ? value.at(-1) : value);
+  return !reportsFailure(lastText(reply.chunks, Number.POSITIVE_INFINITY));
 }

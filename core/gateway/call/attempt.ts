@@ -15,6 +15,21 @@ import {
 /** How one attempt ended: with an answer of any status, or without one. */
 export type AttemptOutcome = InboundResponse | TransportError;
 
+/** The failure that an answer with a status of success reports. */
+export interface AnswerFailure {
+  /** Its kind, such as `rate_limit`. */
+  readonly kind: string;
+  /** The status that an answer of its own would have. */
+  readonly status: number;
+}
+
+/** The outcome of an attempt whose answer was looked at. */
+export interface PeekedOutcome {
+  readonly answer: AttemptOutcome;
+  /** Null for an answer that says by its status what it is. */
+  readonly failure: AnswerFailure | null;
+}
+
 /** The time limits and the trace of one attempt. */
 interface AttemptTerms {
   readonly beginMs: number;
@@ -42,10 +57,17 @@ export async function sendAttempt(
 }
 
 /** Whether another attempt is worth making. After the client left none is. */
-export function isWorthRetrying(answer: AttemptOutcome, call: Call): boolean {
+export function isWorthRetrying(
+  answer: AttemptOutcome,
+  call: Call,
+  failure: AnswerFailure | null,
+): boolean {
   if (call.signal.aborted) return false;
   if (answer instanceof TransportError) return answer.reason !== "refused";
-  return isRetryable(answer.status, headerValue(answer.headers, "x-should-retry"));
+  return isRetryable(
+    failure?.status ?? answer.status,
+    headerValue(answer.headers, "x-should-retry"),
+  );
 }
 
 /** Whether the provider asks for a longer pause (`retry-after`) than we are willing to make. */

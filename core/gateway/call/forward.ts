@@ -6,10 +6,12 @@ import type { GatewaySettings } from "../account/settings/settings.ts";
 import { withNullBodyStatus } from "../wire/reply-body.ts";
 import type { Answers, Flow, ShareAnswer, StepRun } from "./answers.ts";
 import {
+  type AnswerFailure,
   sendAttempt,
   type AttemptOutcome,
   hasLongRetryAfter,
   isWorthRetrying,
+  type PeekedOutcome,
   retryDelay,
 } from "./attempt.ts";
 import type { Call, Step } from "./call.ts";
@@ -32,6 +34,8 @@ export interface ForwardParts extends WatchParts {
   readonly checksOf: (settings: GatewaySettings) => Checks | null;
   readonly limits: Limits;
   readonly answers: Answers;
+  /** Looks whether an answer with a status of success is a failure. */
+  readonly peekFailure: (answer: InboundResponse) => Promise<PeekedOutcome>;
   readonly recorder: Recorder;
   /** Milliseconds within which a provider must begin to answer, where a request says nothing else. */
   readonly firstByteMs: number;
@@ -115,8 +119,12 @@ function providerFlow(parts: ForwardParts): Flow {
     const { step, index, checks } = run;
     const flagged = checks === null ? null : await checks.prompt(step, index, run.call);
     const policy = policyOf(run.call);
-    const { answer, record, permit } = await lastAttempt(run, policy, first, parts);
-    return await conclude(answer, { ...run, ...permit, flagged }, parts, { record, share });
+    const { answer, failure, record, permit } = await lastAttempt(run, policy, first, parts);
+    const concluded = await conclude(answer, { ...run, ...permit, flagged }, parts, {
+      record,
+      share,
+    });
+    return failure === null ? concluded : { ...concluded, failed: true };
   };
   return {
     ask,
@@ -138,8 +146,7 @@ function providerFlow(parts: ForwardParts): Flow {
 }
 
 /** The attempt whose answer is delivered, and the leave that it was made by. */
-interface LastAttempt {
-  readonly answer: AttemptOutcome;
+interface LastAttempt extends PeekedOutcome {
   readonly record: Recording;
   readonly permit: SpendingPermit;
 }
@@ -149,7 +156,7 @@ async function lastAttempt(
   { step, index, isLast, call: outer, prepared }: StepRun,
   policy: RetryPolicy,
   first: number,
-  { limits, recorder, system, silence }: ForwardParts,
+  { limits, recorder, system, silence, peekFailure }: ForwardParts,
 ): Promise<LastAttempt> {
   const leave = (): Promise<SpendingPermit> | SpendingPermit =>
     limits.applyTo(outer)
@@ -163,12 +170,17 @@ async function lastAttempt(
     const record = recorder.start(step, index, call);
     const { traceparent } = record;
     const terms = { beginMs: policy.timeout, silence, traceparent };
-    const answer = await sendAttempt(prepared, terms, call);
+    const sent = await sendAttempt(prepared, terms, call);
+    // Where nothing could make a failure good, the answer goes on as it comes.
+    const { answer, failure } =
+      sent instanceof TransportError || (isLast && number >= attempts)
+        ? { answer: sent, failure: null }
+        : await peekFailure(sent);
     // Another step can take over at once from a provider that wants to be left alone.
     const givesWay = !isLast && hasLongRetryAfter(answer, system);
-    if (number >= attempts || givesWay || !isWorthRetrying(answer, call))
-      return { answer, record, permit };
-    discard(answer, record, system);
+    if (number >= attempts || givesWay || !isWorthRetrying(answer, call, failure))
+      return { answer, failure, record, permit };
+    discard(answer, record, system, failure);
     // Its provider may have worked for it all the same: the next attempt has a leave of its own.
     if (isLeft(answer)) {
       permit.settle(null);
@@ -191,14 +203,19 @@ const LEFT: ReadonlySet<string> = new Set(["aborted", "late"]);
 const unpaid: Settle = () => undefined;
 
 /** Ends an attempt whose answer is not delivered. */
-function discard(answer: AttemptOutcome, record: Recording, system: System): void {
+function discard(
+  answer: AttemptOutcome,
+  record: Recording,
+  system: System,
+  failure: AnswerFailure | null = null,
+): void {
   if (answer instanceof TransportError) {
     record.finish({ status: null, complete: false, headers: [], seen: null });
     return;
   }
   const { status, headers, body } = answer;
   if (body instanceof ReadableStream) system.waitUntil(body.cancel().catch(() => undefined));
-  record.finish({ status, complete: false, headers, seen: null });
+  record.finish({ status, complete: false, headers, seen: null, failure });
 }
 
 interface AnswerPlace {

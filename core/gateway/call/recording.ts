@@ -1,5 +1,6 @@
 import type { HeaderPair } from "../../ports.ts";
 import type { TokenUsage } from "../chat/usage.ts";
+import type { AnswerFailure } from "./attempt.ts";
 import type { LoggedBody, LogRow } from "./ended-attempt.ts";
 import type { Call, Step } from "./call.ts";
 import type { Outbound } from "./outbound.ts";
@@ -34,12 +35,20 @@ export interface AnswerWatch {
   finish(): Promise<Observation> | Observation;
 }
 
+/** A failure that was seen in an answer. */
+export interface ReportedFailure extends AnswerFailure {
+  /** Whether the answer is nothing else. */
+  readonly isAll: boolean;
+}
+
 /** The facts that were seen in an answer. */
 export interface Observation {
   readonly usage: TokenUsage;
   readonly body: LoggedBody;
   /** Tokens that have passed, as far as they can be seen. @default not counted */
   readonly passed?: number;
+  /** The failure that the answer reports. @default it reports nothing but by its status */
+  readonly failure?: ReportedFailure | null;
   /** Whether the last event of a stream has passed: clients may leave then, as OpenAI's does. @default no */
   readonly isOver?: boolean;
 }
@@ -54,6 +63,8 @@ export interface RecordedResult {
   readonly left?: boolean;
   readonly headers: readonly HeaderPair[];
   readonly seen: Observation | null;
+  /** The failure of an answer that was not delivered. @default as seen */
+  readonly failure?: AnswerFailure | null;
   /** @default false */
   readonly cached?: boolean;
   /** The action of data loss prevention. @default none */

@@ -52,8 +52,9 @@ export function watchedAnswer(
       const dlpAction = dlp?.action ?? null;
       const left = end === "aborted";
       const cost = record.finish({ status, complete, left, headers, cached, seen, dlpAction });
+      const isRefused = status >= 400 || seen?.failure?.isAll === true;
       // A refusal costs nothing unless its provider says so.
-      settle(status >= 400 ? (cost ?? 0) : cost);
+      settle(isRefused ? (cost ?? 0) : cost);
     };
     const seen = watch?.finish() ?? null;
     if (seen instanceof Promise) system.waitUntil(seen.then(finish));

@@ -2,6 +2,7 @@ import { whenReady } from "../../work/now-or-later.ts";
 import { usageOf } from "../providers/usage.ts";
 import type { HeaderPair, System } from "../../ports.ts";
 import type { LoggedBody, LogRow, AttemptObserver } from "../call/ended-attempt.ts";
+import type { AnswerFailure } from "../call/attempt.ts";
 import type { Call, Step } from "../call/call.ts";
 import { callerName } from "../call/caller.ts";
 import type { Outbound } from "../call/outbound.ts";
@@ -152,6 +153,7 @@ type RowFacts = Pick<LogRow, "id" | "createdAt" | "duration" | "step" | "cost" |
 /** Fields are named one by one: a spread of each object would cost more than all the rest of this function. */
 function rowOf(about: Description, facts: RowFacts, result: RecordedResult): LogRow {
   const { status, complete, seen } = result;
+  const failure = result.failure ?? seen?.failure ?? null;
   const usage = seen?.usage ?? noUsage;
   return {
     ...about,
@@ -162,7 +164,8 @@ function rowOf(about: Description, facts: RowFacts, result: RecordedResult): Log
     cost: facts.cost,
     customCost: facts.customCost,
     statusCode: status,
-    success: complete && status !== null && status < 400,
+    success: complete && status !== null && status < 400 && failure === null,
+    note: failure === null || isErrorStatus(status) ? about.note : failureNote(failure),
     cached: result.cached === true,
     tokensIn: usage.tokensIn,
     tokensOut: usage.tokensOut,
@@ -186,18 +189,27 @@ interface Paid {
 
 /** Custom prices outrank known ones; an answer from the cache costs nothing. */
 function costOf({ call, result, price }: Paid): Pick<LogRow, "cost" | "customCost"> {
-  const { cached, seen, status } = result;
+  const { cached, seen } = result;
   const { customCost: custom } = call.controls;
   if (cached === true) return { cost: 0, customCost: false };
   // No answer costs nothing that anybody could name; nor does a refusal unless its provider names it.
-  if (seen === null || (isRefusal(status) && seen.usage.tokensIn === null))
+  if (seen === null || (isRefusal(result) && seen.usage.tokensIn === null))
     return { cost: null, customCost: false };
   const amount = cost(seen.usage, price, custom);
   return { cost: amount, customCost: custom !== undefined && amount !== null };
 }
 
-function isRefusal(status: number | null): boolean {
+function isRefusal({ status, seen }: RecordedResult): boolean {
+  return isErrorStatus(status) || seen?.failure?.isAll === true;
+}
+
+function isErrorStatus(status: number | null): boolean {
   return status !== null && status >= 400;
+}
+
+/** Says why an answer with a status of success counts as a failure; in the gateway's words, since a provider's may repeat a key. */
+function failureNote({ kind, status }: AnswerFailure): string {
+  return `error in the answer: ${kind} (${status})`;
 }
 
 /**
@@ -226,10 +238,10 @@ function countedUsage(
   { modelType: type, request }: Description,
   step: Step,
 ): TokenUsage | null {
-  const { seen, complete, cached, status } = result;
+  const { seen, complete, cached } = result;
   if (seen === null || cached === true) return null;
   const { usage, passed } = seen;
-  if (isRefusal(status) || passed === undefined || isFree(step)) return usage;
+  if (isRefusal(result) || passed === undefined || isFree(step)) return usage;
   const isTold = complete && (usage.tokensOut !== null || type === "embeddings");
   if ((isTold && usage.tokensIn !== null) || (usage.tokensOut ?? -1) >= passed) return usage;
   const tokensIn = usage.tokensIn ?? Math.floor(request.size / BYTES_PER_TOKEN);

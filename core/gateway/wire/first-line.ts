@@ -1,4 +1,4 @@
-import { pulledStream } from "../../http/stream.ts";
+import { peekStream } from "./peek.ts";
 
 const LF = 10;
 const CR = 13;
@@ -17,27 +17,15 @@ export interface Peeked {
 /** Waits for the end of the first line, or for `late`. Never rejects: the stream tells how it went. */
 export async function peekFirstLine(
   body: ReadableStream<Uint8Array>,
-  late: Promise<false> | null,
+  late: Promise<unknown> | null,
 ): Promise<Peeked> {
-  const reader = body.getReader();
-  const reads: ReturnType<typeof reader.read>[] = [];
-  const look = async (): Promise<boolean> => {
-    for (let size = 0; size < FIRST_LINE;) {
-      const next = reader.read();
-      reads.push(next);
-      const { done, value } = await next;
-      if (done) return false;
-      const end = value.findIndex((byte) => byte === LF || byte === CR);
-      if (end !== -1) return value[end] === LF;
-      size += value.length;
-    }
-    return false;
+  let size = 0;
+  let end: number | undefined;
+  const isEnough = (chunk: Uint8Array): boolean => {
+    end = chunk.find((byte) => byte === LF || byte === CR);
+    size += chunk.length;
+    return end !== undefined || size >= FIRST_LINE;
   };
-  const looked = look().catch(() => false);
-  const isLf = await (late === null ? looked : Promise.race([looked, late]));
-  const stream = pulledStream(
-    () => reads.shift() ?? reader.read(),
-    (reason) => reader.cancel(reason),
-  );
-  return { stream, isLf };
+  const { stream } = await peekStream(body, isEnough, late);
+  return { stream, isLf: end === LF };
 }

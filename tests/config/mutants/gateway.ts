@@ -3,6 +3,41 @@ import type { Mutant } from "./mutant.ts";
 /** The gateway's. */
 export const gatewayMutants: readonly Mutant[] = [
   {
+    name: "an error with a status of success is tried again",
+    file: "core/gateway/call/attempt.ts",
+    find: "failure?.status ?? answer.status",
+    replace: "answer.status",
+    tests: ["tests/unit/gateway/call/failed-successes"],
+  },
+  {
+    name: "an error with a status of success makes way for the next step",
+    file: "core/gateway/call/forward.ts",
+    find: "{ ...concluded, failed: true }",
+    replace: "concluded",
+    tests: ["tests/unit/gateway/call/failed-successes"],
+  },
+  {
+    name: "an error with a status of success is not a success in its row",
+    file: "core/gateway/observe/recorder.ts",
+    find: "&& failure === null,",
+    replace: "&& true,",
+    tests: ["tests/unit/gateway/call/failed-successes"],
+  },
+  {
+    name: "a long answer is not read for an error",
+    file: "core/gateway/chat/failures/told-failure.ts",
+    find: "text.length <= FAILURE_LIMIT && mentions",
+    replace: "mentions",
+    tests: ["tests/unit/gateway/call/failed-successes"],
+  },
+  {
+    name: "an answer that is nothing but an error uses nothing of a virtual key",
+    file: "core/gateway/observe/recorder.ts",
+    find: "isErrorStatus(status) || seen?.failure?.isAll === true",
+    replace: "isErrorStatus(status)",
+    tests: ["tests/unit/gateway/call/failed-successes"],
+  },
+  {
     name: "a virtual key counts tokens for its own models alone",
     file: "core/gateway/account/keys/call-limits.ts",
     find: "if (step.route !== undefined || step.auto !== undefined) return;",
@@ -655,7 +690,7 @@ export const gatewayMutants: readonly Mutant[] = [
   },
   {
     name: "a limit of tokens a minute is not a conversation that is too long",
-    file: "core/gateway/chat/failure.ts",
+    file: "core/gateway/chat/failures/failure.ts",
     find: "isVague && status !== 429 && TOO_LONG",
     replace: "TOO_LONG",
     tests: ["tests/unit/gateway/providers/translate-failures"],
@@ -669,7 +704,7 @@ export const gatewayMutants: readonly Mutant[] = [
   },
   {
     name: "a time to wait is digits",
-    file: "core/gateway/chat/failure.ts",
+    file: "core/gateway/chat/failures/failure.ts",
     find: "/^(\\d{1,6}(?:\\.\\d+)?)s$/",
     replace: "/^(.*)/",
     tests: ["tests/unit/gateway/providers/translate-failures"],

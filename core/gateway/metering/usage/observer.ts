@@ -10,6 +10,11 @@ import { loggedBody } from "../../observe/log/log-row.ts";
 import { passedTokens } from "./passed-tokens.ts";
 import { usageScanner } from "./sse-usage.ts";
 import { textBlocks } from "./text-blocks.ts";
+import {
+  failureOfAnswer,
+  failureOfEvents,
+  failureOfFirstEvent,
+} from "../../chat/failures/told-failure.ts";
 import { noUsage, type TokenUsage } from "../../chat/usage.ts";
 import type { AnswerWatch, Observation } from "../../call/recording.ts";
 
@@ -100,10 +105,15 @@ function plainObserver(
       const isWhole = pieces.size === size;
       const text = decode(pieces.whole(), isWhole);
       const usage = isJson && isWhole ? jsonUsage(text, add, isReadWhole) : noUsage;
-      return { usage, body: loggedBody(isText && keep > 0 ? text : null, size, keep) };
+      const told = isJson && isWhole ? failureOfAnswer(text) : null;
+      const failure = told === null ? null : { ...told, isAll: true };
+      return { usage, failure, body: loggedBody(isText && keep > 0 ? text : null, size, keep) };
     },
   };
 }
+
+/** Characters at the end of a stream that are looked through for a failure: it is the last that a provider says. */
+const END_LIMIT = 4096;
 
 /** For server-sent events: their text is searched for usage block by block, and kept up to a limit. */
 function eventObserver(keep: number, add: AddUsage): PlainWatch {
@@ -113,7 +123,7 @@ function eventObserver(keep: number, add: AddUsage): PlainWatch {
   let size = 0;
   const blocks = textBlocks((text) => {
     scanner.push(text);
-    end = (end + text.slice(-LAST_EVENT_LIMIT)).slice(-LAST_EVENT_LIMIT);
+    end = (end + text.slice(-END_LIMIT)).slice(-END_LIMIT);
     // A character is a byte or more.
     if (kept.length < keep) kept += text;
   });
@@ -125,7 +135,11 @@ function eventObserver(keep: number, add: AddUsage): PlainWatch {
     finish() {
       blocks.end();
       const body = loggedBody(keep > 0 ? kept : null, size, keep);
-      return { usage: scanner.usage(), body, isOver: isLastEvent(end) };
+      const told = failureOfEvents(end);
+      const isAll = told !== null && failureOfFirstEvent(end) !== null && size <= END_LIMIT;
+      const failure = told === null ? null : { ...told, isAll };
+      const isOver = isLastEvent(end.slice(-LAST_EVENT_LIMIT));
+      return { usage: scanner.usage(), failure, body, isOver };
     },
   };
 }

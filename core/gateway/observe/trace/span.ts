@@ -41,8 +41,9 @@ export function attemptSpan(row: LogRow, resends: number, place: SpanPlace): Spa
   });
 }
 
-function failureOf({ statusCode }: LogRow): string {
+function failureOf({ statusCode, note }: LogRow): string {
   if (statusCode === null) return "No answer";
+  if (note !== null) return note;
   return statusCode < 400 ? "The answer did not arrive whole" : `Status ${statusCode}`;
 }
 

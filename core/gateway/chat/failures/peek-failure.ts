@@ -1,0 +1,111 @@
+import { bytePieces, readUpTo } from "../../../http/stream.ts";
+import type { InboundResponse, System } from "../../../ports.ts";
+import { TIMER_OVER } from "../../../time/timer-over.ts";
+import type { ContentDecoding } from "../../wire/content-decoder.ts";
+import { headerValue } from "../../wire/header-hygiene.ts";
+import { peekStream, type PeekedStream } from "../../wire/peek.ts";
+import { plainBody } from "../../wire/reply-body.ts";
+import type { ProviderFailure } from "./failure.ts";
+import {
+  FAILURE_HEAD,
+  FAILURE_LIMIT,
+  failureOfAnswer,
+  failureOfFirstEvent,
+  mayBeFailure,
+} from "./told-failure.ts";
+
+/** An answer of which is known whether it begins as a failure. */
+export interface PeekedAnswer {
+  readonly answer: InboundResponse;
+  readonly failure: ProviderFailure | null;
+}
+
+/** Milliseconds within which a stream of success has to show its first event; a later one is taken as it comes. */
+const FIRST_EVENT_MS = 10_000;
+
+/** Dependencies of {@link peekFailure}. */
+export interface PeekParts {
+  readonly system: System;
+  readonly decoding: ContentDecoding;
+}
+
+/**
+ * Looks whether an answer with a status of success is a failure: a JSON object with an error, or a stream whose first event
+ * is one. It reads as little as that takes, and 64 KiB at most. Encoded streams are passed on unread.
+ */
+export async function peekFailure(
+  answer: InboundResponse,
+  parts: PeekParts,
+): Promise<PeekedAnswer> {
+  const { status, headers, body } = answer;
+  const type = headerValue(headers, "content-type") ?? "";
+  const isJson = /^application\/(?:[\w.-]+\+)?json\b/i.test(type);
+  const isStream = /^text\/event-stream\b/i.test(type);
+  const isPlain = /^(?:identity)?$/i.test(headerValue(headers, "content-encoding") ?? "");
+  if (status >= 300 || body === null || !(isJson || (isStream && isPlain)))
+    return { answer, failure: null };
+  const read = isStream ? failureOfFirstEvent : failureOfAnswer;
+  if (body instanceof Uint8Array)
+    return { answer, failure: await failureIn([body], answer, parts, read) };
+  const peeked = isStream ? await firstEvent(body, parts) : await wholeBody(body, isPlain);
+  const failure =
+    isStream || peeked.isWhole ? await failureIn(peeked.chunks, answer, parts, read) : null;
+  return { answer: { ...answer, body: peeked.stream }, failure };
+}
+
+type ReadFailure = (text: string) => ProviderFailure | null;
+
+async function failureIn(
+  chunks: readonly Uint8Array[],
+  { headers }: InboundResponse,
+  { decoding }: PeekParts,
+  read: ReadFailure,
+): Promise<ProviderFailure | null> {
+  const pieces = bytePieces();
+  for (const chunk of chunks) pieces.add(chunk);
+  if (pieces.size > FAILURE_LIMIT) return null;
+  try {
+    const plain = plainBody({ headers, body: pieces.whole() }, decoding);
+    const bytes = plain instanceof ReadableStream ? await readUpTo(plain, FAILURE_LIMIT) : plain;
+    return bytes === null ? null : read(new TextDecoder().decode(bytes));
+  } catch {
+    // An encoding that nobody can undo here, or a broken one: the client sees for itself.
+    return null;
+  }
+}
+
+/** Reads a JSON answer as far as it can be a failure. */
+function wholeBody(body: ReadableStream<Uint8Array>, isPlain: boolean): Promise<PeekedStream> {
+  const isLong = (text: string): boolean =>
+    text.length > FAILURE_LIMIT || (isPlain && text.length >= FAILURE_HEAD && !mayBeFailure(text));
+  return peekStream(body, reading(isLong), null);
+}
+
+/** Reads a stream up to the end of its first event. */
+async function firstEvent(
+  body: ReadableStream<Uint8Array>,
+  { system }: PeekParts,
+): Promise<PeekedStream> {
+  const over = new AbortController();
+  const late = system.sleep(FIRST_EVENT_MS, over.signal).catch(() => undefined);
+  const isEnough = reading((text) => text.length > FIRST_EVENT_LIMIT || FIRST_EVENT.test(text));
+  const peeked = await peekStream(body, isEnough, late);
+  over.abort(TIMER_OVER);
+  return peeked;
+}
+
+/** An event with data that is complete; comments and events without data may come before it. */
+const FIRST_EVENT = /(?:^|[\r\n])data:[^]*?(?:\n\n|\r\r|\r\n\r\n)/;
+
+/** Characters of a stream that are looked through for its first event. */
+const FIRST_EVENT_LIMIT = 16 * 1024;
+
+/** Asks `isEnough` about the text so far. */
+function reading(isEnough: (text: string) => boolean): (chunk: Uint8Array) => boolean {
+  const decoder = new TextDecoder();
+  let text = "";
+  return (chunk) => {
+    text += decoder.decode(chunk, { stream: true });
+    return isEnough(text);
+  };
+}
