@@ -41,6 +41,7 @@ const source = v.strictObject({
   secret: v.exactOptional(secretText),
   secrets: v.exactOptional(v.array(expiring)),
   verifyToken: v.exactOptional(secretText),
+  audience: v.exactOptional(v.string()),
   entitySecrets: v.exactOptional(v.record(v.string(), v.union([expiring, v.array(expiring)]))),
   respond: v.exactOptional(v.picklist(["processed", "queued"])),
   answerSeconds: v.exactOptional(v.pipe(v.number(), v.minValue(0.1), v.maxValue(30))),

@@ -21,6 +21,8 @@ export interface SourceOptions {
   readonly secrets?: readonly (string | Secret)[];
   /** The text that a sender such as Meta repeats when it tests the address, as you entered it there. */
   readonly verifyToken?: string;
+  /** The audience of the sender's tokens, where they have one. @default the address that was called */
+  readonly audience?: string;
   /**
    * Entities with secrets of their own, by name as in the path. Their own secret proves which entity a request is
    * for: the path (or the header) is believed whatever the body says, and the source's secret does not open them.

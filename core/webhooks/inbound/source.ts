@@ -13,7 +13,8 @@ import type { NowOrLater } from "../../work/now-or-later.ts";
 import type { Actors } from "../../ports.ts";
 import type { NameSpace } from "./name-space.ts";
 import { plainNames } from "./plain-names.ts";
-import { prepareKey, type Key, type KeySystem, type Secret } from "../signing/keys.ts";
+import { prepareKey, type Key, type Secret } from "../signing/keys.ts";
+import { remoteKeys, type RemoteDeps } from "../signing/remote-keys.ts";
 import { prepareHandshakes, type Handshakes } from "./handshake.ts";
 import { prepareFields, type RecordReader } from "./record.ts";
 import { defineScheme, type Scheme } from "../signing/scheme.ts";
@@ -94,9 +95,8 @@ function checkBounds(bounds: Readonly<Record<string, number | null>>): void {
 }
 
 /** The part of a platform that sources use. */
-interface SourceSystem {
+interface SourceSystem extends RemoteDeps {
   readonly actors: Pick<Actors, "get">;
-  readonly system: KeySystem;
 }
 
 /** The platform that receives for a source, and the defaults of all sources. */
@@ -110,13 +110,17 @@ export interface SourceContext {
 export function prepareSource(
   name: string,
   options: SourceOptions,
-  { retention, space, platform: { actors, system } }: SourceContext,
+  { retention, space, platform }: SourceContext,
 ): WebhookSource {
   const where = `webhook source "${name}"`;
   const scheme = schemeOf(options, where);
   const { secret, secrets = [], entitySecrets = {} } = options;
+  const { actors, system } = platform;
+  const isPublished = scheme.certificate !== undefined || scheme.jwt !== undefined;
+  const published = isPublished ? { remote: remoteKeys(platform) } : {};
+  const keyContext = { system, audience: options.audience, ...published };
   const prepare = (list: readonly (string | Secret)[]): Secrets => ({
-    keys: list.map((one) => prepareKey(scheme, one, where, system)),
+    keys: list.map((one) => prepareKey(scheme, one, where, keyContext)),
     first: secretText(list[0]),
   });
   const shared = prepare(secret === undefined ? secrets : [...secrets, secret]);

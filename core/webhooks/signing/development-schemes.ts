@@ -2,10 +2,17 @@ import { githubFields } from "./event-fields.ts";
 import { defineScheme, DIGEST, type Scheme } from "./scheme.ts";
 import { standard } from "./standard-scheme.ts";
 
-type Name = "github" | "linear" | "bitbucket" | "gitlab" | "gitlab-signed" | "pagerduty";
+/** The name of a scheme of a code host, a tracker or an incident tool. */
+export type DevelopmentScheme =
+  | "github"
+  | "linear"
+  | "bitbucket"
+  | "gitlab"
+  | "gitlab-signed"
+  | "pagerduty";
 
 /** Schemes of code hosts, trackers and incident tools. */
-export const developmentSchemes: Readonly<Record<Name, Scheme>> = {
+export const developmentSchemes: Readonly<Record<DevelopmentScheme, Scheme>> = {
   github: defineScheme({
     signature: ["header:x-hub-signature-256"],
     format: { kind: "single", prefix: "sha256=" },

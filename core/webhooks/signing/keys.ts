@@ -6,6 +6,8 @@ import { hmacKey, hmacVerify, type HmacHash } from "../../crypto/hmac.ts";
 import { parseInstant } from "../../http/fields/instant.ts";
 import type { System } from "../../ports.ts";
 import { derToRaw } from "./der.ts";
+import type { RemoteKeys } from "./remote-keys.ts";
+import { certificateVerifier, jwtVerifier, type Checked } from "./remote-verifier.ts";
 import type { Scheme } from "./scheme.ts";
 
 /** A secret with an end: both the old and the new one match while keys are rotated. */
@@ -21,8 +23,10 @@ export interface Key {
   readonly expires: number;
   /** The items of a `versions` list that it can check. */
   readonly version: "v1" | "v1a";
-  /** Answers at once where the runtime can. */
-  verify(signature: Uint8Array, content: Uint8Array): NowOrLater<boolean>;
+  /** The secret, where the scheme signs it. */
+  readonly signed?: string;
+  /** Answers at once where the runtime can. Throws 503 when a published key cannot be read. */
+  verify(signature: Uint8Array, content: Uint8Array, checked: Checked): NowOrLater<boolean>;
 }
 
 /** Shortest key behind `whsec_`, in bytes; the Standard Webhooks specification asks for 24 to 64. */
@@ -37,12 +41,22 @@ const SIGN_NOW_BYTES = 65_536;
 /** The part of a runtime that keys use. */
 export type KeySystem = Pick<System, "hmac">;
 
+/** The surroundings of a source's keys. */
+export interface KeyContext {
+  /** @default keys of the runtime's own crypto */
+  readonly system?: KeySystem;
+  /** Reads published keys. @default schemes that have such are refused */
+  readonly remote?: RemoteKeys;
+  /** The audience of tokens. @default the address that was called */
+  readonly audience?: string | undefined;
+}
+
 /** Checks a secret and makes it ready. Throws `TypeError` on an empty, blank, short or malformed one. */
 export function prepareKey(
   scheme: Scheme,
   secret: string | Secret,
   where: string,
-  system: KeySystem = {},
+  context: KeyContext = {},
 ): Key {
   const { secret: text, expiresAt } =
     typeof secret === "string" ? { secret, expiresAt: undefined } : secret;
@@ -51,7 +65,8 @@ export function prepareKey(
     throw new TypeError(`The secret of ${where} is shorter than ${shortest} characters`);
   }
   const expires = expiry(expiresAt, where);
-  return { expires, ...verifier(scheme, text, where, system) };
+  const signed = scheme.content.includes("{secret}") ? { signed: text } : {};
+  return { expires, ...signed, ...verifier(scheme, text, where, context) };
 }
 
 function expiry(value: string | number | undefined, where: string): number {
@@ -65,8 +80,11 @@ function expiry(value: string | number | undefined, where: string): number {
 
 type Verifier = Pick<Key, "version" | "verify">;
 
-function verifier(scheme: Scheme, text: string, where: string, system: KeySystem): Verifier {
+function verifier(scheme: Scheme, text: string, where: string, context: KeyContext): Verifier {
   switch (scheme.algorithm) {
+    case "rsa-certificate":
+    case "jwt":
+      return { version: "v1", verify: published(scheme, text, where, context) };
     case "token":
       return tokenVerifier(text);
     case "ed25519":
@@ -76,8 +94,24 @@ function verifier(scheme: Scheme, text: string, where: string, system: KeySystem
         decoded(fromBase64(text.replaceAll(/\s|-----[A-Z ]+-----/g, "")), undefined, where),
       );
     default:
-      return hmacVerifier(scheme, text, where, system);
+      return hmacVerifier(scheme, text, where, context.system ?? {});
   }
+}
+
+function published(
+  { certificate, jwt }: Scheme,
+  secret: string,
+  where: string,
+  { audience, remote }: KeyContext,
+): Verifier["verify"] {
+  if (jwt?.keys === "secret") return jwtVerifier(jwt, { secret, audience }, null);
+  if (remote === undefined)
+    throw new TypeError(`The ${where} has a scheme of published keys, which only webhooks() reads`);
+  if (certificate !== undefined) return certificateVerifier(certificate, secret, remote);
+  if (jwt === undefined) throw new TypeError(`The ${where} has a scheme without keys`);
+  if (typeof jwt.keys === "object" && "lookup" in jwt.keys && !/^[^:]+:[^:]+$/.test(secret))
+    throw new TypeError(`The secret of ${where} has to be "client_id:secret"`);
+  return jwtVerifier(jwt, { secret, audience }, remote);
 }
 
 function hmacVerifier(scheme: Scheme, text: string, where: string, system: KeySystem): Verifier {

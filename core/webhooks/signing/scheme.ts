@@ -20,8 +20,47 @@ export type IdSource = Source | typeof DIGEST | readonly (Source | typeof DIGEST
 /** The id source that stands for the SHA-256 of the event's JSON. */
 export const DIGEST = "digest:payload";
 
-/** The signature algorithm. `token` compares the header with the secret itself. */
-export type Algorithm = `hmac-${Lowercase<HmacHash>}` | "ed25519" | "ecdsa-p256" | "token";
+/**
+ * The signature algorithm. `token` compares the header with the secret itself. `rsa-certificate` takes the public key
+ * from a certificate of the sender, `jwt` reads the signature as a JSON Web Token.
+ */
+export type Algorithm =
+  | `hmac-${Lowercase<HmacHash>}`
+  | "ed25519"
+  | "ecdsa-p256"
+  | "token"
+  | "rsa-certificate"
+  | "jwt";
+
+/** The certificate of an `rsa-certificate` (RSASSA-PKCS1-v1_5). */
+export interface CertificateRule {
+  /** The source of its address. */
+  readonly url: Source;
+  /** The addresses that are the sender's: https, its host and the path. */
+  readonly address: RegExp;
+  /** The hashes that the sender uses. */
+  readonly hashes: readonly ("SHA-256" | "SHA-1")[];
+  /** The source of the value that has to be the secret: the certificate signs for all accounts of the sender. */
+  readonly pin?: Source;
+}
+
+/** The JSON Web Token (RFC 7519) of a `jwt`. */
+export interface JwtRule {
+  readonly algorithms: readonly string[];
+  /** The secret itself, a key set (RFC 7517), or an address that is asked for one key, with the secret's credentials. */
+  readonly keys: "secret" | { readonly jwks: string } | { readonly lookup: string };
+  readonly issuer?: string;
+  /** `aud` has to be the source's `audience`, by default the address that was called. @default false */
+  readonly audience?: boolean;
+  /** The claim that has to be the secret. */
+  readonly pin?: string;
+  /** Claims that have to have a value. */
+  readonly claims?: Readonly<Record<string, string | boolean>>;
+  /** The claim that has to be the SHA-256 of the body in hexadecimal digits. */
+  readonly bodyHash?: string;
+  /** Greatest age by `iat`. @default `exp` is required instead */
+  readonly maxAgeSeconds?: number;
+}
 
 /**
  * How signatures are written in their header.
@@ -99,10 +138,13 @@ export interface Scheme {
   readonly format: SignatureFormat;
   /**
    * The template of the signed text: `{body}` (raw bytes), `{timestamp}`, `{id}`, `{method}`, `{url}`, `{decodedUrl}`,
-   * `{form}` (sorted form parameters, Twilio) and `{body:dot.path}`.
+   * `{form}` (sorted form parameters, Twilio), `{crc32}` (of the body), `{secret}`, `{fields:A,B}` (a line for the name and
+   * one for the value of each that the body has), `{header:name}` and `{body:dot.path}`.
    */
   readonly content: string;
   readonly timestamp?: TimestampRule;
+  readonly certificate?: CertificateRule;
+  readonly jwt?: JwtRule;
   /** The id that `{id}` stands for. */
   readonly signedId?: Source;
   /** `text`: the secret's UTF-8 bytes. `whsec`: base64 behind an optional `whsec_`, or a `whpk_` public key. */
@@ -147,11 +189,15 @@ export function defineScheme(scheme: Partial<Scheme> & Pick<Scheme, "signature">
   }
   for (const handshake of whole.handshakes ?? []) handshakeSources(handshake).forEach(checkSource);
   const unknown = whole.content.replaceAll(
-    /\{(body|timestamp|id|method|url|decodedUrl|form|body:[^{}]+)\}/g,
+    /\{(body|timestamp|id|method|url|decodedUrl|form|crc32|secret|(body|header|fields):[^{}]+)\}/g,
     "",
   );
   if (/[{}]/.test(unknown))
     throw new TypeError(`Unknown part in the content template "${whole.content}"`);
+  if ((whole.algorithm === "rsa-certificate") !== (whole.certificate !== undefined))
+    throw new TypeError('"rsa-certificate" and `certificate` belong together');
+  if ((whole.algorithm === "jwt") !== (whole.jwt !== undefined))
+    throw new TypeError('"jwt" and `jwt` belong together');
   if (whole.content.includes("{timestamp}") && whole.timestamp === undefined) {
     throw new TypeError(
       "The content template has {timestamp}: say where it comes from in `timestamp`",

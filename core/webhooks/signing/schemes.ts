@@ -1,8 +1,9 @@
-import { developmentSchemes } from "./development-schemes.ts";
+import { type DevelopmentScheme, developmentSchemes } from "./development-schemes.ts";
 import { usualFields } from "./event-fields.ts";
 import { defineScheme, DIGEST, type Scheme } from "./scheme.ts";
 import { standard } from "./standard-scheme.ts";
-import { testingSchemes } from "./testing-schemes.ts";
+import { type PublishedKeyScheme, publishedKeySchemes } from "./published-key-schemes.ts";
+import { type TestingScheme, testingSchemes } from "./testing-schemes.ts";
 
 const generic: Scheme = defineScheme({
   signature: ["header:x-signature", "header:x-hub-signature-256"],
@@ -12,15 +13,16 @@ const generic: Scheme = defineScheme({
 
 /** The name of a built-in scheme. */
 export type SchemeName =
+  | DevelopmentScheme
+  | PublishedKeyScheme
+  | TestingScheme
   | "generic"
-  | "github"
   | "stripe"
   | "slack"
   | "shopify"
   | "standard-webhooks"
   | "svix"
   | "twilio"
-  | "linear"
   | "discord"
   | "sendgrid"
   | "square"
@@ -29,26 +31,8 @@ export type SchemeName =
   | "hubspot"
   | "mailgun"
   | "intercom"
-  | "bitbucket"
-  | "gitlab"
-  | "gitlab-signed"
-  | "pagerduty"
   | "typeform"
-  | "dropbox"
-  | "meta"
-  | "strava"
-  | "x"
-  | "telegram"
-  | "twitch"
-  | "trello"
-  | "asana"
-  | "notion"
-  | "microsoft-graph"
-  | "cloudevents"
-  | "event-grid"
-  | "docusign"
-  | "zendesk"
-  | "calendly";
+  | "dropbox";
 
 /**
  * Every built-in scheme, by name. Where each event's id comes from, and the document that says so, is in
@@ -58,6 +42,7 @@ export const schemes: Readonly<Record<SchemeName, Scheme>> = {
   generic,
   ...developmentSchemes,
   ...testingSchemes,
+  ...publishedKeySchemes,
   stripe: defineScheme({
     signature: ["header:stripe-signature"],
     format: { kind: "pairs", separator: ",", key: "v1" },

@@ -53,7 +53,10 @@ export async function signatureOf(
 ): Promise<string> {
   if (scheme.algorithm === "token") return secret;
   const time = timestampOf(scheme, request.now);
-  const content = signedContent(scheme, request, time, sourceReader(request));
+  const content = signedContent(scheme, request, {
+    timestamp: time,
+    read: sourceReader(request),
+  });
   if (content === null)
     throw new TypeError("The scheme signs a part that the request does not have");
   const bytes = await signBytes(scheme, secret, new Uint8Array(content));
@@ -79,6 +82,8 @@ async function signBytes(
   content: Uint8Array<ArrayBuffer>,
 ): Promise<Uint8Array> {
   const { algorithm } = scheme;
+  if (algorithm === "rsa-certificate" || algorithm === "jwt")
+    throw new TypeError("Only the sender can sign: its certificate or its key is published");
   if (algorithm === "ed25519" || algorithm === "ecdsa-p256")
     return signPrivately(algorithm, secret, content);
   if (scheme.secretForm === "whsec" && isEd25519(secret)) return signEd25519(secret, content);

@@ -33,7 +33,7 @@ export function parseSignature(scheme: Scheme, value: string): ParsedSignature |
 }
 
 function decode(scheme: Scheme, text: string): Uint8Array | null {
-  if (scheme.algorithm === "token") return utf8(text);
+  if (scheme.algorithm === "token" || scheme.algorithm === "jwt") return utf8(text);
   const bytes = scheme.encoding === "hex" ? fromHex(text) : fromBase64(text);
   return bytes === null || bytes.length === 0 ? null : bytes;
 }

@@ -1,5 +1,6 @@
 import { joinBytes } from "../../http/stream.ts";
 import { boundedJson } from "../../http/json.ts";
+import { crc32 } from "../../crypto/crc32.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import { type Payload, textAt } from "./pick.ts";
@@ -34,12 +35,19 @@ export function sourceReader(request: SignedRequest): ReadSource {
   };
 }
 
+/** The values of a request that signers and verifiers have read already. */
+export interface ReadValues {
+  readonly timestamp: string;
+  readonly read: ReadSource;
+  /** The secret, where the scheme signs it. @default "" */
+  readonly secret?: string | undefined;
+}
+
 /** The bytes that a scheme signs; null when a part of them is missing. */
 export function signedContent(
   scheme: Scheme,
   request: SignedRequest,
-  timestamp: string,
-  read: ReadSource,
+  values: ReadValues,
 ): Uint8Array | null {
   if (scheme.content === "{body}") return request.body;
   const parts: Uint8Array[] = [];
@@ -48,8 +56,7 @@ export function signedContent(
       parts.push(request.body);
       continue;
     }
-    const text =
-      token === undefined ? literal : tokenText(token, { scheme, request, timestamp, read });
+    const text = token === undefined ? literal : tokenText(token, { ...values, scheme, request });
     if (text === null) return null;
     parts.push(utf8(text));
   }
@@ -72,23 +79,26 @@ function* templateParts(template: string): Generator<[literal: string, token: st
   for (const match of template.matchAll(/\{([^{}]+)\}|[^{}]+/g)) yield [match[0], match[1]];
 }
 
-interface ContentParts {
+interface ContentParts extends ReadValues {
   readonly scheme: Scheme;
   readonly request: SignedRequest;
-  readonly timestamp: string;
-  readonly read: ReadSource;
 }
 
 function tokenText(
   token: string,
-  { scheme, request, timestamp, read }: ContentParts,
+  { scheme, request, secret = "", timestamp, read }: ContentParts,
 ): string | null {
-  if (token.startsWith("body:")) return read(token as Source);
+  if (token.startsWith("body:") || token.startsWith("header:")) return read(token as Source);
+  if (token.startsWith("fields:")) return fieldLines(token.slice("fields:".length), read);
   switch (token) {
     case "timestamp":
       return timestamp;
     case "id":
       return scheme.signedId === undefined ? null : read(scheme.signedId);
+    case "secret":
+      return secret;
+    case "crc32":
+      return String(crc32(request.body));
     case "method":
       return request.method;
     case "url":
@@ -98,6 +108,15 @@ function tokenText(
     default:
       return token === "form" ? sortedForm(request) : null;
   }
+}
+
+/** The fields that the body has, each as a line with its name and one with its value (Amazon SNS). */
+function fieldLines(names: string, read: ReadSource): string {
+  const lines = names.split(",").flatMap((name) => {
+    const value = read(`body:${name}`);
+    return value === null ? [] : [`${name}\n${value}\n`];
+  });
+  return lines.join("");
 }
 
 /** Undoes the percent-encoding of the address, as HubSpot does before it signs; null (no match) if it is malformed. */

@@ -1,7 +1,8 @@
 import { usualFields } from "./event-fields.ts";
 import { defineScheme, DIGEST, type Handshake, type Scheme } from "./scheme.ts";
 
-type Name =
+/** The name of a scheme of a network, a calendar, a cloud or a business tool. */
+export type TestingScheme =
   | "meta"
   | "strava"
   | "x"
@@ -26,7 +27,7 @@ const subscription: Handshake = {
 };
 
 /** Schemes of networks, calendars and clouds that test their receiver first; and of further business tools. */
-export const testingSchemes: Readonly<Record<Name, Scheme>> = {
+export const testingSchemes: Readonly<Record<TestingScheme, Scheme>> = {
   // WhatsApp, Messenger, Instagram, Threads and Facebook: https://developers.facebook.com/docs/graph-api/webhooks/getting-started
   meta: defineScheme({
     signature: ["header:x-hub-signature-256"],

@@ -1,6 +1,7 @@
 import { type NowOrLater, whenReady } from "../../work/now-or-later.ts";
 import { parseInstant } from "../../http/fields/instant.ts";
 import type { Key } from "./keys.ts";
+import type { Checked } from "./remote-verifier.ts";
 import type { Scheme, TimestampRule } from "./scheme.ts";
 import { parseSignature, type ParsedSignature } from "./signature.ts";
 import {
@@ -40,14 +41,21 @@ export function verify(
     if (timestamp === null || time === null) return "malformed";
     if (!isFresh(scheme.timestamp, time, now)) return "stale";
   }
-  const content = signedContent(scheme, request, timestamp, read);
+  const values = { timestamp, read };
+  const content = signedContent(scheme, request, values);
   if (content === null) return "malformed";
+  const checked = { request, read, now };
+  const contentFor = (signed: SignedRequest, first: Uint8Array | null): ContentFor =>
+    scheme.content.includes("{secret}")
+      ? ({ signed: secret }) => signedContent(scheme, signed, { ...values, secret })
+      : () => first;
   const attempts = attemptsOf(keys, parsed, now);
   const unescaped = withApostrophes(scheme, request);
-  const matches = whenReady(anyMatches(attempts, content), (does) => {
+  const first = anyMatches(attempts, contentFor(request, content), checked);
+  const matches = whenReady(first, (does) => {
     if (does || unescaped === null) return does;
-    const other = signedContent(scheme, unescaped, timestamp, read);
-    return other !== null && anyMatches(attempts, other);
+    const other = signedContent(scheme, unescaped, values);
+    return anyMatches(attempts, contentFor(unescaped, other), checked);
   });
   if (!scheme.content.includes("{form}")) return whenReady(matches, refusalOf);
   return whenReady(matches, async (does) => refusalOf(does && (await isBodyBound(request))));
@@ -112,15 +120,20 @@ function attemptsOf(keys: readonly Key[], parsed: ParsedSignature, now: number):
   return attempts;
 }
 
+/** The signed text for a key. */
+type ContentFor = (key: Key) => Uint8Array | null;
+
 function anyMatches(
   attempts: readonly Attempt[],
-  content: Uint8Array,
+  contentFor: ContentFor,
+  checked: Checked,
   from = 0,
 ): NowOrLater<boolean> {
   const attempt = attempts[from];
   if (attempt === undefined) return false;
+  const content = contentFor(attempt.key);
   return whenReady(
-    attempt.key.verify(attempt.signature, content),
-    (does) => does || anyMatches(attempts, content, from + 1),
+    content !== null && attempt.key.verify(attempt.signature, content, checked),
+    (does) => does || anyMatches(attempts, contentFor, checked, from + 1),
   );
 }

@@ -3,6 +3,41 @@ import type { Mutant } from "./mutant.ts";
 /** Those of agents, and of webhooks and their entities. */
 export const agentsMutants: readonly Mutant[] = [
   {
+    name: "a certificate is read at the sender's own address alone",
+    file: "core/webhooks/signing/remote-verifier.ts",
+    find: "!rule.address.test(url)",
+    replace: "!rule.address.test(url) && url === null",
+    tests: ["tests/unit/webhooks/signing/published-keys"],
+  },
+  {
+    name: "a sender's other accounts cannot send",
+    file: "core/webhooks/signing/remote-verifier.ts",
+    find: "if (rule.pin !== undefined && !isEqual(read(rule.pin), secret)) return false;",
+    replace: "",
+    tests: ["tests/unit/webhooks/signing/published-keys"],
+  },
+  {
+    name: "an expired certificate signs nothing",
+    file: "core/webhooks/signing/remote-verifier.ts",
+    find: "if (now < notBefore || now > notAfter) return false;",
+    replace: "if (now > notAfter) return false;",
+    tests: ["tests/unit/webhooks/signing/published-keys"],
+  },
+  {
+    name: "a token is that of the source's account",
+    file: "core/webhooks/signing/remote-verifier.ts",
+    find: "if (rule.pin !== undefined && !isEqual(payload[rule.pin], source.secret)) return false;",
+    replace: "",
+    tests: ["tests/unit/webhooks/signing/published-keys"],
+  },
+  {
+    name: "requests that name ever other keys are not read without end",
+    file: "core/webhooks/signing/remote-keys.ts",
+    find: "if (++count > READINGS)",
+    replace: "if (++count > 100 * READINGS)",
+    tests: ["tests/unit/webhooks/signing/published-keys"],
+  },
+  {
     name: "an address of confirmation is one of the sender's",
     file: "core/webhooks/inbound/handshake.ts",
     find: "!host.test(url.hostname)",

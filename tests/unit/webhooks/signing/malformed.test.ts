@@ -5,6 +5,7 @@ import type { Scheme } from "../../../../core/webhooks/signing/scheme.ts";
 import { schemes } from "../../../../core/webhooks/signing/schemes.ts";
 import { signLike } from "../../../../core/webhooks/signing/sign.ts";
 import { verify, type Refusal } from "../../../../core/webhooks/signing/verify.ts";
+import { noPublishedKeys } from "../../../fakes/webhooks-published.ts";
 
 const NOW = 1_700_000_000_000;
 
@@ -44,11 +45,14 @@ const ED25519 = `whpk_${toBase64(new Uint8Array(32).fill(7))}`;
 
 function secretsOf(name: string, scheme: Scheme): readonly string[] {
   if (scheme.secretForm === "whsec") return [`whsec_${"A".repeat(32)}`, ED25519];
+  if (scheme.algorithm === "jwt") return ["client-1:a long enough secret"];
   return [publicKeys[name] ?? "a long enough secret"];
 }
 
 async function refusals(name: string, scheme: Scheme, text: string): Promise<(Refusal | null)[]> {
-  const keys = secretsOf(name, scheme).map((secret) => prepareKey(scheme, secret, "test"));
+  const keys = secretsOf(name, scheme).map((secret) =>
+    prepareKey(scheme, secret, "test", { remote: noPublishedKeys }),
+  );
   const found: (Refusal | null)[] = [];
   for (const value of written(scheme, text)) {
     const headers = new Headers({ "svix-id": "m", "webhook-id": "m" });

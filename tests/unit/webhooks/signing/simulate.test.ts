@@ -61,7 +61,17 @@ describe("simulate()", () => {
     await expect(simulated).rejects.toThrow("call the address with token=SECRET");
   });
 
+  const published = Object.entries(schemes).filter(([, { algorithm }]) =>
+    ["rsa-certificate", "jwt"].includes(algorithm),
+  );
+  it.each(published)("says that only the sender itself signs as %s", async (name, scheme) => {
+    const body = utf8(JSON.stringify({ Message: name, TopicArn: "a" }));
+    const simulated = simulate(scheme, "a long enough secret", { ...request, body });
+    await expect(simulated).rejects.toThrow(TypeError);
+  });
+
   for (const [name, scheme] of Object.entries(schemes)) {
+    if (published.some(([other]) => other === name)) continue;
     if (inAddress.some(([other]) => other === name)) continue;
     it(`sends what ${name} would, and the receiver believes it`, async () => {
       const { sender, receiver } = await secretsOf(scheme);

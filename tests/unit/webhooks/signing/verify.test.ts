@@ -295,6 +295,8 @@ describe("properties", () => {
       .map((value) => value.replaceAll(/[^\x20-\x7e]/g, "?"));
     for (const [name, scheme] of Object.entries(schemes)) {
       if (scheme.secretForm === "spki" || scheme.algorithm === "ed25519") continue;
+      // malformed.test.ts has those of published keys.
+      if (scheme.algorithm === "rsa-certificate" || scheme.algorithm === "jwt") continue;
       await fc.assert(
         fc.asyncProperty(
           text,
@@ -319,7 +321,7 @@ describe("properties", () => {
 describe("signLike()", () => {
   const imitable = Object.entries(schemes).filter(
     ([, { algorithm, signature }]) =>
-      !/^(ed25519|ecdsa)/.test(algorithm) && signature[0]?.startsWith("header:"),
+      !/^(ed25519|ecdsa|rsa|jwt)/.test(algorithm) && signature[0]?.startsWith("header:"),
   );
   for (const [name, scheme] of imitable) {
     it(`signs as ${name} does, and verify() agrees`, async () => {
