@@ -130,6 +130,8 @@ export interface Chat extends Markable {
   thinking_off?: Maybe<string>;
   /** Whether the client wants to see the model's thoughts. */
   shows_thoughts?: boolean;
+  /** Members of the client's request that no other provider has, and that a model can do without. */
+  left_out?: readonly string[];
 }
 
 /** Makes the error for something that the provider's format has no place for. */
@@ -137,6 +139,24 @@ export function cannot(what: string): ApiError {
   return new ApiError("chat_format", {
     message: `"${what.slice(0, 128)}" cannot be translated for this provider`,
   });
+}
+
+/** Makes the error for a tool that a provider runs itself, such as a web search, for a provider that has none like it. */
+export function cannotRun(tool: string): ApiError {
+  return new ApiError("chat_format", {
+    message: `tools: "${tool.slice(0, 64)}" is a tool of another provider and cannot be translated: leave it out`,
+  });
+}
+
+/**
+ * Names the members among `keys` that a request has: they manage what the provider keeps of a conversation, so an answer
+ * is the same without them until the conversation is too long.
+ */
+export function leftOut(
+  given: Readonly<Record<string, unknown>>,
+  keys: readonly string[],
+): string[] {
+  return keys.filter((key) => given[key] !== undefined && given[key] !== null);
 }
 
 /** Refuses members of a request whose effect the other format cannot express. */

@@ -249,7 +249,7 @@ async function translated(
   parts: OutboundParts,
 ): Promise<Outbound> {
   const given = readChatBody(step.body);
-  const asked = mendChat(front.read(given));
+  const { left_out: leftOut = [], ...asked } = mendChat(front.read(given));
   const { chat: read, dropped } = fitChat(asked, modelRules(step.slug, asked.model));
   const chat =
     translator.wantsInlineImages === true
@@ -260,6 +260,8 @@ async function translated(
   const kept = step.headers
     // Its bytes are read here, so they must come as they are.
     .filter(([name]) => name !== "accept-encoding" && name !== "content-type")
+    // Versions and betas of Anthropic's API, which only it knows.
+    .filter(([name]) => !name.startsWith("anthropic-") || provider.chat === "anthropic")
     .map((pair) => nativeCredential(pair, provider, step.format));
   const defaults = headers.filter(([name]) => headerValue(kept, name) === null);
   const prepared = await untranslated(
@@ -276,7 +278,7 @@ async function translated(
   const translation = { front, translator, chat, given };
   return {
     ...prepared,
-    dropped,
+    dropped: [...leftOut, ...dropped],
     isRestorable: (reply) => endsWell(translation, reply),
     restore: async (answer) => {
       const plain = { ...answer, body: plainBody(answer, parts.decoding) };

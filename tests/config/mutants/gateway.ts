@@ -3,6 +3,34 @@ import type { Mutant } from "./mutant.ts";
 /** The gateway's. */
 export const gatewayMutants: readonly Mutant[] = [
   {
+    name: "a tool that a provider would have to run is refused by its name",
+    file: "core/gateway/chat/formats/responses-tools.ts",
+    find: "if (own !== undefined) throw cannotRun(",
+    replace: "if (own === null) throw cannotRun(",
+    tests: ["tests/unit/gateway/providers/translate-client-tools"],
+  },
+  {
+    name: "names of tools in namespaces are as long as providers take",
+    file: "core/gateway/chat/formats/responses-tools.ts",
+    find: ".slice(0, NAME_LIMIT)",
+    replace: ".slice(0)",
+    tests: ["tests/unit/gateway/providers/translate-client-tools"],
+  },
+  {
+    name: "a deferred tool waits until it is loaded",
+    file: "core/gateway/chat/formats/messages-request.ts",
+    find: "one.defer_loading !== true || loaded.has(one.name)",
+    replace: 'loaded.has(one.name) || one.name !== ""',
+    tests: ["tests/unit/gateway/providers/translate-client-tools"],
+  },
+  {
+    name: "what is left out of a request is named",
+    file: "core/gateway/providers/outbound.ts",
+    find: "dropped: [...leftOut, ...dropped]",
+    replace: "dropped",
+    tests: ["tests/unit/gateway/providers/translate-client-tools"],
+  },
+  {
     name: "an error with a status of success is tried again",
     file: "core/gateway/call/attempt.ts",
     find: "failure?.status ?? answer.status",

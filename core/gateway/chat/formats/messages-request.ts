@@ -2,15 +2,17 @@ import * as v from "valibot";
 import { parse } from "../../../http/fields/body.ts";
 import {
   cannot,
+  cannotRun,
   type Chat,
   type ChatMessage,
   type ChatPart,
   type ChatReasoning,
+  leftOut,
   refuseChat,
   type ToolMessage,
 } from "../chat-format.ts";
 import { extraContent } from "../extra-content.ts";
-import type { Json } from "../../../http/json.ts";
+import { type Json, jsonObjects, jsonText } from "../../../http/json.ts";
 import { placed } from "../thought-place.ts";
 
 const text = v.string();
@@ -28,7 +30,8 @@ const documentBlock = v.looseObject({
 });
 const listed = <S extends v.GenericSchema>(block: S) =>
   v.lazy((given) => (Array.isArray(given) ? v.array(block) : v.string("expected text or blocks")));
-const resultBlock = v.variant("type", [textBlock, imageBlock, documentBlock]);
+const referenceBlock = v.looseObject({ type: v.literal("tool_reference"), tool_name: text });
+const resultBlock = v.variant("type", [textBlock, imageBlock, documentBlock, referenceBlock]);
 const block = v.variant("type", [
   textBlock,
   imageBlock,
@@ -59,6 +62,7 @@ const tool = v.looseObject({
   description: v.nullish(text),
   input_schema: v.record(text, v.unknown()),
   strict: v.nullish(v.boolean()),
+  defer_loading: v.nullish(v.boolean()),
 });
 
 const schema = v.looseObject({
@@ -99,11 +103,15 @@ type Block = v.InferOutput<typeof block>;
 type ResultBlock = v.InferOutput<typeof resultBlock>;
 
 /** Members that only Anthropic has. */
-const untranslatable = ["container", "context_management", "mcp_servers", "output_format"] as const;
+const untranslatable = ["container", "mcp_servers", "output_format"] as const;
+
+/** Members that only Anthropic has, and that an answer does without. */
+const needless = ["context_management"] as const;
 
 /** Reads a request in Anthropic's Messages format; what cannot be translated is a 400 that names it. */
 export function readMessages(given: Json): Chat {
   refuseChat(given, untranslatable);
+  refuseOwnTools(given["tools"]);
   const request = parse(schema, given, "chat_format");
   const { system, thinking, output_config: config } = request;
   return {
@@ -127,17 +135,26 @@ export function readMessages(given: Json): Chat {
     thinking_budget: thinking?.type === "enabled" ? thinking.budget_tokens : null,
     shows_thoughts:
       thinking != null && thinking.type !== "disabled" && thinking["display"] !== "omitted",
+    left_out: leftOut(given, needless),
   };
+}
+
+/** Refuses tools that Anthropic runs itself, or whose schema only it knows (`web_search_20250305`, `bash_20250124`). */
+function refuseOwnTools(tools: unknown): void {
+  const own = jsonObjects(tools).find(({ type = "custom" }) => type !== null && type !== "custom");
+  if (own !== undefined) throw cannotRun(jsonText(own["type"]));
 }
 
 function systemOf(system: string | v.InferOutput<typeof textBlock>[]): string {
   return typeof system === "string" ? system : system.map((one) => one.text).join("\n\n");
 }
 
-function toolsOf({ tools, tool_choice: choice }: MessagesRequest): Partial<Chat> {
-  if (tools == null || tools.length === 0) return {};
+function toolsOf({ tools, tool_choice: choice, messages }: MessagesRequest): Partial<Chat> {
+  const loaded = loadedTools(messages);
+  const known = (tools ?? []).filter((one) => one.defer_loading !== true || loaded.has(one.name));
+  if (known.length === 0) return {};
   return {
-    tools: tools.map(({ name, description, input_schema: parameters, strict }) => ({
+    tools: known.map(({ name, description, input_schema: parameters, strict }) => ({
       type: "function",
       function: {
         name,
@@ -149,6 +166,15 @@ function toolsOf({ tools, tool_choice: choice }: MessagesRequest): Partial<Chat>
     tool_choice: choiceOf(choice),
     parallel_tool_calls: choice?.["disable_parallel_tool_use"] === true ? false : null,
   };
+}
+
+/** Names the tools that results of a search have loaded: the model does not see a deferred one before. */
+function loadedTools(messages: MessagesRequest["messages"]): ReadonlySet<string> {
+  const blocks = messages.flatMap(({ content }) => (typeof content === "string" ? [] : content));
+  const results = blocks.flatMap((one) =>
+    one.type === "tool_result" && typeof one.content !== "string" ? one.content : [],
+  );
+  return new Set(results.flatMap((one) => (one.type === "tool_reference" ? [one.tool_name] : [])));
 }
 
 function choiceOf(choice: MessagesRequest["tool_choice"]): Chat["tool_choice"] {
@@ -208,6 +234,8 @@ function assistantMessage(given: readonly Block[]): ChatMessage {
 
 function partOf(one: Block | ResultBlock): ChatPart {
   if (one.type === "text") return { type: "text", text: one.text };
+  if (one.type === "tool_reference")
+    return { type: "text", text: `The tool ${one.tool_name} is loaded.` };
   if (one.type === "image") return { type: "image_url", image_url: { url: urlOf(one.source) } };
   if (one.type !== "document") throw cannot(`content ${one.type}`);
   if (one.source.type === "text") return { type: "text", text: one.source.data };

@@ -1,11 +1,11 @@
 import { formatEvent } from "../../../http/sse.ts";
 import { type ChatUsage, chatUsage } from "../chat-format.ts";
-import { type Json, jsonObject } from "../../../http/json.ts";
+import { type Json, jsonObject, parsedObject } from "../../../http/json.ts";
 import type { Block, BlockEvents } from "../block.ts";
 import { blocksOf, blockStream } from "../blocks.ts";
 import { failure } from "./chat-reply.ts";
 import { HIDDEN, readResponses } from "./responses-request.ts";
-import { customInput, customTools } from "./responses-tools.ts";
+import { type ClientTools, clientTools, customInput } from "./responses-tools.ts";
 import type { ReplyContext, ChatFront, ChatReply, StreamWriter } from "../reply.ts";
 
 /**
@@ -25,7 +25,8 @@ interface Progress {
 
 function whole(reply: ChatReply, context: ReplyContext): object {
   const { model, usage, finishReason: reason } = reply;
-  return response(context, { ...ending(reason), model, blocks: blocksOf(reply), usage, reason });
+  const progress = { ...ending(reason), model, blocks: blocksOf(reply), usage, reason };
+  return response(context, itemsOf(context), progress);
 }
 
 function ending(reason: string | null): Pick<Progress, "status"> {
@@ -33,10 +34,13 @@ function ending(reason: string | null): Pick<Progress, "status"> {
   return { status: isCut ? "incomplete" : "completed" };
 }
 
-function response({ chat, given, id, created }: ReplyContext, progress: Progress): object {
+function response(
+  { chat, given, id, created }: ReplyContext,
+  items: ItemContext,
+  progress: Progress,
+): object {
   const { status, model, blocks, usage, reason } = progress;
   const cut = reason === "length" ? "max_output_tokens" : "content_filter";
-  const items = { id, custom: customTools(given) };
   const echoed = Object.entries(defaults).map(([key, value]) => [key, given[key] ?? value]);
   return {
     id: `resp_${id}`,
@@ -84,22 +88,58 @@ function usageOf(usage: ChatUsage): object {
   };
 }
 
+const callPrefixes = { function: "fc", custom: "ctc", tool_search: "tsc" } as const;
 const prefixes = { thought: "rs", text: "msg", refusal: "msg", image: "ig", call: "fc" } as const;
 
 /** The answer that an item belongs to. */
 interface ItemContext {
   readonly id: string;
-  /** Names of the tools whose calls are items of their own type. */
-  readonly custom: ReadonlySet<string>;
+  /** The tools whose calls are items of their own type or namespace. */
+  readonly tools: ClientTools;
 }
 
-function isCustom({ kind, name }: Block, { custom }: ItemContext): boolean {
-  return kind === "call" && custom.has(name);
+function itemsOf({ id, given }: ReplyContext): ItemContext {
+  return { id, tools: clientTools(given) };
 }
+
+/** Returns the type of the tool that a block calls; null for another block. */
+function toolType({ kind, name }: Block, { tools }: ItemContext): CallType | null {
+  return kind === "call" ? (tools.get(name)?.type ?? "function") : null;
+}
+
+type CallType = keyof typeof callPrefixes;
 
 function itemId(block: Block, context: ItemContext): string {
-  const prefix = isCustom(block, context) ? "ctc" : prefixes[block.kind];
+  const type = toolType(block, context);
+  const prefix = type === null ? prefixes[block.kind] : callPrefixes[type];
   return `${prefix}_${context.id}_${block.index}`;
+}
+
+/** Returns a block whose call has the name that the client knows. */
+function named(block: Block, { tools }: ItemContext): Block {
+  const name = tools.get(block.name)?.name;
+  return name === undefined ? block : { ...block, name };
+}
+
+/** Returns the item of a call; the input of a tool that is not a function is JSON only on its way. */
+function callItem(block: Block, context: ItemContext, base: Json): Json {
+  const { id: callId, name: wire, text, extra } = block;
+  const { name = wire, namespace } = context.tools.get(wire) ?? {};
+  const type = toolType(block, context);
+  if (type === "tool_search") {
+    const made = { execution: "client", arguments: parsedObject(text) ?? {} };
+    return { ...base, type: "tool_search_call", call_id: callId, ...made };
+  }
+  const kept = {
+    ...base,
+    call_id: callId,
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+  };
+  if (type === "custom")
+    return { ...kept, type: "custom_tool_call", input: text === "" ? "" : customInput(text) };
+  const signed = extra === undefined ? {} : { extra_content: extra };
+  return { ...kept, type: "function_call", arguments: text, ...signed };
 }
 
 function item(block: Block, context: ItemContext, status: Progress["status"]): Json {
@@ -124,14 +164,7 @@ function item(block: Block, context: ItemContext, status: Progress["status"]): J
       result,
     };
   }
-  if (block.kind === "call") {
-    const { id: callId, name, text, extra } = block;
-    const kept = { ...base, status, call_id: callId, name };
-    if (isCustom(block, context))
-      return { ...kept, type: "custom_tool_call", input: text === "" ? "" : customInput(text) };
-    const signed = extra === undefined ? {} : { extra_content: extra };
-    return { ...kept, type: "function_call", arguments: text, ...signed };
-  }
+  if (block.kind === "call") return callItem(block, context, { ...base, status });
   return {
     ...base,
     type: "message",
@@ -158,7 +191,7 @@ function stream(context: ReplyContext): StreamWriter {
       event: type,
       data: JSON.stringify({ type, sequence_number: sequence++, ...more }),
     });
-  const items = { id: context.id, custom: customTools(context.given) };
+  const items = itemsOf(context);
   const writer = blockStream(blockEvents(items, emit));
   let model = "";
   let usage: ChatUsage = chatUsage({ prompt: 0, completion: 0 });
@@ -169,7 +202,7 @@ function stream(context: ReplyContext): StreamWriter {
     blocks: writer.blocks,
   });
   const snapshot = (status: Progress["status"], last: Partial<Progress> = {}): object => ({
-    response: response(context, { ...progressOf(status), ...last }),
+    response: response(context, items, { ...progressOf(status), ...last }),
   });
   return {
     add(event) {
@@ -194,7 +227,7 @@ function stream(context: ReplyContext): StreamWriter {
       return (
         emit("error", { ...error, param: null }) +
         emit("response.failed", {
-          response: { ...response(context, progressOf("failed")), error },
+          response: { ...response(context, items, progressOf("failed")), error },
         })
       );
     },
@@ -229,15 +262,20 @@ function blockEvents(context: ItemContext, emit: Emit): BlockEvents {
     },
     piece(block, delta) {
       // The arguments of a custom tool are JSON around its input, which is told at once.
-      if (block.kind === "image" || isCustom(block, context)) return "";
+      const isWhole = block.kind === "call" && toolType(block, context) !== "function";
+      if (block.kind === "image" || isWhole) return "";
       const event = { ...place(block), delta, ...(block.kind === "text" ? { logprobs: [] } : {}) };
       return partOpened(block) + emit(`response.${names[block.kind]}.delta`, event);
     },
     close(block) {
       const done = { output_index: block.index, item: item(block, context, "completed") };
-      const last = isCustom(block, context)
-        ? customClosing(block, place(block), emit)
-        : closing(block, opened.has(block), place(block), emit);
+      const type = toolType(block, context);
+      const last =
+        type === "custom"
+          ? customClosing(block, place(block), emit)
+          : type === "tool_search"
+            ? ""
+            : closing(named(block, context), opened.has(block), place(block), emit);
       return last + emit("response.output_item.done", done);
     },
   };

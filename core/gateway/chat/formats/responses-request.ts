@@ -8,12 +8,21 @@ import {
   type ChatMessage,
   type ChatPart,
   type ChatReasoning,
+  leftOut,
   refuseChat,
 } from "../chat-format.ts";
 import { extraContent } from "../extra-content.ts";
 import { type Json, jsonObjects } from "../../../http/json.ts";
 import { placed, textLength } from "../thought-place.ts";
-import { customArguments, toolMembers, toolsOf } from "./responses-tools.ts";
+import {
+  clientTools,
+  customArguments,
+  foundTools,
+  TOOL_SEARCH,
+  toolMembers,
+  toolsOf,
+  wireName,
+} from "./responses-tools.ts";
 
 const text = v.string();
 const markable = { cache_control: v.optional(v.unknown()) };
@@ -48,10 +57,20 @@ const otherItem = v.variant("type", [
     type: v.literal("function_call"),
     call_id: text,
     name: text,
+    namespace: v.nullish(text),
     arguments: text,
     extra_content: extraContent,
   }),
-  v.looseObject({ type: v.literal("custom_tool_call"), call_id: text, name: text, input: text }),
+  v.looseObject({
+    type: v.literal("custom_tool_call"),
+    call_id: text,
+    name: text,
+    namespace: v.nullish(text),
+    input: text,
+  }),
+  v.looseObject({ type: v.literal("tool_search_call"), call_id: text, arguments: v.unknown() }),
+  v.looseObject({ type: v.literal("tool_search_output"), call_id: text }),
+  v.looseObject({ type: v.picklist(["additional_tools", "web_search_call"]) }),
   v.looseObject({
     type: v.picklist(["function_call_output", "custom_tool_call_output"]),
     call_id: text,
@@ -104,13 +123,15 @@ type Part = v.InferOutput<typeof part>;
 /** Members for which another provider has no state or place. */
 const untranslatable = [
   "background",
-  "context_management",
   "conversation",
   "moderation",
   "previous_response_id",
   "prompt",
   "top_logprobs",
 ] as const;
+
+/** Members that manage what OpenAI keeps, and that an answer does without. */
+const needless = ["context_management"] as const;
 
 /** Reads a request in OpenAI's Responses format; what cannot be translated is a 400 that names it. */
 export function readResponses(given: Json): Chat {
@@ -134,10 +155,11 @@ export function readResponses(given: Json): Chat {
     max_completion_tokens: request.max_output_tokens,
     temperature: request.temperature,
     top_p: request.top_p,
-    ...toolsOf(request),
+    ...toolsOf(request, clientTools(given)),
     response_format: formatOf(request.text?.format),
     reasoning_effort: request.reasoning?.effort,
     shows_thoughts: summary != null,
+    left_out: leftOut(given, needless),
     ...cacheMark(request),
   };
 }
@@ -169,6 +191,7 @@ function messagesOf(input: string | Item[]): ChatMessage[] {
   const out: ChatMessage[] = [];
   for (const one of input) {
     const next = messageOf(one);
+    if (next === null) continue;
     const last = out.at(-1);
     if (next.role !== "assistant" || last?.role !== "assistant") out.push(next);
     else {
@@ -190,15 +213,25 @@ function contentOf(given: ChatMessage["content"]): ChatPart[] {
   return typeof given === "string" ? [{ type: "text", text: given }] : (given ?? []);
 }
 
-function messageOf(one: Item): ChatMessage {
+/** Null for an item that is no part of the conversation: tools, and searches of another provider, whose words follow. */
+function messageOf(one: Item): ChatMessage | null {
   switch (one.type) {
+    case "additional_tools":
+    case "web_search_call":
+      return null;
+    case "tool_search_call": {
+      const made = { name: TOOL_SEARCH, arguments: JSON.stringify(one.arguments ?? {}) };
+      return { role: "assistant", tool_calls: [{ id: one.call_id, function: made }] };
+    }
+    case "tool_search_output":
+      return { role: "tool", tool_call_id: one.call_id, content: foundTools(one) };
     case "function_call":
       return {
         role: "assistant",
         tool_calls: [
           {
             id: one.call_id,
-            function: { name: one.name, arguments: one.arguments },
+            function: { name: wireName(one), arguments: one.arguments },
             extra_content: one.extra_content,
           },
         ],
@@ -207,7 +240,10 @@ function messageOf(one: Item): ChatMessage {
       return {
         role: "assistant",
         tool_calls: [
-          { id: one.call_id, function: { name: one.name, arguments: customArguments(one.input) } },
+          {
+            id: one.call_id,
+            function: { name: wireName(one), arguments: customArguments(one.input) },
+          },
         ],
       };
     case "function_call_output":

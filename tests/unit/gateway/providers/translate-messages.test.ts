@@ -278,7 +278,7 @@ describe("a message, answered by a provider of another format", () => {
 
   it.each([
     [{ mcp_servers: [{}] }, "mcp_servers"],
-    [{ tools: [{ type: "web_search_20260209", name: "w" }] }, "tools.0.type"],
+    [{ tools: [{ type: "web_search_20260209", name: "w" }] }, 'tools: \\"web_search_20260209\\"'],
     [
       { messages: [{ role: "user", content: [{ type: "server_tool_use" }] }] },
       "messages.0.content.0.type",

@@ -276,11 +276,11 @@ describe("a response, answered by a provider of another format", () => {
   it.each([
     [{ previous_response_id: "r" }, "previous_response_id"],
     [{ background: true }, "background"],
-    [{ tools: [{ type: "web_search" }] }, "tools.0.type"],
+    [{ tools: [{ type: "web_search" }] }, 'tools: \\"web_search\\"'],
     [{ include: ["message.output_text.logprobs"] }, "include message.output_text.logprobs"],
     [{ text: { format: { type: "json_object" } } }, "response_format json_object"],
     [{ truncation: "auto" }, "truncation auto"],
-    [{ input: [{ type: "web_search_call", id: "x" }] }, "input.0.type"],
+    [{ input: [{ type: "computer_call", id: "x" }] }, "input.0.type"],
     [
       {
         input: [
