@@ -43,7 +43,7 @@ import {
   waitLimits,
   checkProviders,
 } from "./entry/options.ts";
-import { contentDecoding } from "./wire/content-decoder.ts";
+import { contentDecoding } from "../http/content-decoder.ts";
 import { keyEntry } from "./account/keys/key-entry.ts";
 import { logQueue } from "./observe/log/log-queue.ts";
 import { logIds } from "./observe/log/log-row.ts";

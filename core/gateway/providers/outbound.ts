@@ -30,7 +30,7 @@ import { formatRoute, type TranslationRoute, translationRoute } from "./families
 import { translateReply } from "../chat/translate-reply.ts";
 import type { LentAccount, Outbound } from "../call/outbound.ts";
 
-import type { ContentDecoding } from "../wire/content-decoder.ts";
+import type { ContentDecoding } from "../../http/content-decoder.ts";
 import { echoTransport } from "./echo.ts";
 import { estimate } from "./estimate.ts";
 

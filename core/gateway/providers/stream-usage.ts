@@ -3,7 +3,7 @@ import { pulledStream, type StreamRead } from "../../http/stream.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import type { InboundResponse, Transport, StreamChange } from "../../ports.ts";
 import type { ConfiguredTargets } from "./target.ts";
-import type { ContentDecoding } from "../wire/content-decoder.ts";
+import type { ContentDecoding } from "../../http/content-decoder.ts";
 import type { Call, Step } from "../call/call.ts";
 import { asksForStream } from "../chat/chat-body.ts";
 import type { Recorder } from "../call/recording.ts";

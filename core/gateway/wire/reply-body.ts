@@ -1,6 +1,6 @@
 import type { InboundResponse, System } from "../../ports.ts";
 import { TransportError } from "../../net/transport-error.ts";
-import type { ContentDecoding } from "./content-decoder.ts";
+import { type ContentDecoding, decodedStream } from "../../http/content-decoder.ts";
 import { headerValue } from "./header-hygiene.ts";
 
 /** Cancels the body of an answer that will not be read, so that its connection is free. Never fails. */
@@ -41,10 +41,7 @@ export function plainBody(
   if (body === null || /^(?:identity)?$/i.test(encoding)) return body;
   const decoder = decoding.decoder(encoding);
   const source = body instanceof Uint8Array ? streamOf(body) : body;
-  if (decoder !== null) return source.pipeThrough(decoder as ByteDecoder);
+  if (decoder !== null) return decodedStream(source, decoder);
   source.cancel().catch(() => undefined);
   throw new TransportError("broken", `The answer's encoding "${encoding.slice(0, 32)}" is unknown`);
 }
-
-/** `as`: a stream of bytes gives out nothing that a decoder does not take. */
-type ByteDecoder = ReadableWritablePair<Uint8Array, Uint8Array>;

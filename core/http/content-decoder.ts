@@ -1,4 +1,4 @@
-import type { ContentDecoder, System } from "../../ports.ts";
+import type { ContentDecoder, System } from "../ports.ts";
 
 /** The encodings that the gateway can read on the running runtime. */
 export interface ContentDecoding {
@@ -45,6 +45,15 @@ export function contentDecoding(system: Pick<System, "decoder">): ContentDecodin
       return last.readable;
     },
   };
+}
+
+/** The bytes of a stream without their encoding. */
+export function decodedStream(
+  source: ReadableStream<Uint8Array>,
+  decoder: ContentDecoder,
+): ReadableStream<Uint8Array> {
+  // `as`: a stream of bytes gives out nothing that a decoder does not take.
+  return source.pipeThrough(decoder as ReadableWritablePair<Uint8Array, Uint8Array>);
 }
 
 /** Not every runtime knows all formats. */
