@@ -3,13 +3,12 @@ import { ApiError } from "../http/api-error.ts";
 import { type ArrivingRoom, arrivingRoom } from "../http/arriving-body.ts";
 import { errorResponse } from "../http/envelope.ts";
 import { withoutNeedlessEscapes } from "../net/needless-escapes.ts";
-import { endsInResponse, modernResponse, responseCarries } from "./fields.ts";
-import { inspectResponse, withJson } from "./json-body.ts";
 import type { Deprecations } from "./options.ts";
 import { pathEnd, pathStart } from "./pathname.ts";
 import { brownoutEnd, isEnforced, type ScheduledEntry } from "./phase.ts";
 import { brownedOut, errorSignals, retired } from "./refuse.ts";
 import { type Revision, reviseRequest } from "./revise-request.ts";
+import { reviseResponse } from "./revise-response.ts";
 import { deprecationSignals, withSignals } from "./signal.ts";
 
 /** The host, as the middleware sees it. */
@@ -92,23 +91,20 @@ async function answerEntries(
   const refuse = (error: ApiError, entries: readonly ScheduledEntry[]): Promise<Response> =>
     refusal(request, error, { entries, path, known });
 
-  // A HEAD is only announced.
-  const refusable = request.method === "HEAD" ? [] : endpoints;
-  const dark = brownout(refusable, now, known);
-  if (dark !== null) return await refuse(dark, endpoints);
-  const enforced = refusable.find((entry) => isEnforced(entry, now));
-  const gone = enforced === undefined ? null : retired(enforced, known.place);
-  // Refused before the host answers: a host that has no such route must not act on the request.
-  if (routed === false && gone !== null) return await refuse(gone, endpoints);
+  const before = refusedBefore(request, endpoints, routed, { now, place: known.place });
+  if (before !== null) return await refuse(before, endpoints);
   let sent = request;
   let used: readonly ScheduledEntry[] = [];
-  if (finer.length > 0 && (routed ?? host.mayBeRouted())) {
-    const revision = await reviseRequest(request, finer, now, known).catch(unread(request));
+  const mayBeRouted = routed ?? (finer.length > 0 && host.mayBeRouted());
+  const judged = mayBeRouted ? finer : finer.filter(({ isServed }) => isServed);
+  if (judged.length > 0) {
+    const revision = await reviseRequest(request, judged, now, known).catch(unread(request));
     if (revision.refusal !== null) return await refuse(revision.refusal, revision.used);
     ({ request: sent, used } = revision);
   }
   const response = await host.next(sent);
   if (routed === false || (routed === null && host.isUnrouted(response))) {
+    const gone = request.method === "HEAD" ? null : goneAt(endpoints, now, known.place);
     return gone === null
       ? announced(response, endpoints, path, known)
       : await refuse(gone, endpoints);
@@ -117,9 +113,38 @@ async function answerEntries(
     sent.url === request.url
       ? []
       : used.filter((entry) => entry.lossless !== "yes" && isEnforced(entry, now));
-  const revised = await reviseResponse(response, finer, notes, now);
+  const revised = await reviseResponse(response, { entries: finer, notes, now }, known);
   const all = [...new Set([...endpoints, ...used, ...revised.used])];
   return announced(revised.response, all, path, known);
+}
+
+interface Moment {
+  readonly now: number;
+  readonly place: Deprecations["place"];
+}
+
+/** The refusal that the host must not act before: a brownout, and the end of a route that is not there or has to end. */
+function refusedBefore(
+  { method }: Request,
+  endpoints: readonly ScheduledEntry[],
+  routed: boolean | null,
+  { now, place }: Moment,
+): ApiError | null {
+  const ending = endpoints.filter((entry) => entry.pastCutOff === "refuse");
+  // A HEAD is only announced, but where a handler must not run any more.
+  const refusable = method === "HEAD" ? ending : endpoints;
+  return (
+    brownout(refusable, now, place) ?? goneAt(routed === false ? refusable : ending, now, place)
+  );
+}
+
+function goneAt(
+  endpoints: readonly ScheduledEntry[],
+  now: number,
+  place: Deprecations["place"],
+): ApiError | null {
+  const entry = endpoints.find((one) => isEnforced(one, now));
+  return entry === undefined ? null : retired(entry, place);
 }
 
 /** Refuses an unreadable body here, because a host's own error handler may not know our errors. */
@@ -144,7 +169,7 @@ function announced(
 function brownout(
   endpoints: readonly ScheduledEntry[],
   now: number,
-  { place }: Deprecations,
+  place: Deprecations["place"],
 ): ApiError | null {
   for (const entry of endpoints) {
     const end = brownoutEnd(entry, now);
@@ -163,7 +188,7 @@ interface RefusedEntries {
 async function refusal(
   request: Request,
   error: ApiError,
-  { entries, path, known: { auth, place } }: RefusedEntries,
+  { entries, path, known: { auth, place, respond } }: RefusedEntries,
 ): Promise<Response> {
   try {
     if (auth !== "off") await requirePrincipal(auth, request);
@@ -171,49 +196,13 @@ async function refusal(
     if (failure instanceof ApiError) return errorResponse(failure, "api");
     throw failure;
   }
-  return errorResponse(error, "api", errorSignals(deprecationSignals(entries, place, path)));
+  const signals = errorSignals(deprecationSignals(entries, place, path));
+  const [entry] = entries;
+  if (respond === undefined || entry === undefined) return errorResponse(error, "api", signals);
+  const { status, code, message } = error;
+  const own = respond({ status, code, message, entry });
+  const headers = new Headers(own.headers);
+  for (const [name, value] of Object.entries({ ...error.options.headers, ...signals }))
+    headers.set(name, value);
+  return new Response(own.body, { status: own.status, statusText: own.statusText, headers });
 }
-
-interface RevisedResponse {
-  readonly response: Response;
-  readonly used: readonly ScheduledEntry[];
-}
-
-async function reviseResponse(
-  response: Response,
-  entries: readonly ScheduledEntry[],
-  notes: readonly ScheduledEntry[],
-  now: number,
-): Promise<RevisedResponse> {
-  const candidates = entries.filter(
-    ({ kind, where }) =>
-      kind === "behaviour" || where === "response" || where === "request and response",
-  );
-  const wanted = candidates.length > 0 || notes.length > 0;
-  const inspected = wanted ? await inspectResponse(response) : null;
-  if (inspected === null) return { response, used: [] };
-  const used = candidates.filter((entry) => responseCarries(entry, inspected.json));
-  const ended = used.filter((entry) => endsInResponse(entry) && isEnforced(entry, now));
-  if (ended.length + notes.length === 0) return { response: inspected.message, used };
-  const body = ended.reduce((json, entry) => modernResponse(entry, json), inspected.json);
-  return { response: withJson(inspected, noted(body, notes)), used };
-}
-
-/** A rewrite that could mean something else is never silent: SDKs ignore `messages`, but people see them. */
-function noted(body: unknown, notes: readonly ScheduledEntry[]): unknown {
-  if (
-    typeof body !== "object" ||
-    body === null ||
-    !("messages" in body) ||
-    !Array.isArray(body.messages)
-  )
-    return body;
-  const added = notes.map(({ id, fields, rule }) => ({
-    code: NOTE_CODE,
-    message: `The deprecated ${fields.join(", ")} was rewritten (${id}). ${rule ?? ""}`.trim(),
-  }));
-  return { ...body, messages: [...body.messages, ...added] };
-}
-
-/** Our own number for notes about a rewritten request; `codes.ts` holds those of errors. */
-const NOTE_CODE = 10414;

@@ -64,7 +64,8 @@ export function requestWithJson(
   return copyOf(request, new Request(request, init));
 }
 
-function reshaped(old: Headers): Headers {
+/** Headers without those that describe the old bytes. */
+export function reshaped(old: Headers): Headers {
   const headers = new Headers(old);
   const described = ["content-length", "content-encoding", "transfer-encoding", "etag", "digest"];
   for (const name of described) headers.delete(name);
@@ -78,9 +79,13 @@ function isCurlDefault(headers: Headers): boolean {
 }
 
 function isJson(headers: Headers): boolean {
-  const type = headers.get("content-type") ?? "";
   if (Number(headers.get("content-length") ?? 0) > INSPECT_LIMIT) return false;
-  return /^application\/(?:[\w.+-]+\+)?json\b/i.test(type) && !headers.has("content-encoding");
+  return isJsonType(headers) && !headers.has("content-encoding");
+}
+
+/** Whether a body is JSON, perhaps encoded. */
+export function isJsonType(headers: Headers): boolean {
+  return /^application\/(?:[\w.+-]+\+)?json\b/i.test(headers.get("content-type") ?? "");
 }
 
 interface Peeked {

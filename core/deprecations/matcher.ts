@@ -3,6 +3,7 @@ export interface Matchable {
   readonly methods: readonly string[];
   readonly path: string | null;
   readonly except: readonly string[];
+  readonly isAnyCase?: boolean;
 }
 
 /**
@@ -13,7 +14,6 @@ export type Match<T> = (method: string, url: string, start: number, end: number)
 
 interface Node<T> {
   readonly segment: string;
-  /** Radar's dimensions are the one place where case does not matter (docs/compatibility.md). */
   readonly anyCase: boolean;
   /** A live route beside a template: the search ends here, also for what lies below. */
   readonly live: boolean;
@@ -59,7 +59,7 @@ function insert<T extends Matchable>(root: Node<T>, entry: T, path: string): voi
     parent = at;
     at = segment.startsWith("{")
       ? (at.parameter ??= node(segment))
-      : fixedChild(at, segment, segments[0] === "radar" && index === segments.length - 1);
+      : fixedChild(at, segment, entry.isAnyCase === true && index === segments.length - 1);
   }
   if (isDeep) at.deep = true;
   for (const method of entry.methods) at.hits.set(method, [...(at.hits.get(method) ?? []), entry]);

@@ -14,19 +14,21 @@ import { pathStart } from "./pathname.ts";
 export function deprecationsMiddleware(options: DeprecationsOptions): MiddlewareHandler {
   const root = compile(options);
   return (c, next) => {
-    const known = mountedAt(c, root);
-    const hits = findHits(c.req.raw, known);
-    return hits === null ? next() : handleHits(c, next, hits, known);
+    const hits = findHits(c.req.raw, root);
+    if (hits !== null) return handleHits(c, next, hits, root);
+    const mounted = mountedAt(c, root);
+    const deeper = mounted === null ? null : findHits(c.req.raw, mounted);
+    return mounted === null || deeper === null ? next() : handleHits(c, next, deeper, mounted);
   };
 }
 
-/** The same below a path at which a host has put the app by `route()`: there the API root lies deeper. */
-function mountedAt(c: Context, known: Deprecations): Deprecations {
+/** The options below a path at which a host has put the app by `route()`: there the API root lies deeper. Null elsewhere. */
+function mountedAt(c: Context, known: Deprecations): Deprecations | null {
   const { basePath } = known.place;
   const { url } = c.req.raw;
-  if (url.startsWith(basePath, pathStart(url))) return known;
+  if (basePath !== "" && url.startsWith(basePath, pathStart(url))) return null;
   const path = routedPath(c, `${basePath}/*`);
-  return path === "" ? known : { ...known, place: below(path, known.place) };
+  return path === "" ? null : { ...known, place: below(path, known.place) };
 }
 
 async function handleHits(

@@ -14,8 +14,9 @@ export type {
   DeprecationWhere,
   Replacement,
 } from "./table/entry.ts";
+export { defineDeprecation, type OwnDeprecation, type OwnPlace } from "./table/define.ts";
 export { deprecationsMiddleware, withDeprecations } from "./middleware.ts";
-export type { DeprecationsOptions } from "./options.ts";
+export type { DeprecationsOptions, RefusedRequest } from "./options.ts";
 export type {
   Brownout,
   Brownouts,

@@ -1,33 +1,34 @@
 import type { Auth } from "../auth/authorize.ts";
 import type { BodyPlatform } from "../http/arriving-body.ts";
+import { type ContentDecoding, contentDecoding } from "../http/content-decoder.ts";
 import { ApiError } from "../http/api-error.ts";
 import { parseInstant } from "../http/fields/instant.ts";
+import { misspelling } from "../http/fields/nearest.ts";
 import { checkMountPath } from "../http/mount-path.ts";
 import type { Platform } from "../ports.ts";
 import { checkTable } from "./table/check-table.ts";
 import type { DeprecationEntry } from "./table/entry.ts";
 import { type Match, matcher } from "./matcher.ts";
 import { schedule, type ScheduledEntry, type ScheduleOptions } from "./phase.ts";
-import { BULK_SETTINGS } from "./fields.ts";
 import type { SignalPlace } from "./signal.ts";
 import { deprecationTable } from "./table/table.ts";
 
 /** Options of the deprecation routes and of the middleware; all have defaults. */
 export interface DeprecationsOptions extends ScheduleOptions {
-  /** Gives the time and the log, and counts inspected bodies among those in memory; not needed when `clock` is set. */
+  /** Gives the time and the log, and counts inspected bodies among those in memory. */
   readonly platform?: Pick<Platform, "system" | "log" | "bodies">;
   /**
    * The current time: an RFC 3339 instant or a day to pin it (tests, CI), or a function that returns Unix ms.
-   * @default the platform's clock
+   * @default the platform's clock; without a platform the runtime's
    */
   readonly clock?: string | (() => number) | undefined;
-  /** Path of the API root. @default "/client/v4" */
+  /** Path of the API root; empty for the root of the host. @default "/client/v4" */
   readonly basePath?: string;
   /** The path prefix that a host or a proxy removes before this app sees the request; links include it. @default "" */
   readonly mountPath?: string | undefined;
   /** Page that documents the entries, with their ids as fragments. @default `${mountPath}${basePath}/deprecations` */
   readonly docs?: string;
-  /** The entries; see `extend()` to add some. @default deprecationTable */
+  /** The entries, e.g. of `defineDeprecation()`; see `extend()` to add some. @default deprecationTable */
   readonly entries?: readonly DeprecationEntry[];
   /**
    * Answers strangers with 401 instead of a refusal, so that the table reveals nothing about a host to them.
@@ -39,6 +40,22 @@ export interface DeprecationsOptions extends ScheduleOptions {
    * @default asked from the router (Hono), or read from the answer: 404 and 405 mean no
    */
   readonly isMounted?: (method: string, path: string) => boolean;
+  /**
+   * Makes the answer of a refusal in the host's own form; the headers of the refusal are added to it.
+   * @default the error envelope of the API
+   */
+  readonly respond?: (refused: RefusedRequest) => Response;
+}
+
+/** A refusal, for `respond`. */
+export interface RefusedRequest {
+  /** 410 for an endpoint, 400 for a parameter or a field. */
+  readonly status: number;
+  /** Stable number of the kind of refusal: 10410 retired, 10411 brownout, 10412 parameter or field. */
+  readonly code: number;
+  /** What ended, when, and what to use instead. */
+  readonly message: string;
+  readonly entry: DeprecationEntry;
 }
 
 /** Options, checked and compiled. */
@@ -47,12 +64,13 @@ export interface Deprecations {
   readonly match: Match<ScheduledEntry>;
   /** The rule that declines requests with two kinds of framing; null when it is off. */
   readonly framing: ScheduledEntry | null;
-  /** Zone settings that are gone, by their id: a bulk change must not contain one. */
-  readonly goneSettings: ReadonlyMap<string, ScheduledEntry>;
   readonly now: () => number;
   readonly place: SignalPlace;
   readonly auth: Auth;
   readonly isMounted: DeprecationsOptions["isMounted"];
+  readonly respond: DeprecationsOptions["respond"];
+  /** The encodings of responses that can be read here. */
+  readonly decoding: ContentDecoding;
   /** The memory budget for inspected bodies; undefined for a host without a platform. */
   readonly platform: BodyPlatform | undefined;
 }
@@ -64,18 +82,21 @@ export function compile(options: DeprecationsOptions): Deprecations {
     entries: table = deprecationTable,
     auth = "off",
     isMounted,
+    respond,
   } = options;
-  const problems = checkTable(table);
+  const faults = checkOptions(options);
+  if (faults.length > 0) throw invalid(faults.join("; "));
+  // The announced table was checked by the tests.
+  const problems = table === deprecationTable ? [] : checkTable(table);
   if (problems.length > 0) throw invalid(`Deprecation table: ${problems.join("; ")}`);
   const entries = schedule(table, options);
   const active = entries.filter((entry) => entry.mode !== "off");
   const mountPath = checkMountPath(options.mountPath);
   return {
     entries,
-    match: matcher(active),
+    match: matcher(active.flatMap((entry) => [entry, ...namedEntry(entry)])),
     framing:
       active.find((entry) => entry.path === "/*" && entry.where === "request headers") ?? null,
-    goneSettings: goneSettings(active),
     now: clockOf(options),
     place: {
       docs: options.docs ?? `${mountPath}${basePath}${OWN_DOCS}`,
@@ -85,6 +106,8 @@ export function compile(options: DeprecationsOptions): Deprecations {
     },
     auth,
     isMounted,
+    respond,
+    decoding: contentDecoding(options.platform?.system ?? {}),
     platform: options.platform,
   };
 }
@@ -103,13 +126,25 @@ export function below(path: string, place: SignalPlace): SignalPlace {
   };
 }
 
-function goneSettings(entries: readonly ScheduledEntry[]): Map<string, ScheduledEntry> {
-  const prefix = `${BULK_SETTINGS}/`;
-  const gone = entries.filter(
-    ({ kind, path, class: group }) =>
-      kind === "endpoint" && path?.startsWith(prefix) === true && (group === "C" || group === "D"),
-  );
-  return new Map(gone.map((entry) => [entry.path?.slice(prefix.length) ?? "", entry]));
+/** An entry as a field of the route in whose body it may be named. */
+function namedEntry(entry: ScheduledEntry): ScheduledEntry[] {
+  const { namedIn } = entry;
+  if (namedIn === undefined) return [];
+  const { on, isCarriedBy, subject, instead } = namedIn;
+  const [method = "", path = ""] = on.split(" ");
+  return [
+    {
+      ...entry,
+      kind: "field",
+      where: "request",
+      methods: [method],
+      path,
+      fields: [subject],
+      rule: instead,
+      isCarriedBy,
+      pastCutOff: "refuse",
+    },
+  ];
 }
 
 function clockOf({ clock, platform }: DeprecationsOptions): () => number {
@@ -119,8 +154,44 @@ function clockOf({ clock, platform }: DeprecationsOptions): () => number {
     if (pinned !== null) return () => pinned;
     throw invalid(`Invalid clock "${clock}": use YYYY-MM-DD or an RFC 3339 instant`);
   }
-  if (platform !== undefined) return () => platform.system.now();
-  throw invalid("Deprecations need a clock: pass platform, or a clock that returns Unix ms");
+  // eslint-disable-next-line no-restricted-properties -- five fields must do for a host that has no platform
+  return platform === undefined ? Date.now : () => platform.system.now();
+}
+
+const OPTIONS = [
+  "platform",
+  "clock",
+  "basePath",
+  "mountPath",
+  "docs",
+  "entries",
+  "auth",
+  "isMounted",
+  "respond",
+  "mode",
+  "modes",
+  "eolOverrides",
+  "brownouts",
+] as const satisfies readonly (keyof DeprecationsOptions)[];
+
+/** Mistakes in options that would otherwise only do nothing. */
+function checkOptions(options: DeprecationsOptions): string[] {
+  const { basePath = "", entries = [] } = options;
+  const problems = misspelt(options);
+  const path = basePath.replaceAll(/^\/+|\/+$/g, "");
+  const right = path === "" ? "" : `/${path}`;
+  if (basePath !== right) problems.push(`basePath "${basePath}": write "${right}"`);
+  if (!Array.isArray(entries))
+    problems.push("entries: expected a list, e.g. [defineDeprecation({ … })]");
+  return problems;
+}
+
+/** Other names pass: a host hands on what it has. */
+function misspelt(options: DeprecationsOptions): string[] {
+  return Object.keys(options).flatMap((name) => {
+    const meant = OPTIONS.includes(name as never) ? undefined : misspelling(name, OPTIONS);
+    return meant === undefined ? [] : [`Unknown option "${name}": did you mean "${meant}"?`];
+  });
 }
 
 function invalid(message: string): ApiError {

@@ -1,5 +1,6 @@
 import { ApiError } from "../http/api-error.ts";
-import { parseInstant } from "../http/fields/instant.ts";
+import { formatInstant, parseInstant } from "../http/fields/instant.ts";
+import { didYouMean } from "../http/fields/nearest.ts";
 import type { DeprecationEntry } from "./table/entry.ts";
 
 /** The stage that a deprecated thing has reached. */
@@ -45,15 +46,23 @@ export interface ScheduleOptions {
   readonly brownouts?: PerEntry<Brownouts> | undefined;
 }
 
-/** Applies settings to a table. Throws `ApiError` (`invalid_options`) for unknown ids, bad dates and a cut-off before the deprecation. */
+const MODES: readonly DeprecationMode[] = ["warn", "translate", "refuse", "strict", "off"];
+
+/** Applies settings to a table. Throws `ApiError` (`invalid_options`) that names each setting that cannot be right. */
 export function schedule(
   table: readonly DeprecationEntry[],
   options: ScheduleOptions = {},
 ): ScheduledEntry[] {
   const { mode = "translate", modes = {}, eolOverrides = {}, brownouts = {} } = options;
-  const known = new Set(table.flatMap((entry) => [entry.id, entry.row]));
+  const known = [...new Set(table.flatMap((entry) => [entry.id, entry.row]))];
   for (const id of [modes, eolOverrides, brownouts].flatMap((setting) => Object.keys(setting))) {
-    if (!known.has(id)) throw invalid(`Unknown deprecation "${id}"`);
+    if (!known.includes(id)) throw invalid(`Unknown deprecation "${id}"${didYouMean(id, known)}`);
+  }
+  for (const one of [mode, ...Object.values(modes)]) {
+    if (!MODES.includes(one))
+      throw invalid(
+        `Unknown mode "${one}"${didYouMean(one, MODES)} It is one of ${MODES.join(", ")}`,
+      );
   }
   return table.map((entry) => {
     const override = of(eolOverrides, entry);
@@ -69,7 +78,7 @@ export function schedule(
       deprecatedAt,
       enforceAt,
       mode: of(modes, entry) ?? mode,
-      brownouts: windows(of(brownouts, entry) ?? [], entry.id, enforceAt),
+      brownouts: windows(of(brownouts, entry) ?? [], entry, enforceAt),
     };
   });
 }
@@ -103,12 +112,17 @@ const HOUR = 3_600_000;
 
 function windows(
   brownouts: Brownouts,
-  id: string,
+  { id, kind }: DeprecationEntry,
   enforceAt: number | null,
 ): ScheduledEntry["brownouts"] {
-  if (brownouts !== "progressive") {
-    return brownouts.map(({ start, end }) => ({ start: instant(start), end: instant(end) }));
+  if (brownouts.length === 0) return [];
+  if (kind !== "endpoint")
+    throw invalid(`A brownout of ${id} has no effect: only a whole endpoint can go dark`);
+  if (typeof brownouts !== "string") {
+    return brownouts.map(({ start, end }) => windowOf(id, instant(start), instant(end), enforceAt));
   }
+  if (brownouts !== "progressive")
+    throw invalid(`Brownouts of ${id}: expected "progressive" or windows [{ start, end }]`);
   if (enforceAt === null) throw invalid(`A progressive brownout of ${id} needs a cut-off`);
   let hour = 0;
   for (let i = 0; i < id.length; i++) hour = (hour * 31 + id.charCodeAt(i)) % 24;
@@ -116,6 +130,21 @@ function windows(
     const start = enforceAt - (daysBefore * 24 - hour) * HOUR;
     return { start, end: start + hours * HOUR };
   });
+}
+
+function windowOf(
+  id: string,
+  start: number,
+  end: number,
+  enforceAt: number | null,
+): { readonly start: number; readonly end: number } {
+  const shown = `from ${formatInstant(start)} to ${formatInstant(end)}`;
+  if (end <= start) throw invalid(`A brownout of ${id} ends before it begins: ${shown}`);
+  if (enforceAt !== null && end > enforceAt)
+    throw invalid(
+      `A brownout of ${id} ends after the cut-off ${formatInstant(enforceAt)}: ${shown}`,
+    );
+  return { start, end };
 }
 
 function of<T>(settings: PerEntry<T>, { id, row }: DeprecationEntry): T | undefined {

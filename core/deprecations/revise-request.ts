@@ -1,21 +1,14 @@
 import type { ApiError } from "../http/api-error.ts";
+import { isObject } from "../http/json.ts";
 import type { ArrivingRoom } from "../http/arriving-body.ts";
 import { copyOf } from "../net/client-address.ts";
-import { BULK_SETTINGS, requestCarries, settingIds } from "./fields.ts";
+import { requestCarries } from "./fields.ts";
 import { inspectRequest, requestWithJson } from "./json-body.ts";
 import { rawQuery, withQuery } from "./pathname.ts";
 import { isEnforced, type ScheduledEntry } from "./phase.ts";
 import { refusedParameter } from "./refuse.ts";
 import type { Deprecations } from "./options.ts";
 import type { SignalPlace } from "./signal.ts";
-import { domainsToDestinations } from "./translate/access-destinations.ts";
-import {
-  FILTER_VALUES_LIMIT,
-  type FilterEntry,
-  type FilterPlan,
-  planFilters,
-  usedFilters,
-} from "./translate/dns-filters.ts";
 import { parseRawQuery } from "./translate/raw-query.ts";
 
 /** The effect on a request of the entries finer than an endpoint. */
@@ -28,7 +21,7 @@ export interface Revision {
   readonly refusal: ApiError | null;
 }
 
-type RevisionParts = Pick<Deprecations, "place" | "goneSettings"> & {
+type RevisionParts = Pick<Deprecations, "place"> & {
   /** The memory that inspected bodies count against. */
   readonly room: ArrivingRoom | undefined;
 };
@@ -60,21 +53,28 @@ function reviseQuery(
     used,
     refusal: refusedParameter(entry, place, request.url, instead),
   });
-  const refused = enforced.find((entry) => entry.mode !== "translate");
-  if (refused !== undefined) return refuse(refused, refused.rule ?? "leave it out");
+  const refused = enforced.find(
+    (entry) => entry.mode !== "translate" || entry.pastCutOff === "refuse",
+  );
+  if (refused !== undefined) return refuse(refused, insteadOf(refused));
 
   const dropped = new Set(
     enforced.filter((entry) => entry.pastCutOff === "drop").flatMap((e) => e.fields),
   );
   const kept = parseRawQuery(query).filter(({ name }) => !dropped.has(name));
   const rest = kept.map(({ raw }) => raw).join("&");
-  const plan = planOf(rest, entries, now);
-  if (plan?.kind === "refuse" || plan?.kind === "fan-out") {
-    const entry = filterEntry(entries, plan.kind === "refuse" ? plan.entry : "04") ?? used[0];
-    if (entry !== undefined)
-      return refuse(entry, plan.kind === "refuse" ? plan.instead : ALTERNATIVES);
+  let revised = rest;
+  for (const plan of new Set(entries.flatMap(({ planQuery }) => planQuery ?? []))) {
+    const planned = plan(revised, (id) =>
+      entries.some((one) => one.id === id && isEnforced(one, now)),
+    );
+    const entry =
+      planned.kind === "refuse"
+        ? (entries.find(({ id }) => id === planned.id) ?? used[0])
+        : undefined;
+    if (planned.kind === "refuse" && entry !== undefined) return refuse(entry, planned.instead);
+    if (planned.kind === "rewrite") revised = planned.query;
   }
-  const revised = plan?.kind === "rewrite" ? plan.query : rest;
   return {
     request:
       revised === query
@@ -85,67 +85,47 @@ function reviseQuery(
   };
 }
 
+/** The advice for a parameter or a field that is refused. */
+function insteadOf({ rule, replacement }: ScheduledEntry): string {
+  if (rule !== null) return rule;
+  const [use] = replacement;
+  return use === undefined ? "leave it out" : `use ${use.method} ${use.path}`;
+}
+
 function usedInQuery(query: string, entries: readonly ScheduledEntry[]): ScheduledEntry[] {
   const names = new Set(parseRawQuery(query).map(({ name }) => name));
-  const filters = new Set<string>(usedFilters(query).map((number) => `dns-list-filters.${number}`));
   return entries.filter(
-    (entry) =>
-      entry.kind === "query" &&
-      (filters.has(entry.id) || entry.fields.some((field) => names.has(field))),
+    ({ kind, fields, isUsedBy }) =>
+      kind === "query" && (isUsedBy?.(query) ?? fields.some((field) => names.has(field))),
   );
 }
-
-/** The plan for the filters of a list of DNS records; null on other routes. */
-function planOf(query: string, entries: readonly ScheduledEntry[], now: number): FilterPlan | null {
-  if (filterEntry(entries, "01") === undefined) return null;
-  return planFilters(query, (number) => {
-    const entry = filterEntry(entries, number);
-    return entry !== undefined && isEnforced(entry, now);
-  });
-}
-
-function filterEntry(
-  entries: readonly ScheduledEntry[],
-  number: FilterEntry,
-): ScheduledEntry | undefined {
-  return entries.find(({ id }) => id === `dns-list-filters.${number}`);
-}
-
-/** A list beside other filters has no single modern request; a client that needs the union asks once per value. */
-const ALTERNATIVES = `one request per value, or ?match=any&name=<a>&name=<b> as the only filter, with at most ${FILTER_VALUES_LIMIT} values`;
 
 async function reviseBody(
   request: Request,
   entries: readonly ScheduledEntry[],
   now: number,
-  { place, goneSettings, room }: RevisionParts,
+  { place, room }: RevisionParts,
 ): Promise<Revision> {
-  const candidates = entries.filter((entry) => entry.where === "request and response");
+  const candidates = entries.filter(
+    ({ where }) => where === "request" || where === "request and response",
+  );
   const inspected = candidates.length === 0 ? null : await inspectRequest(request, room);
   if (inspected === null) return { request, used: [], refusal: null };
   const { message, json } = inspected;
-  const isBulk = candidates.some(({ path }) => path === BULK_SETTINGS);
-  for (const id of isBulk ? settingIds(json) : []) {
-    const gone = goneSettings.get(id);
-    if (gone === undefined || !isEnforced(gone, now)) continue;
-    const instead = `leave it out, nothing was changed (${gone.rule ?? "no replacement"})`;
-    const refusal = refusedParameter(gone, place, `The setting "${id}"`, instead);
-    return { request: message, used: [gone], refusal };
-  }
   const used = candidates.filter((entry) => requestCarries(entry, json));
   const enforced = used.filter((entry) => isEnforced(entry, now));
   const refused = enforced.find(
     (entry) => entry.mode !== "translate" || entry.pastCutOff === "refuse",
   );
   if (refused !== undefined) {
-    const instead = refused.rule ?? "leave it out";
-    const refusal = refusedParameter(refused, place, refused.fields.join(", "), instead);
+    const refusal = refusedParameter(refused, place, refused.fields.join(", "), insteadOf(refused));
     return { request: message, used, refusal };
   }
-  const domains = enforced.some((entry) => entry.fields.includes("self_hosted_domains"));
-  const body = json as Readonly<Record<string, unknown>>;
+  const modern = isObject(json)
+    ? enforced.reduce((body, entry) => entry.modernRequest?.(body) ?? body, json)
+    : json;
   return {
-    request: domains ? requestWithJson(inspected, domainsToDestinations(body)) : message,
+    request: isObject(modern) && modern !== json ? requestWithJson(inspected, modern) : message,
     used,
     refusal: null,
   };

@@ -7,6 +7,7 @@ const shownIn: readonly { readonly source: string; readonly pages: readonly stri
   { source: "tests/fakes/agents-shown.ts", pages: ["docs/agents.md", "docs/agents/connecting.md"] },
   { source: "tests/fakes/webhooks-shown.ts", pages: ["docs/webhooks/answers.md"] },
   { source: "tests/fakes/memory-edge.ts", pages: ["docs/memory.md"] },
+  { source: "tests/fakes/deprecations-shown.ts", pages: ["docs/deprecations.md"] },
   { source: "tests/local/memory-shown.test.ts", pages: ["docs/memory.md"] },
 ];
 

@@ -1,3 +1,4 @@
+import { domainsToDestinations } from "../translate/access-destinations.ts";
 import type { Row } from "./entry.ts";
 
 /** Access applications and bookmarks. */
@@ -12,6 +13,8 @@ export const accessApps: readonly Row[] = [
     lossless: "yes",
     fields: ["self_hosted_domains"],
     where: "response",
+    leavesResponses: true,
+    modernRequest: domainsToDestinations,
     rule: "Use field destinations: array of objects with type (for example public) and uri. self_hosted_domains entries count as public destinations; if destinations is given, self_hosted_domains is ignored.",
     routes: [
       { on: "GET /accounts/{account_id}/access/apps" },
@@ -35,6 +38,8 @@ export const accessApps: readonly Row[] = [
     lossless: "yes",
     fields: ["self_hosted_domains"],
     where: "response",
+    leavesResponses: true,
+    modernRequest: domainsToDestinations,
     rule: "Use field destinations: array of objects with type (for example public) and uri. self_hosted_domains entries count as public destinations; if destinations is given, self_hosted_domains is ignored.",
     routes: [
       { on: "GET /zones/{zone_id}/access/apps" },

@@ -68,8 +68,31 @@ function checkDates(entry: DeprecationEntry): string[] {
 function checkRoute(entry: DeprecationEntry): string[] {
   const { id, kind, path, methods } = entry;
   if (path === null) return ROUTED.has(kind) ? [`${id} has no route`] : [];
-  if (!path.startsWith("/")) return [`${id} needs a path with a leading slash`];
-  return methods.length === 0 ? [`${id} has no method`] : [];
+  if (methods.length === 0) return [`${id} has no method`];
+  const replacements = entry.replacement.map((one) => [[one.method], one.path] as const);
+  return [[methods, path] as const, ...replacements].flatMap(([verbs, template]) =>
+    [...verbs.flatMap(methodFault), ...pathFaults(template)].map((fault) => `${id} ${fault}`),
+  );
+}
+
+function methodFault(method: string): string[] {
+  if (method === "*" || /^[A-Z]+$/.test(method)) return [];
+  return [`has the method "${method}": write "${method.toUpperCase()}"`];
+}
+
+/** A template has `{name}` for a whole segment, and `**` only as the last one. */
+function pathFaults(path: string): string[] {
+  if (!path.startsWith("/"))
+    return [`has the path "${path}": it needs a leading slash, "/${path}"`];
+  const right = path
+    .replaceAll(/(?<=\/):([^/]+)/g, "{$1}")
+    .replace(/(?<=.)\/$/, "")
+    .replace(/(?<=\/)\*$/, "**");
+  if (path !== "/*" && right !== path) return [`has the path "${path}": write "${right}"`];
+  const odd = path.split("/").find((one) => /[{}?#\s]/.test(one) && !/^\{[^{}/?#\s]+\}$/.test(one));
+  return odd === undefined
+    ? []
+    : [`has the path "${path}": "${odd}" is neither a fixed segment nor a whole "{name}"`];
 }
 
 function key(method: string, path: string | null): string {

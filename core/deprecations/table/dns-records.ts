@@ -1,10 +1,39 @@
+import { type Json, jsonObjects } from "../../http/json.ts";
+import {
+  FILTER_VALUES_LIMIT,
+  type FilterEntry,
+  planFilters,
+  usedFilters,
+} from "../translate/dns-filters.ts";
+import { isChained, unwrapErrorChain } from "../translate/error-chain.ts";
 import { hasSrvData } from "../translate/srv-data.ts";
-import type { Row } from "./entry.ts";
+import type { QueryPlan, Row, RowRoute } from "./entry.ts";
+
+const FILTERS = "dns-list-filters";
+
+/** A list beside other filters has no single modern request; a client that needs the union asks once per value. */
+const ALTERNATIVES = `one request per value, or ?match=any&name=<a>&name=<b> as the only filter, with at most ${FILTER_VALUES_LIMIT} values`;
+
+function planQuery(query: string, isEnforced: (id: string) => boolean): QueryPlan {
+  const plan = planFilters(query, (number) => isEnforced(`${FILTERS}.${number}`));
+  if (plan.kind === "fan-out")
+    return { kind: "refuse", id: `${FILTERS}.04`, instead: ALTERNATIVES };
+  return plan.kind === "refuse"
+    ? { kind: "refuse", id: `${FILTERS}.${plan.entry}`, instead: plan.instead }
+    : plan;
+}
+
+function filter(number: FilterEntry): RowRoute {
+  return {
+    on: "GET /zones/{zone_id}/dns_records",
+    isUsedBy: (query) => usedFilters(query).includes(number),
+  };
+}
 
 /** DNS records. */
 export const dnsRecords: readonly Row[] = [
   {
-    row: "dns-list-filters",
+    row: FILTERS,
     date: "2025-02-21",
     eol: null,
     enforceFrom: "2025-02-21",
@@ -14,20 +43,21 @@ export const dnsRecords: readonly Row[] = [
     fields: ["name=contains:<v>"],
     where: "query",
     rule: "name.contains=<v>",
+    planQuery,
     routes: [
-      { on: "GET /zones/{zone_id}/dns_records" },
+      filter("01"),
       {
-        on: "GET /zones/{zone_id}/dns_records",
+        ...filter("02"),
         fields: ["name=starts_with:<v>"],
         rule: "name.startswith=<v>",
       },
       {
-        on: "GET /zones/{zone_id}/dns_records",
+        ...filter("03"),
         fields: ["name=ends_with:<v>"],
         rule: "name.endswith=<v>",
       },
       {
-        on: "GET /zones/{zone_id}/dns_records",
+        ...filter("04"),
         date: "2025-05-23",
         enforceFrom: "2025-05-23",
         lossless: "conditional",
@@ -35,22 +65,22 @@ export const dnsRecords: readonly Row[] = [
         rule: "one request per name, or ?match=any&name=<a>&name=<b>&name=<c>",
       },
       {
-        on: "GET /zones/{zone_id}/dns_records",
+        ...filter("05"),
         fields: ["content=contains:<v>"],
         rule: "content.contains=<v>",
       },
       {
-        on: "GET /zones/{zone_id}/dns_records",
+        ...filter("06"),
         fields: ["content=starts_with:<v>"],
         rule: "content.startswith=<v>",
       },
       {
-        on: "GET /zones/{zone_id}/dns_records",
+        ...filter("07"),
         fields: ["content=ends_with:<v>"],
         rule: "content.endswith=<v>",
       },
       {
-        on: "GET /zones/{zone_id}/dns_records",
+        ...filter("08"),
         date: "2025-05-23",
         enforceFrom: "2025-05-23",
         lossless: "conditional",
@@ -58,7 +88,7 @@ export const dnsRecords: readonly Row[] = [
         rule: "one request per content value, or ?match=any&content=<a>&content=<b>&content=<c>",
       },
       {
-        on: "GET /zones/{zone_id}/dns_records",
+        ...filter("09"),
         class: "C",
         lossless: "no",
         fields: ["type=contains:<v>"],
@@ -76,6 +106,7 @@ export const dnsRecords: readonly Row[] = [
     lossless: "yes",
     fields: ["zone_id", "zone_name"],
     where: "response",
+    leavesResponses: true,
     rule: "Omitted from responses after the date; ignored in request bodies, so no request change. Zone name is available via GET /zones/:zone_id.",
     routes: [
       { on: "GET /zones/{zone_id}/dns_records", to: ["GET /zones/{zone_id}"] },
@@ -107,6 +138,13 @@ export const dnsRecords: readonly Row[] = [
     lossless: "yes",
     fields: ["errors[].error_chain"],
     where: "error response",
+    sign: '"error_chain"',
+    modernFailure: (body) => ({
+      ...body,
+      errors: jsonObjects(body["errors"]).flatMap((error) =>
+        isChained(error) ? unwrapErrorChain([error]).map((one) => ({ ...one })) : [error],
+      ),
+    }),
     rule: 'Before: one error code 1004 "DNS Validation Error", root cause (for example code 9999) inside error_chain. After: error_chain omitted, root cause returned directly as the error.',
     routes: [{ on: "POST /zones/{zone_id}/dns_records" }],
   },
@@ -120,6 +158,7 @@ export const dnsRecords: readonly Row[] = [
     lossless: "yes",
     fields: ["locked"],
     where: "response",
+    leavesResponses: true,
     rule: "Always false; omitted from responses; still ignored when received.",
     routes: [
       { on: "GET /zones/{zone_id}/dns_records" },
@@ -133,7 +172,9 @@ export const dnsRecords: readonly Row[] = [
     row: "dns-srv-data",
     date: "2024-05-31",
     eol: null,
-    enforceFrom: null,
+    // The announcement names no day; the hosted service refused them from this one on:
+    // https://github.com/cloudflare/terraform-provider-cloudflare/issues/3502
+    enforceFrom: "2024-07-25",
     kind: "field",
     class: "B",
     lossless: "yes",
@@ -142,6 +183,7 @@ export const dnsRecords: readonly Row[] = [
     // An error was announced for them; every other field has a rewrite or stays in sync.
     pastCutOff: "refuse",
     isCarriedBy: hasSrvData,
+    sign: '"SRV"',
     rule: "SRV records only: use only the name outside data (reading and writing). After the end-of-life date the fields are no longer produced, and an error is returned if a client sends them. priority, weight, port, target and other record types are unaffected.",
     routes: [
       { on: "GET /zones/{zone_id}/dns_records", where: "response" },
@@ -156,6 +198,9 @@ export const dnsRecords: readonly Row[] = [
     ],
   },
 ];
+
+/** Lists and bulk changes of zone settings have one record per setting. */
+const isFlattening = (record: Json): boolean => record["id"] === "cname_flattening";
 
 /** DNS settings. */
 export const dnsSettings: readonly Row[] = [
@@ -177,12 +222,14 @@ export const dnsSettings: readonly Row[] = [
         class: "B",
         fields: ["cname_flattening"],
         where: "response",
+        isCarriedBy: isFlattening,
       },
       {
         on: "PATCH /zones/{zone_id}/settings",
         kind: "field",
         fields: ["cname_flattening"],
         where: "request and response",
+        isCarriedBy: isFlattening,
       },
     ],
   },

@@ -1,3 +1,5 @@
+import type { Json } from "../../http/json.ts";
+
 /** The subject of an entry: a whole endpoint, or something finer that headers alone cannot describe. */
 export type DeprecationKind = "endpoint" | "field" | "query" | "protocol" | "notice" | "behaviour";
 
@@ -11,6 +13,7 @@ export type DeprecationClass = "A" | "B" | "C" | "D" | "E" | "F";
 export type DeprecationWhere =
   | "query"
   | "request headers"
+  | "request"
   | "request and response"
   | "response"
   | "error response";
@@ -51,13 +54,56 @@ export interface DeprecationEntry {
   /** Last segments that the template's last parameter does not stand for: live routes beside it. */
   readonly except: readonly string[];
   /**
-   * The effect of the mode `translate` past the cut-off: `drop` leaves the parameters out of the query, `refuse` refuses the
-   * fields of a body. @default a rewrite by the kind of the entry; without one, both forms go on
+   * The effect of the mode `translate` past the cut-off: `drop` leaves the parameters out of the query; `refuse` refuses the
+   * endpoint before its handler, its parameters and the fields of a body, and leaves the fields out of responses.
+   * @default a rewrite by the kind of the entry; without one, both forms go on
    */
   readonly pastCutOff?: "drop" | "refuse";
+  /**
+   * The host of the table surely serves the route, and fields may lie anywhere in its JSON. Set by `defineDeprecation()`.
+   * @default false
+   */
+  readonly isServed?: boolean;
   /** Recognises the JSON records that carry the entry. @default those that have one of its fields */
-  readonly isCarriedBy?: (record: Readonly<Record<string, unknown>>) => boolean;
+  readonly isCarriedBy?: (record: Json) => boolean;
+  /** A piece of text that every response with the entry has. @default the quoted last part of one of its fields */
+  readonly sign?: string;
+  /** Whether the fields leave responses past the cut-off, because the old form ends there. @default `pastCutOff` is "refuse" */
+  readonly leavesResponses?: boolean;
+  /** Whether a raw query uses the entry. @default whether it has a parameter named in `fields` */
+  readonly isUsedBy?: (query: string) => boolean;
+  /** Rewrites a raw query past the cut-off; entries of a route that share the function are planned in one call. */
+  readonly planQuery?: QueryPlanner;
+  /** Rewrites the JSON body of a request past the cut-off. */
+  readonly modernRequest?: (body: Json) => Json;
+  /** Rewrites the JSON body of a failure past the cut-off. */
+  readonly modernFailure?: (body: Json) => Json;
+  /** Whether the last segment of the path may be in any case. @default false */
+  readonly isAnyCase?: boolean;
+  /** A route that lives, in whose request body the entry may be named, and is refused then. */
+  readonly namedIn?: NamedIn;
 }
+
+/** The second place of an entry: the body of a route that lives. */
+export interface NamedIn {
+  /** `"METHOD /path"`. */
+  readonly on: string;
+  /** Recognises the JSON records that name the entry. */
+  readonly isCarriedBy: (record: Json) => boolean;
+  /** The name of what is refused, e.g. `The setting "minify"`. */
+  readonly subject: string;
+  /** Advice for the caller. */
+  readonly instead: string;
+}
+
+/** Plans the rewrite of a raw query; `isEnforced` takes the id of an entry. */
+export type QueryPlanner = (query: string, isEnforced: (id: string) => boolean) => QueryPlan;
+
+/** The rewrite of a query: unchanged, another query, or nothing that has the same meaning. */
+export type QueryPlan =
+  | { readonly kind: "unchanged" }
+  | { readonly kind: "rewrite"; readonly query: string }
+  | { readonly kind: "refuse"; readonly id: string; readonly instead: string };
 
 /** Facts that may differ between the routes of one row, beside the route itself. */
 type RowFacts = Omit<

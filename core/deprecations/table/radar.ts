@@ -1,6 +1,6 @@
 import type { Row } from "./entry.ts";
 
-/** Radar. */
+/** Radar. Its dimensions are the one place where case does not matter (docs/compatibility.md). */
 export const radar: readonly Row[] = [
   {
     row: "radar-verified-bots",
@@ -11,6 +11,7 @@ export const radar: readonly Row[] = [
     class: "A",
     lossless: "conditional",
     rule: null,
+    isAnyCase: true,
     routes: [
       { on: "GET /radar/verified_bots/top/bots", to: ["GET /radar/bots/summary/bot"] },
       { on: "GET /radar/verified_bots/top/categories", to: ["GET /radar/bots/summary/category"] },
@@ -25,6 +26,7 @@ export const radar: readonly Row[] = [
     class: "A",
     lossless: "conditional",
     rule: null,
+    isAnyCase: true,
     routes: [
       {
         on: "GET /radar/attacks/layer3/top/industry",
@@ -55,6 +57,7 @@ export const radar: readonly Row[] = [
     fields: ["magnitude"],
     where: "query",
     pastCutOff: "drop",
+    isAnyCase: true,
     rule: "Stop sending it; the default is MITIGATED_REQUESTS, the only supported definition. Old values: MITIGATED_REQUESTS, AFFECTED_ZONES.",
     routes: [{ on: "GET /radar/attacks/layer7/top/attacks" }],
   },

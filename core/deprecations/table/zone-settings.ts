@@ -1,4 +1,14 @@
-import type { Row } from "./entry.ts";
+import type { NamedIn, Row } from "./entry.ts";
+
+/** A bulk change of settings that names a retired one: nothing of it is done. */
+function itemOfBulkChange(id: string, rule: string): NamedIn {
+  return {
+    on: "PATCH /zones/{zone_id}/settings",
+    isCarriedBy: (record) => record["id"] === id,
+    subject: `The setting "${id}"`,
+    instead: `leave it out, nothing was changed (${rule})`,
+  };
+}
 
 /** Zone settings and zone analytics. */
 export const zoneSettings: readonly Row[] = [
@@ -13,7 +23,13 @@ export const zoneSettings: readonly Row[] = [
     rule: "None; compression is available for non-enterprise zones; enterprise zones can override with compression rules.",
     routes: [
       { on: "GET /zones/{zone_id}/settings/brotli" },
-      { on: "PATCH /zones/{zone_id}/settings/brotli" },
+      {
+        on: "PATCH /zones/{zone_id}/settings/brotli",
+        namedIn: itemOfBulkChange(
+          "brotli",
+          "None; compression is available for non-enterprise zones; enterprise zones can override with compression rules.",
+        ),
+      },
     ],
   },
   {
@@ -27,7 +43,10 @@ export const zoneSettings: readonly Row[] = [
     rule: "None (the feature was retired).",
     routes: [
       { on: "GET /zones/{zone_id}/settings/minify" },
-      { on: "PATCH /zones/{zone_id}/settings/minify" },
+      {
+        on: "PATCH /zones/{zone_id}/settings/minify",
+        namedIn: itemOfBulkChange("minify", "None (the feature was retired)."),
+      },
     ],
   },
   {
@@ -41,7 +60,10 @@ export const zoneSettings: readonly Row[] = [
     rule: "Single redirects (redirect rules).",
     routes: [
       { on: "GET /zones/{zone_id}/settings/mobile_redirect" },
-      { on: "PATCH /zones/{zone_id}/settings/mobile_redirect" },
+      {
+        on: "PATCH /zones/{zone_id}/settings/mobile_redirect",
+        namedIn: itemOfBulkChange("mobile_redirect", "Single redirects (redirect rules)."),
+      },
     ],
   },
   {
@@ -55,7 +77,10 @@ export const zoneSettings: readonly Row[] = [
     rule: "None stated.",
     routes: [
       { on: "GET /zones/{zone_id}/settings/server_side_exclude" },
-      { on: "PATCH /zones/{zone_id}/settings/server_side_exclude" },
+      {
+        on: "PATCH /zones/{zone_id}/settings/server_side_exclude",
+        namedIn: itemOfBulkChange("server_side_exclude", "None stated."),
+      },
     ],
   },
   {
@@ -69,7 +94,13 @@ export const zoneSettings: readonly Row[] = [
     rule: "None; legacy tokens are no longer an alternative to challenges.",
     routes: [
       { on: "GET /zones/{zone_id}/settings/privacy_pass" },
-      { on: "POST /zones/{zone_id}/settings/privacy_pass" },
+      {
+        on: "POST /zones/{zone_id}/settings/privacy_pass",
+        namedIn: itemOfBulkChange(
+          "privacy_pass",
+          "None; legacy tokens are no longer an alternative to challenges.",
+        ),
+      },
     ],
   },
   {

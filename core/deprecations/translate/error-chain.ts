@@ -1,3 +1,5 @@
+import type { Json } from "../../http/json.ts";
+
 /** One error of the envelope. */
 export interface ChainedError {
   readonly code: number;
@@ -19,6 +21,11 @@ export function unwrapErrorChain(errors: readonly ChainedError[]): ChainedError[
     else rest.push(...chain.toReversed());
   }
   return out;
+}
+
+/** Whether an error of a JSON body can be unwrapped. */
+export function isChained(error: Json): error is Json & ChainedError {
+  return typeof error["code"] === "number" && typeof error["message"] === "string";
 }
 
 /**

@@ -9,6 +9,13 @@ export function didYouMean(word: string, candidates: readonly string[]): string 
   return guess === undefined ? "" : `: did you mean "${guess}"?`;
 }
 
+/** Sentences about the members of an options object that it cannot have. */
+export function unknownMembers(options: object, known: readonly string[]): string[] {
+  return Object.keys(options)
+    .filter((name) => !known.includes(name))
+    .map((name) => `unknown ${JSON.stringify(name.slice(0, 64))}${didYouMean(name, known)}`);
+}
+
 /**
  * The candidate of which a word is surely a misspelling. That is the same word in another case or notation (`cacheTtl`,
  * `cache-ttl`), or one that is one typing error away, two in words of eight letters and more.

@@ -126,7 +126,7 @@ describe("parameters and fields", () => {
       ),
     );
     expect(await (await app.request(dns)).text()).toBe(
-      `{"result":[{"data":${first}},${second}],"success":true}`,
+      `{"result":[ {"data":${first}},${second} ],"success" : true}`,
     );
   });
 
@@ -149,7 +149,7 @@ describe("parameters and fields", () => {
     expect((await body(await app.request(`${dns}/1`, { method: "PUT" }))).errors).toEqual(errors);
   });
 
-  it("refuse SRV fields only after a configured end of life, and only on SRV records", async () => {
+  it("refuse SRV fields since their end, or another that is configured, and only on SRV records", async () => {
     const mount = (api: Hono): unknown =>
       api.post("/zones/:z/dns_records", (c) => c.json({ result: {} }));
     const post = (type: string, options: Partial<DeprecationsOptions>) =>
@@ -158,11 +158,12 @@ describe("parameters and fields", () => {
         headers: { "content-type": "application/json" },
         body: JSON.stringify({ type, data: { service: "_sip" } }),
       });
-    const ended = { eolOverrides: { "dns-srv-data": "2026-01-01" } };
-    expect((await post("SRV", {})).status).toBe(200);
-    expect((await post("SRV", {})).headers.has("deprecation")).toBe(true);
-    expect((await post("SRV", ended)).status).toBe(400);
-    expect((await post("CAA", ended)).status).toBe(200);
+    const never = { eolOverrides: { "dns-srv-data": null } };
+    expect((await post("SRV", never)).status).toBe(200);
+    expect((await post("SRV", never)).headers.has("deprecation")).toBe(true);
+    expect((await post("SRV", {})).status).toBe(400);
+    expect((await post("CAA", {})).status).toBe(200);
+    expect((await post("SRV", { clock: "2024-07-24T23:59:59Z" })).status).toBe(200);
   });
 
   it("hand a body over the inspection limit on untouched", async () => {

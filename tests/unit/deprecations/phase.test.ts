@@ -69,16 +69,18 @@ describe("phase()", () => {
     expect(industry.brownouts[0]!.start).toBeGreaterThanOrEqual(Date.UTC(2025, 7, 23));
     expect(other.brownouts[0]!.start).not.toBe(industry.brownouts[0]!.start);
     expect(() =>
-      schedule(deprecationTable, { brownouts: { "dns-srv-data": "progressive" } }),
+      schedule(deprecationTable, {
+        eolOverrides: { "setting-minify": null },
+        brownouts: { "setting-minify": "progressive" },
+      }),
     ).toThrow("needs a cut-off");
   });
 
   it("never retires what has no cut-off, until one is configured", () => {
     const late = Date.UTC(2100, 0, 1);
-    expect(phase(entry("dns-srv-data.02"), late)).toBe("deprecated");
-    expect(
-      phase(entry("dns-srv-data.02", { eolOverrides: { "dns-srv-data": "2026-01-01" } }), late),
-    ).toBe("retired");
+    expect(phase(entry("notification-email.01"), late)).toBe("deprecated");
+    const eolOverrides = { "notification-email": "2026-01-01" };
+    expect(phase(entry("notification-email.01", { eolOverrides }), late)).toBe("retired");
     expect(
       phase(entry("setting-minify.01", { eolOverrides: { "setting-minify.01": null } }), late),
     ).toBe("deprecated");
@@ -144,12 +146,12 @@ describe("signals()", () => {
     ];
     const sent = deprecationSignals(both, place, "/x");
     expect(sent.deprecation).toBe(`@${Date.UTC(2024, 4, 31) / 1000}`);
-    expect(sent.sunset).toBe("Mon, 05 Aug 2024 00:00:00 GMT");
+    expect(sent.sunset).toBe("Thu, 25 Jul 2024 00:00:00 GMT");
     expect(sent.links.filter((link) => link.includes('rel="deprecation"'))).toHaveLength(3);
   });
 
   it("have no Sunset when there is no end, and never one before the Deprecation", () => {
-    expect(deprecationSignals([entry("dns-srv-data.01")], place, "/x").sunset).toBeNull();
+    expect(deprecationSignals([entry("notification-email.01")], place, "/x").sunset).toBeNull();
     for (const one of schedule(deprecationTable)) {
       const { deprecation, sunset } = deprecationSignals([one], place, "/x");
       expect(deprecation).toMatch(/^@[1-9]\d*$/);

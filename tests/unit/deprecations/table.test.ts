@@ -35,6 +35,21 @@ const entrySchema = v.strictObject({
   except: v.array(v.string()),
   pastCutOff: v.exactOptional(v.picklist(["drop", "refuse"])),
   isCarriedBy: v.exactOptional(v.function()),
+  sign: v.exactOptional(v.string()),
+  leavesResponses: v.exactOptional(v.literal(true)),
+  isUsedBy: v.exactOptional(v.function()),
+  planQuery: v.exactOptional(v.function()),
+  modernRequest: v.exactOptional(v.function()),
+  modernFailure: v.exactOptional(v.function()),
+  isAnyCase: v.exactOptional(v.literal(true)),
+  namedIn: v.exactOptional(
+    v.strictObject({
+      on: v.literal("PATCH /zones/{zone_id}/settings"),
+      isCarriedBy: v.function(),
+      subject: v.string(),
+      instead: v.string(),
+    }),
+  ),
 });
 
 const count = (property: (entry: DeprecationEntry) => string | null): Record<string, number> => {
@@ -64,7 +79,7 @@ describe("deprecationTable", () => {
     expect(count((entry) => entry.class)).toEqual({ A: 55, B: 23, C: 50, D: 13, E: 2, F: 1 });
     expect(count((entry) => entry.lossless)).toEqual({ yes: 35, conditional: 43, no: 62, null: 4 });
     expect(deprecationTable.filter((entry) => entry.eol !== null)).toHaveLength(12);
-    expect(deprecationTable.filter((entry) => entry.enforceFrom === null)).toHaveLength(9);
+    expect(deprecationTable.filter((entry) => entry.enforceFrom === null)).toHaveLength(4);
   });
 
   it("covers 118 routes over 65 templates", () => {
@@ -89,7 +104,7 @@ describe("deprecationTable", () => {
     expect(end("te-and-cl.01")).toBe("2023-07-01");
     expect(end("radar-verified-bots.01")).toBe("2026-01-01");
     expect(end("dns-list-filters.04")).toBe("2025-05-23");
-    expect(end("dns-srv-data.01")).toBeNull();
+    expect(end("dns-srv-data.01")).toBe("2024-07-25");
   });
 });
 

@@ -1,0 +1,147 @@
+import { boundedJson, isObject } from "../http/json.ts";
+import { changedJson } from "../http/json/json-source.ts";
+import { type JsonUnit, JsonUnits } from "../http/json/json-units.ts";
+import { endsInResponse, modernPart, partCarries } from "./fields.ts";
+import { isEnforced, type ScheduledEntry } from "./phase.ts";
+
+/** Characters in which a field is looked for by its sign alone; a longer text is read unit by unit from there on. */
+const SEARCHED = 1024 * 1024;
+
+/** The member of the API's envelope whose records have the fields; those of a host's own table may lie anywhere. */
+const RECORDS = "result";
+
+/**
+ * Finds deprecated fields in the JSON of a response as it arrives, and leaves out those that have ended. Until the sign of one
+ * is seen nothing is parsed and no more is held back than the record that has begun.
+ */
+export class FieldFilter {
+  /** The entries found so far. */
+  readonly used: Set<ScheduledEntry> = new Set();
+  readonly #entries: readonly ScheduledEntry[];
+  readonly #now: number;
+  /** The signs of all entries: one search is several times faster than one for each. */
+  readonly #signs: RegExp;
+  #units: JsonUnits | undefined;
+  /** All text until its units are read, in pieces; then it is needed no more. */
+  #pieces: string[] = [];
+  #length = 0;
+  /** The last characters, in which a sign may have begun. */
+  #tail = "";
+  /** The end of the text, which is not passed on yet. */
+  #held = "";
+  /** Characters of the text that were passed on before its units were read. */
+  #passed = 0;
+  #skip = 0;
+
+  constructor(entries: readonly ScheduledEntry[], now: number) {
+    this.#entries = entries;
+    this.#now = now;
+    this.#signs = new RegExp(entries.flatMap(signsOf).map(escaped).join("|"));
+  }
+
+  /** Whether a text has the sign of a field: a search, no more. */
+  mayBeIn(text: string): boolean {
+    return this.#signs.test(text);
+  }
+
+  /** Whether a field may have to leave. */
+  get mayChange(): boolean {
+    return this.#entries.some((entry) => this.#hasEnded(entry));
+  }
+
+  /** Takes more text, and returns what may be passed on. */
+  push(more: string): string {
+    if (this.#units !== undefined) return this.#unpassed(this.#units.push(more));
+    const seam = this.#tail + more.slice(0, LONGEST_SIGN);
+    this.#tail = (more.length < LONGEST_SIGN ? seam : more).slice(-LONGEST_SIGN);
+    this.#pieces.push(more);
+    this.#length += more.length;
+    this.#held += more;
+    if (this.#length <= SEARCHED && !this.mayBeIn(more) && !this.mayBeIn(seam))
+      return this.#pass(this.#held.lastIndexOf("}") + 1);
+    this.#skip = this.#passed;
+    this.#units = new JsonUnits((unit) => this.#changed(unit));
+    const text = this.#pieces.join("");
+    this.#pieces = [];
+    return this.#unpassed(this.#units.push(text));
+  }
+
+  /** Returns what is left when the text ends. */
+  end(): string {
+    return this.#units === undefined
+      ? this.#pass(this.#held.length)
+      : this.#unpassed(this.#units.end());
+  }
+
+  #pass(to: number): string {
+    const part = this.#held.slice(0, to);
+    this.#held = this.#held.slice(to);
+    this.#passed += to;
+    return part;
+  }
+
+  /** The units begin with what was passed on already: it is the same text. */
+  #unpassed(text: string): string {
+    if (this.#skip === 0) return text;
+    const cut = Math.min(this.#skip, text.length);
+    this.#skip -= cut;
+    return text.slice(cut);
+  }
+
+  #hasEnded(entry: ScheduledEntry): boolean {
+    return endsInResponse(entry) && isEnforced(entry, this.#now);
+  }
+
+  #changed(unit: JsonUnit): string | null {
+    const changed = this.#modern(unit);
+    const passed = this.#passed - unit.at;
+    if (passed <= 0 || changed === unit.text) return changed;
+    // A part that has left already cannot change any more.
+    return changed?.startsWith(unit.text.slice(0, passed)) === true ? changed : unit.text;
+  }
+
+  #modern({ name, isElement, text }: JsonUnit): string | null {
+    const memberName = isElement ? null : name;
+    const named = memberName === null ? text : `${JSON.stringify(memberName)}:${text}`;
+    if (!this.mayBeIn(named)) return text;
+    const json = boundedJson(text);
+    let part = json;
+    for (const entry of this.#entries) {
+      if (!isSearched(entry, name) || !hasSign(entry, named)) continue;
+      // The name of a member may be the field.
+      const whole = entry.isServed && memberName !== null ? { [memberName]: part } : part;
+      const modern = this.#modernPart(entry, whole);
+      if (whole === part) part = modern;
+      else if (isObject(modern) && Object.hasOwn(modern, memberName ?? ""))
+        part = modern[memberName ?? ""];
+      else return null;
+    }
+    return part === json ? text : changedJson(text, json, part);
+  }
+
+  #modernPart(entry: ScheduledEntry, part: unknown): unknown {
+    if (!partCarries(entry, part)) return part;
+    this.used.add(entry);
+    return this.#hasEnded(entry) ? modernPart(entry, part) : part;
+  }
+}
+
+function isSearched({ isServed }: ScheduledEntry, name: string | null): boolean {
+  return isServed === true || name === RECORDS;
+}
+
+/** Signs are quoted names: a longer one is looked for by its end. */
+const LONGEST_SIGN = 128;
+
+/** Whether a text can hold the field of an entry: a search, no more. */
+export function hasSign(entry: ScheduledEntry, text: string): boolean {
+  return signsOf(entry).some((sign) => text.includes(sign));
+}
+
+function signsOf({ sign, fields }: ScheduledEntry): readonly string[] {
+  return sign === undefined ? fields.map((field) => `${field.split(".").at(-1) ?? ""}"`) : [sign];
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
+}

@@ -1,0 +1,221 @@
+import { isObject } from "../http/json.ts";
+import { decodedStream } from "../http/content-decoder.ts";
+import { readArriving } from "../http/arriving-body.ts";
+import { pulledStream, readUpTo, type StreamRead } from "../http/stream.ts";
+import { FieldFilter, hasSign } from "./field-filter.ts";
+import { INSPECT_LIMIT, inspectResponse, isJsonType, reshaped, withJson } from "./json-body.ts";
+import type { Deprecations } from "./options.ts";
+import { isEnforced, type ScheduledEntry } from "./phase.ts";
+
+/** The effect on a response of the entries finer than an endpoint. */
+export interface RevisedResponse {
+  readonly response: Response;
+  /** The entries that the response really carries. */
+  readonly used: readonly ScheduledEntry[];
+  /** Whether the bytes of the body are those that came. */
+  readonly isSame: boolean;
+}
+
+/** What a response is looked at for. */
+export interface ResponseParts {
+  readonly entries: readonly ScheduledEntry[];
+  /** Entries whose rewriting of the request is to be noted. */
+  readonly notes: readonly ScheduledEntry[];
+  readonly now: number;
+}
+
+/** Looks for deprecated fields in a JSON response; past their cut-off they leave it. Everything else passes as it comes. */
+export async function reviseResponse(
+  response: Response,
+  { entries, notes, now }: ResponseParts,
+  { decoding }: Pick<Deprecations, "decoding">,
+): Promise<RevisedResponse> {
+  const concerned = entries.filter(({ where }) => isIn(where, response.status));
+  const isWanted = concerned.length > 0 || notes.length > 0;
+  const { body, headers } = response;
+  if (!isWanted || body === null || !isJsonType(headers))
+    return { response, used: [], isSame: true };
+  const parts = { entries: concerned, notes, now };
+  const encoding = headers.get("content-encoding");
+  if (encoding === null) return await revisePlain(response, parts);
+  const decoder = decoding.decoder(encoding);
+  if (decoder === null) return { response, used: [], isSame: true };
+  const packed = await readArriving(body, INSPECT_LIMIT, undefined);
+  const same = { response: remade(response, packed, headers), used: [], isSame: true };
+  if (packed instanceof ReadableStream)
+    return new FieldFilter(concerned, now).mayChange
+      ? await revisePlain(
+          remade(response, decodedStream(packed, decoder), reshaped(headers)),
+          parts,
+        )
+      : same;
+  const bytes = await readUpTo(
+    new Blob([packed]).stream().pipeThrough(decoder),
+    DECODED_LIMIT,
+  ).catch(() => null);
+  if (bytes === null) return same;
+  const plain = remade(response, bytes, reshaped(headers));
+  plain.headers.set("content-length", String(bytes.length));
+  const revised = await revisePlain(plain, parts);
+  // The encoded bytes go on as they came, unless something had to leave.
+  return revised.isSame ? { ...revised, response: same.response } : revised;
+}
+
+/** Bytes of an encoded body that are decoded as a whole. */
+const DECODED_LIMIT = 16 * 1024 * 1024;
+
+/** Whether an answer of a status can have the fields of a place. */
+function isIn(where: ScheduledEntry["where"], status: number): boolean {
+  if (where === "error response") return status >= 400;
+  return (where === "response" || where === "request and response") && status < 300;
+}
+
+async function revisePlain(
+  response: Response,
+  { entries, notes, now }: ResponseParts,
+): Promise<RevisedResponse> {
+  const noted = notes.length === 0 ? response : await withNotes(response, notes);
+  const [first] = entries;
+  if (first === undefined) return { response: noted, used: [], isSame: noted === response };
+  return first.where === "error response"
+    ? await reviseFailure(noted, entries, now)
+    : await reviseFields(noted, new FieldFilter(entries, now));
+}
+
+/** A rewrite that could mean something else is never silent: SDKs ignore `messages`, but people see them. */
+async function withNotes(response: Response, notes: readonly ScheduledEntry[]): Promise<Response> {
+  const inspected = await inspectResponse(response);
+  if (inspected === null) return response;
+  const { json, message } = inspected;
+  if (!isObject(json) || !Array.isArray(json["messages"])) return message;
+  const added = notes.map(({ id, fields, rule }) => ({
+    code: NOTE_CODE,
+    message: `The deprecated ${fields.join(", ")} was rewritten (${id}). ${rule ?? ""}`.trim(),
+  }));
+  return withJson(inspected, { ...json, messages: [...json["messages"], ...added] });
+}
+
+/** Our own number for notes about a rewritten request; `codes.ts` holds those of errors. */
+const NOTE_CODE = 10414;
+
+async function reviseFailure(
+  response: Response,
+  entries: readonly ScheduledEntry[],
+  now: number,
+): Promise<RevisedResponse> {
+  const inspected = await inspectResponse(response);
+  if (inspected === null) return { response, used: [], isSame: true };
+  const { json, text, message } = inspected;
+  const used = entries.filter((entry) => hasSign(entry, text));
+  const ended = used.filter((entry) => isEnforced(entry, now));
+  if (ended.length === 0 || !isObject(json)) return { response: message, used, isSame: true };
+  const modern = ended.reduce((body, entry) => entry.modernFailure?.(body) ?? body, json);
+  return { response: withJson(inspected, modern), used, isSame: false };
+}
+
+/** Characters that are looked at in one turn, and for the announcement. */
+const SLICE = 64 * 1024;
+
+/** Looks at the beginning for the announcement; the fields of all chunks leave. */
+async function reviseFields(response: Response, filter: FieldFilter): Promise<RevisedResponse> {
+  const { body, headers } = response;
+  const reader = (body ?? new Blob().stream()).getReader();
+  const first = await reader.read();
+  if (first.done) return { response: remade(response, null, headers), used: [], isSame: true };
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const text = decoder.decode(first.value, { stream: true });
+  const next = reader.read();
+  const isWhole =
+    headers.get("content-length") === String(first.value.length) || (await endsAtOnce(next));
+  if (isWhole && !filter.mayBeIn(text))
+    return { response: remade(response, first.value, headers), used: [], isSame: true };
+  const head = filter.push(text.slice(0, SLICE));
+  const used = [...filter.used];
+  if (!filter.mayChange)
+    return { response: unread(response, first.value, next, reader), used, isSame: true };
+  if (isWhole && text.length <= SLICE)
+    return {
+      response: remade(response, head + filter.end(), reshaped(headers)),
+      used,
+      isSame: used.length === 0,
+    };
+  const rest = text.slice(SLICE);
+  const changed = changedStream({ head, rest, next, reader, decoder, filter });
+  return { response: remade(response, changed, reshaped(headers)), used, isSame: false };
+}
+
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+type Arriving = Promise<StreamRead>;
+
+/** The response as it came; its second chunk is on the way. */
+function unread(response: Response, first: Uint8Array, next: Arriving, reader: Reader): Response {
+  const arriving = [Promise.resolve({ done: false as const, value: first }), next];
+  const body = pulledStream(
+    () => arriving.shift() ?? reader.read(),
+    (reason) => reader.cancel(reason),
+  );
+  return remade(response, body, response.headers);
+}
+
+interface Changing {
+  /** Text to be passed on at once. */
+  readonly head: string;
+  /** The rest of the first chunk. */
+  readonly rest: string;
+  readonly next: Arriving;
+  readonly reader: Reader;
+  readonly decoder: TextDecoder;
+  readonly filter: FieldFilter;
+}
+
+function changedStream({
+  head,
+  rest,
+  next,
+  reader,
+  decoder,
+  filter,
+}: Changing): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let written = head;
+  let waiting = rest;
+  let arriving: Arriving | null = next;
+  return pulledStream(
+    async () => {
+      while (written === "") {
+        if (waiting === "") {
+          const { done, value } = await (arriving ?? reader.read());
+          arriving = null;
+          if (done)
+            return { done, value: encoder.encode(filter.push(decoder.decode()) + filter.end()) };
+          waiting = decoder.decode(value, { stream: true });
+        }
+        written = filter.push(waiting.slice(0, SLICE));
+        waiting = waiting.slice(SLICE);
+      }
+      const value = encoder.encode(written);
+      written = "";
+      return { done: false, value };
+    },
+    (reason) => reader.cancel(reason),
+  );
+}
+
+/** Turns of microtasks that a body which is there as a whole takes at most to end. */
+const TURNS = 32;
+
+async function endsAtOnce(next: Arriving): Promise<boolean> {
+  const seen = { done: false };
+  // A failure comes to the reader of the response.
+  next.then(({ done }) => (seen.done = done)).catch(() => undefined);
+  for (let turn = 0; turn < TURNS && !seen.done; turn++) await Promise.resolve();
+  return seen.done;
+}
+
+function remade(
+  { status, statusText }: Response,
+  body: BodyInit | null,
+  headers: Headers,
+): Response {
+  return new Response(body, { status, statusText, headers });
+}
