@@ -10,7 +10,7 @@ const REFUSAL_HEADERS = { "cache-control": "no-store", "x-should-retry": "false"
 export function retired(entry: ScheduledEntry, place: SignalPlace): ApiError {
   const day = new Date(entry.enforceAt ?? entry.deprecatedAt).toISOString().slice(0, 10);
   return new ApiError("retired", {
-    message: `${routeOf(entry)} was retired on ${day}; ${replacementText(entry)}`,
+    message: sentences(replacementText(entry), `${routeOf(entry)} was retired on ${day}`, entry),
     ...refusal(entry, place),
   });
 }
@@ -25,7 +25,11 @@ export function brownedOut(
   const until = new Date(end).toISOString();
   const { headers, ...rest } = refusal(entry, place);
   return new ApiError("brownout", {
-    message: `${routeOf(entry)} is in a brownout until ${until}; ${replacementText(entry)}`,
+    message: sentences(
+      replacementText(entry),
+      `${routeOf(entry)} is in a brownout until ${until}`,
+      entry,
+    ),
     headers: { ...headers, "retry-after": String(Math.ceil((end - now) / 1000)) },
     ...rest,
   });
@@ -83,9 +87,20 @@ function routeOf({ methods, path }: DeprecationEntry): string {
   return methods.includes("*") ? (path ?? "") : `${methods.join("|")} ${path ?? ""}`;
 }
 
-function replacementText({ replacement, rule, class: group }: DeprecationEntry): string {
-  if (replacement.length > 0)
-    return `use ${replacement.map(({ method, path }) => `${method} ${path}`).join(" and ")}`;
-  if (group === "D" || rule === null) return "no replacement";
-  return `use instead: ${rule.replace(/\.$/, "")}`;
+/** The replacement first, because users of a client read no further; then what happened, and the announcement's prose. */
+function sentences(use: string | null, what: string, entry: DeprecationEntry): string {
+  const why = entry.rule?.replace(/\.?$/, ".");
+  const said = why === undefined ? "" : ` ${why}`;
+  if (use !== null) return `Use ${use}. ${what}.${said}`;
+  return entry.class === "D" || why === undefined
+    ? `${what}; no replacement.${said}`
+    : `${what}; use instead: ${why}`;
+}
+
+function replacementText({ replacement, calls = [] }: DeprecationEntry): string | null {
+  const texts = [
+    ...replacement.map(({ method, path }) => `${method} ${path}`),
+    ...calls.map(({ method, path, client }) => `${method} ${path} (client.${client})`),
+  ];
+  return texts.length === 0 ? null : texts.join(" and ");
 }

@@ -1,6 +1,7 @@
 import Cloudflare from "cloudflare";
 import Cloudflare3 from "cloudflare-3";
 import { describe, expect, inject, it } from "vitest";
+import { deprecationTable } from "../../core/deprecations/mod.ts";
 
 const baseURL = `${inject("baseUrl")}/client/v4`;
 const apiToken = inject("token");
@@ -47,15 +48,43 @@ describe("cloudflare 3.0.0", () => {
   it("is told the replacement in the error's message", async () => {
     const bots = await callOnce(version3, (client) => client.radar.verifiedBots.top.bots());
     expect([bots.error.status, bots.calls]).toEqual([410, 1]);
-    expect(bots.error.errors[0]?.message).toContain("use GET /radar/bots/summary/bot");
+    expect(bots.error.errors[0]?.message).toContain("Use GET /radar/bots/summary/bot");
     const rules = await callOnce(version3, (client) => client.firewall.rules.list("0123"));
     expect(rules.error.errors[0]?.message).toContain(
-      "Custom rules of the web application firewall",
+      "Use GET /zones/{zone_id}/rulesets/phases/http_request_firewall_custom/entrypoint (client.rulesets.phases.get)",
     );
   });
 });
 
 describe("cloudflare 7.3.0", () => {
+  it("has each call that a refusal names, at the path that it names", async () => {
+    const calls = new Map(
+      deprecationTable.flatMap(({ calls: named = [] }) => named.map((one) => [one.client, one])),
+    );
+    expect(calls.size).toBeGreaterThan(20);
+    for (const { client: name, method, path } of calls.values()) {
+      let asked = "";
+      const client = version7((input, init) => {
+        const url = new URL(input instanceof Request ? input.url : input);
+        asked = `${init?.method?.toUpperCase()} ${url.pathname.slice("/client/v4".length)}`;
+        return Promise.resolve(Response.json({ result: [], result_info: {} }));
+      });
+      let at: unknown = client;
+      let own: unknown;
+      for (const part of name.split(".")) [own, at] = [at, (at as Record<string, unknown>)[part]];
+      const [first, ...rest] = path.split("/").filter((part) => part.startsWith("{"));
+      const owner = path.startsWith("/zones") ? "zone_id" : "account_id";
+      const ids = { [owner]: first, ruleset_id: first };
+      const phase = path.includes("/phases/") ? [path.split("/")[5]] : [];
+      const last = name.startsWith("rulesets.rules.create") ? ["{ruleset_id}"] : rest.slice(-1);
+      const args = name === "post" ? [path] : [...(phase.length > 0 ? phase : last), ids];
+      await (at as (...given: unknown[]) => Promise<unknown>).call(own, ...args);
+      const plain = (text: string): string =>
+        decodeURIComponent(text).replaceAll(/\{\w+\}/gu, "{}");
+      expect(plain(asked), name).toBe(plain(`${method} ${path}`));
+    }
+  });
+
   it("decodes the 410 after exactly one call", async () => {
     const { error, calls } = await callOnce(version7, (client) =>
       client.firewall.rules.get("4567", { zone_id: "0123" }),

@@ -63,11 +63,30 @@ export const accessApps: readonly Row[] = [
     lossless: "no",
     rule: "Access applications API by app type.",
     routes: [
-      { on: "GET /accounts/{identifier}/access/bookmarks" },
-      { on: "GET /accounts/{identifier}/access/bookmarks/{uuid}" },
-      { on: "POST /accounts/{identifier}/access/bookmarks/{uuid}" },
-      { on: "PUT /accounts/{identifier}/access/bookmarks/{uuid}" },
-      { on: "DELETE /accounts/{identifier}/access/bookmarks/{uuid}" },
+      {
+        on: "GET /accounts/{identifier}/access/bookmarks",
+        now: ["GET /accounts/{account_id}/access/apps zeroTrust.access.applications.list"],
+      },
+      {
+        on: "GET /accounts/{identifier}/access/bookmarks/{uuid}",
+        now: ["GET /accounts/{account_id}/access/apps/{app_id} zeroTrust.access.applications.get"],
+      },
+      {
+        on: "POST /accounts/{identifier}/access/bookmarks/{uuid}",
+        now: ["POST /accounts/{account_id}/access/apps zeroTrust.access.applications.create"],
+      },
+      {
+        on: "PUT /accounts/{identifier}/access/bookmarks/{uuid}",
+        now: [
+          "PUT /accounts/{account_id}/access/apps/{app_id} zeroTrust.access.applications.update",
+        ],
+      },
+      {
+        on: "DELETE /accounts/{identifier}/access/bookmarks/{uuid}",
+        now: [
+          "DELETE /accounts/{account_id}/access/apps/{app_id} zeroTrust.access.applications.delete",
+        ],
+      },
     ],
   },
 ];

@@ -30,10 +30,26 @@ export const accounts: readonly Row[] = [
     lossless: "no",
     rule: "The tunnel API equivalents.",
     routes: [
-      { on: "GET /accounts/{account_id}/tunnels" },
-      { on: "POST /accounts/{account_id}/tunnels" },
-      { on: "GET /accounts/{account_id}/tunnels/{tunnel_id}" },
-      { on: "DELETE /accounts/{account_id}/tunnels/{tunnel_id}" },
+      {
+        on: "GET /accounts/{account_id}/tunnels",
+        now: ["GET /accounts/{account_id}/cfd_tunnel zeroTrust.tunnels.cloudflared.list"],
+      },
+      {
+        on: "POST /accounts/{account_id}/tunnels",
+        now: ["POST /accounts/{account_id}/cfd_tunnel zeroTrust.tunnels.cloudflared.create"],
+      },
+      {
+        on: "GET /accounts/{account_id}/tunnels/{tunnel_id}",
+        now: [
+          "GET /accounts/{account_id}/cfd_tunnel/{tunnel_id} zeroTrust.tunnels.cloudflared.get",
+        ],
+      },
+      {
+        on: "DELETE /accounts/{account_id}/tunnels/{tunnel_id}",
+        now: [
+          "DELETE /accounts/{account_id}/cfd_tunnel/{tunnel_id} zeroTrust.tunnels.cloudflared.delete",
+        ],
+      },
     ],
   },
   {
@@ -76,7 +92,12 @@ export const accounts: readonly Row[] = [
     class: "A",
     lossless: "yes",
     rule: "Use page_shield in those routes.",
-    routes: [{ on: "* /zones/{zone_id}/script_monitor/**" }],
+    routes: [
+      {
+        on: "* /zones/{zone_id}/script_monitor/**",
+        now: ["GET /zones/{zone_id}/page_shield pageShield.get"],
+      },
+    ],
   },
 ];
 
@@ -92,20 +113,60 @@ export const organizations: readonly Row[] = [
     lossless: "conditional",
     rule: "The accounts API (backwards compatible).",
     routes: [
-      { on: "GET /organizations/{identifier}" },
-      { on: "PATCH /organizations/{identifier}" },
-      { on: "GET /organizations/{organization_identifier}/invites" },
-      { on: "POST /organizations/{organization_identifier}/invites" },
-      { on: "GET /organizations/{organization_identifier}/invites/{identifier}" },
-      { on: "PATCH /organizations/{organization_identifier}/invites/{identifier}" },
-      { on: "DELETE /organizations/{organization_identifier}/invites/{identifier}" },
-      { on: "GET /organizations/{organization_identifier}/members" },
-      { on: "GET /organizations/{organization_identifier}/members/{identifier}" },
-      { on: "PATCH /organizations/{organization_identifier}/members/{identifier}" },
-      { on: "DELETE /organizations/{organization_identifier}/members/{identifier}" },
-      { on: "GET /organizations/{organization_identifier}/roles" },
-      { on: "GET /organizations/{organization_identifier}/roles/{identifier}" },
-      { on: "GET /organizations/{organization_identifier}/audit_logs" },
+      { on: "GET /organizations/{identifier}", now: ["GET /accounts/{account_id} accounts.get"] },
+      {
+        on: "PATCH /organizations/{identifier}",
+        now: ["PUT /accounts/{account_id} accounts.update"],
+      },
+      // An invitation is a member whose status is pending.
+      {
+        on: "GET /organizations/{organization_identifier}/invites",
+        now: ["GET /accounts/{account_id}/members accounts.members.list"],
+      },
+      {
+        on: "POST /organizations/{organization_identifier}/invites",
+        now: ["POST /accounts/{account_id}/members accounts.members.create"],
+      },
+      {
+        on: "GET /organizations/{organization_identifier}/invites/{identifier}",
+        now: ["GET /accounts/{account_id}/members/{member_id} accounts.members.get"],
+      },
+      {
+        on: "PATCH /organizations/{organization_identifier}/invites/{identifier}",
+        now: ["PUT /accounts/{account_id}/members/{member_id} accounts.members.update"],
+      },
+      {
+        on: "DELETE /organizations/{organization_identifier}/invites/{identifier}",
+        now: ["DELETE /accounts/{account_id}/members/{member_id} accounts.members.delete"],
+      },
+      {
+        on: "GET /organizations/{organization_identifier}/members",
+        now: ["GET /accounts/{account_id}/members accounts.members.list"],
+      },
+      {
+        on: "GET /organizations/{organization_identifier}/members/{identifier}",
+        now: ["GET /accounts/{account_id}/members/{member_id} accounts.members.get"],
+      },
+      {
+        on: "PATCH /organizations/{organization_identifier}/members/{identifier}",
+        now: ["PUT /accounts/{account_id}/members/{member_id} accounts.members.update"],
+      },
+      {
+        on: "DELETE /organizations/{organization_identifier}/members/{identifier}",
+        now: ["DELETE /accounts/{account_id}/members/{member_id} accounts.members.delete"],
+      },
+      {
+        on: "GET /organizations/{organization_identifier}/roles",
+        now: ["GET /accounts/{account_id}/roles accounts.roles.list"],
+      },
+      {
+        on: "GET /organizations/{organization_identifier}/roles/{identifier}",
+        now: ["GET /accounts/{account_id}/roles/{role_id} accounts.roles.get"],
+      },
+      {
+        on: "GET /organizations/{organization_identifier}/audit_logs",
+        now: ["GET /accounts/{account_id}/audit_logs auditLogs.list"],
+      },
       { on: "GET /organizations/{organization_identifier}/railguns" },
       { on: "POST /organizations/{organization_identifier}/railguns" },
       { on: "GET /organizations/{organization_identifier}/railguns/{identifier}" },

@@ -199,6 +199,11 @@ export const dnsRecords: readonly Row[] = [
   },
 ];
 
+const ZONE_DNS = {
+  get: "GET /zones/{zone_id}/dns_settings dns.settings.zone.get",
+  edit: "PATCH /zones/{zone_id}/dns_settings dns.settings.zone.edit",
+};
+
 /** Lists and bulk changes of zone settings have one record per setting. */
 const isFlattening = (record: Json): boolean => record["id"] === "cname_flattening";
 
@@ -214,8 +219,8 @@ export const dnsSettings: readonly Row[] = [
     lossless: "yes",
     rule: "DNS settings endpoints (show and update). Old and new stay in sync, no migration needed. off and apex behave the same -> {flatten_all_cnames:false}; on -> {flatten_all_cnames:true}.",
     routes: [
-      { on: "GET /zones/{zone_id}/settings/cname_flattening" },
-      { on: "PATCH /zones/{zone_id}/settings/cname_flattening" },
+      { on: "GET /zones/{zone_id}/settings/cname_flattening", now: [ZONE_DNS.get] },
+      { on: "PATCH /zones/{zone_id}/settings/cname_flattening", now: [ZONE_DNS.edit] },
       {
         on: "GET /zones/{zone_id}/settings",
         kind: "field",
@@ -254,10 +259,10 @@ export const dnsSettings: readonly Row[] = [
     lossless: "conditional",
     rule: "DNS settings endpoints.",
     routes: [
-      { on: "GET /zones/{zone_id}/dns_settings/use_apex_ns" },
-      { on: "PATCH /zones/{zone_id}/dns_settings/use_apex_ns" },
-      { on: "GET /zones/{zone_id}/dns_settings/secondary_overrides" },
-      { on: "PATCH /zones/{zone_id}/dns_settings/secondary_overrides" },
+      { on: "GET /zones/{zone_id}/dns_settings/use_apex_ns", now: [ZONE_DNS.get] },
+      { on: "PATCH /zones/{zone_id}/dns_settings/use_apex_ns", now: [ZONE_DNS.edit] },
+      { on: "GET /zones/{zone_id}/dns_settings/secondary_overrides", now: [ZONE_DNS.get] },
+      { on: "PATCH /zones/{zone_id}/dns_settings/secondary_overrides", now: [ZONE_DNS.edit] },
     ],
   },
 ];

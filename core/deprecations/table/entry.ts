@@ -24,6 +24,12 @@ export interface Replacement {
   readonly path: string;
 }
 
+/** A call of today's API, with its name in the official TypeScript client. */
+export interface ModernCall extends Replacement {
+  /** E.g. `rulesets.phases.get`, of `cloudflare` 7.3.0 (https://www.npmjs.com/package/cloudflare). */
+  readonly client: string;
+}
+
 /** One deprecated thing. */
 export interface DeprecationEntry {
   /** Stable, `row.NN`; used in links, errors and configuration. */
@@ -49,6 +55,8 @@ export interface DeprecationEntry {
   readonly where: DeprecationWhere | null;
   /** Empty unless the announcement names a path. */
   readonly replacement: readonly Replacement[];
+  /** Calls of today that do the same, where the announcement names none: for messages. */
+  readonly calls?: readonly ModernCall[];
   /** The announcement's prose. */
   readonly rule: string | null;
   /** Last segments that the template's last parameter does not stand for: live routes beside it. */
@@ -108,7 +116,7 @@ export type QueryPlan =
 /** Facts that may differ between the routes of one row, beside the route itself. */
 type RowFacts = Omit<
   DeprecationEntry,
-  "id" | "row" | "methods" | "path" | "replacement" | "except"
+  "id" | "row" | "methods" | "path" | "replacement" | "calls" | "except"
 >;
 
 /** A route of a row: `"METHOD /path"`, or null when the announcement shows none. */
@@ -116,6 +124,8 @@ export interface RowRoute extends Partial<RowFacts> {
   readonly on: string | null;
   /** Replacements as `"METHOD /path"`. @default [] */
   readonly to?: readonly string[];
+  /** Calls of today as `"METHOD /path client.name"`. @default none */
+  readonly now?: readonly string[];
   readonly except?: readonly string[];
 }
 
@@ -132,7 +142,7 @@ export interface Row extends Omit<RowFacts, "fields" | "where"> {
 /** The entries of a row, numbered in order: `row.01`, `row.02`, … */
 export function expandRow(row: Row): DeprecationEntry[] {
   const { row: name, routes, fields = [], where = null, ...shared } = row;
-  return routes.map(({ on, to = [], except = [], ...own }, index) => ({
+  return routes.map(({ on, to = [], now, except = [], ...own }, index) => ({
     ...shared,
     fields,
     where,
@@ -142,8 +152,13 @@ export function expandRow(row: Row): DeprecationEntry[] {
     methods: on === null ? [] : [parseRoute(on).method],
     path: on === null ? null : parseRoute(on).path,
     replacement: to.map(parseRoute),
+    ...(now === undefined ? {} : { calls: now.map(parseCall) }),
     except,
   }));
+}
+
+function parseCall(call: string): ModernCall {
+  return { ...parseRoute(call), client: call.split(" ")[2] ?? "" };
 }
 
 function parseRoute(route: string): Replacement {

@@ -1,4 +1,23 @@
-import type { Row } from "./entry.ts";
+import type { Row, RowRoute } from "./entry.ts";
+
+/** The calls of the rulesets of a phase for each method. */
+function rulesOf(phase: string): Readonly<Record<string, readonly string[]>> {
+  const rules = "/zones/{zone_id}/rulesets/{ruleset_id}/rules";
+  const entry = `/zones/{zone_id}/rulesets/phases/${phase}/entrypoint`;
+  return {
+    GET: [`GET ${entry} rulesets.phases.get`],
+    POST: [`POST ${rules} rulesets.rules.create`],
+    PUT: [`PATCH ${rules}/{rule_id} rulesets.rules.edit`],
+    PATCH: [`PATCH ${rules}/{rule_id} rulesets.rules.edit`],
+    DELETE: [`DELETE ${rules}/{rule_id} rulesets.rules.delete`],
+  };
+}
+
+/** Routes that are rules of a phase today. */
+function routesOf(phase: string, routes: readonly string[]): RowRoute[] {
+  const calls = rulesOf(phase);
+  return routes.map((on) => ({ on, now: calls[on.split(" ")[0] ?? ""] ?? [] }));
+}
 
 /** Firewall rules, filters, previous managed rules and rate limits. */
 export const firewall: readonly Row[] = [
@@ -11,24 +30,24 @@ export const firewall: readonly Row[] = [
     class: "C",
     lossless: "no",
     rule: "Custom rules of the web application firewall.",
-    routes: [
-      { on: "GET /zones/{zone_id}/firewall/rules" },
-      { on: "POST /zones/{zone_id}/firewall/rules" },
-      { on: "PATCH /zones/{zone_id}/firewall/rules" },
-      { on: "PUT /zones/{zone_id}/firewall/rules" },
-      { on: "DELETE /zones/{zone_id}/firewall/rules" },
-      { on: "GET /zones/{zone_id}/firewall/rules/{rule_id}" },
-      { on: "PATCH /zones/{zone_id}/firewall/rules/{rule_id}" },
-      { on: "PUT /zones/{zone_id}/firewall/rules/{rule_id}" },
-      { on: "DELETE /zones/{zone_id}/firewall/rules/{rule_id}" },
-      { on: "GET /zones/{zone_id}/filters" },
-      { on: "POST /zones/{zone_id}/filters" },
-      { on: "PUT /zones/{zone_id}/filters" },
-      { on: "DELETE /zones/{zone_id}/filters" },
-      { on: "GET /zones/{zone_id}/filters/{filter_id}" },
-      { on: "PUT /zones/{zone_id}/filters/{filter_id}" },
-      { on: "DELETE /zones/{zone_id}/filters/{filter_id}" },
-    ],
+    routes: routesOf("http_request_firewall_custom", [
+      "GET /zones/{zone_id}/firewall/rules",
+      "POST /zones/{zone_id}/firewall/rules",
+      "PATCH /zones/{zone_id}/firewall/rules",
+      "PUT /zones/{zone_id}/firewall/rules",
+      "DELETE /zones/{zone_id}/firewall/rules",
+      "GET /zones/{zone_id}/firewall/rules/{rule_id}",
+      "PATCH /zones/{zone_id}/firewall/rules/{rule_id}",
+      "PUT /zones/{zone_id}/firewall/rules/{rule_id}",
+      "DELETE /zones/{zone_id}/firewall/rules/{rule_id}",
+      "GET /zones/{zone_id}/filters",
+      "POST /zones/{zone_id}/filters",
+      "PUT /zones/{zone_id}/filters",
+      "DELETE /zones/{zone_id}/filters",
+      "GET /zones/{zone_id}/filters/{filter_id}",
+      "PUT /zones/{zone_id}/filters/{filter_id}",
+      "DELETE /zones/{zone_id}/filters/{filter_id}",
+    ]),
   },
   {
     row: "waf-previous-version",
@@ -39,22 +58,22 @@ export const firewall: readonly Row[] = [
     class: "C",
     lossless: "no",
     rule: "Rulesets API with the new managed rules version.",
-    routes: [
-      { on: "GET /zones/{zone_id}/firewall/waf/packages" },
-      { on: "GET /zones/{zone_id}/firewall/waf/packages/{package_id}" },
-      { on: "PATCH /zones/{zone_id}/firewall/waf/packages/{package_id}" },
-      { on: "GET /zones/{zone_id}/firewall/waf/packages/{package_id}/groups" },
-      { on: "GET /zones/{zone_id}/firewall/waf/packages/{package_id}/groups/{group_id}" },
-      { on: "PATCH /zones/{zone_id}/firewall/waf/packages/{package_id}/groups/{group_id}" },
-      { on: "GET /zones/{zone_id}/firewall/waf/packages/{package_id}/rules" },
-      { on: "GET /zones/{zone_id}/firewall/waf/packages/{package_id}/rules/{rule_id}" },
-      { on: "PATCH /zones/{zone_id}/firewall/waf/packages/{package_id}/rules/{rule_id}" },
-      { on: "GET /zones/{zone_id}/firewall/waf/overrides" },
-      { on: "POST /zones/{zone_id}/firewall/waf/overrides" },
-      { on: "GET /zones/{zone_id}/firewall/waf/overrides/{override_id}" },
-      { on: "PUT /zones/{zone_id}/firewall/waf/overrides/{override_id}" },
-      { on: "DELETE /zones/{zone_id}/firewall/waf/overrides/{override_id}" },
-    ],
+    routes: routesOf("http_request_firewall_managed", [
+      "GET /zones/{zone_id}/firewall/waf/packages",
+      "GET /zones/{zone_id}/firewall/waf/packages/{package_id}",
+      "PATCH /zones/{zone_id}/firewall/waf/packages/{package_id}",
+      "GET /zones/{zone_id}/firewall/waf/packages/{package_id}/groups",
+      "GET /zones/{zone_id}/firewall/waf/packages/{package_id}/groups/{group_id}",
+      "PATCH /zones/{zone_id}/firewall/waf/packages/{package_id}/groups/{group_id}",
+      "GET /zones/{zone_id}/firewall/waf/packages/{package_id}/rules",
+      "GET /zones/{zone_id}/firewall/waf/packages/{package_id}/rules/{rule_id}",
+      "PATCH /zones/{zone_id}/firewall/waf/packages/{package_id}/rules/{rule_id}",
+      "GET /zones/{zone_id}/firewall/waf/overrides",
+      "POST /zones/{zone_id}/firewall/waf/overrides",
+      "GET /zones/{zone_id}/firewall/waf/overrides/{override_id}",
+      "PUT /zones/{zone_id}/firewall/waf/overrides/{override_id}",
+      "DELETE /zones/{zone_id}/firewall/waf/overrides/{override_id}",
+    ]),
   },
   {
     row: "rate-limits",
@@ -65,12 +84,12 @@ export const firewall: readonly Row[] = [
     class: "C",
     lossless: "no",
     rule: "Rulesets API with new rate limiting rules.",
-    routes: [
-      { on: "GET /zones/{zone_id}/rate_limits" },
-      { on: "POST /zones/{zone_id}/rate_limits" },
-      { on: "GET /zones/{zone_id}/rate_limits/{rate_limit_id}" },
-      { on: "PUT /zones/{zone_id}/rate_limits/{rate_limit_id}" },
-      { on: "DELETE /zones/{zone_id}/rate_limits/{rate_limit_id}" },
-    ],
+    routes: routesOf("http_ratelimit", [
+      "GET /zones/{zone_id}/rate_limits",
+      "POST /zones/{zone_id}/rate_limits",
+      "GET /zones/{zone_id}/rate_limits/{rate_limit_id}",
+      "PUT /zones/{zone_id}/rate_limits/{rate_limit_id}",
+      "DELETE /zones/{zone_id}/rate_limits/{rate_limit_id}",
+    ]),
   },
 ];

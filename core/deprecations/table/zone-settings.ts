@@ -1,5 +1,8 @@
 import type { NamedIn, Row } from "./entry.ts";
 
+/** The client has no call of its own for it: `post` sends any request. */
+const GRAPHQL = "POST /graphql post";
+
 /** A bulk change of settings that names a retired one: nothing of it is done. */
 function itemOfBulkChange(id: string, rule: string): NamedIn {
   return {
@@ -59,9 +62,17 @@ export const zoneSettings: readonly Row[] = [
     lossless: "no",
     rule: "Single redirects (redirect rules).",
     routes: [
-      { on: "GET /zones/{zone_id}/settings/mobile_redirect" },
+      {
+        on: "GET /zones/{zone_id}/settings/mobile_redirect",
+        now: [
+          "GET /zones/{zone_id}/rulesets/phases/http_request_dynamic_redirect/entrypoint rulesets.phases.get",
+        ],
+      },
       {
         on: "PATCH /zones/{zone_id}/settings/mobile_redirect",
+        now: [
+          "PUT /zones/{zone_id}/rulesets/phases/http_request_dynamic_redirect/entrypoint rulesets.phases.update",
+        ],
         namedIn: itemOfBulkChange("mobile_redirect", "Single redirects (redirect rules)."),
       },
     ],
@@ -113,8 +124,8 @@ export const zoneSettings: readonly Row[] = [
     lossless: "no",
     rule: "The GraphQL analytics API.",
     routes: [
-      { on: "GET /zones/{zone_id}/analytics/dashboard" },
-      { on: "GET /zones/{zone_id}/analytics/colos" },
+      { on: "GET /zones/{zone_id}/analytics/dashboard", now: [GRAPHQL] },
+      { on: "GET /zones/{zone_id}/analytics/colos", now: [GRAPHQL] },
     ],
   },
 ];

@@ -71,7 +71,7 @@ describe("an own deprecation of five fields", () => {
       errors: { message: string }[];
     };
     expect(errors[0]?.message).toBe(
-      "GET /v1/orders/{id} was retired on 2026-07-01; use GET /v2/orders/{id}",
+      "Use GET /v2/orders/{id}. GET /v1/orders/{id} was retired on 2026-07-01.",
     );
   });
 

@@ -17,7 +17,8 @@ describe("a retired endpoint that nobody mounts", () => {
       errors: [
         {
           code: 10410,
-          message: "GET /zones/{zone_id}/settings/minify was retired on 2024-08-05; no replacement",
+          message:
+            "GET /zones/{zone_id}/settings/minify was retired on 2024-08-05; no replacement. None (the feature was retired).",
           documentation_url: "/client/v4/deprecations#setting-minify.01",
         },
       ],
@@ -49,7 +50,9 @@ describe("a retired endpoint that nobody mounts", () => {
       const response = await app.request(`${ROOT}${target}`, { method });
       const { errors, deprecation } = await body(response);
       expect([response.status, deprecation["id"]]).toEqual([410, id]);
-      expect(errors[0]?.message).toMatch(/ was retired on \d{4}-\d\d-\d\d; (use |no replacement)/);
+      expect(errors[0]?.message).toMatch(
+        /^Use [A-Z]+ \/\S+.* was retired on \d{4}-\d\d-\d\d\.|; (?:use instead|no replacement)/,
+      );
     }
   });
 
@@ -57,13 +60,13 @@ describe("a retired endpoint that nobody mounts", () => {
     const message = async (method: string, path: string): Promise<string | undefined> =>
       (await body(await host().request(`${ROOT}${path}`, { method }))).errors[0]?.message;
     expect(await message("GET", "/radar/verified_bots/top/bots")).toContain(
-      "use GET /radar/bots/summary/bot",
+      "Use GET /radar/bots/summary/bot. GET /radar/verified_bots/top/bots was retired",
     );
     expect(await message("GET", "/accounts/a/devices")).toContain(
-      "use GET /accounts/{account_id}/devices/physical-devices and GET /accounts/{account_id}/devices/registrations",
+      "Use GET /accounts/{account_id}/devices/physical-devices and GET /accounts/{account_id}/devices/registrations",
     );
     expect(await message("DELETE", "/zones/z/filters")).toContain(
-      "use instead: Custom rules of the web application",
+      "Use DELETE /zones/{zone_id}/rulesets/{ruleset_id}/rules/{rule_id} (client.rulesets.rules.delete)",
     );
   });
 

@@ -34,6 +34,11 @@ const entrySchema = v.strictObject({
   rule: v.nullable(v.pipe(v.string(), v.minLength(1))),
   except: v.array(v.string()),
   pastCutOff: v.exactOptional(v.picklist(["drop", "refuse"])),
+  calls: v.exactOptional(
+    v.array(
+      v.strictObject({ method, path: v.string(), client: v.pipe(v.string(), v.minLength(3)) }),
+    ),
+  ),
   isCarriedBy: v.exactOptional(v.function()),
   sign: v.exactOptional(v.string()),
   leavesResponses: v.exactOptional(v.literal(true)),
