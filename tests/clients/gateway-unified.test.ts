@@ -1,0 +1,91 @@
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { createOpenAI } from "@ai-sdk/openai";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import Anthropic from "@anthropic-ai/sdk";
+import { ChatAnthropic } from "@langchain/anthropic";
+import { ChatOpenAI } from "@langchain/openai";
+import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
+import { describe, expect, inject, it } from "vitest";
+import { spoken } from "../http/native-model.ts";
+import { native, providerUrl } from "./gateway-native.ts";
+
+// Programs as docs/gateway/clients.md sets them up: one address, the gateway's token, the models of every provider.
+const baseURL = providerUrl("compat", "default");
+const apiKey = inject("token");
+/** Of a provider of chats alone with a configured key. */
+const model = "groq/llama";
+
+describe("AI SDK: compat", () => {
+  const city = jsonSchema<{ city: string }>({
+    type: "object",
+    properties: { city: { type: "string" } },
+    required: ["city"],
+  });
+  const weather = tool({
+    description: "The weather of a city",
+    inputSchema: city,
+    execute: ({ city: name }) => `Sunny in ${name}`,
+  });
+  const headers = native();
+  const compatible = createOpenAICompatible({ name: "causey", baseURL, apiKey, headers });
+  const openai = createOpenAI({ baseURL, apiKey, headers });
+  const anthropic = createAnthropic({ baseURL: `${baseURL}/v1`, authToken: apiKey, headers });
+  const ways = [
+    ["openai-compatible", compatible(model)],
+    ["openai", openai.chat(model)],
+    ["anthropic", anthropic(model)],
+  ] as const;
+
+  it.each(ways)("asks by %s, with a tool", async (_, chat) => {
+    const asked = { model: chat, prompt: "Hello", maxRetries: 0 };
+    expect((await generateText(asked)).text).toBe(spoken);
+    const streamed = streamText({ ...asked, tools: { weather }, stopWhen: stepCountIs(3) });
+    expect(await streamed.text).toContain("Sunny in");
+  });
+
+  it("asks by openai's responses", async () => {
+    const asked = { model: openai.responses(model), prompt: "Hello", maxRetries: 0 };
+    expect((await generateText(asked)).text).toBe(spoken);
+  });
+});
+
+describe("LangChain: compat", () => {
+  const weather = {
+    type: "function",
+    function: {
+      name: "weather",
+      description: "The weather of a city",
+      parameters: { type: "object", properties: { city: { type: "string" } } },
+    },
+  } as const;
+  const openai = new ChatOpenAI({
+    model,
+    apiKey,
+    maxRetries: 0,
+    configuration: { baseURL, defaultHeaders: native() },
+  });
+  const anthropic = new ChatAnthropic({
+    model,
+    maxRetries: 0,
+    createClient: () =>
+      new Anthropic({ baseURL, apiKey: null, authToken: apiKey, defaultHeaders: native() }),
+  });
+
+  it("asks by ChatOpenAI and ChatAnthropic, with a tool", async () => {
+    for (const chat of [openai, anthropic]) {
+      expect((await chat.invoke("Hello")).text).toBe(spoken);
+      const called = await chat.bindTools([weather]).invoke("Which weather?");
+      expect(called.tool_calls?.map(({ name }) => name)).toEqual(["weather"]);
+    }
+  });
+});
+
+describe("@anthropic-ai/sdk: compat", () => {
+  it("counts tokens for models of every provider", async () => {
+    const client = new Anthropic({ baseURL, authToken: apiKey, apiKey: null });
+    const messages = [{ role: "user" as const, content: "Hello" }];
+    const counted = await client.messages.countTokens({ model, messages }).withResponse();
+    expect(counted.data.input_tokens).toBeGreaterThan(0);
+    expect(counted.response.headers.get("cf-aig-estimated")).toBe("input_tokens");
+  });
+});
