@@ -1,11 +1,12 @@
 import type { Step } from "../call/call.ts";
+import type { Provider } from "./known/provider.ts";
 import { providers } from "./known/table.ts";
 import { anthropicTranslator } from "./anthropic/anthropic.ts";
 import { countFront } from "../chat/formats/count-front.ts";
 import { chatFront } from "../chat/formats/chat-reply.ts";
 import { geminiTranslator } from "./google/gemini.ts";
 import { messagesFront } from "../chat/formats/messages-reply.ts";
-import { openaiTranslator } from "./openai/openai.ts";
+import { type OpenAiDialect, openaiTranslator } from "./openai/openai.ts";
 import { responsesFront } from "../chat/formats/responses-reply.ts";
 import type { ChatFront, ChatTranslator } from "../chat/reply.ts";
 
@@ -50,11 +51,16 @@ function translatorOf(slug: string): ChatTranslator | undefined {
 }
 
 function overChat(slug: string): ChatTranslator {
-  const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
-  return openaiTranslator({
-    path: provider?.openaiChat ?? CHAT,
-    limit: provider?.dialect?.limit ?? "max_tokens",
-    asksUsage: provider?.dialect?.asksUsage ?? true,
-    wantsThoughts: provider?.dialect?.wantsThoughts ?? false,
-  });
+  const { openaiChat: path = CHAT, dialect }: Partial<Provider> = Object.hasOwn(providers, slug)
+    ? (providers[slug] ?? {})
+    : {};
+  return openaiTranslator({ ...usual, ...dialect, path });
 }
+
+/** How most providers of OpenAI's chat format take chats. */
+const usual: Omit<OpenAiDialect, "path"> = {
+  limit: "max_tokens",
+  asksUsage: true,
+  systemAnywhere: false,
+  wantsThoughts: false,
+};

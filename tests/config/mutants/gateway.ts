@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 /** The gateway's. */
 export const gatewayMutants: readonly Mutant[] = [
   {
+    name: "system messages of a translated chat are one",
+    file: "core/gateway/providers/openai/openai.ts",
+    find: "dialect.systemAnywhere ? chat.messages : withOneSystem(chat.messages)",
+    replace: "chat.messages",
+    tests: ["tests/unit/gateway/providers/translate-client-tools"],
+  },
+  {
     name: "a tool that a provider would have to run is refused by its name",
     file: "core/gateway/chat/formats/responses-tools.ts",
     find: "if (own !== undefined) throw cannotRun(",

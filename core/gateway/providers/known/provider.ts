@@ -55,11 +55,12 @@ export interface Provider {
   readonly serves?: readonly ("responses" | "messages")[];
   /** Whether it counts the tokens of messages at `v1/messages/count_tokens`. @default false */
   readonly countsMessages?: true;
-  /** How its chats differ from OpenAI's. @default `max_tokens`, the usage of streams is asked for */
+  /** How its chats differ from OpenAI's. @default `max_tokens`, the usage of streams is asked for, one system message */
   readonly dialect?: Readonly<{
     limit?: "max_completion_tokens";
     asksUsage?: false;
     wantsThoughts?: true;
+    systemAnywhere?: true;
   }>;
   /**
    * How streams in OpenAI's format tell their usage: all by themselves, or when `stream_options` asks.

@@ -28,7 +28,7 @@ export const providers: Readonly<Record<string, Provider>> = {
     openaiChat: CHAT,
     streamUsage: "asked",
     serves: ["responses"],
-    dialect: { limit: "max_completion_tokens" },
+    dialect: { limit: "max_completion_tokens", systemAnywhere: true },
     realtime: { path: "v1/realtime", keyWord: "openai-insecure-api-key" },
   },
   anthropic: {

@@ -8,6 +8,7 @@ import {
   chatUsage,
   type ChatUsage,
   effortOf,
+  systemText,
   textContent,
 } from "../../chat/chat-format.ts";
 import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../../../http/json.ts";
@@ -29,6 +30,8 @@ export interface OpenAiDialect {
   readonly limit: "max_tokens" | "max_completion_tokens";
   /** Whether the usage of a stream has to be asked for; others send it, and refuse the question. */
   readonly asksUsage: boolean;
+  /** Whether system messages may stand anywhere; elsewhere they are one, at the beginning. */
+  readonly systemAnywhere: boolean;
   /** Whether a model's thoughts have to come back with its tool calls. */
   readonly wantsThoughts: boolean;
 }
@@ -71,17 +74,28 @@ const same = [
 function requestBody(chat: Chat, dialect: OpenAiDialect): Json {
   const limit = chat.max_completion_tokens ?? chat.max_tokens;
   const effort = effortOf(chat);
+  const messages = dialect.systemAnywhere ? chat.messages : withOneSystem(chat.messages);
   const kept = same.flatMap((key) => (chat[key] == null ? [] : [[key, chat[key]] as const]));
   const usage = dialect.asksUsage ? { stream_options: { include_usage: true } } : {};
   return {
     ...Object.fromEntries(kept),
-    messages: withTextResults(chat.messages).map((one) => messageOf(one, dialect)),
+    messages: withTextResults(messages).map((one) => messageOf(one, dialect)),
     ...(limit == null ? {} : { [dialect.limit]: limit }),
     ...(chat.stream === true ? { stream: true, ...usage } : {}),
     ...(effort === null ? {} : { reasoning_effort: effort }),
     ...(chat.response_format == null ? {} : { response_format: formatOf(chat.response_format) }),
     ...tools(chat),
   };
+}
+
+/**
+ * Joins the system messages into one in front of all others. Claude Code sends one behind the user's first words, which
+ * the templates of many open models refuse (https://github.com/ollama/ollama/issues/17774), as they do several.
+ */
+function withOneSystem(messages: readonly ChatMessage[]): ChatMessage[] {
+  const content = systemText(messages);
+  const others = messages.filter(({ role }) => role !== "system" && role !== "developer");
+  return content === "" ? others : [{ role: "system", content }, ...others];
 }
 
 /** OpenAI requires a name of a schema. */

@@ -190,3 +190,29 @@ describe("what a client says of the keeping of a conversation", () => {
     expect(sent()).not.toHaveProperty("left_out");
   });
 });
+
+describe("system messages in the middle of a conversation", () => {
+  const messages = [
+    { role: "user", content: "Hi" },
+    { role: "system", content: "Later words." },
+  ];
+  const body = { max_tokens: 9, system: "First words.", messages };
+
+  it("are one at the beginning, which is all that many templates take", async () => {
+    calling("x");
+    await send("messages", body);
+    expect(sent()["messages"]).toEqual([
+      { role: "system", content: "First words.\n\nLater words." },
+      { role: "user", content: "Hi" },
+    ]);
+  });
+
+  it("stay where they are for OpenAI", async () => {
+    await send("messages", { ...body, model: "openai/gpt-x" });
+    expect(sent()["messages"]).toMatchObject([
+      { role: "system" },
+      { role: "user" },
+      { role: "system", content: "Later words." },
+    ]);
+  });
+});
