@@ -104,3 +104,57 @@ describe("the examples of the document", () => {
     });
   }
 });
+
+/** Everything of a page that only its layout and its scripts tell; the script has it rendered by the browser. */
+const laidOut: readonly (readonly [name: string, html: string, markdown: string])[] = [
+  [
+    "items of flex and grid boxes",
+    '<div style="display:flex"><span>Price</span><span>10</span></div><div style="display:grid"><b>a</b><i>b</i></div>',
+    "Price\n\n10\n\n**a**\n\n_b_",
+  ],
+  [
+    "cells and rows that style sheets make",
+    '<style>.r{display:table-row}.r span{display:table-cell}</style><div style="display:table"><span class="r"><span>Name</span><span>Bob</span></span><span class="r"><span>Age</span><span>42</span></span></div>',
+    "Name Bob\n\nAge 42",
+  ],
+  [
+    "blocks in a heading, and inline text",
+    "<h2><span style='display:block'>a</span><span style='display:block'>b</span></h2>c<span>d</span>",
+    "## a b\n\ncd",
+  ],
+  ["lines of text whose white space counts", '<p style="white-space:pre-line">a\nb</p>', "a  \nb"],
+  [
+    "code without pre, and lines of code that the style sheet makes",
+    '<code style="display:block;white-space:pre">a\n  b</code><style>.l{display:block}</style><pre><span class="l">c</span><span class="l"></span><span class="l">d</span></pre>',
+    "```\na\n  b\n```\n\n```\nc\n\nd\n```",
+  ],
+  [
+    "a form whose fields have the names of members",
+    '<form><input name="attributes"><input name="childNodes"><input name="localName"><input name="parentElement"><input name="nodeType"><p>a</p></form><img name="body" alt="i"><img name="title" alt="">b',
+    "a\n\nib",
+  ],
+];
+
+describe("markdown of the browser", () => {
+  for (const [name, body, markdown] of laidOut)
+    withBrowser(`keeps apart ${name}`, async () => {
+      const page = `<title>T</title>${body}<script>0</script>`;
+      const answer = await render("markdown", { html: page });
+      expect(await answer.json()).toMatchObject({
+        result: `---\ntitle: "T"\n---\n\n${markdown}`,
+        meta: { title: "T" },
+      });
+    });
+
+  withBrowser("scrapes a form whose fields have the names of members", async () => {
+    const page =
+      '<form id="f"><input name="innerText"><input name="innerHTML"><input name="getBoundingClientRect">a</form><script>0</script>';
+    const answer = await render("scrape", { html: page, elements: [{ selector: "form" }] });
+    const { result }: { result: { results: { text: string; html: string }[] }[] } =
+      await answer.json();
+    expect(result[0]?.results[0]).toMatchObject({
+      text: expect.stringContaining("a"),
+      html: expect.stringContaining('name="innerText"'),
+    });
+  });
+});

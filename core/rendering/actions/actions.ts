@@ -16,10 +16,10 @@ import {
   locateElement,
   readDocument,
   readLinks,
-  readVisible,
   scrapeElements,
   scrollStep,
 } from "../page/page-scripts.ts";
+import { readVisible } from "../page/scripts/read-visible.ts";
 import type { Page } from "../page/page.ts";
 import { AREA_LIMIT } from "../job/job.ts";
 import type { System } from "../../ports.ts";

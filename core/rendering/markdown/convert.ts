@@ -126,6 +126,9 @@ function handlerOf(context: Context, html: string): HtmlHandler {
   };
 }
 
+/** Elements that nobody sees, but that may tell something. */
+const telling: ReadonlySet<string> = new Set(["audio", "noscript", "script", "video"]);
+
 /** Opens an element of those that nobody sees, but that tell something; false for any other one. */
 function openUnseen(context: Context, name: string, attributes: Attributes): boolean {
   if (context.media !== null) {
@@ -141,10 +144,10 @@ function openUnseen(context: Context, name: string, attributes: Attributes): boo
     if (name === "img" && fallbackPicture(context, attributes) !== null) image(context, attributes);
     return true;
   }
-  if (context.math !== null || context.pre !== null) return false;
+  if (!telling.has(name) || context.math !== null || context.pre !== null) return false;
   if (name === "noscript") return (context.inNoscript = true);
   if (name === "script") return openMathScript(context, attributes);
-  if ((name !== "video" && name !== "audio") || isInvisible(name, attributes)) return false;
+  if (isInvisible(name, attributes)) return false;
   openMedia(context, attributes);
   return true;
 }

@@ -1,13 +1,5 @@
 import { languageOf } from "./code-block.ts";
-import {
-  type Context,
-  type Element,
-  endBlock,
-  flushBlock,
-  flushPre,
-  noLink,
-  openCell,
-} from "./context.ts";
+import { type Context, type Element, endBlock, flushBlock, flushPre, openCell } from "./context.ts";
 import { copiesCode, isPermalink } from "./controls.ts";
 import type { Attributes } from "./html-events.ts";
 import type { MarkKind } from "./emphasis.ts";
@@ -65,14 +57,15 @@ const link: Element = {
     const href = attributes["href"];
     const address = href === undefined ? null : linkAddress(href, context.base);
     const label = attributes["aria-label"] ?? attributes["title"] ?? "";
-    context.links.push({ ...noLink(), isLink: address !== null, label });
+    context.links.push({ isLink: address !== null, label, hasBlocks: false, heading: 0 });
     context.icon.text = "";
     if (address !== null) context.inline.open("link", `](${address}${titlePart(attributes)})`);
   },
   close(context) {
     const ended = context.links.pop();
     if (ended?.isLink !== true) return;
-    if (!ended.hasBlocks) context.inline.label(ended.label || context.icon.text);
+    const label = ended.label || context.icon.text;
+    if (label !== "" && !ended.hasBlocks) context.inline.label(label);
     context.inline.close("link");
     if (ended.hasBlocks) flushBlock(context, context.heading || ended.heading);
   },

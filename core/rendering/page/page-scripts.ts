@@ -3,6 +3,8 @@
  * rewrites functions cannot break them.
  */
 
+import { safeMembers } from "./scripts/safe-members.ts";
+
 /** A part of a text that cuts no pair of surrogates. */
 const cutText = `(text, at, part) => {
   const end = at + part;
@@ -36,101 +38,25 @@ export const restOfText: string = `function (mark, at, part) {
 
 /** The document as HTML, with its doctype; of its body the parts that selectors leave, taken from a copy that runs nothing. */
 export const readDocument: string = `function (include, exclude) {
-  const doctype = document.doctype === null ? "" : new XMLSerializer().serializeToString(document.doctype);
-  const html = document.documentElement === null ? "" : document.documentElement.outerHTML;
+  const { bodyOf, findAll, htmlOf, remove, rootOf } = ${safeMembers};
+  const doctype = document.doctype instanceof DocumentType ? new XMLSerializer().serializeToString(document.doctype) : "";
+  const root = rootOf(document);
+  const html = root === null ? "" : htmlOf(root);
   if (include.length + exclude.length === 0) return doctype + html;
   const copy = new DOMParser().parseFromString(html, "text/html");
+  const body = bodyOf(copy);
+  const whole = rootOf(copy);
   for (const selector of exclude)
-    for (const element of copy.querySelectorAll(selector)) if (element !== copy.documentElement) element.remove();
-  const isWhole = include.length === 0 || include.some((one) => copy.body?.matches(one) || copy.documentElement.matches(one));
-  if (!isWhole && copy.body !== null) {
-    const kept = document.createDocumentFragment();
-    const wanted = new Set(include.flatMap((selector) => [...copy.body.querySelectorAll(selector)]));
-    for (const element of [...copy.body.querySelectorAll("*")])
-      if (wanted.has(element) && copy.body.contains(element)) kept.append(element);
-    copy.body.replaceChildren(kept);
+    for (const element of findAll(copy, selector)) if (element !== whole) remove(element);
+  const isWhole = include.length === 0 || include.some((one) => body?.matches(one) || whole.matches(one));
+  if (!isWhole && body !== null) {
+    const kept = new DocumentFragment();
+    const wanted = new Set(include.flatMap((selector) => [...body.querySelectorAll(selector)]));
+    for (const element of [...body.querySelectorAll("*")])
+      if (wanted.has(element) && body.contains(element)) kept.append(element);
+    body.replaceChildren(kept);
   }
-  return doctype + copy.documentElement.outerHTML;
-}`;
-
-/**
- * Reads what a reader sees of the document, as HTML for the converter: without elements that style sheets hide, with shadow trees
- * in the place of what they show, and with frames of the same origin. Frames of other sites stay as they are written.
- */
-export const readVisible: string = `function (include, exclude, { limit }) {
-  const left = new Set(["script", "style", "noscript", "object", "audio", "video", "canvas", "svg", "template", "link"]);
-  const empty = new Set(["area", "base", "br", "col", "embed", "hr", "img", "input", "meta", "source", "track", "wbr"]);
-  const kept = new Set(("href src srcset data-src data-original data-lazy-src data-srcset alt title class start value type " +
-    "checked colspan rowspan align data-lang data-language display alttext encoding content name property width height open id role itemprop").split(" "));
-  const escaped = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-  const escape = (text) => text.replace(/[&<>"]/g, (char) => escaped[char]);
-  const root = document.documentElement;
-  const body = document.body ?? root;
-  // A page that scripts show as a whole when they are done.
-  const faded = body !== null && getComputedStyle(body).visibility !== "visible";
-  const attributes = (element) => {
-    let text = "";
-    for (const { name, value } of element.attributes) {
-      if (name === "style" && /text-align/i.test(value)) text += ' style="' + escape(value) + '"';
-      if (!kept.has(name)) continue;
-      const framed = element.ownerDocument !== document && (name === "href" || name === "src");
-      const own = framed && typeof element[name] === "string" ? element[name] : value;
-      text += " " + name + '="' + escape(own) + '"';
-    }
-    return text;
-  };
-  const childrenOf = (element, name) => {
-    if (element.shadowRoot) return element.shadowRoot.childNodes;
-    const assigned = name === "slot" ? element.assignedNodes() : [];
-    return assigned.length > 0 ? assigned : element.childNodes;
-  };
-  const documentIn = (element) => {
-    try {
-      return element.contentDocument?.body ?? null;
-    } catch {
-      return null;
-    }
-  };
-  const matches = (selectors) => new Set(selectors.flatMap((selector) => [...document.querySelectorAll(selector)]));
-  const excluded = matches(exclude);
-  const included = matches(include);
-  const out = [];
-  let length = 0;
-  const write = (text) => {
-    length += text.length;
-    out.push(text);
-  };
-  const stack = root === null ? [] : [{ node: root, shown: true, kept: include.length === 0 }];
-  const push = (nodes, shown, kept) => {
-    for (let i = nodes.length - 1; i >= 0; i--) stack.push({ node: nodes[i], shown, kept });
-  };
-  const enter = (element, within) => {
-    const name = element.localName;
-    if (left.has(name) || excluded.has(element)) return;
-    const kept = within || name === "head" || included.has(element);
-    const whole = name === "html" || name === "body" || name === "head" || element.parentElement?.localName === "head";
-    const style = whole ? null : getComputedStyle(element);
-    if (style !== null && style.display === "none") return;
-    const shown = style === null || faded || style.visibility === "visible";
-    if (empty.has(name)) {
-      if (shown && kept) write("<" + name + attributes(element) + ">");
-      return;
-    }
-    const inner = name === "iframe" || name === "frame" ? documentIn(element) : null;
-    const tag = inner === null ? name : "div";
-    if (kept) {
-      write("<" + tag + (inner === null ? attributes(element) : "") + ">");
-      stack.push("</" + tag + ">");
-    }
-    push(inner === null ? childrenOf(element, name) : inner.childNodes, shown, kept);
-  };
-  while (stack.length > 0 && length <= limit) {
-    const next = stack.pop();
-    if (typeof next === "string") write(next);
-    else if (next.node.nodeType === 1) enter(next.node, next.kept);
-    else if (next.node.nodeType === 3 && next.shown && next.kept) write(escape(next.node.data));
-  }
-  return length > limit ? { length } : out.join("");
+  return doctype + htmlOf(whole);
 }`;
 
 /**
@@ -138,13 +64,15 @@ export const readVisible: string = `function (include, exclude, { limit }) {
  * fonts are there and no letter is one that a font may lack.
  */
 export const readFacts: string = `function () {
-  const root = document.documentElement;
+  const { bodyOf, rootOf, textOf, titleOf } = ${safeMembers};
+  const root = rootOf(document);
+  const body = bodyOf(document);
   const bare = (node, name) => node?.nodeName === name && node.attributes.length === 0;
   const empty = root === null || (bare(root, "HTML") && root.childNodes.length === 2 &&
     [[root.firstChild, "HEAD"], [root.lastChild, "BODY"]].every(([part, name]) => bare(part, name) && !part.hasChildNodes()));
-  const text = document.body?.textContent.slice(0, 100000) ?? "";
+  const text = body === null ? "" : textOf(body).slice(0, 100000);
   const drawable = document.fonts.status === "loaded" && !/[^\\0-\\u024f](?<=\\p{L}|\\p{Emoji_Presentation})/u.test(text);
-  return { title: document.title.slice(0, 10000), base: document.baseURI, url: document.URL, empty, drawable };
+  return { title: titleOf(document).slice(0, 10000), base: document.baseURI, url: document.URL, empty, drawable };
 }`;
 
 /** Counts elements and texts, up to \`most\`. */
@@ -178,10 +106,11 @@ export const neverSubmit: string = `function () {
 
 /** Whether the first match of a selector is "absent", "hidden" or "visible". */
 export const findSelector: string = `function (selector) {
-  const element = document.querySelector(selector);
+  const { boxOf, find } = ${safeMembers};
+  const element = find(document, selector);
   if (element === null) return "absent";
   const style = getComputedStyle(element);
-  const box = element.getBoundingClientRect();
+  const box = boxOf(element);
   const shown = style.visibility !== "hidden" && style.visibility !== "collapse" && box.width > 0 && box.height > 0;
   return shown ? "visible" : "hidden";
 }`;
@@ -260,7 +189,8 @@ export const findMissingGlyphs: string = `function (waits) {
 
 /** JSON of the addresses of all links, optionally of visible or same-site ones only; the number of all when they are too many. */
 export const readLinks: string = `function (visibleOnly, sameHostOnly, { limit, most }) {
-  const all = document.querySelectorAll("a[href]");
+  const { boxOf, findAll } = ${safeMembers};
+  const all = findAll(document, "a[href]");
   if (all.length > most) return all.length;
   const links = [];
   let length = 0;
@@ -269,7 +199,7 @@ export const readLinks: string = `function (visibleOnly, sameHostOnly, { limit, 
     if (!/^https?:/i.test(href)) continue;
     if (sameHostOnly && new URL(href, document.baseURI).hostname !== location.hostname) continue;
     if (visibleOnly) {
-      const box = link.getBoundingClientRect();
+      const box = boxOf(link);
       if (box.width === 0 || box.height === 0 || getComputedStyle(link).visibility === "hidden") continue;
     }
     length += href.length;
@@ -281,7 +211,8 @@ export const readLinks: string = `function (visibleOnly, sameHostOnly, { limit, 
 
 /** JSON of what \`/scrape\` returns about the matches of some selectors; their number when they are too many. */
 export const scrapeElements: string = `function (selectors, { limit, most }) {
-  const found = selectors.map((selector) => ({ selector, elements: document.querySelectorAll(selector) }));
+  const { attributesOf, boxOf, findAll, innerHtmlOf, innerTextOf, textOf } = ${safeMembers};
+  const found = selectors.map((selector) => ({ selector, elements: findAll(document, selector) }));
   const count = found.reduce((sum, { elements }) => sum + elements.length, 0);
   if (count > most) return count;
   let length = 0;
@@ -289,11 +220,11 @@ export const scrapeElements: string = `function (selectors, { limit, most }) {
   for (const { selector, elements } of found) {
     const results = [];
     for (const element of elements) {
-      const box = element.getBoundingClientRect();
+      const box = boxOf(element);
       const one = JSON.stringify({
-        text: element.innerText ?? element.textContent ?? "",
-        html: element.innerHTML,
-        attributes: [...element.attributes].map(({ name, value }) => ({ name, value })),
+        text: (element instanceof HTMLElement ? innerTextOf(element) : textOf(element)) ?? "",
+        html: innerHtmlOf(element),
+        attributes: [...attributesOf(element)].map(({ name, value }) => ({ name, value })),
         height: box.height,
         width: box.width,
         top: box.top + scrollY,
@@ -310,18 +241,20 @@ export const scrapeElements: string = `function (selectors, { limit, most }) {
 
 /** The place of a selector's first match in the document; null when there is none. */
 export const locateElement: string = `function (selector) {
-  const element = document.querySelector(selector);
+  const { boxOf, find } = ${safeMembers};
+  const element = find(document, selector);
   if (element === null) return null;
-  const box = element.getBoundingClientRect();
+  const box = boxOf(element);
   return { x: box.left + scrollX, y: box.top + scrollY, width: box.width, height: box.height };
 }`;
 
 /** Brings a selector's first match into view: its middle in the window; null when there is none that has a box. */
 export const bringIntoView: string = `function (selector) {
-  const element = document.querySelector(selector);
+  const { find } = ${safeMembers};
+  const element = find(document, selector);
   if (element === null) return null;
-  element.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
-  const [box] = element.getClientRects();
+  Element.prototype.scrollIntoView.call(element, { block: "center", inline: "center", behavior: "instant" });
+  const [box] = Element.prototype.getClientRects.call(element);
   if (box === undefined || box.width === 0 || box.height === 0) return null;
   return { x: box.left + box.width / 2, y: box.top + box.height / 2 };
 }`;

@@ -243,8 +243,8 @@ export const renderingMutants: readonly Mutant[] = [
   {
     name: "the title of an answer is cut",
     file: "core/rendering/page/page-scripts.ts",
-    find: "document.title.slice(0, 10000)",
-    replace: "document.title.slice(0, 100000)",
+    find: "titleOf(document).slice(0, 10000)",
+    replace: "titleOf(document).slice(0, 100000)",
     tests: ["tests/local/long-answer"],
   },
   {
