@@ -5,6 +5,7 @@ import { ApiError } from "../../http/api-error.ts";
 export interface DomPart {
   readonly localName: string;
   readonly textContent: string | null;
+  readonly innerHTML: string;
   readonly outerHTML: string;
   readonly parentElement: DomPart | null;
   querySelector(selector: string): DomPart | null;
@@ -17,7 +18,7 @@ export interface DomPart {
 
 /** A document of linkedom, as far as it is used. */
 export interface ParsedDocument {
-  readonly body: DomPart & { innerHTML: string };
+  readonly body: Omit<DomPart, "innerHTML"> & { innerHTML: string };
   querySelector(selector: string): DomPart | null;
   querySelectorAll(selector: string): Iterable<DomPart>;
 }

@@ -324,4 +324,18 @@ export const renderingMutants: readonly Mutant[] = [
     replace: "",
     tests: ["tests/unit/rendering/markdown"],
   },
+  {
+    name: "main content is more than one post of a thread",
+    file: "core/rendering/extract/main-content.ts",
+    find: "textSize(found.body) < size * LEAST[kind] ? region : found;",
+    replace: "found;",
+    tests: ["tests/unit/rendering/extract"],
+  },
+  {
+    name: "main content is never empty where all parts have names of something else",
+    file: "core/rendering/extract/main-region.ts",
+    find: "if (isTooMuch) return before;",
+    replace: "",
+    tests: ["tests/unit/rendering/extract"],
+  },
 ];

@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import { runThrough, stepwise } from "../../../core/work/background.ts";
 import { utf8 } from "../../../core/crypto/encoding.ts";
 import type { InboundResponse, Platform } from "../../../core/ports.ts";
+import { parseDocument } from "../../../core/rendering/extract/document.ts";
+import { pageKindOf } from "../../../core/rendering/extract/page-kind.ts";
 import { mainContent } from "../../../core/rendering/extract/mod.ts";
 import { rendering } from "../../../core/rendering/mod.ts";
 import { fakePlatform } from "../../fakes/auth-platform.ts";
@@ -44,6 +46,62 @@ describe("mainContent", () => {
     );
     expect(found).not.toContain("Ten bridges");
     expect(found).toContain("Stone");
+  });
+
+  it("keeps the code, the tables and the figures of an article, with what names their parts", async () => {
+    const parts =
+      '<pre><code class="language-ts"><span class="line">let a;</span></code></pre><table><tr><th>A</th><td>1</td></tr></table><figure><img src="i.png"><figcaption>F</figcaption></figure>';
+    const found = await extract(around(`<article>${paragraphs}${parts}${paragraphs}</article>`));
+    for (const part of ['class="language-ts"', 'class="line"', "<table", "<figcaption"])
+      expect(found).toContain(part);
+  });
+
+  const says = `<p>${"The bridge stands. ".repeat(4)}</p>`;
+  const post = `<div class="post"><div class="postprofile">Joined 2019</div><div class="postbody">${says}</div></div>`;
+  const row = '<li><a href="/x">A bridge of stone over the river</a> 1890</li>';
+
+  it("takes all posts of a thread, without the figures of their authors", async () => {
+    const thread = around(`<main id="phpbb">${post.repeat(12)}</main>`);
+    const found = await extract(thread);
+    expect(found.split("The bridge stands.").length - 1).toBe(48);
+    expect(found).not.toContain("Joined");
+  });
+
+  it("takes all rows of a list, where Readability finds a part of it", async () => {
+    const list = `<main><p>${sentence}</p><ul>${row.repeat(40)}</ul><div class="related-posts">More</div></main>`;
+    const found = await extract(around(list));
+    expect(found.split("A bridge of stone").length - 1).toBe(40);
+    expect(found).not.toContain("More");
+  });
+
+  it("keeps the region of a page that names all of it as something else", async () => {
+    const inner = `<div class="has-sidebar"><div class="menu">${says}</div></div><div class="menu">${says}</div>`;
+    const found = await extract(`<body><main>${inner.repeat(3)}</main>`);
+    expect(found).toContain("The bridge stands.");
+  });
+
+  it("reads a page that scripts would show as its noscript has it", async () => {
+    const shell = `<body><div id="app"></div><noscript><main>${says.repeat(10)}</main></noscript><script>${"x".repeat(9000)}</script>`;
+    expect(await extract(shell)).toContain("The bridge stands.");
+  });
+
+  it.each([
+    ['<meta property="og:type" content="article">', "article"],
+    ['<script type="application/ld+json">{"@type": ["NewsArticle"]}</script>', "article"],
+    ['<script type="application/ld+json">{"@type":"Product"}</script>', "product"],
+    ['<meta property="og:type" content="product">', "product"],
+    ['<meta name="generator" content="Discourse 3.1">', "forum"],
+    ['<div itemscope itemtype="https://schema.org/QAPage">', "forum"],
+    [
+      '<script type="application/ld+json">[{"@type":"FAQPage"},{"@type":"Question"}]</script>',
+      "other",
+    ],
+    [
+      '<i itemtype="http://schema.org/Product"></i><i itemtype="http://schema.org/Product"></i>',
+      "other",
+    ],
+  ])("takes %s for the mark of its kind", (html, kind) => {
+    expect(pageKindOf(parseDocument(html))).toBe(kind);
   });
 
   it("gives a page without any content as it is", async () => {
