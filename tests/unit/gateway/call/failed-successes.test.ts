@@ -110,7 +110,7 @@ describe("an answer with a status of success", () => {
     ],
     ["no error", () => jsonReply({ id: "resp_1", error: null, output: [] })],
     ["a false error", () => jsonReply({ error: false, result: 1 })],
-    ["a long answer", () => jsonReply({ choices: [{ text: later }], error })],
+    ["a long answer", () => jsonReply({ error, choices: [{ text: later }] })],
     [
       "another type",
       () => ({ ...jsonReply({ error }), headers: [["content-type", "text/plain"]] }),
@@ -118,9 +118,10 @@ describe("an answer with a status of success", () => {
     ["a stream of texts", () => streamed(sse({ choices: [{ delta: { content: "hi" } }] }))],
   ])("is taken for one: %s", async (_, answer) => {
     gate.transport.behave = answer;
-    const response = await send(twice);
+    const response = await send({ ...twice, "cf-aig-event-id": "one" });
     expect(await response.text()).toBe(await new Response(answer().body as BodyInit).text());
     expect(gate.transport.requests).toHaveLength(1);
+    expect(await gate.rowsOf("open", "one", 1)).toMatchObject([{ success: true, note: null }]);
   });
 
   it("fails in its row when its stream ends with an error, which comes too late for another try", async () => {
