@@ -33,6 +33,7 @@ export const logicFolders: readonly LogicFolder[] = [
       "code",
       "files",
       "hostile-files",
+      "office-files",
       "kept-content",
       "lexical",
       "pages",

@@ -31,13 +31,21 @@ function epub(chapters: readonly string[], order: readonly number[]): Uint8Array
   });
 }
 
-function xlsx(strings: string, sheet: string): Uint8Array<ArrayBuffer> {
+function xlsx(strings: string, sheet: string, behind = ""): Uint8Array<ArrayBuffer> {
   return zip({
     "xl/workbook.xml": `<workbook><sheets><sheet name="A" r:id="r1"/></sheets></workbook>`,
     "xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="r1" Target="s.xml"/></Relationships>`,
     "xl/sharedStrings.xml": `<sst>${strings}</sst>`,
-    "xl/s.xml": `<worksheet><sheetData>${sheet}</sheetData></worksheet>`,
+    "xl/s.xml": `<worksheet><sheetData>${sheet}</sheetData>${behind}</worksheet>`,
   });
+}
+
+/** A DOCX whose directory says that its document has 100 bytes. */
+function understated(): Uint8Array<ArrayBuffer> {
+  const bytes = docx(paragraph("word ".repeat(100_000)));
+  const directory = bytes.findLastIndex((byte, at) => byte === 1 && bytes[at + 1] === 2) - 2;
+  new DataView(bytes.buffer).setUint32(directory + 24, 100, true);
+  return bytes;
 }
 
 /** A PDF of one page, whose content is a stream as it is given. */
@@ -123,6 +131,23 @@ export const hostileFiles: readonly HostileFile[] = [
     key: "h.xlsx",
     bytes: () => xlsx("", `<row><c r="GR1"><v>1</v></c></row>`.repeat(50_000)),
     refusal: characters,
+  },
+  {
+    name: "an XLSX whose merged cells repeat a long text",
+    key: "m.xlsx",
+    bytes: () =>
+      xlsx(
+        "",
+        `<row r="1"><c r="A1" t="str"><v>${"long ".repeat(2000)}</v></c></row>`,
+        `<mergeCells>${'<mergeCell ref="A1:CV1"/>'.repeat(20)}</mergeCells>`,
+      ),
+    refusal: characters,
+  },
+  {
+    name: "a DOCX whose part unpacks to more than it says",
+    key: "n.docx",
+    bytes: understated,
+    refusal: /another size than its directory says/u,
   },
   {
     name: "a JSON text whose every value has a long path",

@@ -30,13 +30,13 @@ export function docx(): Uint8Array {
   });
 }
 
-/** A PPTX presentation whose slides are in another order than their files. */
-export function pptx(): Uint8Array {
+/** A PPTX presentation whose slides are in another order than their files; `first` is the file of the first one. */
+export function pptx(first = "slides/slide2.xml"): Uint8Array {
   const slide = (title: string, text: string): string =>
     `<p:sld><p:sp><p:nvPr><p:ph type="title"/></p:nvPr><a:p><a:r><a:t>${title}</a:t></a:r></a:p></p:sp><p:sp><a:p><a:r><a:t>${text}</a:t></a:r></a:p></p:sp></p:sld>`;
   return packageOf({
     "ppt/presentation.xml": `<p:presentation><p:sldIdLst><p:sldId r:id="r2"/><p:sldId r:id="r1"/></p:sldIdLst></p:presentation>`,
-    "ppt/_rels/presentation.xml.rels": `${RELATIONS}<Relationship Id="r1" Target="slides/slide1.xml"/><Relationship Id="r2" Target="/ppt/slides/slide2.xml"/></Relationships>`,
+    "ppt/_rels/presentation.xml.rels": `${RELATIONS}<Relationship Id="r1" Target="slides/slide1.xml"/><Relationship Id="r2" Target="/ppt/${first}"/></Relationships>`,
     "ppt/slides/slide1.xml": slide("Tides", "The tide turns at four."),
     "ppt/slides/slide2.xml": slide("Harbour", "Boats are moored here."),
   });

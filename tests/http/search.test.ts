@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { pdf } from "../fakes/search-documents.ts";
+import { pdf, pptx } from "../fakes/search-documents.ts";
 
 const base = `${inject("baseUrl")}/client/v4/accounts/${inject("accountId")}/ai-search`;
 const headers = { authorization: `Bearer ${inject("token")}` };
@@ -32,10 +32,7 @@ async function call(
 
 async function upload(key: string, content: string | Uint8Array<ArrayBuffer>): Promise<Body> {
   const form = new FormData();
-  form.set(
-    "file",
-    new File([content], key, { type: key.endsWith(".pdf") ? "application/pdf" : "text/markdown" }),
-  );
+  form.set("file", new File([content], key, { type: key.endsWith(".md") ? "text/markdown" : "" }));
   form.set("wait_for_completion", "true");
   const response = await fetch(`${base}/namespaces/default/instances/${id}/items`, {
     method: "POST",
@@ -93,6 +90,20 @@ describe("search", () => {
       body: JSON.stringify({ messages: [{ role: "user", content: "How do otters sleep?" }] }),
     });
     expect(await chat.json()).toMatchObject({ chunks: [{ page_number: 2 }] });
+  });
+
+  it("tells which slide of a presentation could not be read", async () => {
+    const { errors, result } = await upload("talk.pptx", new Uint8Array(pptx("slides/slide3.xml")));
+    if (inject("target") === "workers") {
+      expect(errors).toMatchObject([{ code: 7060 }]);
+      return;
+    }
+    const warnings = [
+      { code: "part_not_read", message: '"ppt/slides/slide3.xml" is missing', page: 1 },
+    ];
+    expect(result).toMatchObject({ status: "completed", warnings });
+    const { body } = await call("GET", `/instances/${id}/items/${result?.id}`);
+    expect(body.result).toMatchObject({ status: "completed", warnings });
   });
 
   it("wants a token and answers in the envelope", async () => {

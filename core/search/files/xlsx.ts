@@ -1,24 +1,33 @@
 import type { TextBudget } from "../../files/text-budget.ts";
 import type { DocumentText } from "../read/file-reader.ts";
+import type { FileWarning } from "../read/file-warning.ts";
 import { markdownTable } from "../read/markdown-table.ts";
-import { openPackage, parseXml, relations } from "./package-parts.ts";
 import { refused } from "../read/refused.ts";
-import { cellStyles, type CellStyles, dateText } from "./xlsx-dates.ts";
-
-/** Columns of a sheet that are read. */
-const MAX_COLUMNS = 200;
+import { withoutSoftHyphens } from "../read/soft-hyphens.ts";
+import { type DrawingReader, drawingTexts, drawnParagraphs } from "./drawings.ts";
+import {
+  checkParts,
+  mainPart,
+  openPackage,
+  parseXml,
+  type Relation,
+  relations,
+} from "./package-parts.ts";
+import { cellStyles } from "./xlsx-dates.ts";
+import { sheetRows } from "./xlsx-sheet.ts";
 
 /**
- * Returns the cells of an XLSX workbook: each sheet a table below its name. Dates and times are ISO 8601; other values are
- * as they were stored.
+ * Returns the cells of an XLSX workbook: each sheet a table below its name, with its comments, and the texts of its charts
+ * and boxes. Dates and times are ISO 8601; formulas have the results that were stored; a merged cell's value is in all of it.
  */
 export function* xlsxText(
   bytes: Uint8Array,
   budget: TextBudget,
 ): Generator<void, DocumentText, void> {
   const parts = openPackage(bytes);
-  const main = "xl/workbook.xml";
-  const targets = yield* relations(parts, main);
+  const main = yield* mainPart(parts, /^xl\/workbook\.xml$/u);
+  const related = yield* relations(parts, main);
+  const target = (type: string): string => related.find((one) => one.type === type)?.target ?? "";
   const sheets: { readonly name: string; readonly path: string }[] = [];
   let is1904 = false;
   yield* parseXml(parts.text(main), {
@@ -26,102 +35,100 @@ export function* xlsxText(
       if (tag === "workbookPr") is1904 = /^(?:1|true)$/u.test(attributes["date1904"] ?? "");
       if (tag !== "sheet") return;
       const { name = "Sheet" } = attributes;
-      sheets.push({ name, path: targets.get(attributes["r:id"] ?? "") ?? "" });
+      const path = related.find(({ id }) => id === attributes["r:id"])?.target ?? "";
+      sheets.push({ name, path });
     },
   });
   if (sheets.length === 0) throw refused("the file holds no sheets");
-  const shared = yield* sharedStrings(parts.text("xl/sharedStrings.xml"), budget);
-  const styles = yield* cellStyles(parts.text("xl/styles.xml"));
+  checkParts(sheets);
+  const shared = yield* sharedStrings(
+    parts.text(target("sharedStrings") || "xl/sharedStrings.xml"),
+    budget,
+  );
+  const styles = yield* cellStyles(parts.text(target("styles") || "xl/styles.xml"));
+  const warnings: FileWarning[] = [];
+  const reader = { parts, budget, warnings };
   const out: string[] = [];
-  const texts = parts.texts(sheets.map(({ path }) => path));
-  for (const [n, { name }] of sheets.entries()) {
-    const rows = yield* sheetRows(texts[n]?.() ?? "", { shared, styles, is1904, budget });
-    const table = markdownTable(rows, budget);
-    if (table !== "") out.push(`## ${name}\n\n${table}`);
+  for (const { name, path } of sheets) {
+    const xml = parts.optional(path, warnings);
+    const { rows, missing } = yield* sheetRows(xml, { shared, styles, is1904, budget });
+    if (missing > 0)
+      warnings.push({
+        code: "value_missing",
+        message: `sheet "${name.slice(0, 100)}": formulas without a stored result: ${missing}`,
+      });
+    const beside = yield* besideSheet(yield* relations(parts, path), reader);
+    const blocks = [markdownTable(rows, budget), ...beside].filter((block) => block !== "");
+    if (blocks.length > 0) out.push([`## ${name}`, ...blocks].join("\n\n"));
     yield;
   }
-  return { text: out.join("\n\n") };
+  return { text: out.join("\n\n"), warnings };
 }
 
-function* sharedStrings(xml: string, budget: TextBudget): Generator<void, string[], void> {
+/** Returns what belongs to a sheet and lies in other parts: comments, boxes of text and charts. */
+function* besideSheet(
+  related: readonly Relation[],
+  reader: DrawingReader,
+): Generator<void, string[], void> {
+  const { parts, budget, warnings } = reader;
+  const blocks: string[] = [];
+  for (const { type, target } of related) {
+    if (type === "comments" || type === "threadedComment")
+      blocks.push(...(yield* commentTexts(parts.optional(target, warnings), budget)));
+    else if (type === "drawing") {
+      blocks.push(...(yield* drawnParagraphs(parts.optional(target, warnings), budget)));
+      blocks.push(...(yield* drawingTexts(yield* relations(parts, target), reader)));
+    }
+  }
+  return blocks;
+}
+
+/** What older programs see in place of a conversation, which has a part of its own. */
+const PLACEHOLDER = "[Threaded comment]";
+
+/** Returns the comments of a sheet (ECMA-376, part 1, section 18.7; [MS-XLSX], section 2.6.203), each with its cell. */
+function* commentTexts(xml: string, budget: TextBudget): Generator<void, string[], void> {
   const out: string[] = [];
-  let isText = false;
+  let [cell, comment, isText] = ["", "", false];
   yield* parseXml(xml, {
-    open(name) {
-      if (name === "si") out.push("");
-      else if (name === "t") isText = true;
-      // The phonetic reading of East Asian words does not belong to the text.
-      else if (name === "rPh") isText = false;
+    open(name, { ref = "" }) {
+      if (name === "comment" || name === "threadedComment") [cell, comment] = [ref, ""];
+      isText = name === "t" || (name === "text" && cell !== "");
     },
     text(text) {
       if (!isText) return;
       budget.take(text.length);
-      out[out.length - 1] += text;
+      comment += text;
     },
     close(name) {
-      if (name === "t") isText = false;
+      isText = false;
+      if (name !== "comment" && name !== "threadedComment") return;
+      const text = comment.replaceAll(/\s+/gu, " ").trim();
+      if (text !== "" && !text.startsWith(PLACEHOLDER)) out.push(`Comment on ${cell}: ${text}`);
     },
   });
   return out;
 }
 
-/** The parts of a workbook that cells refer to. */
-interface Workbook {
-  readonly shared: readonly string[];
-  readonly styles: CellStyles;
-  /** Whether days are counted from 1904. */
-  readonly is1904: boolean;
-  readonly budget: TextBudget;
-}
-
-function* sheetRows(xml: string, workbook: Workbook): Generator<void, string[][], void> {
-  const rows: string[][] = [];
-  let type = "";
-  let style = "";
-  let column = 0;
-  let value = "";
-  let isValue = false;
+function* sharedStrings(xml: string, budget: TextBudget): Generator<void, string[], void> {
+  const out: string[] = [];
+  let [isText, isReading] = [false, false];
   yield* parseXml(xml, {
-    open(name, { r = "", t = "", s = "" }) {
-      if (name === "row") rows.push([]);
-      else if (name === "c") {
-        [type, style, value] = [t, s, ""];
-        column = r === "" ? (rows.at(-1)?.length ?? 0) : columnOf(r);
-      } else if (name === "v" || name === "t") isValue = true;
+    open(name) {
+      if (name === "si") out.push("");
+      // The phonetic reading of East Asian words does not belong to the text.
+      else if (name === "rPh") isReading = true;
+      else if (name === "t") isText = !isReading;
     },
     text(text) {
-      if (isValue) value += text;
+      if (!isText) return;
+      budget.take(text.length);
+      out[out.length - 1] += withoutSoftHyphens(text);
     },
     close(name) {
-      if (name === "v" || name === "t") isValue = false;
-      const row = rows.at(-1);
-      if (name !== "c" || value === "" || column >= MAX_COLUMNS || row === undefined) return;
-      // One cell far to the right makes a row of many.
-      workbook.budget.take(Math.max(0, column - row.length));
-      while (row.length < column) row.push("");
-      row[column] = cellText(type, style, value, workbook);
+      if (name === "t") isText = false;
+      else if (name === "rPh") isReading = false;
     },
   });
-  return rows;
-}
-
-function cellText(
-  type: string,
-  style: string,
-  value: string,
-  { shared, styles, is1904 }: Workbook,
-): string {
-  const kind = type === "" || type === "n" ? styles.kindOf(style) : null;
-  if (kind !== null) return dateText(value, kind, is1904);
-  if (type === "s") return shared[Number(value)] ?? "";
-  if (type === "b") return value === "1" ? "true" : "false";
-  return value;
-}
-
-/** Returns the number of a column from a reference, e.g. 27 of `AB7`. */
-function columnOf(reference: string): number {
-  let column = 0;
-  for (const letter of /^[A-Z]{1,3}/.exec(reference)?.[0] ?? "A")
-    column = column * 26 + letter.charCodeAt(0) - 64;
-  return column - 1;
+  return out;
 }

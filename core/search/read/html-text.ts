@@ -1,6 +1,7 @@
 import { Parser } from "htmlparser2";
 import { type TextBudget, textBudget } from "../../files/text-budget.ts";
 import { refused } from "./refused.ts";
+import { withoutSoftHyphens } from "./soft-hyphens.ts";
 
 /** Turns an HTML document into Markdown or plain text, on behalf of `owner` (`Background.run`). */
 export type HtmlToMarkdown = (html: string, owner?: string) => string | Promise<string>;
@@ -52,6 +53,9 @@ const BLOCKS: ReadonlySet<string> = new Set([
   "title",
 ]);
 
+/** How blocks begin that do not begin a paragraph. */
+const BREAKS: Readonly<Record<string, string>> = { br: "\n", tr: "\n", td: " ", th: " " };
+
 /** Levels of elements: browsers read no more of HTML, and each level costs the parser something at every element. */
 export const MAX_LEVELS = 512;
 /** Why a document with more of them is refused. */
@@ -71,22 +75,21 @@ export function* htmlSteps(
   let levels = 0;
   let skipping = 0;
   const parser = new Parser({
-    onopentag(name) {
+    onopentag(name, { role, "epub:type": type }) {
       if (++levels > MAX_LEVELS) throw refused(TOO_DEEP);
       if (SKIPPED.has(name)) skipping++;
       if (skipping > 0) return;
       const level = /^h([1-6])$/.exec(name)?.[1] ?? (name === "title" ? "1" : undefined);
       if (level !== undefined) out.push(`\n\n${"#".repeat(Number(level))} `);
       else if (name === "li") out.push("\n- ");
-      else if (BLOCKS.has(name))
-        out.push(
-          name === "br" || name === "tr" ? "\n" : name === "td" || name === "th" ? " " : "\n\n",
-        );
+      // The number of a note does not belong to the word before it.
+      else if (type === "noteref" || role === "doc-noteref") out.push(" ");
+      else if (BLOCKS.has(name)) out.push(BREAKS[name] ?? "\n\n");
     },
     ontext(text) {
       if (skipping > 0) return;
       budget.take(text.length);
-      out.push(text.replaceAll(/\s+/g, " "));
+      out.push(withoutSoftHyphens(text).replaceAll(/\s+/g, " "));
     },
     onclosetag(name) {
       levels--;

@@ -71,9 +71,7 @@ describe("documents", () => {
 
   it("that are damaged, or have no text, are refused with the reason", async () => {
     expect(await refusal("broken.pdf", "%PDF-1.7\nnothing")).toMatch(/cannot be read as PDF: /);
-    expect(await refusal("broken.docx", "PK\u0003\u0004 nothing")).toMatch(
-      /cannot be read as DOCX: /,
-    );
+    expect(await refusal("broken.docx", "PK\u0003\u0004 nothing")).toContain("the file is damaged");
     expect(await refusal("no.docx", packageOf({ "a.txt": "a" }))).toContain("holds no document");
     expect(await refusal("scan.pdf", pdf("", ""))).toContain("holds no text");
   });
