@@ -26,9 +26,10 @@ export function pageKindOf(document: ParsedDocument): PageKind {
   if (isForum || types.some((type) => THREAD.test(type))) return "forum";
   const says = contentOf(document, "meta[property='og:type']").toLowerCase();
   if (says.startsWith("product")) return "product";
+  // An article behind a paywall names what it is sold with, too: schema.org's markup for "subscription and paywalled content".
+  if (says === "article" || types.some((type) => TEXT.test(type))) return "article";
   // A list of products has many.
   if (types.filter((type) => PRODUCT.test(type)).length === 1) return "product";
-  if (says === "article" || types.some((type) => TEXT.test(type))) return "article";
   return document.querySelector("meta[property='article:published_time']") === null
     ? "other"
     : "article";

@@ -90,6 +90,10 @@ describe("mainContent", () => {
     ['<script type="application/ld+json">{"@type": ["NewsArticle"]}</script>', "article"],
     ['<script type="application/ld+json">{"@type":"Product"}</script>', "product"],
     ['<meta property="og:type" content="product">', "product"],
+    [
+      '<script type="application/ld+json">{"@type":"NewsArticle","isPartOf":{"@type":["Product"]}}</script>',
+      "article",
+    ],
     ['<meta name="generator" content="Discourse 3.1">', "forum"],
     ['<div itemscope itemtype="https://schema.org/QAPage">', "forum"],
     [
