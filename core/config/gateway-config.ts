@@ -5,8 +5,12 @@ import { elementList } from "../gateway/manage/dynamic-route.ts";
 import { priceRows } from "../gateway/prices/price-rows.ts";
 import type { ResumeOptions } from "../gateway/resume/mod.ts";
 import type { SemanticCacheOptions } from "../gateway/semantic-cache/mod.ts";
-import { providerProblem } from "../gateway/providers/check-providers.ts";
+import { providerProblem } from "../gateway/providers/configured/check-providers.ts";
 import { gatewayDeclared } from "../gateway/account/settings/settings.ts";
+import type {
+  GatewayProviderOptions,
+  ProviderOptions,
+} from "../gateway/account/settings/provider-options.ts";
 import type { OpenAiEndpoint } from "../search/mod.ts";
 import {
   positiveInteger,
@@ -90,6 +94,31 @@ const semanticCache = v.strictObject({
   timeoutMs: v.exactOptional(v.pipe(positiveInteger, v.maxValue(60_000))),
 } satisfies Members<SemanticCacheConfig>);
 
+const gatewayProvider = {
+  baseUrl: v.exactOptional(url),
+  apiKey: v.exactOptional(headerSecret),
+  streamUsage: v.exactOptional(v.boolean()),
+  speaks: v.exactOptional(v.array(v.picklist(["chat", "responses", "messages"]))),
+} satisfies Members<GatewayProviderOptions>;
+
+/** Returns a schema of providers by their path segment. */
+function providersOf<T extends v.GenericSchema<unknown, ProviderOptions>>(
+  provider: T,
+): v.GenericSchema<unknown, Record<string, v.InferOutput<T>>> {
+  return v.pipe(
+    v.record(id, provider),
+    v.rawCheck(({ dataset, addIssue }) => {
+      if (!dataset.typed) return;
+      for (const [key, value] of Object.entries(dataset.value)) {
+        const message = providerProblem(key, value);
+        const input = dataset.value;
+        if (message !== null)
+          addIssue({ message, path: [{ type: "object", origin: "value", input, key, value }] });
+      }
+    }),
+  );
+}
+
 /** Providers by their path segment, gateways by their id, and what belongs to all of them. */
 export const gatewayConfig: v.GenericSchema<unknown, GatewayConfig> = v.strictObject({
   semanticCache: v.exactOptional(semanticCache),
@@ -115,25 +144,11 @@ export const gatewayConfig: v.GenericSchema<unknown, GatewayConfig> = v.strictOb
   masterKey: v.exactOptional(masterKey),
   formerMasterKeys: v.exactOptional(v.array(masterKey)),
   providers: v.exactOptional(
-    v.pipe(
-      v.record(
-        id,
-        v.strictObject({
-          baseUrl: v.exactOptional(url),
-          apiKey: v.exactOptional(headerSecret),
-          streamUsage: v.exactOptional(v.boolean()),
-          speaks: v.exactOptional(v.array(v.picklist(["chat", "responses", "messages"]))),
-        } satisfies Members<NonNullable<GatewayOptions["providers"]>[string]>),
-      ),
-      v.rawCheck(({ dataset, addIssue }) => {
-        if (!dataset.typed) return;
-        for (const [key, value] of Object.entries(dataset.value)) {
-          const message = providerProblem(key, value);
-          const input = dataset.value;
-          if (message !== null)
-            addIssue({ message, path: [{ type: "object", origin: "value", input, key, value }] });
-        }
-      }),
+    providersOf(
+      v.strictObject({
+        ...gatewayProvider,
+        free: v.exactOptional(v.boolean()),
+      } satisfies Members<ProviderOptions>),
     ),
   ),
   gateways: v.exactOptional(
@@ -145,6 +160,7 @@ export const gatewayConfig: v.GenericSchema<unknown, GatewayConfig> = v.strictOb
         tokens: v.exactOptional(strings),
         settings: v.exactOptional(gatewayDeclared),
         keys: v.exactOptional(v.record(id, v.union([secretText, v.record(id, secretText)]))),
+        providers: v.exactOptional(providersOf(v.strictObject(gatewayProvider))),
         routes: v.exactOptional(v.record(nonEmpty, elementList)),
       } satisfies Members<NonNullable<GatewayOptions["gateways"]>[string]>),
     ),

@@ -27,6 +27,8 @@ import { type GatewayMetrics, gatewayMetrics } from "./observe/metrics/metrics.t
 import { type AccountPrices, accountPrices } from "./prices/account-prices.ts";
 import type { StoredProviders } from "./account/records/stored-providers.ts";
 import { outbound } from "./providers/outbound.ts";
+import { configuredTargets } from "./providers/configured/configured-targets.ts";
+import { localModels } from "./providers/configured/local-models.ts";
 import { spokenFormats } from "./providers/spoken-formats.ts";
 import type { ConnectParts } from "./realtime/connect.ts";
 import { providerSocket, type ProviderSocketParts } from "./realtime/provider-socket.ts";
@@ -95,7 +97,7 @@ export function gatewayEngine(options: GatewayOptions): Engine {
     prices: accountPrices(ownPrices(options), records, system),
     metrics: options.metrics === true ? gatewayMetrics(platform) : undefined,
     resume: options.resume?.(system),
-    targets: { providers: options.providers ?? {}, demo: options.demo ?? true },
+    targets: configuredTargets(options, accountId),
     bodies: platform.bodies ?? bodyBudget(Number.POSITIVE_INFINITY),
     decoding: contentDecoding(system),
     failureStatus: options.compat2005 ?? 502,
@@ -120,6 +122,7 @@ export function gatewayEngine(options: GatewayOptions): Engine {
     deliver: delivery(shared),
     needsBody: (step, call) => needsBody(step, call, { ...shared, hasChecks }),
     stored,
+    localModels: localModels({ platform, stored }),
     routes: router !== undefined,
     providerSocket: (asked) =>
       providerSocket(asked, { ...shared, ...pipeline, admission: gatewayAdmission }),

@@ -25,7 +25,16 @@ export const groups: readonly Group[] = [
       ...["clients", "access", "virtual-keys", "management", "dynamic-routes", "router"].map(
         gateway,
       ),
-      ...["translation", "cache", "streams", "websockets", "cost", "limits", "checks"].map(gateway),
+      ...[
+        "local-models",
+        "translation",
+        "cache",
+        "streams",
+        "websockets",
+        "cost",
+        "limits",
+        "checks",
+      ].map(gateway),
       ...["log", "observability", "in-process", "memory"].map(gateway),
     ],
   },

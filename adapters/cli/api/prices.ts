@@ -6,6 +6,7 @@ import {
   priceBook,
   priceView,
 } from "../../../core/gateway/prices/price-book.ts";
+import { freeProviders } from "../../../core/gateway/providers/configured/configured-targets.ts";
 import { table } from "./output.ts";
 import {
   differenceTable,
@@ -85,7 +86,7 @@ function localBook(
 ): PriceBook {
   const flags = new Map(config === undefined ? [] : [["config", config] as const]);
   const { gateway } = effectiveConfig(flags, env, readText);
-  return priceBook({ file: gateway?.prices ?? [] });
+  return priceBook({ file: gateway?.prices ?? [], free: freeProviders(gateway ?? {}) });
 }
 
 /** Compares the prices of the configuration and the built-in ones with those in a file; see {@link priceDifferences}. */

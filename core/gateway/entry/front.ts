@@ -19,7 +19,7 @@ import type { BodyBudget, BodyHold } from "../../work/body-budget.ts";
 import type { Platform } from "../../ports.ts";
 import type { Forward } from "../call/forward.ts";
 import type { DeliverAnswer } from "./delivery.ts";
-import { withUploadAddress } from "../providers/target.ts";
+import { targetsOf, withUploadAddress } from "../providers/target.ts";
 import { forwardSteps, readSteps, type StepsParts } from "./universal.ts";
 
 /** A request below `/v1/:account_id/:gateway_id`. */
@@ -88,7 +88,11 @@ export function gatewayFront(
       const forwarded = await parts.forward(accepted.step, 0, true, call);
       const { segment: slug, tail } = arrival;
       return await parts.deliver(
-        withUploadAddress(forwarded, { url: arrival.raw.url, slug, tail }, parts.targets),
+        withUploadAddress(
+          forwarded,
+          { url: arrival.raw.url, slug, tail },
+          targetsOf(parts.targets, call.name),
+        ),
       );
     } catch (error) {
       return refuse(callError(call, error), c);

@@ -3,15 +3,17 @@ import type { Auth } from "../../auth/authorize.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { AnswerSilence, Log, Platform } from "../../ports.ts";
 import { answerSilence } from "./silence.ts";
-import { providerProblem } from "../providers/check-providers.ts";
+import { providerProblem } from "../providers/configured/check-providers.ts";
+import { freeProviders } from "../providers/configured/configured-targets.ts";
 import type { DeclaredGateway } from "../account/settings/declared-gateways.ts";
+import type { OwnPrices } from "../prices/price-book.ts";
 import { priceRows, type PriceRowSetting } from "../prices/price-rows.ts";
 import { type SafetyOptions, profileNames, unknownProfiles } from "../guard/checkers/policies.ts";
 import { vault, type Vault } from "../account/records/vault.ts";
 import type { ModelRouter } from "../routing/router/model-router.ts";
 import type { SemanticCacheFactory } from "../cache/similar-answers.ts";
 import type { ResumableRunsFactory } from "./resume-run.ts";
-import type { ProviderOptions } from "../providers/target.ts";
+import type { ProviderOptions } from "../account/settings/provider-options.ts";
 import { didYouMean } from "../../http/fields/nearest.ts";
 import { noSuchProvider, spendProviders } from "../metering/spend/spend-providers.ts";
 import type { SpanExporter } from "../observe/trace/span.ts";
@@ -125,9 +127,12 @@ export function unreadable(log: Log): (encoding: string) => void {
 }
 
 /** Returns the prices of the options; throws `invalid_options` for an invalid one. */
-export function ownPrices({ prices = [] }: GatewayOptions): readonly PriceRowSetting[] {
+export function ownPrices({
+  prices = [],
+  ...options
+}: GatewayOptions): Pick<OwnPrices, "file" | "free"> {
   const { success, issues } = v.safeParse(priceRows, prices);
-  if (success) return prices;
+  if (success) return { file: prices, free: freeProviders(options) };
   const [issue] = issues;
   throw new ApiError("invalid_options", {
     message: `prices${issue.path === undefined ? "" : `.${v.getDotPath(issue)}`}: ${issue.message}`,
@@ -185,7 +190,7 @@ function mayExist(segment: string): boolean {
 }
 
 function misfitOf(declaration: DeclaredGateway, safety: SafetyOptions): string | null {
-  const { settings = {}, keys = {}, routes = {} } = declaration;
+  const { settings = {}, keys = {}, routes = {}, providers = {} } = declaration;
   const { success, issues } = v.safeParse(gatewayDeclared, settings);
   if (!success) return `settings.${v.getDotPath(issues[0]) ?? ""}: ${issues[0].message}`;
   const [profile] = unknownProfiles(settings.dlp, safety);
@@ -197,6 +202,15 @@ function misfitOf(declaration: DeclaredGateway, safety: SafetyOptions): string |
     if (mayExist(slug)) continue;
     return `keys.${slug.slice(0, 64)}: no such provider${didYouMean(slug, Object.keys(builtIn))}`;
   }
+  for (const [slug, own] of Object.entries(providers)) {
+    const problem = providerProblem(slug, own);
+    if (problem !== null) return `providers: ${problem}`;
+  }
+  return brokenRoute(routes);
+}
+
+/** Says which of a gateway's routes is at fault; null for none. */
+function brokenRoute(routes: NonNullable<DeclaredGateway["routes"]>): string | null {
   for (const [name, elements] of Object.entries(routes)) {
     try {
       readGraph(elements);

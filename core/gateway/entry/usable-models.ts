@@ -1,25 +1,31 @@
 import type { StoredProviders } from "../account/records/stored-providers.ts";
 import { isAllowedModel } from "../account/keys/check-model.ts";
 import type { Call } from "../call/call.ts";
-import { servesWithKey } from "../providers/credential.ts";
-import { ECHO, providers } from "../providers/known/table.ts";
-import type { ConfiguredTargets } from "../providers/target.ts";
+import { mayUseKeys, servesWithKey } from "../providers/credential.ts";
+import { ECHO, isLocal, providers } from "../providers/known/table.ts";
+import type { LocalModels } from "../providers/configured/local-models.ts";
+import { type ConfiguredTargets, targetsOf } from "../providers/target.ts";
 import { AUTO_MODEL, DYNAMIC, takesChats } from "../providers/unified-step.ts";
 
 /** Everything that decides which models a caller may use. */
 export interface UsableModelsParts {
   readonly targets: ConfiguredTargets;
   readonly stored: Pick<StoredProviders, "hasKey" | "names">;
+  /** Lists the models of servers of the operator's own. */
+  readonly localModels: LocalModels;
   /** Whether the automatic router is there. */
   readonly routes: boolean;
 }
 
 /**
  * Lists the models that a caller may use, in OpenAI's format with names as `compat` takes them: those with a price at
- * providers that are configured, have a stored key or are custom ones, and those that a virtual key names; dynamic routes.
+ * providers that are configured, have a stored key or are custom ones, those that a configured server of the operator's own
+ * has, and those that a virtual key names; dynamic routes.
  */
-export async function usableModels(call: Call, parts: UsableModelsParts): Promise<object> {
-  const { targets, stored, routes } = parts;
+export async function usableModels(call: Call, given: UsableModelsParts): Promise<object> {
+  const targets = targetsOf(given.targets, call.name);
+  const parts = { ...given, targets };
+  const { stored, routes } = parts;
   const { custom, routes: named } = await stored.names(call.name);
   const configured = Object.keys(targets.providers);
   const known = [...new Set([...configured, ...custom, ...Object.keys(providers)])];
@@ -29,7 +35,14 @@ export async function usableModels(call: Call, parts: UsableModelsParts): Promis
   );
   const usable = new Set(chats.filter((_, at) => isThere[at]));
   const allowed = call.caller?.grant?.models ?? null;
+  const own = await Promise.all(
+    [...usable].filter(isLocal).map(async (slug) => {
+      const names = await parts.localModels(slug, call, targets);
+      return names.map((name) => [slug, name] as const);
+    }),
+  );
   const models = [
+    ...own.flat(),
     ...call.prices.entries().map(({ provider, model }) => [provider, model] as const),
     ...(allowed ?? []).map(split),
   ].filter(
@@ -57,6 +70,7 @@ async function isUsable(slug: string, call: Call, parts: UsableModelsParts): Pro
   const own = Object.hasOwn(parts.targets.providers, slug)
     ? parts.targets.providers[slug]
     : undefined;
+  if (isLocal(slug)) return own !== undefined && mayUseKeys(call);
   // A server of the operator's that needs no key.
   if (own?.baseUrl !== undefined && own.apiKey === undefined) return true;
   return servesWithKey(slug, call, { apiKey: own?.apiKey, keys: parts.stored });

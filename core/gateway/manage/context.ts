@@ -16,7 +16,8 @@ import type { DeclaredGateways } from "../account/settings/declared-gateways.ts"
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { type ListPage, listPage, resultInfo } from "./list-page.ts";
 import { ECHO, providers } from "../providers/known/table.ts";
-import { type ProviderOptions, CUSTOM_PREFIX } from "../providers/target.ts";
+import type { ProviderOptions } from "../account/settings/provider-options.ts";
+import { CUSTOM_PREFIX } from "../providers/target.ts";
 import type { RecordStore } from "../account/records/records.ts";
 
 /** The API root of a whole platform; the gateway is beside it. */

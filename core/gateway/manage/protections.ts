@@ -8,7 +8,7 @@ import type {
   GatewaySettings,
   GatewayWrite,
 } from "../account/settings/settings.ts";
-import type { ProviderOptions } from "../providers/target.ts";
+import type { ProviderOptions } from "../account/settings/provider-options.ts";
 import { otelView, sealOtel } from "../observe/trace/sealed-otel.ts";
 import { isProvider } from "./context.ts";
 import type { RecordStore } from "../account/records/records.ts";

@@ -58,7 +58,8 @@ export function recorder(parts: RecorderParts): Recorder {
       const isFollowed = isReported(call) || followsAll || isCharged(call);
       const traced = call.traced?.begin(step, call.trace);
       const over = system.begin?.();
-      const reading = isLimited(call) ? counting : parts;
+      const costsNothing = call.prices.isFree(step.slug);
+      const reading = costsNothing || isLimited(call) ? counting : parts;
       const further = isFollowed ? furtherModelsOf(step) : [];
       const named = { slug: step.slug, rest: step.rest, further };
       return {
@@ -74,11 +75,12 @@ export function recorder(parts: RecorderParts): Recorder {
           const about = result.about === undefined ? request : { ...request, ...result.about };
           const counted = countedUsage(result, about, step);
           const answer = { ...named, model: about.model, usage: counted, at: createdAt };
-          const paid = { call, result, price: answerPrice(answer, call.prices) };
+          const paid = { call, result, costsNothing, price: answerPrice(answer, call.prices) };
           const costs = costOf(paid);
           const charge = chargeOf(paid, costs.cost, counted);
           const duration = Math.max(0, Math.round(system.monotonic() - began));
-          const facts: RowFacts = { id, createdAt, duration, step: index, ...costs };
+          const estimated = costsNothing ? estimateOf(counted, result, about) : null;
+          const facts: RowFacts = { id, createdAt, duration, step: index, estimated, ...costs };
           const ended = {
             name: call.name,
             isLogged: collectsLog(call),
@@ -148,13 +150,40 @@ function isSent({ cached, blocked, seen }: RecordedResult): boolean {
 }
 
 /** The facts of a row beside its request and its answer. */
-type RowFacts = Pick<LogRow, "id" | "createdAt" | "duration" | "step" | "cost" | "customCost">;
+type RowFacts = Pick<LogRow, "id" | "createdAt" | "duration" | "step" | "cost" | "customCost"> & {
+  readonly estimated: TokenUsage | null;
+};
+
+/**
+ * Returns the usage that the row of a free provider has in place of one that was not told; null where it was. Nobody is
+ * charged by it.
+ */
+function estimateOf(
+  counted: TokenUsage | null,
+  { seen }: RecordedResult,
+  { modelType: type }: Description,
+): TokenUsage | null {
+  return type === null || counted === seen?.usage ? null : counted;
+}
+
+/** Follows the name of a figure in the note of a row. */
+const ESTIMATE = "an estimate";
+
+function noteOf(
+  { note }: Description,
+  { estimated }: RowFacts,
+  { status, failure, seen }: RecordedResult,
+): string | null {
+  const failed = failure ?? seen?.failure ?? null;
+  if (failed !== null && !isErrorStatus(status)) return failureNote(failed);
+  return estimated === null ? note : `usage: ${ESTIMATE}`;
+}
 
 /** Fields are named one by one: a spread of each object would cost more than all the rest of this function. */
 function rowOf(about: Description, facts: RowFacts, result: RecordedResult): LogRow {
   const { status, complete, seen } = result;
   const failure = result.failure ?? seen?.failure ?? null;
-  const usage = seen?.usage ?? noUsage;
+  const usage = facts.estimated ?? seen?.usage ?? noUsage;
   return {
     ...about,
     id: facts.id,
@@ -165,7 +194,7 @@ function rowOf(about: Description, facts: RowFacts, result: RecordedResult): Log
     customCost: facts.customCost,
     statusCode: status,
     success: complete && status !== null && status < 400 && failure === null,
-    note: failure === null || isErrorStatus(status) ? about.note : failureNote(failure),
+    note: noteOf(about, facts, result),
     cached: result.cached === true,
     tokensIn: usage.tokensIn,
     tokensOut: usage.tokensOut,
@@ -185,16 +214,19 @@ interface Paid {
   readonly call: Call;
   readonly result: RecordedResult;
   readonly price: Price | null;
+  /** Whether the provider's models cost nothing. */
+  readonly costsNothing: boolean;
 }
 
 /** Custom prices outrank known ones; an answer from the cache costs nothing. */
-function costOf({ call, result, price }: Paid): Pick<LogRow, "cost" | "customCost"> {
+function costOf({ call, result, price, costsNothing }: Paid): Pick<LogRow, "cost" | "customCost"> {
   const { cached, seen } = result;
   const { customCost: custom } = call.controls;
   if (cached === true) return { cost: 0, customCost: false };
   // No answer costs nothing that anybody could name; nor does a refusal unless its provider names it.
   if (seen === null || (isRefusal(result) && seen.usage.tokensIn === null))
     return { cost: null, customCost: false };
+  if (costsNothing && custom === undefined) return { cost: 0, customCost: false };
   const amount = cost(seen.usage, price, custom);
   return { cost: amount, customCost: custom !== undefined && amount !== null };
 }
@@ -290,7 +322,7 @@ function describe(step: Step, call: Call, keep: number): Description {
     authentication: call.settings.authentication,
     caller: callerName(call.caller),
     dropped: droppedNames(step),
-    note: step.estimated === undefined ? null : `${step.estimated}: an estimate`,
+    note: step.estimated === undefined ? null : `${step.estimated}: ${ESTIMATE}`,
     request: isStream
       ? passedBody(step, isKept)
       : loggedBody(isKept ? text : null, sizeOf(step, body), keep),

@@ -3,7 +3,7 @@ import { jsonText } from "../../http/json.ts";
 import type { StoredRecord } from "../account/records/record.ts";
 import type { RecordStore } from "../account/records/records.ts";
 import { recentMap } from "../wire/recent-map.ts";
-import { type PriceBook, priceBook } from "./price-book.ts";
+import { type OwnPrices, type PriceBook, priceBook } from "./price-book.ts";
 import type { PriceRowSetting } from "./price-rows.ts";
 
 /** The parent of an account's price records. */
@@ -37,17 +37,17 @@ export interface AccountPrices {
 
 /** Returns the prices of accounts, with those of the configuration. */
 export function accountPrices(
-  file: readonly PriceRowSetting[],
+  configured: Pick<OwnPrices, "file" | "free">,
   records: RecordStore,
   system: System,
 ): AccountPrices {
   const books = recentMap<PriceBook>(BOOKS, KEPT_MS, system);
   const read = async (account: string): Promise<PriceBook> => {
     const found = await records.ofAccount(account).group("price", PRICES);
-    return priceBook({ api: found.map(rowOfRecord), file });
+    return priceBook({ api: found.map(rowOfRecord), ...configured });
   };
   return {
-    base: priceBook({ file }),
+    base: priceBook(configured),
     read,
     of(account, version) {
       if (isChanging(version)) return read(account);

@@ -31,6 +31,8 @@ export interface PriceBook {
    * behind the provider (`rest`) can name a region with a price of its own. @default no region
    */
   find(model: string, provider: string, now: number, rest?: string): PriceEntry | null;
+  /** Whether every request to a provider costs nothing, whatever its model. */
+  isFree(provider: string): boolean;
   /** Every price, those to come and those of before included. */
   entries(): PriceEntry[];
 }
@@ -39,6 +41,8 @@ export interface PriceBook {
 export interface OwnPrices {
   readonly api?: readonly (PriceRowSetting & { readonly id?: string })[];
   readonly file?: readonly PriceRowSetting[];
+  /** Path segments of providers whose models cost nothing, but for those with a row. */
+  readonly free?: readonly string[];
 }
 
 /** The wildcard for the models of a provider that have no price of their own. */
@@ -50,10 +54,16 @@ const REMEMBERED = 1000;
  * Makes a book of the built-in prices with those of operators over them. The most specific name decides first (a snapshot,
  * its model, `*`), then who says it, then the latest date that has come.
  */
-export function priceBook({ api = [], file = [] }: OwnPrices = {}): PriceBook {
+export function priceBook({ api = [], file = [], free = [] }: OwnPrices = {}): PriceBook {
+  const priced = new Set(
+    [...api, ...file].filter((row) => !isNothing(row)).map((row) => row.provider.toLowerCase()),
+  );
+  const whollyFree = new Set(free.filter((provider) => !priced.has(provider.toLowerCase())));
+  const nothing = free.map((provider) => ({ provider, model: ANY, input: 0, output: 0 }));
   const layers = [
     byModel(api.map((row) => entryOf(row, "api"))),
     byModel(file.map((row) => entryOf(row, "file"))),
+    byModel(nothing.map((row) => entryOf(row, "file"))),
   ];
   const known = new Map<string, readonly PriceEntry[]>();
   const candidates = (model: string, provider: string, rest: string): readonly PriceEntry[] => {
@@ -75,8 +85,14 @@ export function priceBook({ api = [], file = [] }: OwnPrices = {}): PriceBook {
       const all = candidates(model, provider, rest);
       return all.find(({ from }) => from === null || from <= now) ?? null;
     },
+    isFree: (provider) => whollyFree.has(provider),
     entries: () => [...layers.flatMap((layer) => [...layer.values()].flat()), ...builtIn],
   };
+}
+
+/** Whether no kind of token costs anything. */
+function isNothing(row: PriceRowSetting): boolean {
+  return Object.values(priceOfRow(row)).every((amount) => amount === 0);
 }
 
 type Layer = ReadonlyMap<string, readonly PriceEntry[]>;

@@ -10,7 +10,7 @@ import type { StoredProviders } from "../account/records/stored-providers.ts";
 import type { ProviderTarget } from "./target.ts";
 
 /** Whether provider keys of the operator's serve a call: a stranger would spend their money. */
-function mayUseKeys({ caller, settings }: Call): boolean {
+export function mayUseKeys({ caller, settings }: Call): boolean {
   return caller !== null || settings.stored_keys_for_anonymous === true;
 }
 
@@ -18,6 +18,14 @@ function tokenNeeded(slug: string, header: string): ApiError {
   return new ApiError("gateway_unauthorized", {
     message: `Unauthorized: this gateway uses its key for "${slug}" only for requests with a gateway token: ${HOW_TO_SEND}, or a key of your own in the header ${header}`,
   });
+}
+
+/** Throws `gateway_unauthorized` for a stranger who asks a server of the operator's own, which wants no key. */
+export function checkStranger({ provider, slug }: ProviderTarget, call: Call): void {
+  if (provider.local === true && !mayUseKeys(call))
+    throw new ApiError("gateway_unauthorized", {
+      message: `Unauthorized: this gateway asks "${slug}" only for requests with a gateway token: ${HOW_TO_SEND}`,
+    });
 }
 
 /**
@@ -45,7 +53,7 @@ export async function withCredential(
   if (stored !== null) return [...headers, [native, credentialValue(provider, stored)]];
   if (custom?.headers.some(([name]) => provider.credentials.includes(name)) === true)
     return [...headers];
-  if (call.settings.byok_only === true) {
+  if (call.settings.byok_only === true && provider.local !== true) {
     throw new ApiError("invalid_request", {
       message: `This gateway takes customers' own keys only: send one for "${slug}" in the header ${native}, or store one`,
     });

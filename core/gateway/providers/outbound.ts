@@ -7,17 +7,18 @@ import type { Call, Step } from "../call/call.ts";
 import { readChatBody } from "../chat/chat-body.ts";
 import { choosesAccount, headerValue, requestHygiene } from "../wire/header-hygiene.ts";
 import { checkReach, refusedMessage } from "./reach/check-reach.ts";
-import { ECHO } from "./known/table.ts";
-import { addsSecret, withCredential, withProviderHeaders } from "./credential.ts";
+import { ECHO, isLocal } from "./known/table.ts";
+import { addsSecret, checkStranger, withCredential, withProviderHeaders } from "./credential.ts";
 import type { CustomTarget, StoredProviders } from "../account/records/stored-providers.ts";
 import { plainBody } from "../wire/reply-body.ts";
 import { credentialValue, type Provider } from "./known/provider.ts";
 import {
   type ConfiguredTargets,
-  isCustomSegment,
+  mayLackFormats,
   movedTo,
   type ProviderTarget,
   resolveTarget,
+  targetsOf,
 } from "./target.ts";
 import type { SpokenFormats } from "./spoken-formats.ts";
 import { endsWell } from "../chat/translate-reply.ts";
@@ -48,8 +49,10 @@ export interface OutboundParts extends UsageQuestion {
 export function outbound(
   step: Step,
   call: Call,
-  parts: OutboundParts,
+  given: OutboundParts,
 ): Promise<Outbound> | Outbound {
+  const targets = targetsOf(given.targets, call.name);
+  const parts = targets === given.targets ? given : { ...given, targets };
   const route = translationRoute(step);
   if (route !== undefined) return translated(step, route, call, parts);
   if (step.format === "count") return estimate(step, call);
@@ -61,7 +64,7 @@ type UnsureFormat = "responses" | "messages";
 
 /** Returns the format of a unified request that its provider may not take; null for other requests. */
 function unsureFormat({ slug, rest, unified }: Step): UnsureFormat | null {
-  if (unified !== true || !isCustomSegment(slug)) return null;
+  if (unified !== true || !mayLackFormats(slug)) return null;
   return rest === "v1/messages" ? "messages" : rest === "v1/responses" ? "responses" : null;
 }
 
@@ -104,6 +107,7 @@ function addressed(
   const { slug, rest, query, origin } = step;
   const targets = origin === undefined ? parts.targets : movedTo(parts.targets, slug, origin);
   const target = resolveTarget(slug, targets, { rest, query, custom });
+  checkStranger(target, call);
   const { provider } = target;
   const given = withoutBlanks(requestHygiene(step.headers, parts.decoding), provider);
   const inHeader = given.some(([name]) => provider.credentials.includes(name));
@@ -127,6 +131,8 @@ function addressed(
 function isLent({ target, bringsKey }: Addressed, { caller }: Call): boolean {
   const { slug, custom } = target;
   if (slug === ECHO || (caller !== null && caller.grant === undefined)) return false;
+  // A server that asks for no key takes any.
+  if (isLocal(slug)) return true;
   // The headers of a custom provider go with every request.
   return !bringsKey || (caller !== null && (custom?.headers.length ?? 0) > 0);
 }

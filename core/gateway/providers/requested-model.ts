@@ -145,7 +145,10 @@ const modelTypes: readonly (readonly [RegExp, string])[] = [
   [/audio\/speech|text-to-speech/i, "text-to-speech"],
   [/audio\/|speech-to-text|\/listen/i, "speech-to-text"],
   [/images?\//i, "image-generation"],
-  [/chat|messages|responses|generateContent|completions|converse|\/run\//i, "text-generation"],
+  [
+    /chat|messages|responses|generateContent|api\/generate|completions?|converse|\/run\//i,
+    "text-generation",
+  ],
 ];
 
 /** Returns the model that a request names: in its JSON body, else in its path (Gemini, Bedrock, Azure, Workers AI). */

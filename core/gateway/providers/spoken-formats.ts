@@ -5,9 +5,6 @@ import type { Outbound } from "../call/outbound.ts";
 import { recentMap } from "../wire/recent-map.ts";
 import { dropBody } from "../wire/reply-body.ts";
 
-/** A format of chats, as a provider's settings name it: `chat` is OpenAI's chat completions. */
-export type SpokenFormat = "chat" | "responses" | "messages";
-
 /** Finds out which addresses of custom providers take requests. */
 export interface SpokenFormats {
   /** The finding of an earlier probe; undefined without one. */

@@ -3,31 +3,14 @@ import { ApiError } from "../../http/api-error.ts";
 import type { CustomTarget } from "../account/records/stored-providers.ts";
 import type { Place, Provider } from "./known/provider.ts";
 import { plainPath } from "./reach/inferences.ts";
-import { ECHO, providers } from "./known/table.ts";
-import type { SpokenFormat } from "./spoken-formats.ts";
+import { ECHO, isLocal, providers } from "./known/table.ts";
+import type { GatewayName } from "../account/settings/gateway-name.ts";
+import type { ProviderOptions } from "../account/settings/provider-options.ts";
 import type { Step } from "../call/call.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import type { HeaderPair } from "../../ports.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import type { RawTail } from "../wire/raw-path.ts";
-
-/** An operator's settings for a provider. */
-export interface ProviderOptions {
-  /** The base URL as the provider's own SDK takes it, e.g. `https://api.openai.com/v1`. */
-  readonly baseUrl?: string | undefined;
-  /** Sent in the provider's native header when a request carries no credential of its own. */
-  readonly apiKey?: string | undefined;
-  /**
-   * Whether streams of OpenAI's format tell their usage when they are asked as OpenAI's are; false = they are never
-   * asked. @default as the provider's table says; of one that is not built in, false
-   */
-  readonly streamUsage?: boolean | undefined;
-  /**
-   * The formats that a `custom-…` provider takes. Responses and messages that it does not take become chats.
-   * @default found out by a probe when the first one comes, and kept for ten minutes
-   */
-  readonly speaks?: readonly SpokenFormat[] | undefined;
-}
 
 /** A provider with its settings applied, and where a path of it leads. */
 export interface ProviderTarget {
@@ -46,6 +29,18 @@ export interface ProviderTarget {
 export interface ConfiguredTargets {
   readonly providers: Readonly<Record<string, ProviderOptions>>;
   readonly demo: boolean;
+  /** Those of a gateway that has settings of its own; undefined for another one. @default no gateway has */
+  readonly ofGateway?: ((name: GatewayName) => ConfiguredTargets | undefined) | undefined;
+}
+
+/** Returns the configured providers as a gateway has them. */
+export function targetsOf(targets: ConfiguredTargets, name: GatewayName): ConfiguredTargets {
+  return targets.ofGateway?.(name) ?? targets;
+}
+
+/** Whether a provider may lack one of the formats of chats, so that it has to be found out. */
+export function mayLackFormats(slug: string): boolean {
+  return isCustomSegment(slug) || isLocal(slug);
 }
 
 /** Returns the settings with another base URL for a provider that has no configured one. */
@@ -56,7 +51,7 @@ export function movedTo(
 ): ConfiguredTargets {
   const configured = own(options.providers, slug);
   const moved = { ...configured, baseUrl: configured?.baseUrl ?? baseUrl };
-  return { ...options, providers: { ...options.providers, [slug]: moved } };
+  return { demo: options.demo, providers: { ...options.providers, [slug]: moved } };
 }
 
 /** The rest of a request's address, and the account's own provider of that name. */
@@ -134,6 +129,12 @@ export function isCustomSegment(segment: string): boolean {
 function providerOf(slug: string, settings: ProviderOptions | undefined, demo: boolean): Provider {
   if (slug === ECHO && demo) return { baseUrl: "echo:", credentials: ["authorization"] };
   const known = own(providers, slug);
+  // Nobody may reach a server of this machine that its operator has not named.
+  if (known?.local === true && settings === undefined) {
+    throw new ApiError("provider_unknown", {
+      message: `"${slug}" is not configured: it is a server of your own, and providers.${slug} of the configuration switches it on; {} is ${known.baseUrl}`,
+    });
+  }
   if (known !== undefined) return known;
   if (isCustomSegment(slug) && settings?.baseUrl !== undefined) {
     return { baseUrl: null, credentials: ["authorization"] };

@@ -2,7 +2,7 @@ import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { didYouMean } from "../../http/fields/nearest.ts";
 import type { Step } from "../call/call.ts";
-import { ECHO, providers } from "./known/table.ts";
+import { ECHO, isLocal, providers } from "./known/table.ts";
 import {
   chatFormats,
   type ChatFormat,
@@ -96,7 +96,8 @@ function countPlace(slug: string): Place | null {
 function placeOf(slug: string, format: ChatFormat): Place | null {
   const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
   const isCustom = slug.startsWith("custom-");
-  if (format !== "chat/completions" && (isCustom || provider?.serves?.includes(format) === true))
+  const mayTake = isCustom || isLocal(slug);
+  if (format !== "chat/completions" && (mayTake || provider?.serves?.includes(format) === true))
     return { rest: `v1/${format}` };
   const chats = slug === ECHO || isCustom ? "chat/completions" : provider?.openaiChat;
   if (chats === undefined) return null;

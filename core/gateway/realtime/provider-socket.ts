@@ -9,7 +9,7 @@ import type { Call, Step } from "../call/call.ts";
 import { headerPairs } from "../wire/header-hygiene.ts";
 import type { CallLimits } from "../account/keys/call-limits.ts";
 import { modelName, queryModel } from "../providers/requested-model.ts";
-import type { ConfiguredTargets } from "../providers/target.ts";
+import { type ConfiguredTargets, targetsOf } from "../providers/target.ts";
 import type { LentAccount, Outbound } from "../call/outbound.ts";
 import { withinAccount } from "./within-account.ts";
 import type { OwnTokens } from "../guard/tokens/own-token-guard.ts";
@@ -113,7 +113,7 @@ async function opened(
   const { headers } = offer;
   const given: Step = { ...path, method: "GET", headers, body: null, isSocket: true };
   const step = await parts.stripOwnTokens(given, call);
-  const targets = realtimeTargets(parts.targets, path.slug, path.rest);
+  const targets = realtimeTargets(targetsOf(parts.targets, call.name), path.slug, path.rest);
   const { target, request: prepared, account } = await parts.prepare(step, call, targets);
   if (!/^(?:http|ws)s?:/.test(target.url)) {
     throw new ApiError("invalid_request", {

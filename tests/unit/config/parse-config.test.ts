@@ -58,7 +58,7 @@ describe("parseConfig()", () => {
     expect(parseConfig({ gateway: { providers } }, noEnv)).toEqual({ gateway: { providers } });
     for (const [slug, settings, problem] of [
       ["opnai", { apiKey: "k" }, 'did you mean "openai"?'],
-      ["vllm", { baseUrl }, '"custom-vllm" with a baseUrl'],
+      ["tgi", { baseUrl }, '"custom-tgi" with a baseUrl'],
       ["toString", {}, 'no provider "toString"'],
       ["custom-vllm", { apiKey: "k" }, "needs a baseUrl"],
       ["custom-", { baseUrl }, 'expected "custom-" and'],

@@ -20,7 +20,7 @@ import {
 } from "../../metering/spend/spend.ts";
 import type { SpendLedger } from "../../metering/spend/spend-ledger.ts";
 import { mayLimit } from "../../metering/spend/spend-rules.ts";
-import { type ConfiguredTargets, providerPath } from "../../providers/target.ts";
+import { type ConfiguredTargets, providerPath, targetsOf } from "../../providers/target.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import { checkModel } from "./check-model.ts";
 import type { KeyStore } from "./key-store.ts";
@@ -48,12 +48,12 @@ export interface CallLimits extends Limits {
 /** Makes the limits of calls. */
 export function callLimits(parts: LimitParts): CallLimits {
   return {
-    checkModel(step, { caller }, model) {
+    checkModel(step, { caller, name }, model) {
       const models = caller?.grant?.models;
       if (models === undefined || models === null) return;
       // Counting for a route asks no model: those that the route leads to are checked when they are asked.
       if (step.route !== undefined || step.auto !== undefined) return;
-      const path = providerPath(step, parts.targets);
+      const path = providerPath(step, targetsOf(parts.targets, name));
       checkModel(step, { models, path, known: model });
     },
     applyTo: ({ settings, caller }) =>

@@ -1,5 +1,6 @@
 import type { GatewayName } from "./gateway-name.ts";
 import type { Value } from "../../../http/json.ts";
+import type { GatewayProviderOptions } from "./provider-options.ts";
 import type { DeclaredSettings, GatewaySettings } from "./settings.ts";
 
 /** The settings that an operator may declare for a gateway: a declared gateway exists from the start. */
@@ -17,6 +18,8 @@ export interface DeclaredGateway {
   readonly settings?: DeclaredSettings | undefined;
   /** Provider keys by path segment: one, or several by their aliases. They outrank stored ones. @default {} */
   readonly keys?: Readonly<Record<string, DeclaredKey>> | undefined;
+  /** Providers by path segment that are other ones than those of all gateways: their whole settings. @default {} */
+  readonly providers?: Readonly<Record<string, GatewayProviderOptions>> | undefined;
   /** Elements of dynamic routes by their names. They outrank stored ones. @default {} */
   readonly routes?: Readonly<Record<string, Value>> | undefined;
 }

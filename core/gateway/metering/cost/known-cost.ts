@@ -17,6 +17,8 @@ export interface CostQuestion {
   readonly further: readonly string[] | null;
   /** The body as text, where it is JSON. */
   readonly json: string | null;
+  /** Whether its provider's models cost nothing. */
+  readonly free: boolean;
   /** Whether the request opens a connection, whose messages tell the usage. @default false */
   readonly realtime?: boolean;
   /** Whether the request asks for a stream that will not tell its usage. */
@@ -57,7 +59,7 @@ export function isFree({ slug, method, rest, headers, format }: Step): boolean {
 /** Returns why the cost of a request will not be known even afterwards; null = it will be. */
 export function unknownCost(question: CostQuestion): string | null {
   const { step, json, realtime = false } = question;
-  if (!realtime && isFree(step)) return null;
+  if (question.free || (!realtime && isFree(step))) return null;
   const unpriced = unpricedModel(question);
   if (unpriced !== null || realtime) return unpriced;
   const missingUsage = noUsageOf(question);

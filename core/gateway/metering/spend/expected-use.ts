@@ -5,7 +5,7 @@ import { BYTES_PER_TOKEN } from "../../chat/usage.ts";
 import type { Price } from "../../prices/price.ts";
 import { modelType, stepModel } from "../../providers/requested-model.ts";
 import { hidesUsage } from "../../providers/stream-usage.ts";
-import type { ConfiguredTargets } from "../../providers/target.ts";
+import { type ConfiguredTargets, targetsOf } from "../../providers/target.ts";
 import { jsonOf, plainBytes } from "../../wire/readable-body.ts";
 import { cost, type CustomCost } from "../cost/cost.ts";
 import { type CostQuestion, isFree } from "../cost/known-cost.ts";
@@ -50,9 +50,10 @@ export function expectedUse(
   const question: CostQuestion = {
     step,
     ...priced,
+    free: call.prices.isFree(step.slug),
     json,
     realtime: realtime !== undefined,
-    hidesUsage: () => hidesUsage(step, call, targets),
+    hidesUsage: () => hidesUsage(step, call, targetsOf(targets, call.name)),
   };
   if (realtime === undefined && isFree(step))
     return { model, question, tokens: NOTHING, cost: NOTHING };

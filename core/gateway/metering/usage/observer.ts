@@ -62,7 +62,7 @@ export function observer(
 
 /** Types whose tokens can be seen passing: not sound and pictures. */
 const COUNTED =
-  /^(?:text\/|application\/(?:[\w.-]+\+)?json\b|application\/vnd\.amazon\.eventstream)/i;
+  /^(?:text\/|application\/(?:x-nd|[\w.-]+\+)?json\b|application\/vnd\.amazon\.eventstream)/i;
 
 /** Counts beside what is watched. */
 function countingObserver(inner: PlainWatch): PlainWatch {

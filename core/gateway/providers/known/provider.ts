@@ -73,6 +73,12 @@ export interface Provider {
   readonly usage?: readonly ("openai" | "google" | "cohere" | "replicate")[];
   /** Where its usage tells the cost of a request in USD. @default it does not */
   readonly tellsCost?: CostReport;
+  /**
+   * Whether it is a server of the operator's own, at this address where no other one is configured: it exists where it is
+   * configured, wants no key, and costs nothing.
+   * @default false
+   */
+  readonly local?: true;
   /** The provider's own chat format, into which the path `chat/completions` is translated. @default OpenAI's */
   readonly chat?: "anthropic" | "gemini";
 }

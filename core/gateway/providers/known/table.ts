@@ -15,6 +15,23 @@ function vertexHost(rest: string): string {
 /** The model in a path, as most providers have it. */
 export const MODEL_SEGMENT: RegExp = /(?:^|\/)(?:models|model|deployments)\/([^/:?]+)/i;
 
+/** Paths of OpenAI's and Anthropic's formats, which servers of models have below `v1`, beside their own ones. */
+const OF_OPENAI =
+  /^(?:(?:chat\/)?completions|responses|messages|embeddings|models|audio\/\w+|images\/\w+|moderations)(?:\/|$)/;
+
+/** Returns a server of models that people run themselves. */
+function ownServer(baseUrl: string): Provider {
+  return {
+    usage: ["openai"],
+    baseUrl,
+    credentials: bearer,
+    versioned: OF_OPENAI,
+    openaiChat: CHAT,
+    streamUsage: "asked",
+    local: true,
+  };
+}
+
 /** The demo provider's path segment. */
 export const ECHO = "echo";
 
@@ -236,7 +253,20 @@ export const providers: Readonly<Record<string, Provider>> = {
     realtime: { path: "run/{model}" },
     modelInPath: MODEL_SEGMENT,
   },
+  // https://docs.ollama.com/api/openai-compatibility
+  ollama: ownServer("http://127.0.0.1:11434"),
+  // https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html
+  vllm: ownServer("http://127.0.0.1:8000"),
+  // https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
+  "llama-cpp": ownServer("http://127.0.0.1:8080"),
+  // https://lmstudio.ai/docs/developer/openai-compat
+  "lm-studio": ownServer("http://127.0.0.1:1234"),
 };
+
+/** Whether a path segment is that of a server of the operator's own. */
+export function isLocal(slug: string): boolean {
+  return Object.hasOwn(providers, slug) && providers[slug]?.local === true;
+}
 
 /** Returns how a provider's WebSockets differ; undefined where they do not. */
 export function realtimeOf(slug: string): Realtime | undefined {

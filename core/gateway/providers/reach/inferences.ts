@@ -142,6 +142,16 @@ const lists: Readonly<Record<string, Inferences>> = {
   parallel: { posts: ["search", "extract"] },
   // https://developers.cloudflare.com/api/resources/ai
   "workers-ai": { posts: ["(run/|)@(cf|hf)/{model+}"], sockets: ["(run/|)@(cf|hf)/{model+}"] },
+  // https://docs.ollama.com/api
+  ollama: { posts: ["api/(generate|chat|embed|embeddings)"] },
+  // https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html
+  vllm: { posts: ["(tokenize|detokenize|pooling|classify|score)"] },
+  // https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
+  "llama-cpp": {
+    posts: ["(completion|infill|embedding|reranking|tokenize|detokenize|apply-template)"],
+  },
+  // https://lmstudio.ai/docs/developer/rest/endpoints
+  "lm-studio": { posts: ["api/v0/((chat/|)completions|embeddings)"] },
 };
 
 /** The host of each provider that has several: requests to another one ask for stored objects. */

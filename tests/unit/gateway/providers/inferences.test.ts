@@ -12,6 +12,10 @@ const targets = {
     baseten: { baseUrl: "https://inference.baseten.co/v1" },
     parallel: { baseUrl: "https://api.parallel.ai" },
     "workers-ai": { baseUrl: "https://api.cloudflare.com/client/v4/accounts/a/ai" },
+    ollama: {},
+    vllm: {},
+    "llama-cpp": {},
+    "lm-studio": {},
   },
   demo: false,
 };
@@ -91,6 +95,22 @@ const known: Readonly<Record<string, readonly [inferences: string, kept: string]
   "workers-ai": [
     "run/@cf/meta/llama-3 v1/chat/completions @cf/meta/llama-3",
     "finetunes tomarkdown",
+  ],
+  ollama: [
+    "v1/chat/completions api/chat api/generate api/embed",
+    "api/pull api/push api/create api/copy api/delete api/blobs/sha256:0",
+  ],
+  vllm: [
+    "v1/chat/completions v1/rerank tokenize pooling",
+    "v1/load_lora_adapter v1/unload_lora_adapter sleep wake_up reset_prefix_cache collective_rpc",
+  ],
+  "llama-cpp": [
+    "v1/chat/completions completion infill reranking",
+    "props slots/0 lora-adapters models/load models/unload",
+  ],
+  "lm-studio": [
+    "v1/chat/completions api/v0/chat/completions",
+    "api/v1/models/load api/v1/models/download",
   ],
 };
 
