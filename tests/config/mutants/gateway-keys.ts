@@ -32,7 +32,7 @@ export const gatewayKeyMutants: readonly Mutant[] = [
   },
   {
     name: "a virtual key that brings any key manages no server of the operator's own",
-    file: "core/gateway/providers/outbound.ts",
+    file: "core/gateway/providers/untranslated.ts",
     find: "  if (isLocal(slug)) return true;\n",
     replace: "",
     tests: ["tests/unit/gateway/providers/local-models"],
@@ -109,7 +109,7 @@ export const gatewayKeyMutants: readonly Mutant[] = [
   },
   {
     name: "a virtual key chooses no organisation",
-    file: "core/gateway/providers/outbound.ts",
+    file: "core/gateway/providers/untranslated.ts",
     find: "return given.filter(([name]) => !choosesAccount(name));",
     replace: "return given;",
     tests: ["tests/unit/gateway/keys/virtual-key-reach"],
