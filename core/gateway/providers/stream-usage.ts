@@ -1,13 +1,13 @@
 import { asObject, type Json, jsonObject } from "../../http/json.ts";
-import { pulledStream, type StreamRead } from "../../http/stream.ts";
 import { utf8 } from "../../crypto/encoding.ts";
-import type { InboundResponse, Transport, StreamChange } from "../../ports.ts";
+import type { InboundResponse, Transport } from "../../ports.ts";
 import type { ConfiguredTargets } from "./target.ts";
 import type { ContentDecoding } from "../../http/content-decoder.ts";
 import type { Call, Step } from "../call/call.ts";
 import { asksForStream } from "../chat/chat-body.ts";
 import type { Recorder } from "../call/recording.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
+import { changedStream } from "../wire/changed-stream.ts";
 import { plainBody } from "../wire/reply-body.ts";
 import { providers } from "./known/table.ts";
 import { bodyText, bodyValue, plainBytes } from "../wire/readable-body.ts";
@@ -155,27 +155,4 @@ function withoutUnasked(
   // Chunks straight from the network have no other user: a log row copies its part.
   const isChanged = transport.change?.(body, withoutUnaskedUsage(true)) === true;
   return isChanged ? body : changedStream(body, change);
-}
-
-/** Passes a stream on as `change` has it, at its reader's pace. One that breaks off breaks off behind what was kept back. */
-export function changedStream(
-  source: ReadableStream<Uint8Array>,
-  change: StreamChange,
-): ReadableStream<Uint8Array> {
-  const reader = source.getReader();
-  let failure: { readonly error: unknown } | null = null;
-  const read = async (): Promise<StreamRead> => {
-    for (;;) {
-      if (failure !== null) throw failure.error;
-      const next = await reader.read().catch((error: unknown) => ({ error }));
-      if ("error" in next) failure = next;
-      const isLast = "error" in next || next.done;
-      const value = isLast ? change.end() : change.push(next.value);
-      // An error would drop unread bytes: it comes with the next pull.
-      const done = isLast && failure === null;
-      if (done) return { done, value };
-      if (value.length > 0) return { done: false, value };
-    }
-  };
-  return pulledStream(read, (reason) => reader.cancel(reason));
 }
