@@ -99,6 +99,17 @@ const gatewayProvider = {
   apiKey: v.exactOptional(headerSecret),
   streamUsage: v.exactOptional(v.boolean()),
   speaks: v.exactOptional(v.array(v.picklist(["chat", "responses", "messages"]))),
+  resource: v.exactOptional(nonEmpty),
+  apiVersion: v.exactOptional(nonEmpty),
+  tenantId: v.exactOptional(secretText),
+  clientId: v.exactOptional(secretText),
+  clientSecret: v.exactOptional(secretText),
+  project: v.exactOptional(nonEmpty),
+  region: v.exactOptional(nonEmpty),
+  serviceAccount: v.exactOptional(secretText),
+  accessKeyId: v.exactOptional(secretText),
+  secretAccessKey: v.exactOptional(secretText),
+  sessionToken: v.exactOptional(secretText),
 } satisfies Members<GatewayProviderOptions>;
 
 /** Returns a schema of providers by their path segment. */

@@ -29,6 +29,10 @@ import type { StoredProviders } from "./account/records/stored-providers.ts";
 import { outbound } from "./providers/outbound.ts";
 import { configuredTargets } from "./providers/configured/configured-targets.ts";
 import { localModels } from "./providers/configured/local-models.ts";
+import { accessTokens } from "./providers/clouds/access-tokens.ts";
+import { placedInCloud } from "./providers/clouds/cloud-place.ts";
+import { cloudSettings } from "./providers/credential.ts";
+import { targetsOf } from "./providers/target.ts";
 import { spokenFormats } from "./providers/spoken-formats.ts";
 import type { ConnectParts } from "./realtime/connect.ts";
 import { providerSocket, type ProviderSocketParts } from "./realtime/provider-socket.ts";
@@ -171,13 +175,18 @@ function stepPipeline(
   });
   const stripOwnTokens = ownTokenGuard({ access, searchFor: tokenSearches() });
   const spoken = spokenFormats(system);
-  const outbounds = { platform, targets, stored, decoding, recorder: follow, spoken };
+  const tokens = accessTokens(platform);
+  const outbounds = { platform, targets, stored, decoding, recorder: follow, spoken, tokens };
   const safety = (settings: GatewaySettings): Safety | null =>
     safetyOf(settings, options, { log, decoding, system });
   const forward = forwarding({
     ...shared,
     transport: platform.transport,
     clean: cleaning({ stripOwnTokens, recorder: follow, decoding }),
+    place: async (step, call) => {
+      const own = await cloudSettings(step.slug, call, targetsOf(targets, call.name), stored);
+      return placedInCloud(step, step.cloud ?? "chat/completions", own);
+    },
     prepare: (step, call) => outbound(step, call, outbounds),
     checksOf: checksBy(safety, { ...reading, bodies: shared.bodies, recorder: follow }),
     limits,

@@ -27,6 +27,7 @@ export const groups: readonly Group[] = [
       ),
       ...[
         "local-models",
+        "clouds",
         "translation",
         "cache",
         "streams",

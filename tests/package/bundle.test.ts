@@ -13,7 +13,7 @@ const capabilities = Object.entries(entries).filter(([, path]) => /^\.\/core\/.+
 
 /** Packages that belong to some capabilities only. */
 const owners: Record<string, readonly string[]> = {
-  aws4fetch: ["search"],
+  aws4fetch: ["gateway", "search"],
   croner: ["agents"],
   "css-what": ["rendering"],
   htmlparser2: ["rendering", "search"],

@@ -73,6 +73,8 @@ export interface Step {
   readonly unified?: boolean;
   /** The parameters that had to go, because the model does not take them. @default nothing */
   readonly dropped?: readonly string[];
+  /** The format of a chat for a model of a cloud, whose place is not known yet or was put into `rest`. @default no such chat */
+  readonly cloud?: ChatFormat;
   /** The figure of the answer that is an estimate. @default nothing is */
   readonly estimated?: string;
   /** The dynamic route that answers in place of a provider. */

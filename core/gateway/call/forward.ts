@@ -28,6 +28,8 @@ import { type AnswerRecord, watchedAnswer, type WatchParts } from "./watched-ans
 export interface ForwardParts extends WatchParts {
   /** The step as it may leave the gateway; throws `invalid_request` where that cannot be. */
   readonly clean: (step: Step, call: Call) => Promise<Step> | Step;
+  /** The step with its address, for a model of a cloud. */
+  readonly place: (step: Step, call: Call) => Promise<Step>;
   /** The request that its provider gets. */
   readonly prepare: (step: Step, call: Call) => Promise<Outbound> | Outbound;
   /** Null for a gateway without checks. */
@@ -80,11 +82,12 @@ interface StepPlace {
 async function forward(
   given: Step,
   outer: Call,
-  { index, isLast, parts: { answers, checksOf, clean, limits, prepare }, flow }: StepPlace,
+  { index, isLast, parts: { answers, checksOf, clean, limits, place, prepare }, flow }: StepPlace,
 ): Promise<Forwarded> {
-  // 1. Its own controls outrank the call's, and nothing of the gateway's own leaves with it.
+  // 1. Its own controls outrank the call's, a cloud's settings say where it goes, and nothing of the gateway's own leaves with it.
   const call = withStep(outer, given);
-  const step = await clean(given, call);
+  const addressed = given.cloud === undefined ? given : await place(given, call);
+  const step = await clean(addressed, call);
   // 2. The caller may use the model that it names.
   limits.checkModel(step, call);
   // 3. The request becomes what its provider takes.

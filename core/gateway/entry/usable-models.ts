@@ -73,7 +73,7 @@ async function isUsable(slug: string, call: Call, parts: UsableModelsParts): Pro
   if (isLocal(slug)) return own !== undefined && mayUseKeys(call);
   // A server of the operator's that needs no key.
   if (own?.baseUrl !== undefined && own.apiKey === undefined) return true;
-  return servesWithKey(slug, call, { apiKey: own?.apiKey, keys: parts.stored });
+  return servesWithKey(slug, call, { settings: own, keys: parts.stored });
 }
 
 function split(model: string): readonly [string, string] {

@@ -3,6 +3,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { recordView, type StoredRecord } from "../account/records/record.ts";
 import { headerCredential } from "../account/settings/header-schema.ts";
 import { jsonText } from "../../http/json.ts";
+import { cloudOf, readCloudSecret } from "../providers/clouds/cloud-settings.ts";
 import { checkProvider } from "./context.ts";
 import { type RecordResource, recordResource, type RecordScope } from "./record-resource.ts";
 
@@ -52,6 +53,7 @@ export const providerConfigs: RecordResource = recordResource({
   async draft(body, scope) {
     const { provider_slug: slug } = body;
     await checkProvider(slug, scope.account, scope.deps);
+    checkSecret(slug, body.secret);
     const config = {
       alias: body.alias,
       default_config: body.default_config,
@@ -64,6 +66,14 @@ export const providerConfigs: RecordResource = recordResource({
   change: { methods: ["PUT", "PATCH"], schema: change, apply: changed },
 });
 
+/** Throws `invalid_request` for a secret of a cloud that cannot be its credential. */
+function checkSecret(slug: string, secret: string | null | undefined): void {
+  if (secret == null || cloudOf(slug) === undefined) return;
+  const read = readCloudSecret(slug, secret);
+  if (typeof read === "string")
+    throw new ApiError("invalid_request", { message: `secret: ${read}` });
+}
+
 /** Its provider stays. */
 async function changed(
   old: StoredRecord,
@@ -75,6 +85,7 @@ async function changed(
       message: `provider_slug: a stored key cannot move to another provider than "${old.parent}"`,
     });
   }
+  checkSecret(old.parent, body.secret);
   const { rate_limit: was, rate_limit_period: wasPeriod, ...kept } = old.body;
   const isNew = body.secret != null || body.secret_id != null;
   return {

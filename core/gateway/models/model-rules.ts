@@ -1,4 +1,4 @@
-import { fitsPattern, modelSpellings } from "../prices/model-spellings.ts";
+import { fitsPattern, modelSpellings, providerOfFamily } from "../prices/model-spellings.ts";
 import file from "./model-rules.json" with { type: "json" };
 
 /** How a model thinks. Its words are explained by the file's schema. */
@@ -30,12 +30,17 @@ export interface ModelRules {
 
 const providers: Readonly<Record<string, readonly ModelRules[]>> = file.providers;
 
+/** Providers that serve the models of others as these are: each model has the rules of its author's. */
+const CLOUDS: ReadonlySet<string> = new Set(["aws-bedrock", "azure-openai", "google-vertex-ai"]);
+
 /**
  * Returns the parameters that a model of a provider (a path segment) takes; undefined for an unknown model or provider,
  * whose requests pass as they are. Names are compared without their date; the first row that names the model counts.
  */
 export function modelRules(slug: string, model: string): ModelRules | undefined {
-  const rows = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  const author = CLOUDS.has(slug) ? modelSpellings(model, slug).family : null;
+  const by = author === null ? slug : providerOfFamily(author);
+  const rows = Object.hasOwn(providers, by) ? providers[by] : undefined;
   if (rows === undefined) return undefined;
   const names = modelSpellings(model, slug).priced;
   return rows.find(({ models }) =>

@@ -7,7 +7,12 @@ import { credentialValue } from "./known/provider.ts";
 import { DEFAULT_ALIAS } from "../account/settings/declared-gateways.ts";
 import { ECHO } from "./known/table.ts";
 import type { StoredProviders } from "../account/records/stored-providers.ts";
-import type { ProviderTarget } from "./target.ts";
+import type { CloudSecret } from "../account/settings/provider-options.ts";
+import type { AccessKey } from "./clouds/bedrock.ts";
+import type { AccessTokens } from "./clouds/access-tokens.ts";
+import type { PlaceSettings } from "./clouds/cloud-place.ts";
+import { cloudOf, holdsCredential, readCloudSecret } from "./clouds/cloud-settings.ts";
+import type { ConfiguredTargets, ProviderTarget } from "./target.ts";
 
 /** Whether provider keys of the operator's serve a call: a stranger would spend their money. */
 export function mayUseKeys({ caller, settings }: Call): boolean {
@@ -28,6 +33,20 @@ export function checkStranger({ provider, slug }: ProviderTarget, call: Call): v
     });
 }
 
+/** A request's headers with its credential, or the key that signs it. */
+export interface Credential {
+  readonly headers: HeaderPair[];
+  /** @default the request is not signed */
+  readonly signer?: AccessKey;
+}
+
+/** Where credentials come from. */
+export interface CredentialSources {
+  readonly stored: Pick<StoredProviders, "key" | "hasKey">;
+  /** @default no provider is a cloud */
+  readonly tokens?: AccessTokens;
+}
+
 /**
  * Returns the headers of a request with the credential that it lacks: the stored key of its alias, else what the
  * configuration has for the provider. A gateway with `byok_only` uses no key of the operator's. Throws
@@ -37,42 +56,83 @@ export async function withCredential(
   headers: readonly HeaderPair[],
   target: ProviderTarget,
   call: Call,
-  keys: Pick<StoredProviders, "key" | "hasKey">,
-): Promise<HeaderPair[]> {
-  const { provider, slug, apiKey, custom } = target;
-  if (slug === ECHO) return [...headers];
+  { stored: keys, tokens }: CredentialSources,
+): Promise<Credential> {
+  const { provider, slug, settings = {}, custom } = target;
+  if (slug === ECHO) return { headers: [...headers] };
   const native = provider.credentials[0];
   const alias = call.controls.byokAlias;
+  const isConfigured = holdsCredential(settings);
   if (!mayUseKeys(call)) {
-    const isKept = apiKey !== undefined && call.settings.byok_only !== true;
+    const isKept = isConfigured && call.settings.byok_only !== true;
     if (isKept || alias !== undefined || (await keys.hasKey(call.name, slug, alias)))
       throw tokenNeeded(slug, native);
-    return [...headers];
+    return { headers: [...headers] };
   }
   const stored = await storedKey(slug, call, keys);
-  if (stored !== null) return [...headers, [native, credentialValue(provider, stored)]];
+  if (stored !== null) return credentialFrom(secretOf(slug, stored), headers, target, tokens);
   if (custom?.headers.some(([name]) => provider.credentials.includes(name)) === true)
-    return [...headers];
+    return { headers: [...headers] };
   if (call.settings.byok_only === true && provider.local !== true) {
     throw new ApiError("invalid_request", {
       message: `This gateway takes customers' own keys only: send one for "${slug}" in the header ${native}, or store one`,
     });
   }
-  if (apiKey === undefined) return [...headers];
-  return [...headers, [native, credentialValue(provider, apiKey)]];
+  if (!isConfigured) return { headers: [...headers] };
+  return credentialFrom(settings, headers, target, tokens);
 }
 
-/** Whether {@link withCredential} has a key for a provider; `apiKey` is the configured one. */
+/** Reads a stored secret; that of a cloud can be settings. Throws `invalid_request` for one that is broken. */
+function secretOf(slug: string, text: string): CloudSecret {
+  if (cloudOf(slug) === undefined) return { apiKey: text };
+  const secret = readCloudSecret(slug, text);
+  if (typeof secret !== "string") return secret;
+  throw new ApiError("invalid_request", { message: `The stored key of "${slug}": ${secret}` });
+}
+
+async function credentialFrom(
+  secret: CloudSecret,
+  headers: readonly HeaderPair[],
+  { provider }: ProviderTarget,
+  tokens: AccessTokens | undefined,
+): Promise<Credential> {
+  const { apiKey, accessKeyId, secretAccessKey } = secret;
+  const native = provider.credentials[0];
+  if (apiKey !== undefined)
+    return { headers: [...headers, [native, credentialValue(provider, apiKey)]] };
+  if (accessKeyId !== undefined && secretAccessKey !== undefined)
+    return { headers: [...headers], signer: { ...secret, accessKeyId, secretAccessKey } };
+  if (tokens === undefined || !holdsCredential(secret)) return { headers: [...headers] };
+  return { headers: [...headers, ["authorization", `Bearer ${await tokens(secret)}`]] };
+}
+
+/**
+ * Returns the settings of a cloud for a call: what its stored key says outranks what is configured. Only callers who may
+ * use a key learn where it belongs.
+ */
+export async function cloudSettings(
+  slug: string,
+  call: Call,
+  targets: ConfiguredTargets,
+  stored: Pick<StoredProviders, "peek" | "hasKey">,
+): Promise<PlaceSettings> {
+  const configured = Object.hasOwn(targets.providers, slug) ? targets.providers[slug] : undefined;
+  if (!mayUseKeys(call)) return configured ?? {};
+  const found = await storedKey(slug, call, { key: stored.peek, hasKey: stored.hasKey });
+  return found === null ? (configured ?? {}) : { ...configured, ...secretOf(slug, found) };
+}
+
+/** Whether {@link withCredential} has a key for a provider with these settings. */
 export async function servesWithKey(
   slug: string,
   call: Call,
   {
-    apiKey,
+    settings = {},
     keys,
-  }: { readonly apiKey: string | undefined; readonly keys: Pick<StoredProviders, "hasKey"> },
+  }: { readonly settings: CloudSecret | undefined; readonly keys: Pick<StoredProviders, "hasKey"> },
 ): Promise<boolean> {
   if (!mayUseKeys(call)) return false;
-  if (apiKey !== undefined && call.settings.byok_only !== true) return true;
+  if (holdsCredential(settings) && call.settings.byok_only !== true) return true;
   const has = aliasesOf(call).map((alias) => keys.hasKey(call.name, slug, alias));
   return (await Promise.all(has)).includes(true);
 }

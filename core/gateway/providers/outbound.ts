@@ -3,7 +3,8 @@ import type { HeaderPair } from "../../ports.ts";
 import { tokenOf } from "../call/gateway-token.ts";
 import type { Call, Step } from "../call/call.ts";
 import type { Outbound } from "../call/outbound.ts";
-import { readChatBody } from "../chat/chat-body.ts";
+import type { Chat } from "../chat/chat-format.ts";
+import { type ChatFormat, readChatBody } from "../chat/chat-body.ts";
 import { withInlineImages } from "../chat/images.ts";
 import { endsWell, translateReply } from "../chat/translate-reply.ts";
 import { fitChat } from "../models/fit-chat.ts";
@@ -11,6 +12,8 @@ import { mendChat } from "../models/mend-chat.ts";
 import { modelRules } from "../models/model-rules.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { plainBody } from "../wire/reply-body.ts";
+import { unframing } from "./clouds/bedrock.ts";
+import { cloudRoute } from "./clouds/cloud-route.ts";
 import { estimate } from "./estimate.ts";
 import { formatRoute, type TranslationRoute, translationRoute } from "./families.ts";
 import { credentialValue, type Provider } from "./known/provider.ts";
@@ -30,11 +33,54 @@ export function outbound(
 ): Promise<Outbound> | Outbound {
   const targets = targetsOf(given.targets, call.name);
   const parts = targets === given.targets ? given : { ...given, targets };
+  if (step.cloud !== undefined) return toCloud(step, step.cloud, call, parts);
   const route = translationRoute(step);
   if (route !== undefined) return translated(step, route, call, parts);
   if (step.format === "count") return estimate(step, call);
   const format = unsureFormat(step);
   return format === null ? untranslated(step, call, parts) : asSpoken(step, format, call, parts);
+}
+
+/** Prepares a chat for a model of a cloud. */
+async function toCloud(
+  step: Step,
+  format: ChatFormat,
+  call: Call,
+  parts: OutboundParts,
+): Promise<Outbound> {
+  const { front, translator, passes } = cloudRoute(step, format);
+  const asMessage: Step = format === "messages" ? { ...step, format } : step;
+  const prepared = passes
+    ? await passedToCloud(asMessage, { front, translator }, call, parts)
+    : await translated(asMessage, { front, translator }, call, parts);
+  // Before anything reads the answer: checks, log and cache know server-sent events.
+  return step.slug === "aws-bedrock" ? { ...prepared, via: unframing(prepared.via) } : prepared;
+}
+
+/** Prepares a request that is in the model's own format: only failures of the cloud are written in the client's. */
+async function passedToCloud(
+  step: Step,
+  { front, translator }: TranslationRoute,
+  call: Call,
+  parts: OutboundParts,
+): Promise<Outbound> {
+  const { provider } = resolveTarget(step.slug, parts.targets, step);
+  const headers = step.headers.map((pair) => nativeCredential(pair, provider, step.format));
+  const prepared = await untranslated({ ...step, headers }, call, parts);
+  if (step.format !== "messages") return prepared;
+  // `as`: a failure is written without the chat that it answers.
+  const failing = { front, translator, chat: { model: "", messages: [] } as Chat, given: {} };
+  return {
+    ...prepared,
+    restore: async (answer) =>
+      answer.status < 400
+        ? prepared.restore(answer)
+        : translateReply(
+            failing,
+            { ...answer, body: plainBody(answer, parts.decoding) },
+            parts.platform.system,
+          ),
+  };
 }
 
 type UnsureFormat = "responses" | "messages";
@@ -120,5 +166,7 @@ function nativeCredential(
   const isMessage = format === "messages" || format === "count";
   const isKey = name === "authorization" || (name === "x-api-key" && isMessage);
   if (!isKey || isBlankCredential(value)) return [name, value];
+  // A token of Entra is a JSON Web Token, and no key.
+  if (provider.cloud === "azure" && /^Bearer eyJ/i.test(value)) return [name, value];
   return [provider.credentials[0], credentialValue(provider, tokenOf(value) ?? value)];
 }

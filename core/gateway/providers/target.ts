@@ -20,7 +20,8 @@ export interface ProviderTarget {
   readonly url: string;
   /** The rest of the URL behind the provider's base URL. */
   readonly path: string;
-  readonly apiKey?: string | undefined;
+  /** The operator's settings for the provider. */
+  readonly settings?: ProviderOptions | undefined;
   /** Set for a provider of the management API: its editor is a caller, so only public addresses are reached. */
   readonly custom?: CustomTarget | undefined;
 }
@@ -87,7 +88,7 @@ export function resolveTarget(
   const path = pathBehind(root, tail, provider);
   const defined = configured === undefined ? (custom ?? undefined) : undefined;
   const address = `${root}/${path}${query}`;
-  return { slug, provider, url: address, path, apiKey: configured?.apiKey, custom: defined };
+  return { slug, provider, url: address, path, settings: configured, custom: defined };
 }
 
 /**

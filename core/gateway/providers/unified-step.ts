@@ -83,7 +83,7 @@ function notHere(slug: string, format: ChatFormat): ApiError {
   );
 }
 
-type Place = Pick<Step, "rest" | "format">;
+type Place = Pick<Step, "rest" | "format" | "cloud">;
 
 /** Returns where the tokens of a provider's messages are counted; null when it takes no chats. */
 function countPlace(slug: string): Place | null {
@@ -95,6 +95,7 @@ function countPlace(slug: string): Place | null {
 /** Returns where a provider takes a format, itself or after a translation; null when it takes no chats. */
 function placeOf(slug: string, format: ChatFormat): Place | null {
   const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  if (provider?.cloud !== undefined) return { rest: format, cloud: format };
   const isCustom = slug.startsWith("custom-");
   const mayTake = isCustom || isLocal(slug);
   if (format !== "chat/completions" && (mayTake || provider?.serves?.includes(format) === true))

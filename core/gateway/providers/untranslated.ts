@@ -5,7 +5,15 @@ import type { Call, Step } from "../call/call.ts";
 import { choosesAccount, headerValue, requestHygiene } from "../wire/header-hygiene.ts";
 import { checkReach, refusedMessage } from "./reach/check-reach.ts";
 import { ECHO, isLocal } from "./known/table.ts";
-import { addsSecret, checkStranger, withCredential, withProviderHeaders } from "./credential.ts";
+import { signing } from "./clouds/bedrock.ts";
+import type { AccessTokens } from "./clouds/access-tokens.ts";
+import {
+  addsSecret,
+  checkStranger,
+  type Credential,
+  withCredential,
+  withProviderHeaders,
+} from "./credential.ts";
 import type { CustomTarget, StoredProviders } from "../account/records/stored-providers.ts";
 import type { Provider } from "./known/provider.ts";
 import { type ConfiguredTargets, movedTo, type ProviderTarget, resolveTarget } from "./target.ts";
@@ -24,6 +32,7 @@ export interface OutboundParts extends UsageQuestion {
   readonly stored: Pick<StoredProviders, "custom" | "key" | "hasKey">;
   readonly decoding: ContentDecoding;
   readonly spoken: SpokenFormats;
+  readonly tokens: AccessTokens;
 }
 
 /** Turns a step into the request that its provider gets as it is: address, clean headers, credential. */
@@ -57,13 +66,19 @@ function addressed(
   const addressedTo: Addressed = { step, target, bringsKey };
   const lent = isLent(addressedTo, call);
   const kept = lent ? lentHeaders(addressedTo, given, call) : given;
-  const finish = (own: readonly HeaderPair[]): Outbound => {
-    const prepared = sendable(addressedTo, own, call, parts);
+  const finish = ({ headers, signer }: Credential): Outbound => {
+    const unsigned = sendable(addressedTo, headers, call, parts);
+    const prepared =
+      signer === undefined
+        ? unsigned
+        : { ...unsigned, via: signing(unsigned.via, signer, parts.platform.system) };
     return lent && step.isSocket === true
       ? { ...prepared, account: lentAccount(addressedTo, call) }
       : prepared;
   };
-  return bringsKey ? finish(kept) : withCredential(kept, target, call, parts.stored).then(finish);
+  return bringsKey
+    ? finish({ headers: kept })
+    : withCredential(kept, target, call, parts).then(finish);
 }
 
 /**

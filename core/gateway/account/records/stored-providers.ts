@@ -22,6 +22,8 @@ export interface StoredProviders {
    * `gateway_rate_limited` over the key's own limit.
    */
   key(name: GatewayName, segment: string, alias: string | undefined): Promise<string | null>;
+  /** The same key without counting its use, for what stands in it beside a credential. */
+  peek(name: GatewayName, segment: string, alias: string | undefined): Promise<string | null>;
   /** Whether a key is stored for a provider, under this alias if one is named. */
   hasKey(name: GatewayName, segment: string, alias: string | undefined): Promise<boolean>;
   /** The elements of a dynamic route's deployed version; null when there is no such route. */

@@ -1,8 +1,35 @@
 /** A format of chats, as a provider's settings name it: `chat` is OpenAI's chat completions. */
 export type SpokenFormat = "chat" | "responses" | "messages";
 
+/** Where a cloud serves models, and by whose account: members are those of one cloud each. */
+export interface CloudSettings {
+  /** Azure: the name of the resource, as in `https://{resource}.openai.azure.com`. */
+  readonly resource?: string | undefined;
+  /** Azure: the version of the API, where deployments are asked by their own paths. @default the v1 API, without one */
+  readonly apiVersion?: string | undefined;
+  /** Azure: the tenant, the id and the secret of an application of Entra. */
+  readonly tenantId?: string | undefined;
+  readonly clientId?: string | undefined;
+  readonly clientSecret?: string | undefined;
+  /** Vertex AI: the project. @default that of the service account */
+  readonly project?: string | undefined;
+  /** Vertex AI, Bedrock: the region. @default "global" at Vertex AI */
+  readonly region?: string | undefined;
+  /** Vertex AI: the JSON text of a service account's key. */
+  readonly serviceAccount?: string | undefined;
+  /** Bedrock: the access key that signs requests. */
+  readonly accessKeyId?: string | undefined;
+  readonly secretAccessKey?: string | undefined;
+  readonly sessionToken?: string | undefined;
+}
+
+/** A stored secret of a cloud: a plain key, or settings with or without one. */
+export interface CloudSecret extends CloudSettings {
+  readonly apiKey?: string | undefined;
+}
+
 /** An operator's settings for a provider. */
-export interface ProviderOptions {
+export interface ProviderOptions extends CloudSettings {
   /** The base URL as the provider's own SDK takes it, e.g. `https://api.openai.com/v1`. */
   readonly baseUrl?: string | undefined;
   /** Sent in the provider's native header when a request carries no credential of its own. */

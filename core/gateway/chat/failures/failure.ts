@@ -81,7 +81,7 @@ const ownStatus: Readonly<Record<FailureKind, number>> = {
 
 /** How providers say that a conversation is too long; most have no code for it. */
 const TOO_LONG =
-  /prompt is too long|context[ _-](?:length|window|limit|size)|maximum (?:context|prompt) length|(?:input|token)s? (?:token )?count.{0,40}exceeds|exceeds? the (?:available|maximum|model's) (?:context|number of (?:input )?tokens)|too many (?:input )?tokens in/i;
+  /(?:prompt|input) is too long|context[ _-](?:length|window|limit|size)|maximum (?:context|prompt) length|(?:input|token)s? (?:token )?count.{0,40}exceeds|exceeds? the (?:available|maximum|model's) (?:context|number of (?:input )?tokens)|too many (?:input )?tokens in/i;
 
 /**
  * Reads the failure that an answer of this status reports: `error` is its text, or its object in the form of OpenAI,

@@ -1,4 +1,5 @@
 import { didYouMean } from "../../../http/fields/nearest.ts";
+import { cloudProblem } from "../clouds/cloud-settings.ts";
 import { ECHO, isLocal, providers } from "../known/table.ts";
 import type { ProviderOptions } from "../../account/settings/provider-options.ts";
 import { isCustomSegment } from "../target.ts";
@@ -10,10 +11,14 @@ export function providerProblem(slug: string, options: ProviderOptions): string 
   if (slug.startsWith("custom-")) {
     if (!isCustomSegment(slug))
       return `"${name}" is not a provider's name: expected "custom-" and 1 to 64 letters, digits, "-", "_" or "."`;
-    return baseUrl === undefined ? `"${name}" needs a baseUrl: it has no address of its own` : null;
+    return baseUrl === undefined
+      ? `"${name}" needs a baseUrl: it has no address of its own`
+      : cloudProblem(slug, options);
   }
   if (slug === ECHO) return null;
   const known = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  const problem = known === undefined ? null : cloudProblem(slug, options);
+  if (problem !== null) return problem;
   if (known === undefined) {
     const guess = didYouMean(slug, Object.keys(providers));
     return `There is no provider "${name}"${guess === "" ? "." : guess} Any other server that speaks OpenAI's format is "custom-${name}" with a baseUrl`;

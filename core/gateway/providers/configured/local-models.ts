@@ -4,7 +4,7 @@ import { TransportError } from "../../../net/transport-error.ts";
 import type { StoredProviders } from "../../account/records/stored-providers.ts";
 import type { Call } from "../../call/call.ts";
 import { recentMap } from "../../wire/recent-map.ts";
-import { askedJson } from "../asked-json.ts";
+import { askedJson } from "../../../http/asked-json.ts";
 import { withCredential } from "../credential.ts";
 import { type ConfiguredTargets, resolveTarget } from "../target.ts";
 
@@ -37,7 +37,8 @@ export function localModels({ platform, stored }: LocalModelsParts): LocalModels
   const kept = recentMap<Promise<readonly string[]>>(KEPT, KEPT_MS, system);
   return async (slug, call, targets) => {
     const target = resolveTarget(slug, targets, { rest: "v1/models", query: "" });
-    const headers = await withCredential([["accept", "application/json"]], target, call, stored);
+    const accept = [["accept", "application/json"]] as const;
+    const { headers } = await withCredential(accept, target, call, { stored });
     const key = JSON.stringify([target.url, headers]);
     const known = kept.get(key);
     if (known !== undefined) return known;

@@ -25,6 +25,9 @@ export interface Realtime {
 /** The members of `usage` in which a provider tells the cost of a request. */
 export type CostReport = "openrouter" | "perplexity" | "xai";
 
+/** A cloud whose settings say where models are served. */
+export type Cloud = "azure" | "vertex" | "bedrock";
+
 /** A provider that a path segment names: data, so that adding one is adding a row. */
 export interface Provider {
   /** Base URL without a slash at its end; `{…}` are segments of `path`. Null: it must be configured. */
@@ -73,6 +76,8 @@ export interface Provider {
   readonly usage?: readonly ("openai" | "google" | "cohere" | "replicate")[];
   /** Where its usage tells the cost of a request in USD. @default it does not */
   readonly tellsCost?: CostReport;
+  /** The cloud that it is: its settings say where chats for models of `provider/model` go. @default it is no cloud */
+  readonly cloud?: Cloud;
   /**
    * Whether it is a server of the operator's own, at this address where no other one is configured: it exists where it is
    * configured, wants no key, and costs nothing.

@@ -74,11 +74,13 @@ export const providers: Readonly<Record<string, Provider>> = {
   },
   "google-vertex-ai": {
     baseUrl: "https://aiplatform.googleapis.com",
+    cloud: "vertex",
     hostOf: vertexHost,
     modelInPath: MODEL_SEGMENT,
     credentials: bearer,
   },
   "azure-openai": {
+    cloud: "azure",
     usage: ["openai"],
     baseUrl: "https://{resource}.openai.azure.com/openai/deployments/{deployment}",
     path: "{resource}/{deployment}",
@@ -106,6 +108,7 @@ export const providers: Readonly<Record<string, Provider>> = {
       /^(?!.*deployments\/)(?:.*?\/)??(?!v1\/|chat\/completions(?:\/|$))([^/:?]+)[^/]*\/(?:chat\/completions|completions|embeddings|images|audio)(?:\/|$)/i,
   },
   "aws-bedrock": {
+    cloud: "bedrock",
     baseUrl: "https://bedrock-runtime.{region}.amazonaws.com",
     path: "bedrock-runtime/{region}",
     places: [

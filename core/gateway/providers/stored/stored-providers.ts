@@ -38,6 +38,18 @@ export function storedProviders(store: RecordStore, vault: Vault, system: System
     return text;
   };
   return {
+    async key(name, segment, alias) {
+      const records = store.ofGateway(name);
+      const config = await configOf(records, segment, alias);
+      if (config === null) return null;
+      await countUse(config, records);
+      return open(records, config, jsonText(config.body["secret_id"]));
+    },
+    async peek(name, segment, alias) {
+      const records = store.ofGateway(name);
+      const config = await configOf(records, segment, alias);
+      return config && open(records, config, jsonText(config.body["secret_id"]));
+    },
     async custom(account, segment) {
       if (!segment.startsWith(CUSTOM_PREFIX)) return null;
       const records = store.ofAccount(account);
@@ -59,18 +71,6 @@ export function storedProviders(store: RecordStore, vault: Vault, system: System
         generation: `${record.id}/${record.modifiedAt}`,
       };
     },
-    async key(name, segment, alias) {
-      const records = store.ofGateway(name);
-      const config = chooseConfig(await records.group("provider_config", segment), alias);
-      if (config === null) {
-        if (alias === undefined) return null;
-        throw new ApiError("invalid_request", {
-          message: `Header cf-aig-byok-alias: this gateway stores no key "${alias}" for "${segment}"`,
-        });
-      }
-      await countUse(config, records);
-      return open(records, config, jsonText(config.body["secret_id"]));
-    },
     async hasKey(name, segment, alias) {
       const configs = await store.ofGateway(name).group("provider_config", segment);
       return chooseConfig(configs, alias) !== null;
@@ -82,6 +82,19 @@ export function storedProviders(store: RecordStore, vault: Vault, system: System
     names: (name) => storedNames(store, name),
     counters: (name) => store.ofGateway(name),
   };
+}
+
+/** Finds a stored key; null for none where no alias is named. Throws `invalid_request` for an alias that is not stored. */
+async function configOf(
+  records: Records,
+  segment: string,
+  alias: string | undefined,
+): Promise<StoredRecord | null> {
+  const config = chooseConfig(await records.group("provider_config", segment), alias);
+  if (config !== null || alias === undefined) return config;
+  throw new ApiError("invalid_request", {
+    message: `Header cf-aig-byok-alias: this gateway stores no key "${alias}" for "${segment}"`,
+  });
 }
 
 async function storedNames(store: RecordStore, name: GatewayName): Promise<StoredNames> {
@@ -109,6 +122,8 @@ export function withDeclaredProviders(
     ...stored,
     key: async (name, segment, alias) =>
       keyOf(name, segment, alias) ?? stored.key(name, segment, alias),
+    peek: async (name, segment, alias) =>
+      keyOf(name, segment, alias) ?? stored.peek(name, segment, alias),
     hasKey: async (name, segment, alias) =>
       keyOf(name, segment, alias) !== null || stored.hasKey(name, segment, alias),
     async route(name, route) {

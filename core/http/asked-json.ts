@@ -1,7 +1,7 @@
-import type { OutboundRequest, System, Transport } from "../../ports.ts";
-import { parsedJson } from "../../http/json.ts";
-import { readUpTo } from "../../http/stream.ts";
-import { withinMs } from "../../time/within-ms.ts";
+import type { OutboundRequest, System, Transport } from "../ports.ts";
+import { parsedJson } from "./json.ts";
+import { readUpTo } from "./stream.ts";
+import { withinMs } from "../time/within-ms.ts";
 
 /** The bounds of a question of the gateway's own. */
 export interface AskedJsonLimits {
