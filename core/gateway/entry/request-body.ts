@@ -106,6 +106,8 @@ export function needsBody(step: Step, call: Call, parts: BodyNeeds): boolean {
   const { settings, controls } = call;
   return (
     step.slug === "compat" ||
+    // Its signatures cover the body.
+    step.slug === "aws-bedrock" ||
     translationRoute(step) !== undefined ||
     parts.hasChecks(settings) ||
     needsForm(call) ||
