@@ -7,8 +7,9 @@ import { type KeywordPlan, matchExpression } from "../query/keyword-plan.ts";
 import { quoted } from "../terms/query-terms.ts";
 import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
 import { longQuery } from "../query/keyword-index.ts";
-import { type KeywordHit, keywordLeg, type KeywordMode } from "./keyword-leg.ts";
+import { orderedHits, type KeywordHit, keywordLeg, type KeywordMode } from "./keyword-leg.ts";
 import type { RetrievalType, SearchInput } from "./search-input.ts";
+import { weighedByItems } from "./whole-items.ts";
 import { type Beside, type VectorHit, type VectorLeg, vectorLeg } from "./vector-leg.ts";
 
 /** The results of both legs of a search. */
@@ -46,8 +47,9 @@ export async function askLegs(
   { plan, type, amount: { enough, bring }, allowed }: LegsPlan,
 ): Promise<LegResults> {
   const failed = { keyword: [] as string[], vector: [] as string[] };
-  const askKeywords = (): Promise<KeywordHit[]> =>
-    keywordLeg(state, plan, { mode: keywordMode(state, input), enough, limit: bring, allowed });
+  const amount = { mode: keywordMode(state, input), enough, limit: bring, allowed };
+  const askKeywords = async (): Promise<readonly KeywordHit[]> =>
+    orderedHits(await weighedByItems(state, plan, await keywordLeg(state, plan, amount)));
   const keywords = type === "vector" ? noKeywords : attempt(askKeywords, failed.keyword);
   // Each `await` of it still throws its failure; this only prevents an unhandled rejection when the vector leg ends first.
   keywords.catch(() => undefined);

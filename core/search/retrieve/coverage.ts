@@ -2,7 +2,8 @@ import type { InstanceState } from "../state/instance-state.ts";
 import { round } from "../lexical/trained-model.ts";
 import type { KeywordPlan } from "../query/keyword-plan.ts";
 import { stem } from "../text/porter.ts";
-import { folded, withoutAccents, words } from "../text/segment.ts";
+import { folded, withoutAccents } from "../text/segment.ts";
+import { termScanner } from "../text/term-scanner.ts";
 import { longQuery } from "../query/keyword-index.ts";
 
 /** A word of a question, and all by which a text may hold it: each a list of keys that must all be there. */
@@ -65,13 +66,12 @@ function within(text: string): (term: string) => boolean {
   return (term) => plain.includes(term);
 }
 
-/** Finds terms by their stems; only words that begin like one of them are stemmed. */
+/** Finds terms as words of a text, or as their stems. */
 function among(terms: readonly string[]): (text: string) => (term: string) => boolean {
-  const heads = new Set(terms.map((term) => term.slice(0, 2)));
+  const scan = termScanner(terms);
   return (text) => {
     const found = new Set<string>();
-    for (const word of words(text, "index"))
-      if (heads.has(word.slice(0, 2))) found.add(word).add(stem(word));
+    scan(text, (at) => found.add(terms[at] ?? ""));
     return (term) => found.has(term);
   };
 }

@@ -10,8 +10,10 @@ export interface KeywordHit {
   readonly chunk: number;
   /** Raw BM25, higher is better. */
   readonly bm25: number;
-  /** The value that hits are ordered by: BM25, with every hit of all terms lifted above those of some terms. */
+  /** The value that hits are ordered by. */
   readonly value: number;
+  /** Whether it comes before all others that are not so: it holds all words of a query in mode `"fill"`. */
+  readonly comesFirst?: boolean;
 }
 
 /** `"fill"` = hits of all terms first, then hits of some (docs/compatibility.md). */
@@ -43,7 +45,9 @@ export async function keywordLeg(
   // A query of one word or none has no hits of "some" words.
   const asked = new Set(plan.words.flatMap(({ terms }) => terms));
   if (all.length >= enough || asked.size < (plan.required.length > 0 ? 1 : 2)) return all;
-  return lifted(all, await find("or"));
+  const complete = new Set(all.map(({ chunk }) => chunk));
+  const some = (await find("or")).filter(({ chunk }) => !complete.has(chunk));
+  return [...all.map((hit) => ({ ...hit, comesFirst: true })), ...some];
 }
 
 /** The chunks of so many items are looked up at most; of more, what the whole index finds is looked at. */
@@ -119,10 +123,20 @@ function toHit(row: SqlRow): KeywordHit {
   return { chunk: Number(row["id"]), bm25, value: bm25 };
 }
 
-/** Hits of all terms, then the others. The first group moves up as a whole, by no more than it takes. */
-function lifted(all: readonly KeywordHit[], some: readonly KeywordHit[]): KeywordHit[] {
-  const complete = new Set(all.map((hit) => hit.chunk));
-  const rest = some.filter((hit) => !complete.has(hit.chunk));
-  const gap = (rest[0]?.bm25 ?? 0) - (all.at(-1)?.bm25 ?? 0);
-  return [...all.map((hit) => ({ ...hit, value: hit.bm25 + Math.max(0, gap) })), ...rest];
+/** Orders hits by their values, after those that come first were moved up. */
+export function orderedHits(hits: readonly KeywordHit[]): KeywordHit[] {
+  const first = hits.filter(({ comesFirst }) => comesFirst === true);
+  const others = hits.filter(({ comesFirst }) => comesFirst !== true);
+  return liftedAbove(others, first).toSorted((a, b) => b.value - a.value || a.chunk - b.chunk);
+}
+
+/** Returns all hits, with the first group moved up as a whole above the others, by no more than it takes. */
+export function liftedAbove(
+  others: readonly KeywordHit[],
+  hits: readonly KeywordHit[],
+): KeywordHit[] {
+  const best = others.reduce((most, { value }) => Math.max(most, value), -Infinity);
+  const least = hits.reduce((low, { value }) => Math.min(low, value), Infinity);
+  const gap = Math.max(0, best - least);
+  return [...(gap > 0 ? hits.map((hit) => ({ ...hit, value: hit.value + gap })) : hits), ...others];
 }

@@ -3,6 +3,20 @@ import type { Mutant } from "./mutant.ts";
 /** Those of search. */
 export const searchMutants: readonly Mutant[] = [
   {
+    name: "a keyword hit counts half by its whole item",
+    file: "core/search/retrieve/whole-items.ts",
+    find: "(hit.value + score) / 2",
+    replace: "hit.value",
+    tests: ["tests/unit/search/whole-items"],
+  },
+  {
+    name: "a long item is not read whole for its hits",
+    file: "core/search/retrieve/whole-items.ts",
+    find: "const MOST_CHUNKS = 8;",
+    replace: "const MOST_CHUNKS = 800;",
+    tests: ["tests/unit/search/whole-items"],
+  },
+  {
     name: "a sync job does not try for ever what ends the process",
     file: "core/search/queue/run-job.ts",
     find: 'if (isLeftOut) return leaveOut(state, id, Number(row["revision"]));',

@@ -1,0 +1,142 @@
+import type { SqlRow } from "../../ports.ts";
+import { asSet, isOneOf } from "../../sql/sql-text.ts";
+import { longQuery } from "../query/keyword-index.ts";
+import type { KeywordPlan } from "../query/keyword-plan.ts";
+import type { InstanceState } from "../state/instance-state.ts";
+import { stem } from "../text/porter.ts";
+import { type TermScanner, termScanner } from "../text/term-scanner.ts";
+import { type KeywordHit, liftedAbove } from "./keyword-leg.ts";
+
+/** The best hits that are looked at again. */
+const LOOKED_AT = 30;
+/** An item of more chunks counts by the chunk that was found alone, which is as long as a text of few chunks. */
+const MOST_CHUNKS = 8;
+/** Bytes of a chunk that is read. */
+const MOST_BYTES = 8192;
+/** How soon a repeated word counts no more, how much long texts lose, and the weight of a heading's words. */
+const K1 = 1.6;
+const B = 0.4;
+const HEADING = 2;
+
+/**
+ * Weighs the best hits again: half by their chunk, half by the BM25 of the whole item that the chunk is from. A text that is
+ * cut into chunks says less in each of them. Queries with phrases, and trigrams, keep what FTS5 says.
+ */
+export async function weighedByItems(
+  state: InstanceState,
+  plan: KeywordPlan,
+  hits: readonly KeywordHit[],
+): Promise<readonly KeywordHit[]> {
+  const terms = plan.words.flatMap((one) => [...one.terms, ...one.others]);
+  const isPlain = plan.required.length === 0 && !terms.some((term) => term.includes(" "));
+  if (hits.length < 2 || !isPlain || plan.tokenizer === "trigram") return hits;
+  // With those that are as good as the last of them: equal hits have to stay equal.
+  const end = hits.findIndex(
+    ({ value }, at) => at >= LOOKED_AT && value !== hits[LOOKED_AT - 1]?.value,
+  );
+  const best = end < 0 ? hits : hits.slice(0, end);
+  const scores = await itemScores(state, terms, best);
+  const looked = best.map((hit): KeywordHit => {
+    const score = scores.get(hit.chunk);
+    return score === undefined ? hit : { ...hit, value: (hit.value + score) / 2 };
+  });
+  return liftedAbove(hits.slice(best.length), looked);
+}
+
+/** Returns the BM25 of the whole item of each hit, by its chunk; chunks that are too long to be read are missing. */
+async function itemScores(
+  state: InstanceState,
+  terms: readonly string[],
+  hits: readonly KeywordHit[],
+): Promise<ReadonlyMap<number, number>> {
+  const stems = [...new Set(terms.map(stem))];
+  const weights = await weightsOf(state, terms, stems);
+  const scan = termScanner(stems);
+  const bags = (await textsOf(state, hits)).map((rows) => bagOf(rows, scan, stems.length));
+  const mean = bags.reduce((sum, { length }) => sum + length, 0) / Math.max(1, bags.length);
+  return new Map(
+    bags.flatMap((bag) => {
+      const score = bm25(bag, weights, mean);
+      return bag.chunks.map((chunk) => [chunk, score] as const);
+    }),
+  );
+}
+
+/** Returns how rare each stem is; a repeated word weighs more, and one that most chunks have next to nothing, as in FTS5. */
+async function weightsOf(
+  state: InstanceState,
+  terms: readonly string[],
+  stems: readonly string[],
+): Promise<readonly number[]> {
+  const counts = await state.termCounts.of([...new Set(terms)], longQuery(state));
+  const { chunks } = state.facts();
+  const weights = new Map<string, number>();
+  for (const term of terms) {
+    const having = counts.get(term) ?? 0;
+    const rarity = Math.max(1e-6, Math.log((chunks - having + 0.5) / (having + 0.5)));
+    weights.set(stem(term), (weights.get(stem(term)) ?? 0) + rarity);
+  }
+  return stems.map((one) => weights.get(one) ?? 0);
+}
+
+/** Returns the rows that count as one text each: all chunks of a short item, or the chunk that was found of a longer one. */
+async function textsOf(
+  { actor, context: { sql } }: InstanceState,
+  hits: readonly KeywordHit[],
+): Promise<readonly (readonly SqlRow[])[]> {
+  const found = asSet(hits.map(({ chunk }) => chunk));
+  const rows = await sql.all(
+    `SELECT c.id, c.item_id, c.heading, c.text, i.chunks FROM search_items i
+      JOIN search_chunks c ON c.actor = i.actor AND c.item_id = i.id
+      WHERE i.actor = ? AND i.id IN (SELECT item_id FROM search_chunks WHERE actor = ? AND ${isOneOf("id", "BIGINT")})
+      AND i.chunks <= ${MOST_CHUNKS} AND c.end_byte - c.start_byte <= ${MOST_BYTES}`,
+    [actor, actor, found],
+  );
+  const items = [...Map.groupBy(rows, (row) => String(row["item_id"])).values()];
+  // An item of which a chunk was left out is not whole.
+  const whole = items.filter((own) => own.length === Number(own[0]?.["chunks"]));
+  const known = new Set(rows.map((row) => Number(row["id"])));
+  const others = hits.flatMap(({ chunk }) => (known.has(chunk) ? [] : [chunk]));
+  if (others.length === 0) return whole;
+  const alone = await sql.all(
+    `SELECT id, heading, text FROM search_chunks
+      WHERE actor = ? AND ${isOneOf("id", "BIGINT")} AND end_byte - start_byte <= ${MOST_BYTES}`,
+    [actor, asSet(others)],
+  );
+  return [...whole, ...alone.map((row) => [row])];
+}
+
+/** How often a text holds each stem, and its length in words. */
+interface Bag {
+  readonly chunks: readonly number[];
+  readonly counts: Float64Array;
+  readonly length: number;
+}
+
+function bagOf(rows: readonly SqlRow[], scan: TermScanner, stems: number): Bag {
+  const counts = new Float64Array(stems);
+  const headings = new Float64Array(stems);
+  let length = 0;
+  for (const row of rows) {
+    length += scan(String(row["text"]), (at) => {
+      counts[at] = (counts[at] ?? 0) + 1;
+    });
+    // The chunks of an item share most of their headings.
+    const own = new Float64Array(stems);
+    scan(String(row["heading"]), (at) => {
+      own[at] = (own[at] ?? 0) + HEADING;
+    });
+    for (const [at, count] of own.entries()) headings[at] = Math.max(headings[at] ?? 0, count);
+  }
+  const chunks = rows.map((row) => Number(row["id"]));
+  return { chunks, counts: counts.map((count, at) => count + (headings[at] ?? 0)), length };
+}
+
+/** BM25 (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009). */
+function bm25({ counts, length }: Bag, weights: readonly number[], mean: number): number {
+  const damping = K1 * (1 - B + (B * length) / Math.max(1, mean));
+  return counts.reduce(
+    (sum, count, at) => sum + ((weights[at] ?? 0) * count * (K1 + 1)) / (count + damping),
+    0,
+  );
+}
