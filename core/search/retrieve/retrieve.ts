@@ -26,7 +26,7 @@ import { checkKeywordIndex } from "../query/keyword-index.ts";
 import { type ItemPlace, readOrder } from "../refine/order.ts";
 
 /** Share of the builtin vectors in a hybrid score: after a training, and before. */
-const TRAINED_WEIGHT = 0.25;
+const TRAINED_WEIGHT = 0.3;
 const UNTRAINED_WEIGHT = 0.1;
 
 /** The results of a search of one instance. */

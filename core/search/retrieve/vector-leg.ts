@@ -39,8 +39,8 @@ export interface Seen {
 
 /** Chunks beyond the limit whose scores are looked at: bytes put them in a slightly other order. */
 const SPARE = 20;
-/** How many of the nearest chunks a query takes in, and how much of each (pseudo-relevance feedback, Rocchio 1971). */
-const TAKEN_IN = 5;
+/** How many of the best chunks of each leg a query takes in, and how much of each (pseudo-relevance feedback, Rocchio 1971). */
+const TAKEN_IN = 3;
 const SHARE = 0.15;
 /** The nearest chunks among which the wider query looks: looking through all of them again would take as long as the first time. */
 const LOOKED_AT_AGAIN = 1000;
@@ -59,9 +59,9 @@ export interface VectorAsk {
 
 /** Facts about the other leg that the vector leg needs. */
 export interface Beside {
-  /** Chunks that are to be seen beside those that are found. */
+  /** Chunks that are to be seen beside those that are found, the best first. */
   readonly others: readonly number[];
-  /** Whether the query takes in what is nearest to it: measured for both legs together only, with learned builtin vectors. */
+  /** Whether the query takes in the best of both legs: measured for both legs together only, with learned builtin vectors. */
   readonly expands: boolean;
 }
 
@@ -90,8 +90,9 @@ export async function vectorLeg(
   let wider = query;
   const { others, expands } = await ask.beside();
   if (expands && near.length > 0) {
-    const first = near.slice(0, TAKEN_IN).map(({ chunk }) => chunk);
-    wider = mixedWith(query, [...(await index.vectors(first)).values()]);
+    const nearest = near.slice(0, TAKEN_IN).map(({ chunk }) => chunk);
+    const first = new Set([...nearest, ...others.slice(0, TAKEN_IN)]);
+    wider = mixedWith(query, [...(await index.vectors([...first])).values()]);
     near = await index.nearestOf(wider, near, bring);
   }
   near = near.slice(0, bring);
