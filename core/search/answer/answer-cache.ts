@@ -6,6 +6,7 @@ import { type ChatBody, textOf } from "../state/search-schema.ts";
 import type { Answer, AnswerDelta, Answerer } from "../retrieve/answerer.ts";
 import type { ChatInput } from "./chat.ts";
 import { extractiveAnswerer } from "./extractive.ts";
+import { estimatedUsage } from "./model-answerer.ts";
 
 /** Whether an answer was given before. */
 export type CacheStatus = "HIT" | "MISS";
@@ -97,7 +98,7 @@ function keeping(answerer: Answerer, keep: (answer: Answer) => Promise<void>): A
     async *stream(question, signal): AsyncGenerator<AnswerDelta> {
       let content = "";
       let finishReason = "stop";
-      let usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+      let usage: Answer["usage"] | null = null;
       for await (const delta of answerer.stream(question, signal)) {
         content += delta.content;
         finishReason = delta.finishReason ?? finishReason;
@@ -105,6 +106,7 @@ function keeping(answerer: Answerer, keep: (answer: Answer) => Promise<void>): A
         yield delta;
       }
       // Only here has the model said that it is done.
+      usage ??= estimatedUsage(question, content);
       await keep({ content, refusal: null, finishReason, usage });
     },
   };

@@ -91,7 +91,7 @@ function candidatesOf(chunks: Question["chunks"], asked: ReadonlySet<string>): C
     const { heading = "", text, item } = chunk;
     const rank = chunk.score / best;
     // The columns of a table stand above its rows.
-    const path = heading.split(" > ").filter((part) => !part.includes(" | "));
+    const path = heading.split(" > ").filter((part) => part !== "" && !part.includes(" | "));
     const title = path.length === 0 ? item.key : path.join(" > ");
     const above = termsOf(heading);
     return passagesOf(text, heading).map((passage, place) => {

@@ -1,4 +1,5 @@
 import { sseEvents } from "../../http/sse.ts";
+import { readUpTo } from "../../http/stream.ts";
 import { parsedJson } from "../../http/json.ts";
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
@@ -86,6 +87,7 @@ export function modelAnswerer(
     async *stream(question, signal): AsyncGenerator<AnswerDelta> {
       const response = await ask(question, true, signal);
       if (response.body === null) throw failed("an empty answer");
+      // Some servers leave `[DONE]` out, and end with the reason why the model stopped.
       let ended = false;
       for await (const { data } of sseEvents(response.body, { limit: MAX_EVENT, tooLong })) {
         if (data === "[DONE]") {
@@ -93,6 +95,7 @@ export function modelAnswerer(
           break;
         }
         const delta = toDelta(data);
+        ended ||= delta?.finishReason != null;
         if (delta !== null) yield delta;
       }
       // A stream that breaks off must not look finished to the client.
@@ -103,9 +106,7 @@ export function modelAnswerer(
 
 /** Parses an event of a stream; null for one without content. */
 function toDelta(data: string): AnswerDelta | null {
-  const parsed = v.safeParse(streamChunk, parsedJson(data));
-  if (!parsed.success) throw failed("a stream that is not chat completion chunks");
-  const { choices, usage: reportedUsage } = parsed.output;
+  const { choices, usage: reportedUsage } = streamChunkOf(data);
   const choice = choices[0];
   const content = choice?.delta?.content ?? "";
   const finishReason = choice?.finish_reason ?? null;
@@ -120,6 +121,14 @@ function toDelta(data: string): AnswerDelta | null {
   };
 }
 
+/** Parses an event of a stream. Throws what the provider tells in place of it. */
+function streamChunkOf(data: string): v.InferOutput<typeof streamChunk> {
+  const value = parsedJson(data);
+  const parsed = v.safeParse(streamChunk, value);
+  if (parsed.success) return parsed.output;
+  throw failed(errorOf(value) ?? "a stream that is not chat completion chunks");
+}
+
 async function send(model: ChatModel, body: unknown, signal: AbortSignal): Promise<Response> {
   const response = await model(
     new Request(MODEL_URL, {
@@ -130,26 +139,36 @@ async function send(model: ChatModel, body: unknown, signal: AbortSignal): Promi
     }),
   );
   if (response.ok) return response;
-  await response.body?.cancel();
-  throw failed(`status ${response.status}`);
+  const status = `status ${response.status}`;
+  const told = await failureText(response);
+  throw failed(told === undefined ? status : `${status} and ${told}`);
+}
+
+/** Returns what the body of a failure tells; undefined where it is long, broken or something else. */
+async function failureText({ body }: Response): Promise<string | undefined> {
+  if (body === null) return undefined;
+  const bytes = await readUpTo(body, MAX_FAILURE).catch(() => null);
+  return bytes === null ? undefined : errorOf(parsedJson(new TextDecoder().decode(bytes)));
 }
 
 function toAnswer(text: string, question: Question): Answer {
   if (text.length > MAX_ANSWER) throw failed("too long an answer");
-  const parsed = v.safeParse(completion, parsedJson(text));
+  const value = parsedJson(text);
+  const parsed = v.safeParse(completion, value);
   const choice = parsed.success ? parsed.output.choices[0] : undefined;
-  if (!parsed.success || choice === undefined) throw failed("no chat completion");
+  if (!parsed.success || choice === undefined) throw failed(errorOf(value) ?? "no chat completion");
   const content = choice.message.content ?? "";
   return {
     content,
     refusal: choice.message.refusal ?? null,
     finishReason: choice.finish_reason ?? "stop",
-    usage: parsed.output.usage ?? estimate(question, content),
+    usage: parsed.output.usage ?? estimatedUsage(question, content),
     ...(choice.message.tool_calls != null && { toolCalls: choice.message.tool_calls }),
   };
 }
 
-function estimate(question: Question, content: string): Answer["usage"] {
+/** Estimates what a model used that does not say so. */
+export function estimatedUsage(question: Question, content: string): Answer["usage"] {
   const prompt = countTokens(JSON.stringify(promptMessages(question, "")));
   const answer = countTokens(content);
   return { prompt_tokens: prompt, completion_tokens: answer, total_tokens: prompt + answer };
@@ -159,6 +178,19 @@ function tooLong(): ApiError {
   return new ApiError("chat_model_failed", {
     message: `An event of the chat model is over ${MAX_EVENT} characters`,
   });
+}
+
+const failure = v.object({ error: v.union([v.string(), v.object({ message: v.string() })]) });
+/** Bytes of a provider's failure that are read, and characters of its message that are passed on. */
+const MAX_FAILURE = 65_536;
+const MAX_MESSAGE = 1000;
+
+/** Returns the failure that a provider tells in place of an answer; undefined where it tells none. */
+function errorOf(value: unknown): string | undefined {
+  const parsed = v.safeParse(failure, value);
+  if (!parsed.success) return undefined;
+  const { error } = parsed.output;
+  return `an error: ${(typeof error === "string" ? error : error.message).slice(0, MAX_MESSAGE)}`;
 }
 
 function failed(what: string): ApiError {

@@ -75,7 +75,7 @@ async function answerOf(
   const ask = modelAnswerer(chatModel, system, ({ messages }) => [...messages]);
   try {
     const { content } = await ask.complete({ ...question, parameters: {}, chunks: [] }, signal);
-    return content.trim().slice(0, MAX_QUERY) || null;
+    return withoutThoughts(content).trim().slice(0, MAX_QUERY) || null;
   } catch (error) {
     signal.throwIfAborted();
     log("warn", "A query could not be rewritten", {
@@ -83,6 +83,17 @@ async function answerOf(
     });
     return null;
   }
+}
+
+/**
+ * Takes out what a model thought aloud: some servers put it into the answer, between `<think>` and `</think>`
+ * (https://huggingface.co/deepseek-ai/DeepSeek-R1), and some templates write the first mark themselves.
+ */
+function withoutThoughts(text: string): string {
+  const end = text.lastIndexOf("</think>");
+  const answer = end < 0 ? text : text.slice(end + "</think>".length);
+  const begin = answer.indexOf("<think>");
+  return begin < 0 ? answer : answer.slice(0, begin);
 }
 
 function conversationOf(turns: readonly Message[]): string {

@@ -3,6 +3,20 @@ import type { Mutant } from "./mutant.ts";
 /** Those of search. */
 export const searchMutants: readonly Mutant[] = [
   {
+    name: "a provider's message is passed on up to a bound",
+    file: "core/search/answer/model-answerer.ts",
+    find: ".slice(0, MAX_MESSAGE)",
+    replace: "",
+    tests: ["tests/unit/search/model-answers"],
+  },
+  {
+    name: "a stream without an end that the model told has broken off",
+    file: "core/search/answer/model-answerer.ts",
+    find: 'if (!ended) throw failed("a stream that broke off");',
+    replace: "",
+    tests: ["tests/unit/search/chat"],
+  },
+  {
     name: "a keyword hit counts half by its whole item",
     file: "core/search/retrieve/whole-items.ts",
     find: "(hit.value + score) / 2",
