@@ -36,6 +36,7 @@ import {
 import { withModelDeadlines } from "./models/model-deadlines.ts";
 import { withTracedModels } from "./models/traced-models.ts";
 import type { SearchOptions } from "./models/search-deps.ts";
+import type { SearchNote } from "./retrieve/search-input.ts";
 import {
   type ChatBody,
   chatSchema,
@@ -136,8 +137,7 @@ function queryRoutes(app: Hono, root: string, { options: all, may, instance }: R
     const options = traced(all, c);
     const body = await readJson(c, searchSchema, reading(options));
     const { notes, ...result } = await searchInstance(instance(c), body, options, c.req.raw.signal);
-    const { code } = errorKind("unavailable");
-    return envelope(result, { messages: notes.map((message) => ({ code, message })) });
+    return envelope(result, { messages: messagesOf(notes) });
   });
   app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {
     const options = traced(all, c);
@@ -154,6 +154,10 @@ function queryRoutes(app: Hono, root: string, { options: all, may, instance }: R
   });
 }
 
+function messagesOf(notes: readonly SearchNote[]): { code: number; message: string }[] {
+  return notes.map(({ name, message }) => ({ code: errorKind(name).code, message }));
+}
+
 function crossRoutes(app: Hono, { options: all, may }: RouteContext): void {
   const root = `${ROOT}/namespaces/:name`;
   app.post(`${root}/search`, may("AI Search Run"), async (c) => {
@@ -166,14 +170,15 @@ function crossRoutes(app: Hono, { options: all, may }: RouteContext): void {
       options,
       signal: c.req.raw.signal,
     });
-    const { facets, ...found } = await findAcross(text, {
+    const { facets, notes, ...found } = await findAcross(text, {
       account: accountOf(c),
       namespace: namespaceOf(c),
       options: body.ai_search_options,
       deps: options,
       signal: c.req.raw.signal,
     });
-    return envelope({ search_query: text, query_kind: query.kind, ...found, ...facets });
+    const result = { search_query: text, query_kind: query.kind, ...found, ...facets };
+    return envelope(result, { messages: messagesOf(notes) });
   });
   app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {
     const options = traced(all, c);

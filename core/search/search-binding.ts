@@ -45,7 +45,8 @@ export function searchBinding(place: SearchPlace, options: SearchOptions): Searc
   return {
     async search(body, { signal = never, traceparent } = {}) {
       const checked = checkedJson(body, searchSchema, SEARCH_BODY_LIMIT);
-      return searchInstance(instance, checked, traced(traceparent), signal);
+      const found = await searchInstance(instance, checked, traced(traceparent), signal);
+      return { ...found, notes: found.notes.map(({ message }) => message) };
     },
     async chatCompletions(body, { signal = never, traceparent } = {}) {
       const checked = checkedJson(body, chatSchema, SEARCH_BODY_LIMIT);

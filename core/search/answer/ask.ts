@@ -1,3 +1,4 @@
+import type { SearchNote } from "../retrieve/search-input.ts";
 import type { Instance } from "../actor/instance-client.ts";
 import type { InstanceSettings } from "../state/instance-settings.ts";
 import type { Facets } from "../refine/facets.ts";
@@ -27,13 +28,18 @@ export interface SearchResult extends Partial<Facets> {
   readonly notes: readonly string[];
 }
 
+/** The same with the kinds of its notes, which an answer over HTTP names by their codes. */
+export interface SearchFindings extends Omit<SearchResult, "notes"> {
+  readonly notes: readonly SearchNote[];
+}
+
 /** Rewrites the query of a request where it asks for that, and searches one instance. */
 export async function searchInstance(
   instance: Instance,
   body: SearchBody,
   options: SearchOptions,
   signal: AbortSignal,
-): Promise<SearchResult> {
+): Promise<SearchFindings> {
   const query = queryOf(body, "missing_query_search");
   const settings = await enabled(instance);
   const text = await rewrittenQuery(query.text, { body, settings, options, signal });

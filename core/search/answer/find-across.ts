@@ -3,7 +3,9 @@ import { instanceAt } from "../actor/instance-client.ts";
 import { addFacets, type Facets } from "../refine/facets.ts";
 import { comparePlaces, firstOfEach, type ItemPlace } from "../refine/order.ts";
 import type { Chunk } from "../retrieve/chunk-view.ts";
-import { checkEnabled, findChunks, type FoundChunks } from "./find-chunks.ts";
+import { checkEnabled, findChunks } from "./find-chunks.ts";
+import type { Retrieved } from "../retrieve/retrieve.ts";
+import type { SearchNote } from "../retrieve/search-input.ts";
 import type { SearchOptions } from "../models/search-deps.ts";
 import type { RequestOptions } from "../state/search-schema.ts";
 
@@ -19,6 +21,7 @@ export interface CombinedChunks {
   /** The sum over the instances; null without requested facets. */
   readonly facets: Facets | null;
   readonly errors: InstanceFailure[];
+  readonly notes: readonly SearchNote[];
 }
 
 /** Instances that one search may ask. */
@@ -54,10 +57,11 @@ export async function findAcross(
         const settings = await instance.read();
         checkEnabled(settings);
         const found = await findChunks(query, { instance, settings, options, deps, signal });
-        return { ...placed(id, found), facets: found.facets, errors: [] };
+        const notes = found.notes.map((note) => ({ ...note, message: `${id}: ${note.message}` }));
+        return { ...placed(id, found), facets: found.facets, errors: [], notes };
       } catch (error) {
         signal.throwIfAborted();
-        return { placed: [], facets: null, errors: [failure(id, error)] };
+        return { placed: [], facets: null, errors: [failure(id, error)], notes: [] };
       }
     }),
   );
@@ -82,6 +86,7 @@ export async function findAcross(
     chunks: chunks.slice(0, asked.max_num_results ?? 10),
     facets: facets.length === 0 ? null : addFacets(facets),
     errors,
+    notes: results.flatMap((result) => result.notes),
   };
 }
 
@@ -93,7 +98,7 @@ interface PlacedChunk {
 const NOWHERE: ItemPlace = { values: [], group: null };
 
 /** Returns the chunks of an instance with where they stand. */
-function placed(id: string, { chunks, places }: FoundChunks): { readonly placed: PlacedChunk[] } {
+function placed(id: string, { chunks, places }: Retrieved): { readonly placed: PlacedChunk[] } {
   return {
     placed: chunks.map((chunk, n) => ({
       chunk: { ...chunk, instance_id: id },

@@ -4,7 +4,7 @@ import { embedQuery } from "../ingest/embed-chunks.ts";
 import type { Instance } from "../actor/instance-client.ts";
 import type { InstanceSettings } from "../state/instance-settings.ts";
 import { chooseReranker, rerank, RERANKED, type Reranking } from "./rerank.ts";
-import type { SearchInput } from "../retrieve/search-input.ts";
+import type { SearchInput, SearchNote } from "../retrieve/search-input.ts";
 import type { QueryVector } from "../retrieve/vector-leg.ts";
 import type { SearchOptions } from "../models/search-deps.ts";
 import { withoutOperators } from "../terms/read-operators.ts";
@@ -12,11 +12,6 @@ import type { Highlighting } from "../refine/highlight.ts";
 import type { Retrieved } from "../retrieve/retrieve.ts";
 import type { RetrievalOptions } from "../state/retrieval-schema.ts";
 import type { RequestOptions } from "../state/search-schema.ts";
-
-/** The result of a search in one instance, with notes on the parts that it had to leave out. */
-export interface FoundChunks extends Retrieved {
-  readonly notes: readonly string[];
-}
 
 /** The instance that a query searches, and what its request asks for. */
 export interface FindInputs {
@@ -31,7 +26,7 @@ export interface FindInputs {
 export async function findChunks(
   query: string,
   { instance, settings, options, deps, signal }: FindInputs,
-): Promise<FoundChunks> {
+): Promise<Retrieved> {
   const asked = options?.retrieval ?? {};
   const reranking = rerankingOf(options, settings, deps);
   const reads = asked.query_operators ?? settings.retrieval_options?.query_operators ?? false;
@@ -40,9 +35,12 @@ export async function findChunks(
   const input = searchInput(query, asked, vector);
   const notes =
     vector !== undefined && "failure" in vector
-      ? [`Searched by keywords only: ${vector.failure}`]
+      ? [unavailable(`Searched by keywords only: ${vector.failure}`)]
       : [];
-  if (reranking === null) return { ...(await instance.search(input)), notes };
+  if (reranking === null) {
+    const found = await instance.search(input);
+    return { ...found, notes: [...notes, ...found.notes] };
+  }
   const limit = input.limit ?? settings.max_num_results;
   const found = await instance.search({ ...input, limit: RERANKED, metadataOnly: false });
   const ranked = await reranked(text, found.chunks, reranking, signal);
@@ -51,7 +49,7 @@ export async function findChunks(
     ...found,
     places: null,
     chunks: input.metadataOnly === true ? chunks.map((one) => ({ ...one, text: "" })) : chunks,
-    notes: [...notes, ...ranked.notes],
+    notes: [...notes, ...found.notes, ...ranked.notes],
   };
 }
 
@@ -76,7 +74,7 @@ async function reranked(
   chunks: Chunk[],
   reranking: Reranking,
   signal: AbortSignal,
-): Promise<Pick<FoundChunks, "chunks" | "notes">> {
+): Promise<Pick<Retrieved, "chunks" | "notes">> {
   try {
     return { chunks: await rerank(query, chunks, reranking, signal), notes: [] };
   } catch (error) {
@@ -85,9 +83,11 @@ async function reranked(
       error instanceof ApiError
         ? error.message
         : `The reranker "${reranking.reranker.model}" could not be asked`;
-    return { chunks, notes: [`Not reranked: ${why}`] };
+    return { chunks, notes: [unavailable(`Not reranked: ${why}`)] };
   }
 }
+
+const unavailable = (message: string): SearchNote => ({ name: "unavailable", message });
 
 /** Throws when the instance is switched off. */
 export function checkEnabled({ enable, id }: InstanceSettings): void {

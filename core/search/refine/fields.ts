@@ -1,5 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import { didYouMean } from "../../http/fields/nearest.ts";
+import type { Filter } from "../filter/filter.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { builtinFields, type FieldType } from "../filter/metadata.ts";
 
@@ -13,6 +14,22 @@ export function fieldTypes(state: InstanceState): ReadonlyMap<string, FieldType>
   return types;
 }
 
+/** Says of each field of a filter that the instance does not have that no item has it, with the nearest name. */
+export function filterNotes(state: InstanceState, filter: Filter): string[] {
+  const names = [...fieldTypes(state).keys()];
+  const unknown = new Set(fieldsOf(filter).filter((field) => !names.includes(field)));
+  return [...unknown].map((field) => `filters: no item has the field ${nearestOr(field, names)}`);
+}
+
+function fieldsOf(filter: Filter): string[] {
+  return "filters" in filter ? filter.filters.flatMap(fieldsOf) : [filter.field];
+}
+
+function nearestOr(field: string, names: readonly string[]): string {
+  const known = names.map((one) => `"${one}"`).join(", ");
+  return `"${field.slice(0, 64)}"${didYouMean(field, names) || `; the instance has ${known}`}`;
+}
+
 /** The name of a field as it is stored. Throws 400, with the nearest name, for one that the instance does not have. */
 export function knownField(
   state: InstanceState,
@@ -24,6 +41,6 @@ export function knownField(
   const names = [...fieldTypes(state).keys(), ...others];
   if (names.includes(field)) return field;
   throw new ApiError("invalid_request", {
-    message: `${option}: the instance has no field "${field.slice(0, 64)}"${didYouMean(field, names) || `; it has ${names.map((one) => `"${one}"`).join(", ")}`}`,
+    message: `${option}: the instance has no field ${nearestOr(field, names)}`,
   });
 }

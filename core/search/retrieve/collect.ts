@@ -8,6 +8,7 @@ import {
   type SearchOrder,
 } from "../refine/order.ts";
 import type { Allowed } from "../filter/allowed-items.ts";
+import type { Filter } from "../filter/filter.ts";
 import type { ItemView } from "../filter/item-columns.ts";
 import { askLegs, type LegResults } from "./ask-legs.ts";
 import type { Candidate } from "./fuse.ts";
@@ -32,6 +33,7 @@ const MOST_CANDIDATES = 1_600;
 export interface Search extends MatchingSearch {
   readonly limit: number;
   readonly order: SearchOrder;
+  readonly filter: Filter | null;
   /** Joins what the legs found. */
   readonly join: (found: LegResults) => Candidate[];
 }

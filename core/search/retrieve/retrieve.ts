@@ -1,4 +1,4 @@
-import type { RetrievalType, SearchInput } from "./search-input.ts";
+import type { RetrievalType, SearchInput, SearchNote } from "./search-input.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { asSet, isOneOf } from "../../sql/sql-text.ts";
 import { hasLearned } from "./ask-legs.ts";
@@ -12,7 +12,7 @@ import {
   toChunk,
 } from "./chunk-view.ts";
 import { type Collected, collect, itemOf, type Search } from "./collect.ts";
-import { parseFilter } from "../filter/filter.ts";
+import { type Filter, parseFilter } from "../filter/filter.ts";
 import { type Condition, filterCondition } from "../filter/filter-sql.ts";
 import { fuse, type FusionMethod, singleLeg } from "./fuse.ts";
 import type { RankedChunk } from "./rank.ts";
@@ -21,6 +21,7 @@ import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
 import { round } from "../lexical/trained-model.ts";
 import { keywordPlan } from "../query/keyword-plan.ts";
 import type { Facets } from "../refine/facets.ts";
+import { filterNotes } from "../refine/fields.ts";
 import { highlighter } from "../refine/highlight.ts";
 import { checkKeywordIndex } from "../query/keyword-index.ts";
 import { type ItemPlace, readOrder } from "../refine/order.ts";
@@ -35,6 +36,7 @@ export type Retrieved = {
   readonly facets: Facets | null;
   /** Each chunk's sort values and group; null when the request asked for no order. */
   readonly places: ItemPlace[] | null;
+  readonly notes: readonly SearchNote[];
 };
 
 /**
@@ -73,7 +75,12 @@ export async function retrieve(state: InstanceState, input: SearchInput): Promis
     const chunk = toChunk(scored, { row, passage, fusion, coverage: coverages[n] ?? 0 });
     chunks.push({ ...chunk, ...(await highlight(chunk)) });
   }
-  return { chunks, facets: collected.facets, places: placesIn(collected, shown) };
+  const { filter } = search;
+  const notes = (filter === null ? [] : filterNotes(state, filter)).map((message): SearchNote => ({
+    name: "invalid_filter",
+    message,
+  }));
+  return { chunks, facets: collected.facets, places: placesIn(collected, shown), notes };
 }
 
 /** Reads the options of a search, before anything is asked. */
@@ -82,7 +89,7 @@ async function readSearch(state: InstanceState, input: SearchInput): Promise<Sea
   const type = retrievalType(input.type, settings.index_method);
   const threshold = input.threshold ?? settings.score_threshold;
   const order = readOrder(state, input.sort, input.distinct);
-  const filter = conditionOf(state, input);
+  const filter = input.filters === undefined ? null : parseFilter(JSON.parse(input.filters));
   const plan = await keywordPlan(state, {
     query: input.query,
     operators: input.operators,
@@ -97,7 +104,8 @@ async function readSearch(state: InstanceState, input: SearchInput): Promise<Sea
     threshold,
     order,
     // Once for both legs.
-    allowed: filter === null ? null : await state.allowed.of(filter),
+    allowed: filter === null ? null : await state.allowed.of(conditionOf(state, filter)),
+    filter,
     join: ({ legs, both }) => {
       if (!both) return singleLeg(legs, threshold);
       const weight = hasLearned(state) ? TRAINED_WEIGHT : UNTRAINED_WEIGHT;
@@ -122,9 +130,8 @@ function bestWorth(
   return Math.max(0, ...coverages, ...(bySimilarity ? similarities : []));
 }
 
-function conditionOf(state: InstanceState, { filters }: SearchInput): Condition | null {
-  if (filters === undefined) return null;
-  return filterCondition(parseFilter(JSON.parse(filters)), state.facts().settings.custom_metadata);
+function conditionOf(state: InstanceState, filter: Filter): Condition {
+  return filterCondition(filter, state.facts().settings.custom_metadata);
 }
 
 function retrievalType(

@@ -2,6 +2,7 @@ import type { Boost } from "../state/instance-schema.ts";
 import type { TypoTolerance } from "../terms/typo-tolerance.ts";
 import type { Highlighting } from "../refine/highlight.ts";
 import type { QueryVector } from "./vector-leg.ts";
+import type { ErrorName } from "../../http/codes.ts";
 
 /** Which legs a search asks. */
 export type RetrievalType = "vector" | "keyword" | "hybrid";
@@ -31,3 +32,9 @@ export type SearchInput = {
   readonly distinct?: string | undefined;
   readonly highlight?: Highlighting | undefined;
 };
+
+/** What could not be done as a request asks, by the name of the failure that it would be. */
+export interface SearchNote {
+  readonly name: ErrorName;
+  readonly message: string;
+}

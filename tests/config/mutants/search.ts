@@ -17,6 +17,13 @@ export const searchMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/chat"],
   },
   {
+    name: "a filter on an unknown field is told",
+    file: "core/search/refine/fields.ts",
+    find: "!names.includes(field)",
+    replace: "field === names[0] && !names.includes(field)",
+    tests: ["tests/unit/search/filter"],
+  },
+  {
     name: "a keyword hit counts half by its whole item",
     file: "core/search/retrieve/whole-items.ts",
     find: "(hit.value + score) / 2",

@@ -251,3 +251,23 @@ describe("a metadata filter", () => {
     expect([status, body.errors?.[0]?.code]).toEqual([400, code]);
   });
 });
+
+describe("a filter on a field that the instance does not have", () => {
+  it("is told with the nearest name, of each instance that is asked", async () => {
+    const custom_metadata = [{ field_name: "price", data_type: "number" }];
+    const api = await searchUnderTest({}, { custom_metadata });
+    await api.upload("a.md", "zebra", { metadata: { price: 2 } });
+    const messages = async (filters: object, path: string, more: object): Promise<string[]> => {
+      const ai_search_options = { retrieval: { filters }, ...more };
+      const { body } = await api.call("POST", path, { query: "zebra", ai_search_options });
+      return body.messages.map(({ code, message }) => `${code} ${message}`);
+    };
+    const told = 'filters: no item has the field "prise": did you mean "price"?';
+    const [one, all] = ["/instances/main/search", "/namespaces/default/search"];
+    expect(await messages({ prise: { $lt: 3 } }, one, {})).toEqual([`7058 ${told}`]);
+    const older = { type: "eq", key: "prise", value: 2 };
+    expect(await messages(older, all, { instance_ids: ["main"] })).toEqual([`7058 main: ${told}`]);
+    expect(await messages({ price: { $lt: 3 }, folder: "x/" }, one, {})).toEqual([]);
+    await api.close();
+  });
+});
