@@ -10,6 +10,8 @@ export interface Passage {
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const ITEM = /^\s*(?:[-*+]|\d+[.)])\s/;
 const HEADING = /^ {0,3}#{1,6}\s/;
+/** A link to a place of the same page. */
+const PLACE_LINK = /\[[^\]]*\]\(#[^)]*\)/g;
 /** Cells of dashes, which part the header of a table from its rows. */
 const DELIMITER = /^[\s|:-]*-[\s|:-]*$/;
 
@@ -21,7 +23,7 @@ interface Block {
 }
 
 /**
- * Returns the passages of a chunk, in their order. Headings are left out, and so is code that nothing introduces. A table
+ * Returns the passages of a chunk, in their order. Headings and lists of contents are left out, and so is code that nothing introduces. A table
  * that goes on from the chunk before gets its header from the columns that end `heading`.
  */
 export function passagesOf(text: string, heading: string): Passage[] {
@@ -39,7 +41,16 @@ export function passagesOf(text: string, heading: string): Passage[] {
     }
   }
   if (intro !== null) out.push({ text: intro, rows: [] });
-  return out.filter((passage) => /[\p{L}\p{N}]/u.test(passage.text + passage.rows.join("")));
+  return out.filter(
+    ({ text: own, rows }) => /[\p{L}\p{N}]/u.test(own + rows.join("")) && !isContents(own),
+  );
+}
+
+/** Whether a passage lists the places of its page: two or more links, with a word in front at most. */
+function isContents(text: string): boolean {
+  const links = text.match(PLACE_LINK)?.length ?? 0;
+  const rest = text.replace(PLACE_LINK, "").match(/[\p{L}\p{N}]+/gu) ?? [];
+  return links > 1 && rest.length <= 1;
 }
 
 function tableOf(lines: readonly string[], before: string, heading: string): Passage {

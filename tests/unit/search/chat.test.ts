@@ -127,6 +127,10 @@ describe("chat completions with the builtin model", () => {
     expect(passagesOf(rows, "Keys > Key | Meaning")).toEqual([
       { text: "| Key | Meaning |\n| --- | --- |", rows: ["| `a` | one |", "| `b` | two |"] },
     ]);
+    const contents = "Contents: [Limits](#limits) · [Pages\nof files](#pages-of-files)";
+    expect(
+      passagesOf(`${contents}\n\nSee [limits](#limits) and [pages](#pages) of it.`, ""),
+    ).toEqual([{ text: "See [limits](#limits) and [pages](#pages) of it.", rows: [] }]);
     expect(passagesOf("Why:\n\n- one\n\n- two\n  more\n\nThen.", "")).toEqual([
       { text: "Why:\n\n- one\n- two\n  more", rows: [] },
       { text: "Then.", rows: [] },
