@@ -15,6 +15,9 @@ const THREAD = /^(?:DiscussionForumPosting|QAPage)$/u;
 const PRODUCT = /^Product(?:Group)?$/u;
 const TEXT = /^(?:\w*Article|BlogPosting|Report|LiveBlogPosting)$/u;
 
+/** Texts that are sold themselves (schema.org, "subscription and paywalled content"). */
+const NEWS = /^\w*NewsArticle$/u;
+
 /** Characters of JSON-LD that are looked at: its types come first. */
 const DATA = 200_000;
 
@@ -26,10 +29,11 @@ export function pageKindOf(document: ParsedDocument): PageKind {
   if (isForum || types.some((type) => THREAD.test(type))) return "forum";
   const says = contentOf(document, "meta[property='og:type']").toLowerCase();
   if (says.startsWith("product")) return "product";
-  // An article behind a paywall names what it is sold with, too: schema.org's markup for "subscription and paywalled content".
+  // A list of products has many, and an article behind a paywall names the one that it is sold with.
+  const isSold = types.filter((type) => PRODUCT.test(type)).length === 1;
+  const isPaywalled = types.some((type) => NEWS.test(type));
+  if (isSold && !isPaywalled) return "product";
   if (says === "article" || types.some((type) => TEXT.test(type))) return "article";
-  // A list of products has many.
-  if (types.filter((type) => PRODUCT.test(type)).length === 1) return "product";
   return document.querySelector("meta[property='article:published_time']") === null
     ? "other"
     : "article";
