@@ -100,7 +100,6 @@ export function compile(options: DeprecationsOptions): Deprecations {
     now: clockOf(options),
     place: {
       docs: options.docs ?? `${mountPath}${basePath}${OWN_DOCS}`,
-      docsType: options.docs === undefined ? "application/json" : "text/html",
       basePath,
       mountPath,
     },

@@ -6,8 +6,6 @@ import { fillPath } from "./pathname.ts";
 export interface SignalPlace {
   /** Page whose fragments are entry ids; absolute, or a path on the same host. */
   readonly docs: string;
-  /** Media type of that page. */
-  readonly docsType: string;
   /** Path of the API root in requests, without a slash at the end. */
   readonly basePath: string;
   /** The path prefix of clients' requests that the host removes. */
@@ -39,8 +37,7 @@ export function deprecationSignals(
     sunset: ends.length === 0 ? null : new Date(Math.min(...ends)).toUTCString(),
     links: [
       ...entries.map(
-        (entry) =>
-          `<${documentationUrl(entry, place)}>; rel="deprecation"; type="${place.docsType}"`,
+        (entry) => `<${documentationUrl(entry, place)}>; rel="deprecation"; type="text/html"`,
       ),
       ...successors(entries, place, path),
     ],

@@ -84,7 +84,12 @@ export const operations: Operations = {
   },
   "GET /client/v4/deprecations": {
     results: "Deprecation",
-    summary: "List the deprecations, with who still uses them",
+    summary: "List the deprecations, all or those of one phase",
+    query: ["phase"],
+  },
+  "GET /client/v4/deprecations/:id": {
+    result: "Deprecation",
+    summary: "Read a deprecation",
   },
   "GET /healthz": {
     result: "Liveness",

@@ -34,7 +34,7 @@ describe("retired endpoints", () => {
       "false",
     ]);
     expect(headers.get("link")).toBe(
-      '</client/v4/deprecations#setting-minify.01>; rel="deprecation"; type="application/json"',
+      '</client/v4/deprecations#setting-minify.01>; rel="deprecation"; type="text/html"',
     );
     expect(await response.json()).toMatchObject({
       result: null,

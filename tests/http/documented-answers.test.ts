@@ -123,6 +123,7 @@ describe("an answer is what the description says", () => {
     await call("GET /client/v4/accounts");
     await call(`GET ${ACCOUNT}`);
     await call("GET /client/v4/deprecations");
+    await call("GET /client/v4/deprecations/{id}", { path: { id: "setting-minify.01" } });
     await call("GET /healthz");
     await call("GET /readyz");
     await call("POST /agents/{class}/{name}/ticket", {

@@ -65,6 +65,7 @@ const deprecation = v.object({
   fields: v.array(v.string()),
   where: text,
   replacement: v.array(v.object({ method: v.string(), path: v.string() })),
+  calls: v.array(v.object({ method: v.string(), path: v.string(), client: v.string() })),
   rule: text,
   documentation_url: v.string(),
 });

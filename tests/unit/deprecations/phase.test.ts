@@ -17,7 +17,6 @@ import { formatInstant, parseInstant } from "../../../core/http/fields/instant.t
 
 const place = {
   docs: "https://docs.example/deprecations",
-  docsType: "text/html",
   basePath: "/client/v4",
   mountPath: "",
 };

@@ -1,7 +1,12 @@
 import { openPlatform } from "#platform";
 import { platformApi } from "causey";
 import { describe, expect, it } from "vitest";
-import { deprecations, deprecationTable, shadowedRoutes } from "../../../core/deprecations/mod.ts";
+import {
+  defineDeprecation,
+  deprecations,
+  deprecationTable,
+  shadowedRoutes,
+} from "../../../core/deprecations/mod.ts";
 import { fakePlatform } from "../../fakes/auth-platform.ts";
 
 interface Listed {
@@ -29,6 +34,59 @@ describe("GET /deprecations", () => {
     expect(list.find((entry) => entry.id === "billing.01")?.enforce_from).toBe(
       "2023-06-06T00:00:00Z",
     );
+  });
+
+  const listing = deprecations({ platform: fakePlatform({ now: 0 }), clock: "2025-06-01" });
+  const get = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
+    Promise.resolve(listing.request(path, { headers }));
+
+  it("lists one phase, and says which there are", async () => {
+    const { result } = (await (await get("/deprecations?phase=upcoming")).json()) as Listed;
+    expect(new Set(result.map(({ phase }) => phase))).toEqual(new Set(["upcoming"]));
+    const wrong = await get("/deprecations?phase=retird");
+    expect([wrong.status, await wrong.text()]).toEqual([
+      400,
+      expect.stringContaining('did you mean \\"retired\\"'),
+    ]);
+  });
+
+  it("has an address for each entry", async () => {
+    const one = await get("/deprecations/setting-minify.01");
+    expect(await one.json()).toMatchObject({ success: true, result: { id: "setting-minify.01" } });
+    const wrong = await get("/deprecations/setting-minfy.01");
+    expect([wrong.status, await wrong.text()]).toEqual([
+      404,
+      expect.stringContaining('did you mean \\"setting-minify.01\\"'),
+    ]);
+  });
+
+  it("is a page for a browser, with an anchor for each entry and nothing of others in it", async () => {
+    const evil = defineDeprecation({
+      id: 'x"><script>',
+      on: "GET /a",
+      since: "2025-01-01",
+      rule: "<b>&",
+    });
+    const own = deprecations({ clock: "2025-06-01", entries: [...deprecationTable, evil] });
+    const response = await own.request("/deprecations", { headers: { accept: "text/html,*/*" } });
+    expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
+    const page = await response.text();
+    expect(page.match(/<section id="/gu)).toHaveLength(145);
+    expect(page).toContain('<section id="dns-list-filters.01">');
+    expect(page).not.toContain("<script>");
+    expect(page).toContain("<p>&lt;b&gt;&amp;</p>");
+  });
+
+  it("is sent once, compressed", async () => {
+    const first = await get("/deprecations");
+    const etag = first.headers.get("etag") ?? "";
+    expect((await get("/deprecations", { "if-none-match": etag })).status).toBe(304);
+    const other = await get("/deprecations?phase=retired", { "if-none-match": etag });
+    expect(other.status).toBe(200);
+    const packed = await get("/deprecations", { "accept-encoding": "gzip" });
+    expect(packed.headers.get("content-encoding")).toBe("gzip");
+    expect(packed.headers.get("vary")).toBe("accept, accept-encoding");
   });
 
   it("is public and answers other methods with 405", async () => {

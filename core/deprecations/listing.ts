@@ -1,0 +1,96 @@
+import type { Context } from "hono";
+import { toBase64 } from "../crypto/encoding.ts";
+import { sha256, sha256Hex } from "../crypto/digest.ts";
+import { ApiError } from "../http/api-error.ts";
+import { builtText } from "../http/built-text.ts";
+import { envelopeBody } from "../http/envelope.ts";
+import { didYouMean } from "../http/fields/nearest.ts";
+import { routedPath } from "../http/mount-path.ts";
+import { below, type Deprecations, OWN_DOCS } from "./options.ts";
+import { deprecationsPage, type ListedEntry, STYLE } from "./page.ts";
+import { type Phase, phase, type ScheduledEntry } from "./phase.ts";
+import { documentationUrl, type SignalPlace } from "./signal.ts";
+
+const PHASES: readonly Phase[] = ["upcoming", "deprecated", "brownout", "retired"];
+
+/** Answers with the entries, those of one phase if the query asks for it: HTML for a browser, JSON for a program. */
+export async function listEntries(c: Context, known: Deprecations): Promise<Response> {
+  const wanted = c.req.query("phase");
+  if (wanted !== undefined && !PHASES.includes(wanted as Phase))
+    throw new ApiError("invalid_request", {
+      message: `phase: expected one of ${PHASES.join(", ")}, got "${wanted.slice(0, 64)}"${didYouMean(wanted.slice(0, 64), PHASES)}`,
+    });
+  const at = known.now();
+  const here = below(routedPath(c, `${known.place.basePath}${OWN_DOCS}`), known.place);
+  const list = known.entries
+    .map((entry) => listed(entry, at, here))
+    .filter((entry) => wanted === undefined || entry.phase === wanted);
+  const resultInfo = { count: list.length, total_count: known.entries.length };
+  return await negotiated(c.req.raw, list, envelopeBody(list, { resultInfo }), here);
+}
+
+/** Answers with one entry. */
+export async function showEntry(c: Context, known: Deprecations): Promise<Response> {
+  const id = c.req.param("id") ?? "";
+  const entry = known.entries.find((one) => one.id === id);
+  if (entry === undefined) {
+    const ids = known.entries.map((one) => one.id);
+    const message = `There is no deprecation "${id.slice(0, 64)}"${didYouMean(id.slice(0, 64), ids)}`;
+    throw new ApiError("no_route", { message });
+  }
+  const here = below(routedPath(c, `${known.place.basePath}${OWN_DOCS}/:id`), known.place);
+  const shown = listed(entry, known.now(), here);
+  return await negotiated(c.req.raw, [shown], envelopeBody(shown), here);
+}
+
+async function negotiated(
+  request: Request,
+  list: readonly ListedEntry[],
+  body: unknown,
+  { basePath, mountPath }: SignalPlace,
+): Promise<Response> {
+  const isPage = request.headers.get("accept")?.includes("text/html") === true;
+  const text = isPage
+    ? deprecationsPage(list, `${mountPath}${basePath}${OWN_DOCS}`)
+    : JSON.stringify(body);
+  const tag = (await sha256Hex(text)).slice(0, 32);
+  const vary = "accept, accept-encoding";
+  if (!isPage)
+    return builtText(request, { tag, text }, { vary, "content-type": "application/json" });
+  const style = `'sha256-${toBase64(await sha256(STYLE))}'`;
+  return builtText(
+    request,
+    { tag, text },
+    {
+      vary,
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": `default-src 'none'; style-src ${style}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    },
+  );
+}
+
+function listed(entry: ScheduledEntry, now: number, place: SignalPlace): ListedEntry {
+  const { id, row, kind, date, eol, methods, path, fields, where, replacement, rule, mode } = entry;
+  return {
+    id,
+    row,
+    kind,
+    class: entry.class,
+    phase: phase(entry, now),
+    mode,
+    date,
+    eol,
+    enforce_from:
+      entry.enforceAt === null
+        ? null
+        : new Date(entry.enforceAt).toISOString().replace(".000Z", "Z"),
+    methods,
+    path,
+    fields,
+    where,
+    replacement,
+    calls: entry.calls ?? [],
+    rule,
+    documentation_url: documentationUrl(entry, place),
+  };
+}

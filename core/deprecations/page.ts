@@ -1,0 +1,100 @@
+import type { Phase, ScheduledEntry } from "./phase.ts";
+import type { ModernCall } from "./table/entry.ts";
+
+/** An entry of the table as `GET /deprecations` shows it. */
+export interface ListedEntry extends Pick<
+  ScheduledEntry,
+  | "id"
+  | "row"
+  | "kind"
+  | "class"
+  | "mode"
+  | "date"
+  | "eol"
+  | "methods"
+  | "path"
+  | "fields"
+  | "where"
+  | "replacement"
+  | "rule"
+> {
+  readonly phase: Phase;
+  /** RFC 3339; null if it is never refused. */
+  readonly enforce_from: string | null;
+  /** Calls of today that do the same, where the announcement names none. */
+  readonly calls: readonly ModernCall[];
+  readonly documentation_url: string;
+}
+
+/** The style of the page; a policy names its hash, so that nothing else can style it. */
+export const STYLE = `
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+body { max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+h2 { font-size: 1rem; margin: 2rem 0 .25rem; overflow-wrap: anywhere; }
+h2 a { color: inherit; text-decoration: none; }
+:target { outline: 2px solid; outline-offset: .5rem; }
+p { margin: .25rem 0; }
+code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere; }
+nav a { margin-right: 1rem; }
+`;
+
+/** The entries as a page for people, with an anchor for each; it has no script. */
+export function deprecationsPage(entries: readonly ListedEntry[], address: string): string {
+  const phases = ["upcoming", "deprecated", "brownout", "retired"]
+    .map((phase) => `<a href="${escaped(address)}?phase=${phase}">${phase}</a>`)
+    .join("");
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Deprecations</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<h1>Deprecations</h1>
+<nav><a href="${escaped(address)}">all</a>${phases}</nav>
+<p>${entries.length} ${entries.length === 1 ? "entry" : "entries"}.</p>
+${entries.map(section).join("\n")}
+</body>
+</html>
+`;
+}
+
+function section(entry: ListedEntry): string {
+  const { id, phase, date, enforce_from: end, replacement, calls, fields, rule } = entry;
+  const route =
+    entry.path === null
+      ? ""
+      : `<code>${escaped(`${entry.methods.join("|")} ${entry.path}`)}</code>`;
+  const uses = [
+    ...replacement.map(({ method, path }) => `<code>${escaped(`${method} ${path}`)}</code>`),
+    ...calls.map(
+      ({ method, path, client }) =>
+        `<code>${escaped(`${method} ${path}`)}</code> (<code>client.${escaped(client)}</code>)`,
+    ),
+  ];
+  const lines = [
+    route,
+    fields.length === 0 ? "" : `Fields: <code>${escaped(fields.join(", "))}</code>`,
+    `${phase}, ${date === null ? "" : `deprecated on ${escaped(date)}, `}${
+      end === null ? "with no known end" : `ends on ${escaped(end.slice(0, 10))}`
+    }`,
+    uses.length === 0 ? "" : `Use ${uses.join(" and ")}`,
+    rule === null ? "" : escaped(rule),
+  ];
+  const name = escaped(encodeURIComponent(id));
+  return `<section id="${escaped(id)}"><h2><a href="#${name}">${escaped(id)}</a></h2>
+${lines
+  .filter((line) => line !== "")
+  .map((line) => `<p>${line}</p>`)
+  .join("\n")}</section>`;
+}
+
+function escaped(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
+}
