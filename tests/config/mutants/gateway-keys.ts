@@ -101,6 +101,13 @@ export const gatewayKeyMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/providers/clouds"],
   },
   {
+    name: "a body that a signature covers is held",
+    file: "core/gateway/entry/request-body.ts",
+    find: 'step.slug === "aws-bedrock" ||',
+    replace: "",
+    tests: ["tests/unit/gateway/providers/clouds"],
+  },
+  {
     name: "a model of Vertex AI is a name",
     file: "core/gateway/providers/clouds/cloud-place.ts",
     find: 'if (!/^[\\w.@/-]{1,256}$/.test(model)) throw noPlace(`"${model.slice(0, 64)}" is not a model`);',

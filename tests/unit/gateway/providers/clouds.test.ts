@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { parseConfig } from "../../../../core/config/parse-config.ts";
 import type { InboundResponse, OutboundRequest } from "../../../../core/ports.ts";
+import { bodyBudget } from "../../../../core/work/body-budget.ts";
 import {
   awsFrame,
   expectedSignature,
@@ -442,6 +443,18 @@ describe("a model of Bedrock", () => {
     );
     await gate.send(path, jsonInit({ messages: [] }, { authorization: "AWS4-HMAC-SHA256 own" }));
     expect(sentHeaders(asked()[1]?.request)["authorization"]).toBe("AWS4-HMAC-SHA256 own");
+  });
+
+  it("waits for room for its body, which the signature covers", async () => {
+    const key = { region: "us-east-1", accessKeyId: AWS.id, secretAccessKey: AWS.secret };
+    const bodies = bodyBudget(64 * 1024);
+    const tight = await gatewayUnderTest({ providers: { "aws-bedrock": key } }, { bodies });
+    const path =
+      "open/aws-bedrock/bedrock-runtime/us-west-2/model/amazon.nova-lite-v1%3A0/converse";
+    const answer = await tight.send(path, jsonInit({ text: "x".repeat(200_000) }));
+    expect(answer.status).toBe(429);
+    expect(tight.transport.requests).toEqual([]);
+    await tight.close();
   });
 
   it("of another author is refused here, and said where it goes", async () => {
