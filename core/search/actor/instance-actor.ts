@@ -31,6 +31,7 @@ import { retrieve } from "../retrieve/retrieve.ts";
 import type { SearchInput } from "../retrieve/search-input.ts";
 import { instanceTables } from "../state/tables.ts";
 import { failItem, removeItem } from "../ingest/remove-item.ts";
+import { unchangedItem, type UploadFacts } from "../ingest/unchanged-item.ts";
 import { trainInstance } from "../ingest/train-instance.ts";
 import { createVectorBudget, type VectorBudget } from "../vectors/vector-budget.ts";
 import type { SearchOptions, WorkOptions } from "../models/search-deps.ts";
@@ -43,7 +44,7 @@ export const INSTANCE_KIND: string = "search";
  * mailbox belongs to the alarm, which lasts as long as the queue has work to do.
  */
 const interleaved =
-  "create change destroy read stats search train cachedAnswer keepAnswer begin beginSync commit fail release remove item items chunks content logs startJob cancelJob job jobLogs jobs";
+  "create change destroy read stats search train cachedAnswer keepAnswer unchanged begin beginSync commit fail release remove item items chunks content logs startJob cancelJob job jobLogs jobs";
 
 /** Bytes of vectors in memory: an isolate of Workers has 128 MB for all that it does. */
 const VECTORS = 512 * 1024 * 1024;
@@ -120,6 +121,7 @@ function settingsMethods(
 }
 
 function itemMethods(state: InstanceState): {
+  unchanged(upload: UploadFacts): ReturnType<typeof unchangedItem>;
   begin(upload: Upload): ReturnType<typeof beginUpload>;
   beginSync(itemId: string, trace: string | null): ReturnType<typeof beginSync>;
   commit(itemId: string, content: IndexedContent): ReturnType<typeof commitItem>;
@@ -138,6 +140,7 @@ function itemMethods(state: InstanceState): {
   logs(itemId: string, limit: number, before: number | null): ReturnType<typeof itemLogs>;
 } {
   return {
+    unchanged: (upload) => state.inTurn(() => unchangedItem(state, upload)),
     begin: (upload) => state.inTurn(() => beginUpload(state, upload)),
     beginSync: (itemId, trace) => state.inTurn(() => beginSync(state, itemId, trace)),
     commit: (itemId, content) => state.inTurn(() => commitItem(state, itemId, content)),

@@ -5,7 +5,7 @@ import { extractText, type ExtractedText, FILE_LIMIT } from "../ingest/extract-t
 import type { Instance } from "../actor/instance-client.ts";
 import type { Item } from "../rows/item-record.ts";
 import type { Attempt } from "../rows/item-store.ts";
-import { type Metadata, parseMetadata } from "../filter/metadata.ts";
+import { type Metadata, type MetadataWarning, parseMetadata } from "../filter/metadata.ts";
 import type { SearchOptions, WorkOptions } from "../models/search-deps.ts";
 
 /** A file on its way into an instance. */
@@ -24,7 +24,8 @@ const WAIT_MS = 40_000;
 
 /**
  * Stores and indexes a file under its key, in place of the earlier one: keywords find it at once. The vectors of a
- * configured embedder come from the queue of the instance; `wait` waits for them (else the status is `running`).
+ * configured embedder come from the queue of the instance; `wait` waits for them (else the status is `running`). What the
+ * item under the key has already is not indexed again.
  */
 export async function uploadItem(
   instance: Instance,
@@ -34,18 +35,23 @@ export async function uploadItem(
 ): Promise<Item> {
   checkFile(file);
   const metadata: Metadata = parseMetadata(file.metadata);
+  const { key, contentType, bytes } = file;
+  const facts = { key, metadata, contentType, checksum: await sha256Hex(bytes) };
+  const same = await instance.unchanged(facts);
+  if (same !== null) {
+    const { itemId } = same;
+    const item = await (wait ? settledItem(instance, itemId, deps) : instance.item(itemId));
+    return withWarnings(item, same.warnings);
+  }
   const text = await extractText(file, deps);
-  const checksum = await sha256Hex(file.bytes);
-  const attempt = await instance.begin({
-    key: file.key,
-    metadata,
-    checksum,
-    contentType: file.contentType,
-    bytes: file.bytes,
-    trace: deps.trace,
-  });
+  const attempt = await instance.begin({ ...facts, bytes, trace: deps.trace });
   const item = await indexNow(instance, { attempt, text, wait, deps });
-  const warnings = [...attempt.warnings, ...(item.warnings ?? [])];
+  return withWarnings(item, attempt.warnings);
+}
+
+/** Returns an item with the warnings about its metadata before its own. */
+function withWarnings(item: Item, about: readonly MetadataWarning[]): Item {
+  const warnings = [...about, ...(item.warnings ?? [])];
   return warnings.length === 0 ? item : { ...item, warnings };
 }
 

@@ -94,6 +94,20 @@ export const filesMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/office-files"],
   },
   {
+    name: "an upload of the same bytes with other metadata is indexed",
+    file: "core/search/ingest/unchanged-item.ts",
+    find: "fields.every(([field, value]) => Object.hasOwn(other, field) && other[field] === value)",
+    replace: "true",
+    tests: ["tests/unit/search/items-embedder"],
+  },
+  {
+    name: "an upload under other settings is indexed",
+    file: "core/search/ingest/unchanged-item.ts",
+    find: "AND recipe = ?",
+    replace: "AND ? <> ''",
+    tests: ["tests/unit/search/items-embedder"],
+  },
+  {
     name: "the warnings of an item are bounded in number",
     file: "core/search/read/file-warning.ts",
     find: "warnings.length <= MAX_WARNINGS",

@@ -103,6 +103,48 @@ describe("indexing with a configured embedder", () => {
     await statusOf(body.result.id, "completed");
   });
 
+  it("costs nothing for the same bytes with the same metadata", async () => {
+    const embedder = fakeEmbedder();
+    const metadata = { team: "x", n: 1 };
+    api = await searchUnderTest({ embedder });
+    const first = await api.upload("a.md", "A cat.", { metadata });
+    const embedded = (): number =>
+      embedder.calls.filter(({ purpose }) => purpose === "document").length;
+    await api.upload("a.md", "A cat.", { metadata: { n: 1, team: "x" } });
+    const again = await api.upload("a.md", "A cat.", { metadata });
+    const shown = Object.assign({}, first.body.result, { last_seen_at: expect.any(String) });
+    expect(again.body.result).toEqual(shown);
+    expect(embedded()).toBe(1);
+    expect((await api.search("cat", { retrieval_type: "vector" }))[0]!.text).toBe("A cat.");
+    // Anything else is indexed: other metadata, other bytes, other settings, and what failed.
+    await api.upload("a.md", "A cat.", { metadata: { team: "y", n: 1 } });
+    expect(embedded()).toBe(2);
+    await api.upload("a.md", "A dog.", { metadata: { team: "y", n: 1 } });
+    expect(embedded()).toBe(3);
+    await api.call("PUT", "/instances/main", { chunk_overlap: 20 });
+    await api.upload("a.md", "A dog.", { metadata: { team: "y", n: 1 } });
+    expect(embedded()).toBe(4);
+    embedder.mode = "fail";
+    await api.upload("a.md", "A cat.");
+    embedder.mode = "work";
+    const mended = await api.upload("a.md", "A cat.");
+    expect(mended.body.result).toMatchObject({ status: "completed" });
+  });
+
+  it("makes its vectors once for two uploads of the same at once", async () => {
+    const embedder = fakeEmbedder();
+    api = await searchUnderTest({ embedder });
+    embedder.mode = "hang";
+    const slow = api.upload("a.md", "A cat.");
+    while (embedder.calls.length === 0) await api.platform.system.sleep(1);
+    const { body } = await api.upload("a.md", "A cat.", { wait: false });
+    expect(body.result).toMatchObject({ status: "running", next_action: "INDEX" });
+    embedder.mode = "work";
+    embedder.release();
+    expect((await slow).body.result).toMatchObject({ status: "completed", id: body.result.id });
+    expect(embedder.calls).toHaveLength(1);
+  });
+
   it("lets the newest of two overlapping uploads win", async () => {
     const embedder = fakeEmbedder();
     api = await searchUnderTest({ embedder });
