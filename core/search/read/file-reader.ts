@@ -64,13 +64,21 @@ const BINARY: readonly (readonly [what: string, start: string])[] = [
   ["an archive", "PK\u0003\u0004"],
   ["an archive", "\u001f\u008b"],
   ["a program", "\u007fELF"],
-  ["a rich text document, which is not read", String.raw`{\rtf`],
+  ["a rich text document: save it as DOCX or PDF", String.raw`{\rtf`],
   ["an old Office document: save it as DOCX, PPTX or XLSX", "\u00d0\u00cf\u0011\u00e0"],
   ["PostScript", "%!PS"],
 ];
 
+/**
+ * Packages whose first file is `mimetype`, unpacked: their type begins at byte 38 (OpenDocument 1.3, part 2, section 3.3).
+ */
+const OPEN_DOCUMENT = "mimetypeapplication/vnd.oasis.opendocument.";
+const MIMETYPE_AT = 30;
+
 /** Names the kind of a file that cannot be read; null for a possible text. */
 export function binaryKind({ contentType, bytes }: ReadableFile): string | null {
+  if (beginsWith(bytes.subarray(MIMETYPE_AT, MIMETYPE_AT + 64), OPEN_DOCUMENT))
+    return "an OpenDocument file (ODT, ODS, ODP): save it as DOCX, XLSX, PPTX or PDF";
   const known = BINARY.find(([, start]) => beginsWith(bytes, start))?.[0];
   if (known !== undefined) return known;
   const type = /^(image|audio|video)\/(?!svg)/i.exec(contentType)?.[1]?.toLowerCase();
