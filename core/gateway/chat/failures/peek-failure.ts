@@ -1,4 +1,4 @@
-import { bytePieces, readUpTo } from "../../../http/stream.ts";
+import { bytePieces } from "../../../http/stream.ts";
 import type { InboundResponse, System } from "../../../ports.ts";
 import { TIMER_OVER } from "../../../time/timer-over.ts";
 import type { ContentDecoding } from "../../../http/content-decoder.ts";
@@ -61,17 +61,30 @@ async function failureIn(
   { decoding }: PeekParts,
   read: ReadFailure,
 ): Promise<ProviderFailure | null> {
-  const pieces = bytePieces();
-  for (const chunk of chunks) pieces.add(chunk);
-  if (pieces.size > FAILURE_LIMIT) return null;
+  const given = joined(chunks);
+  if (given.length > FAILURE_LIMIT) return null;
   try {
-    const plain = plainBody({ headers, body: pieces.whole() }, decoding);
-    const bytes = plain instanceof ReadableStream ? await readUpTo(plain, FAILURE_LIMIT) : plain;
+    const plain = plainBody({ headers, body: given }, decoding);
+    const bytes = plain instanceof ReadableStream ? await decoded(plain) : plain;
     return bytes === null ? null : read(new TextDecoder().decode(bytes));
   } catch {
-    // An encoding that nobody can undo here, or a broken one: the client sees for itself.
+    // An encoding that nobody can undo here: the client sees for itself.
     return null;
   }
+}
+
+/** Returns what a decoder gives up to its end, or to its error: JSON that is not whole is not read as a failure. */
+async function decoded(plain: ReadableStream<Uint8Array>): Promise<Uint8Array> {
+  const isLong = reading((text) => text.length > FAILURE_LIMIT);
+  const { chunks, stream } = await peekStream(plain, isLong, null);
+  stream.cancel().catch(() => undefined);
+  return joined(chunks);
+}
+
+function joined(chunks: readonly Uint8Array[]): Uint8Array {
+  const pieces = bytePieces();
+  for (const chunk of chunks) pieces.add(chunk);
+  return pieces.whole();
 }
 
 /** Reads a JSON answer as far as it can be a failure. */
