@@ -125,7 +125,7 @@ export function webhooks(options: WebhooksOptions): Hono {
     path: string | null,
   ): Promise<Response> {
     const { request, source } = taken;
-    const given = { ...taken, pathName: pathNameOf(path), mountPath };
+    const given = { ...taken, pathName: pathNameOf(path), mountPath, maxBodyBytes };
     if (request.method === "POST")
       return withBytes(request, maxBodyBytes, platform, (body) =>
         receive({ ...given, body }, platform),

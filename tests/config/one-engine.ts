@@ -112,6 +112,7 @@ export const logicFolders: readonly LogicFolder[] = [
     // Decoders, WebCrypto.
     everywhere: [
       "answers",
+      "bodies",
       "entity-secrets",
       "event-ids",
       "exact-ids",

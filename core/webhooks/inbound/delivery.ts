@@ -7,6 +7,8 @@ export interface Delivery {
   readonly request: Request;
   /** The raw body. */
   readonly body: Uint8Array;
+  /** Bytes that a body may have when its encoding is undone. */
+  readonly maxBodyBytes: number;
   /** The entity's name in the path; null on the route without one. */
   readonly pathName: string | null;
   /** The path that the sender's URL has in front of the path of the request. */

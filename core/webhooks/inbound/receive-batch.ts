@@ -4,7 +4,7 @@ import { envelope } from "../../http/envelope.ts";
 import type { Platform } from "../../ports.ts";
 import { jsonElements } from "../../http/json/json-source.ts";
 import type { Payload } from "../signing/pick.ts";
-import { entityFor, type Entity, type SecretOwner } from "./entity-of.ts";
+import { entityFor, type SecretOwner } from "./entity-of.ts";
 import type { Delivery } from "./delivery.ts";
 import { answerOne, outcomeOf, answerResponse } from "./answer.ts";
 import { storeEvent, toEvent, type StoredEvent } from "./store-event.ts";
@@ -16,8 +16,8 @@ const AT_A_TIME = 50;
 
 /**
  * Takes a verified body that is a list of events. Each is stored on its own, as it was written, in the order of the list. When a request
- * is refused or cut off later, its stored events are duplicates in the sender's next attempt. Nothing is stored of a
- * list in which one event names no entity. Throws 400, 413, and what storing one event throws.
+ * is refused or cut off later, its stored events are duplicates in the sender's next attempt. An event that cannot be
+ * placed is left out, and the answer says why; a list of such alone is refused. Throws 400, 413, and what storing throws.
  */
 export async function receiveBatch(
   delivery: Delivery & { readonly owner: SecretOwner | null },
@@ -36,36 +36,53 @@ export async function receiveBatch(
   }
   const texts = jsonElements(text);
   const payloads = list.map((one, index): Payload => ({ value: one, text: texts[index] ?? "" }));
-  const entities: Entity[] = [];
-  for (const [index, payload] of payloads.entries()) {
-    const entity = Promise.resolve().then(() => entityFor(delivery, owner, payload));
-    entities.push(await entity.catch((error: unknown) => refuse(error, index)));
-  }
-  const stored: StoredEvent[] = [];
+  const taken: Taken[] = [];
   for (let start = 0; start < payloads.length; start += AT_A_TIME) {
-    const group = payloads.slice(start, start + AT_A_TIME).map(async (payload, offset) => {
-      const entity = entities[start + offset] ?? { name: "", canonical: null };
-      const event = await toEvent(delivery, { entity, payload, now, system: platform.system });
-      return storeEvent(delivery, entity.name, event, platform);
+    const group = payloads.slice(start, start + AT_A_TIME).map(async (payload) => {
+      try {
+        const entity = await entityFor(delivery, owner, payload);
+        const event = await toEvent(delivery, { entity, payload, now, system: platform.system });
+        return await storeEvent(delivery, entity.name, event, platform);
+      } catch (error) {
+        return refusedEvent(error);
+      }
     });
-    stored.push(...(await Promise.all(group)));
+    taken.push(...(await Promise.all(group)));
   }
+  const stored = taken.filter((one) => !(one instanceof ApiError));
+  const refused = taken.filter((one) => one instanceof ApiError);
+  const [refusal] = refused;
+  if (refusal !== undefined && stored.length === 0) refuse(refusal, 0);
+  for (const { kind } of refused) delivery.note(`refused.${kind}`);
   const outcomes = await Promise.all(stored.map((one) => outcomeOf(one, source, platform)));
   const [first] = stored;
   const [outcome] = outcomes;
-  if (first !== undefined && outcome !== undefined && stored.length === 1)
+  if (first !== undefined && outcome !== undefined && taken.length === 1)
     return answerOne(source, first, outcome);
   if (source.answer !== null) return answerResponse(source.answer);
   const statuses = outcomes.map(({ status }) => status);
-  const events = stored.map(({ entity, id }, index) => ({ id, entity, status: statuses[index] }));
+  let next = 0;
+  const events = taken.map((one) =>
+    one instanceof ApiError
+      ? { status: "refused", error: one.message }
+      : { id: one.id, entity: one.entity, status: statuses[next++] },
+  );
   const result = { agent: source.agentClass, events };
   return statuses.includes("queued")
     ? envelope({ ...result, status: "queued", job: EVENT_JOB }, { status: 202 })
     : envelope({ ...result, status: "processed" });
 }
 
+/** A stored event of a list, or why it was not stored. */
+type Taken = StoredEvent | ApiError;
+
+/** One that cannot be placed is left out, because the sender would repeat the whole list for ever. */
+function refusedEvent(error: unknown): ApiError {
+  if (error instanceof ApiError && error.status < 500) return error;
+  throw error;
+}
+
 /** Says which event of the list it was. */
-function refuse(error: unknown, index: number): never {
-  if (!(error instanceof ApiError)) throw error;
+function refuse(error: ApiError, index: number): never {
   throw new ApiError(error.kind, { message: `[${index}]: ${error.message}`, cause: error.cause });
 }

@@ -4,9 +4,11 @@ import type { Platform } from "../../ports.ts";
 import { receiveBatch } from "./receive-batch.ts";
 import { entityFor, ownerOf } from "./entity-of.ts";
 import { answerHandshake } from "./handshake.ts";
-import { parsePayload } from "./record.ts";
+import { decodedBody } from "./decoded-body.ts";
+import { parsePayload, queryPayload } from "./record.ts";
 import { answerOne, outcomeOf } from "./answer.ts";
 import { storeEvent, toEvent } from "./store-event.ts";
+import type { NowOrLater } from "../../work/now-or-later.ts";
 import { isObject } from "../../http/json.ts";
 import { jsonSource } from "../../http/json/json-source.ts";
 import type { Payload } from "../signing/pick.ts";
@@ -37,18 +39,23 @@ export async function receive(delivery: Delivery, platform: Platform): Promise<R
   const secrets = owner?.secrets ?? source.shared;
   const { handshakes } = source;
   const test = { request, body, verifyToken: handshakes.verifyToken, secret: secrets.first };
-  if (handshakes.unsigned.length > 0) {
+  if (handshakes.unsigned.length > 0 || request.method !== "POST") {
     const answer = await answerHandshake(handshakes.unsigned, test, platform);
     if (answer !== null) return noted(delivery, answer);
+    checkMethod(delivery);
   }
-  if (request.method !== "POST" && source.scheme.methods?.includes("GET") !== true)
-    throw new ApiError("method_not_allowed", { headers: { allow: handshakes.allow } });
-  const refusal = await verify(source.scheme, secrets.keys, signed, now);
-  if (refusal !== null)
-    throw new ApiError("signature_invalid", { message: refusals[refusal], cause: refusal });
+  const check = (bytes: Uint8Array): NowOrLater<Refusal | null> =>
+    verify(source.scheme, secrets.keys, { ...signed, body: bytes }, now);
+  const refusal = await check(body);
+  const encoding = request.headers.get("content-encoding");
+  const content =
+    encoding === null ? body : await decoded(delivery, encoding, { check, platform, refusal });
+  if (encoding === null && refusal !== null) throw refused(refusal);
   delivery.note("verified");
 
-  const payload = parsePayload(body, request.headers);
+  const parsed =
+    request.method === "GET" ? queryPayload(request.url) : parsePayload(content, request.headers);
+  const payload = parsed instanceof Promise ? await parsed : parsed;
   if (handshakes.signed.length > 0) {
     const answer = await answerHandshake(handshakes.signed, { ...test, payload }, platform);
     if (answer !== null) return noted(delivery, answer);
@@ -60,6 +67,38 @@ export async function receive(delivery: Delivery, platform: Platform): Promise<R
   const event = await toEvent(delivery, { entity, payload, now, system: platform.system });
   const stored = await storeEvent(delivery, entity.name, event, platform);
   return answerOne(source, stored, await outcomeOf(stored, source, platform));
+}
+
+function refused(refusal: Refusal): ApiError {
+  return new ApiError("signature_invalid", { message: refusals[refusal], cause: refusal });
+}
+
+/** Throws 405 for a method by which the sender brings no events. */
+function checkMethod({ request: { method }, source: { handshakes, scheme } }: Delivery): void {
+  const methods: readonly string[] = scheme.methods ?? [];
+  if (method === "POST" || methods.includes(method)) return;
+  throw new ApiError("method_not_allowed", { headers: { allow: handshakes.allow } });
+}
+
+interface EncodedCheck {
+  /** Verifies the signature over other bytes. */
+  readonly check: (bytes: Uint8Array) => NowOrLater<Refusal | null>;
+  readonly platform: Platform;
+  /** The refusal of the bytes as they came. */
+  readonly refusal: Refusal | null;
+}
+
+/** The decoded body. Some senders sign what they send, others what they encode. Throws 401, and as decoding does. */
+async function decoded(
+  { body, maxBodyBytes: limit }: Delivery,
+  encoding: string,
+  { check, platform, refusal }: EncodedCheck,
+): Promise<Uint8Array> {
+  if (refusal !== null && refusal !== "mismatch") throw refused(refusal);
+  const content = await decodedBody(body, { encoding, limit }, platform.system);
+  const left = refusal === null ? null : await check(content);
+  if (left !== null) throw refused(left);
+  return content;
 }
 
 function noted(delivery: Delivery, answer: Response): Response {

@@ -21,16 +21,38 @@ const TYPE_LIMIT = 256;
 const TITLE_LIMIT = 512;
 const TEXT_LIMIT = 4096;
 
-/** Parses a verified body as JSON, or as an HTML form (Slack commands, Twilio); anything else is 400. */
-export function parsePayload(body: Uint8Array, headers: Headers): Payload {
+const MULTIPART = /^multipart\/form-data\b/i;
+const XML = /^(?:text|application)\/(?:[\w.-]+\+)?xml\b/i;
+
+/**
+ * Parses a verified body as JSON, as an HTML form (Slack commands, Twilio), or as XML, which becomes one JSON text;
+ * anything else is 400. A promise only for a form in parts.
+ */
+export function parsePayload(body: Uint8Array, headers: Headers): NowOrLater<Payload> {
+  const type = headers.get("content-type") ?? "";
+  if (MULTIPART.test(type)) return fromParts(body, type);
   try {
     const text = strictUtf8.decode(body);
-    return isForm(headers) && !isJsonText(text)
-      ? fromForm(text)
-      : { value: JSON.parse(text), text };
+    if (isForm(headers) && !isJsonText(text)) return fromForm(text);
+    if (XML.test(type) && !isJsonText(text)) return { value: text, text: JSON.stringify(text) };
+    return { value: JSON.parse(text), text };
   } catch {
     throw new ApiError("payload_invalid", { message: "The payload is not valid JSON" });
   }
+}
+
+/** The parameters of an address as a payload, for events that come by GET. */
+export function queryPayload(url: string): Payload {
+  return payloadOf(new URL(url).searchParams);
+}
+
+/** The fields of a form in parts; of a file its name, type and size. */
+async function fromParts(body: Uint8Array, type: string): Promise<Payload> {
+  const whole = new Response(new Uint8Array(body), { headers: { "content-type": type } });
+  const form = await whole.formData().catch((cause: unknown) => {
+    throw new ApiError("payload_invalid", { message: "The form in parts is malformed", cause });
+  });
+  return payloadOf(form);
 }
 
 /** curl labels any body as a form by default, so the text itself decides. */
@@ -43,7 +65,22 @@ function fromForm(text: string): Payload {
   const form = new URLSearchParams(text);
   const inner = form.get("payload");
   if (inner !== null) return { value: JSON.parse(inner), text: inner };
-  const value = Object.fromEntries(form);
+  return payloadOf(form);
+}
+
+/** Fields as an object; one that is repeated has the list of its values. */
+function payloadOf(fields: Iterable<[string, FormDataEntryValue]>): Payload {
+  const all = new Map<string, unknown[]>();
+  for (const [name, given] of fields) {
+    const value =
+      typeof given === "string" ? given : { name: given.name, type: given.type, size: given.size };
+    const known = all.get(name);
+    if (known === undefined) all.set(name, [value]);
+    else known.push(value);
+  }
+  const value = Object.fromEntries(
+    [...all].map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
+  );
   return { value, text: JSON.stringify(value) };
 }
 

@@ -108,6 +108,8 @@ export const schemes: Readonly<Record<SchemeName, Scheme>> = {
     encoding: "base64",
     signature: ["header:x-twilio-signature"],
     content: "{url}{form}",
+    // A number may be set to call by GET: then the parameters are in the signed address.
+    methods: ["GET"],
     fields: {
       // Signed values come first. A call's own requests (not its status updates) have only the header's id.
       id: [

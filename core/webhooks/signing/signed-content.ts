@@ -119,22 +119,30 @@ function fieldLines(names: string, read: ReadSource): string {
   return lines.join("");
 }
 
-/** Undoes the percent-encoding of the address, as HubSpot does before it signs; null (no match) if it is malformed. */
-function decodedUrl(url: string): string | null {
-  try {
-    return decodeURIComponent(url);
-  } catch {
-    return null;
-  }
+/**
+ * Undoes the twelve escapes that HubSpot undoes before it signs an address, and no other
+ * (https://developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/request-validation).
+ */
+function decodedUrl(url: string): string {
+  return url.replaceAll(/%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi, decodeURIComponent);
 }
 
-/** Twilio's form parameters: names sorted, each followed by its values, sorted and without repeats. */
-function sortedForm(request: SignedRequest): string {
+/** Parameters of a signed form: Twilio sends some dozens. */
+const FORM_LIMIT = 2000;
+
+/** Twilio's form parameters: names sorted, each followed by its values, sorted and without repeats; null for too many. */
+function sortedForm(request: SignedRequest): string | null {
   if (!isForm(request.headers)) return "";
   const form = new URLSearchParams(new TextDecoder().decode(request.body));
-  const names = [...new Set(form.keys())].toSorted();
-  const pairs = names.flatMap((name) =>
-    [...new Set(form.getAll(name))].toSorted().map((value) => name + value),
-  );
-  return pairs.join("");
+  if (form.size > FORM_LIMIT) return null;
+  const values = new Map<string, Set<string>>();
+  for (const [name, value] of form) {
+    const known = values.get(name);
+    if (known === undefined) values.set(name, new Set([value]));
+    else known.add(value);
+  }
+  return [...values.keys()]
+    .toSorted()
+    .flatMap((name) => [...(values.get(name) ?? [])].toSorted().map((value) => name + value))
+    .join("");
 }

@@ -50,13 +50,20 @@ export function verify(
       ? ({ signed: secret }) => signedContent(scheme, signed, { ...values, secret })
       : () => first;
   const attempts = attemptsOf(keys, parsed, now);
-  const unescaped = withApostrophes(scheme, request);
-  const first = anyMatches(attempts, contentFor(request, content), checked);
-  const matches = whenReady(first, (does) => {
-    if (does || unescaped === null) return does;
-    const other = signedContent(scheme, unescaped, values);
-    return anyMatches(attempts, contentFor(unescaped, other), checked);
-  });
+  const others = addressForms(scheme, request.url).map((url) => ({ ...request, url }));
+  const otherFormMatches = (at: number): NowOrLater<boolean> => {
+    const other = others[at];
+    if (other === undefined) return false;
+    const contentOfOther = contentFor(other, signedContent(scheme, other, values));
+    return whenReady(
+      anyMatches(attempts, contentOfOther, checked),
+      (does) => does || otherFormMatches(at + 1),
+    );
+  };
+  const matches = whenReady(
+    anyMatches(attempts, contentFor(request, content), checked),
+    (does) => does || otherFormMatches(0),
+  );
   if (!scheme.content.includes("{form}")) return whenReady(matches, refusalOf);
   return whenReady(matches, async (does) => refusalOf(does && (await isBodyBound(request))));
 }
@@ -66,16 +73,30 @@ function refusalOf(matches: boolean): Refusal | null {
 }
 
 /**
- * The request with the apostrophes that its address may have been sent with; null for an address without any. URL
- * parsers write them as `%27` in queries (https://url.spec.whatwg.org/#special-query-percent-encode-set), and Bun
- * passes on only that form.
+ * Other forms in which the sender may have signed the address. URL parsers write apostrophes as `%27` in queries
+ * (https://url.spec.whatwg.org/#special-query-percent-encode-set), and Bun passes on only that form. Twilio signs some
+ * addresses with a port and some without (https://www.twilio.com/docs/usage/webhooks/webhooks-security).
  */
-function withApostrophes(scheme: Scheme, request: SignedRequest): SignedRequest | null {
-  const { url } = request;
-  if (!scheme.content.includes("{url}") || !url.includes("%27")) return null;
+function addressForms(scheme: Scheme, url: string): string[] {
+  if (!scheme.content.includes("{url}")) return [];
+  const forms = [url, withOtherPort(url)];
   const query = url.indexOf("?");
-  const other = url.slice(0, query) + url.slice(query).replaceAll("%27", "'");
-  return query === -1 ? null : { ...request, url: other };
+  if (query !== -1 && url.includes("%27", query))
+    forms.push(...forms.map((form) => withApostrophes(form)));
+  return forms.slice(1);
+}
+
+function withApostrophes(url: string): string {
+  const query = url.indexOf("?");
+  return url.slice(0, query) + url.slice(query).replaceAll("%27", "'");
+}
+
+/** The address without its port, or with that of its protocol. */
+function withOtherPort(url: string): string {
+  const [, origin = "", port, rest = ""] =
+    /^(https?:\/\/[^/?#]*?)(:\d+)?([/?#].*)?$/is.exec(url) ?? [];
+  if (port !== undefined) return origin + rest;
+  return `${origin}:${origin.startsWith("https") ? 443 : 80}${rest}`;
 }
 
 /** The signatures of a request, or why there are none. */

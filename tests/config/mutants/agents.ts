@@ -3,6 +3,20 @@ import type { Mutant } from "./mutant.ts";
 /** Those of agents, and of webhooks and their entities. */
 export const agentsMutants: readonly Mutant[] = [
   {
+    name: "a body is bounded when its encoding is undone",
+    file: "core/webhooks/inbound/decoded-body.ts",
+    find: "readUpTo(stream, limit)",
+    replace: "readUpTo(stream, 100 * limit)",
+    tests: ["tests/unit/webhooks/inbound/bodies"],
+  },
+  {
+    name: "a decoded body is believed by its signature",
+    file: "core/webhooks/inbound/receive.ts",
+    find: "const left = refusal === null ? null : await check(content);",
+    replace: "const left = refusal === null ? null : null;",
+    tests: ["tests/unit/webhooks/inbound/bodies"],
+  },
+  {
     name: "a certificate is read at the sender's own address alone",
     file: "core/webhooks/signing/remote-verifier.ts",
     find: "!rule.address.test(url)",

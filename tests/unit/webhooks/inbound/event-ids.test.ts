@@ -186,15 +186,28 @@ describe("a body that is a list of events", () => {
     expect(await idsOf("12")).toHaveLength(1);
   });
 
-  it("is refused as a whole, naming the event, when one names no entity or another than the path", async () => {
-    const event = (portalId?: number): object => ({ eventId: 5, portalId });
-    const missing = await post("hubspot", schemes.hubspot, [event(21), event()]);
-    expect([missing.status, missing.message]).toEqual([
-      400,
-      "[1]: The payload names no entity: it has no portalId",
+  it("keeps the others when one names no entity or another than the path, and says why", async () => {
+    const event = (portalId?: number, eventId = 5): object => ({ eventId, portalId });
+    const some = await post("hubspot", schemes.hubspot, [event(), event(21), event()]);
+    const error = "The payload names no entity: it has no portalId";
+    expect([some.status, some.result.events]).toEqual([
+      200,
+      [
+        { status: "refused", error },
+        expect.objectContaining({ entity: "21", status: "processed" }),
+        { status: "refused", error },
+      ],
     ]);
-    expect((await post("hubspot/21", schemes.hubspot, [event(21), event(22)])).status).toBe(400);
-    expect(await idsOf("21")).toEqual([]);
+    const elsewhere = await post("hubspot/21", schemes.hubspot, [event(22), event(21, 6)]);
+    expect(elsewhere.result.events?.map(({ status }) => status)).toEqual(["refused", "processed"]);
+    expect(await idsOf("21")).toHaveLength(2);
+    expect(await idsOf("22")).toEqual([]);
+  });
+
+  it("is refused when none of its events can be placed, and when it is empty", async () => {
+    const missing = await post("hubspot", schemes.hubspot, [{ eventId: 5 }, { eventId: 6 }]);
+    const message = "[0]: The payload names no entity: it has no portalId";
+    expect([missing.status, missing.message]).toEqual([400, message]);
     expect((await post("hubspot", schemes.hubspot, [])).status).toBe(400);
   });
 

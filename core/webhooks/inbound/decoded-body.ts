@@ -1,0 +1,29 @@
+import { contentDecoding } from "../../http/content-decoder.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { readUpTo } from "../../http/stream.ts";
+import type { System } from "../../ports.ts";
+
+/**
+ * The body without its `content-encoding`. Throws 413 if it is larger than `limit`, 400 for an encoding that the runtime
+ * cannot read or bytes that are malformed.
+ */
+export async function decodedBody(
+  body: Uint8Array,
+  { encoding, limit }: { readonly encoding: string; readonly limit: number },
+  system: Pick<System, "decoder">,
+): Promise<Uint8Array> {
+  const decoder = contentDecoding(system).decoder(encoding);
+  if (decoder === null) throw unreadable(`cannot be read here: "${encoding.slice(0, 64)}"`);
+  // A copy: the bytes may lie in a buffer that the server uses again.
+  const stream = new Blob([new Uint8Array(body)]).stream().pipeThrough(decoder);
+  const bytes = await readUpTo(stream, limit).catch((cause: unknown) => {
+    throw unreadable("does not fit its bytes", cause);
+  });
+  if (bytes !== null) return bytes;
+  throw new ApiError("too_large", { message: `The decoded body is over ${limit} bytes` });
+}
+
+function unreadable(why: string, cause?: unknown): ApiError {
+  const message = `The content-encoding of the body ${why}`;
+  return new ApiError("payload_invalid", { message, cause });
+}
