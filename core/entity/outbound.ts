@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { ApiError } from "../http/api-error.ts";
 
 /**
  * Kind of actor that holds the outbound webhooks of one account; its name is the account id. Its method `send` takes a
@@ -28,3 +29,11 @@ export const sendInput: v.GenericSchema<unknown, SendBody> = v.object({
   endpoint_id: v.optional(v.string()),
   idempotency_key: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(256))),
 });
+
+/** The error of a message whose idempotency key another message has. */
+export function keyConflict(): ApiError {
+  return new ApiError("conflict", {
+    message:
+      "The idempotency key was used for a message of another type, payload or entity: use a key for each message",
+  });
+}

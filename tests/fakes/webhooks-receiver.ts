@@ -11,7 +11,12 @@ export interface Received {
 /** How a receiver answers its next requests; the last answer stays. */
 export type Answer =
   | number
-  | { readonly status: number; readonly headers: [string, string][] }
+  | {
+      readonly status: number;
+      readonly headers: [string, string][];
+      /** @default a text */
+      readonly body?: Uint8Array;
+    }
   | "unreachable"
   | "refused";
 
@@ -41,9 +46,9 @@ export function receiver(): Receiver {
       const answer = (list.length > 1 ? list.shift() : list[0]) ?? 200;
       if (answer === "unreachable" || answer === "refused")
         throw new TransportError(answer, `It is ${answer}`);
-      const { status, headers } =
-        typeof answer === "number" ? { status: answer, headers: [] } : answer;
-      return { status, headers, body: new TextEncoder().encode("answer body") };
+      const text = new TextEncoder().encode("answer body");
+      if (typeof answer === "number") return { status: answer, headers: [], body: text };
+      return { status: answer.status, headers: answer.headers, body: answer.body ?? text };
     },
   };
 }

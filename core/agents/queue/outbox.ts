@@ -1,7 +1,14 @@
 import type { OutboundWebhook } from "../define/agent.ts";
 import * as v from "valibot";
 import { sha256Hex } from "../../crypto/digest.ts";
-import { OUTBOUND_KIND, OUTBOUND_LIMIT, sendInput } from "../../entity/outbound.ts";
+import {
+  keyConflict,
+  OUTBOUND_KIND,
+  OUTBOUND_LIMIT,
+  sendInput,
+  type SendBody,
+} from "../../entity/outbound.ts";
+import { checkFields } from "../../http/fields/unknown-fields.ts";
 import { parsedJson } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { ActorContext, Plain, Statement } from "../../ports.ts";
@@ -36,18 +43,14 @@ export async function queueWebhook(
         'agent.webhooks needs the option "sendsWebhooks" of agents(), beside webhooksManagement(); platformApi() has both',
     });
   }
-  const { json, ...given } = message;
-  const checked = v.safeParse(sendInput, json === undefined ? given : { ...given, payload: null });
-  if (!checked.success) throw malformed(checked.issues[0]);
-  if (json !== undefined && (typeof json !== "string" || parsedJson(json) === undefined))
-    throw new ApiError("invalid_request", { message: "webhooks.send: json: Expected a JSON text" });
-  const { idempotency_key: key, payload, ...rest } = checked.output;
+  const { json, output } = checkedMessage(message);
+  const { idempotency_key: key, payload, ...rest } = output;
   // Also the key in the account's queue of messages: however often this job runs, it makes one message.
   const id = key === undefined ? context.system.id() : await sha256Hex(`${agent}\0${key}`);
   const input = {
     entity: context.name,
     ...rest,
-    ...(json === undefined ? { payload } : { json }),
+    ...(json === undefined ? { payload: payload as Plain } : { json }),
     idempotency_key: `agent:${id}`,
     ...(trace == null ? {} : { trace }),
   };
@@ -56,6 +59,7 @@ export async function queueWebhook(
     const text = `The payload must be JSON of at most ${OUTBOUND_LIMIT} characters`;
     throw new ApiError("too_large", { message: text });
   }
+  if (key !== undefined) await checkRepeated({ agent, context, services }, id, input);
   const job = {
     id,
     task: SEND_JOB,
@@ -65,6 +69,55 @@ export async function queueWebhook(
     retry: RETRY,
   };
   return insertSend(agent, job);
+}
+
+/** A message whose fields are right. Throws 400. */
+function checkedMessage({ json, ...given }: OutboundWebhook): {
+  readonly json: string | undefined;
+  readonly output: SendBody;
+} {
+  const unknown = checkFields(sendInput, given);
+  if (unknown.length > 0)
+    throw new ApiError("invalid_request", { message: `webhooks.send: ${unknown.join("; ")}` });
+  const checked = v.safeParse(sendInput, json === undefined ? given : { ...given, payload: null });
+  if (!checked.success) throw malformed(checked.issues[0]);
+  if (json !== undefined && (typeof json !== "string" || parsedJson(json) === undefined))
+    throw new ApiError("invalid_request", { message: "webhooks.send: json: Expected a JSON text" });
+  return { json, output: checked.output };
+}
+
+/** Throws 409 if the key of a message is that of another one, which waits here or was sent. */
+async function checkRepeated(
+  { agent, context, services }: Pick<OutboxDeps, "agent" | "context" | "services">,
+  id: string,
+  input: SendInput,
+): Promise<void> {
+  const select = "SELECT payload FROM agents_jobs WHERE agent = ? AND id = ?";
+  const [waiting] = await context.sql.all(select, [agent, id]);
+  if (waiting !== undefined) {
+    const other = JSON.parse(String(waiting["payload"])) as SendInput;
+    if (contentOf(other) !== contentOf(input)) throw keyConflict();
+    return;
+  }
+  try {
+    const account = services.outboundAccount ?? "local";
+    await context.actors.get(OUTBOUND_KIND, account).call("checkRepeated", input);
+  } catch (error) {
+    // The message waits here for an account that cannot be reached now.
+    if (error instanceof ApiError && error.status < 500) throw error;
+  }
+}
+
+/** The parts of a queued message. */
+type SendInput = {
+  readonly type: string;
+  readonly payload?: Plain;
+  readonly json?: string;
+  readonly entity?: string | undefined;
+};
+
+function contentOf({ entity = "", json, payload, type }: SendInput): string {
+  return JSON.stringify([type, entity, json ?? JSON.stringify(payload)]);
 }
 
 /** Queues a message behind the waiting ones, so that messages of one instance reach the account's queue in order. */

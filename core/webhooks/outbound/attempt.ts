@@ -1,3 +1,4 @@
+import { contentDecoding, decodedStream } from "../../http/content-decoder.ts";
 import { firstBytes } from "../../http/stream.ts";
 import { fromBase64, toBase64, toHex, utf8 } from "../../crypto/encoding.ts";
 import { hmacKey, hmacSign } from "../../crypto/hmac.ts";
@@ -97,7 +98,7 @@ export async function attempt(
       body: utf8(body),
       signal: over.signal,
     });
-    const text = await beginning(response);
+    const text = await beginning(response, system);
     const retryAfter = response.headers.find(([name]) => name === "retry-after")?.[1] ?? null;
     const { status } = response;
     const error = status >= 200 && status < 300 ? null : `The endpoint answered ${status}`;
@@ -120,13 +121,27 @@ export async function attempt(
   }
 }
 
-/** At most {@link BODY_LIMIT} bytes of the body; the rest is not read. */
-async function beginning(response: InboundResponse): Promise<string> {
-  const { body } = response;
+/** At most {@link BODY_LIMIT} bytes of the body, without its encoding; the rest is not read. */
+async function beginning(
+  { body, headers }: InboundResponse,
+  system: Pick<System, "decoder">,
+): Promise<string> {
   if (body === null) return "";
+  const encoding = headers.find(([name]) => name === "content-encoding")?.[1];
+  const decoder = encoding === undefined ? null : contentDecoding(system).decoder(encoding);
+  if (decoder !== null) {
+    const stream = body instanceof Uint8Array ? streamOf(body) : body;
+    // A body that is not what it says it is does not make a delivery fail.
+    const bytes = await firstBytes(decodedStream(stream, decoder), BODY_LIMIT).catch(() => null);
+    return bytes === null ? "" : new TextDecoder().decode(bytes, { stream: true });
+  }
   const bytes =
     body instanceof Uint8Array ? body.subarray(0, BODY_LIMIT) : await firstBytes(body, BODY_LIMIT);
   return new TextDecoder().decode(bytes, { stream: bytes.length === BODY_LIMIT });
+}
+
+function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  return new Blob([new Uint8Array(bytes)]).stream();
 }
 
 const SECRET_HEADER = /cookie|auth|token|secret|signature|api-?key|session/i;

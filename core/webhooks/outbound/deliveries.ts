@@ -1,10 +1,12 @@
 import { eventTime } from "../../entity/event.ts";
+import { keyConflict } from "../../entity/outbound.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { ActorContext, Plain, SqlRow, SqlValue, Statement } from "../../ports.ts";
 import type { Clock } from "../../entity/clock.ts";
 import { count } from "./counters.ts";
 import {
   NEXT_SEQ,
+  payloadText,
   prepareMessage,
   pruneOld,
   shortId,
@@ -49,6 +51,8 @@ export type DeliveryFilter = {
 export interface Deliveries {
   /** Stores a message and one delivery per matching endpoint, in one transaction with the alarm. */
   send(input: SendInput): Promise<SendResult>;
+  /** Throws 409 if the idempotency key of a message was used for another one. */
+  checkRepeated(input: SendInput): Promise<void>;
   list(query: DeliveryQuery): Promise<SqlRow[]>;
   /** One delivery with its attempts; throws 404. */
   get(id: string): Promise<{ readonly [key: string]: Plain }>;
@@ -89,9 +93,18 @@ export function deliveries(
       const message = await prepareMessage(context, input);
       const statements = [...message.statements, ...pruneOld(actor, system.now(), keep)];
       const [inserted] = await clock.write(statements, context.steady());
-      if (inserted?.changes !== 1) return sentBefore(context, input.idempotency_key ?? "");
+      if (inserted?.changes !== 1) {
+        const before = await sentBefore(context, input);
+        if (before !== null) return before;
+        throw new ApiError("unavailable", {
+          message: "The message was removed meanwhile: send it again",
+        });
+      }
       notify(message.endpoints);
       return { id: message.id, duplicate: false, deliveries: message.endpoints.length };
+    },
+    async checkRepeated(input) {
+      await sentBefore(context, input);
     },
     list: (query) => list(context, query),
     get: (id) => get(context, id),
@@ -201,11 +214,21 @@ async function get(
   return { ...row, log };
 }
 
-async function sentBefore({ sql, name }: ActorContext, key: string): Promise<SendResult> {
+async function sentBefore(
+  { sql, name }: ActorContext,
+  input: SendInput,
+): Promise<SendResult | null> {
   const [row] = await sql.all(
-    `SELECT m.id, (SELECT COUNT(*) FROM webhooks_deliveries d WHERE d.actor = m.actor AND d.message_id = m.id) AS n
+    `SELECT m.id, m.type, m.payload, m.entity,
+       (SELECT COUNT(*) FROM webhooks_deliveries d WHERE d.actor = m.actor AND d.message_id = m.id) AS n
      FROM webhooks_messages m WHERE m.actor = ? AND m.idempotency_key = ?`,
-    [name, key],
+    [name, input.idempotency_key ?? ""],
   );
-  return { id: String(row?.["id"]), duplicate: true, deliveries: Number(row?.["n"]) };
+  if (row === undefined) return null;
+  const isSame =
+    row["type"] === input.type &&
+    row["payload"] === payloadText(input) &&
+    (row["entity"] ?? null) === (input.entity ?? null);
+  if (!isSame) throw keyConflict();
+  return { id: String(row["id"]), duplicate: true, deliveries: Number(row["n"]) };
 }

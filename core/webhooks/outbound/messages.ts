@@ -20,6 +20,11 @@ export type SendInput = {
   readonly trace?: string | undefined;
 };
 
+/** The JSON text that is sent as a message's payload; undefined if there is none. */
+export function payloadText(input: SendInput): string | undefined {
+  return input.json ?? JSON.stringify(input.payload);
+}
+
 /** A message that is ready to be stored. */
 export interface NewMessage {
   readonly id: string;
@@ -43,7 +48,7 @@ export async function prepareMessage(
   input: SendInput,
   isNotice: boolean = false,
 ): Promise<NewMessage> {
-  const payload = input.json ?? JSON.stringify(input.payload);
+  const payload = payloadText(input);
   if (payload === undefined || payload.length > OUTBOUND_LIMIT) {
     throw new ApiError("too_large", {
       message: `The payload must be JSON of at most ${OUTBOUND_LIMIT} characters`,

@@ -36,6 +36,7 @@ export interface OutboundMethods {
   deleteEndpoint: Endpoints["remove"];
   rotateSecret: Endpoints["rotate"];
   send: Deliveries["send"];
+  checkRepeated: Deliveries["checkRepeated"];
   listDeliveries: Deliveries["list"];
   getDelivery: Deliveries["get"];
   replay: Deliveries["replay"];
@@ -45,7 +46,7 @@ export interface OutboundMethods {
 
 /** Methods that may run while the alarm holds the mailbox. */
 const interleaved =
-  "createEndpoint listEndpoints getEndpoint updateEndpoint deleteEndpoint rotateSecret send listDeliveries getDelivery replay replayAll stats";
+  "createEndpoint listEndpoints getEndpoint updateEndpoint deleteEndpoint rotateSecret send checkRepeated listDeliveries getDelivery replay replayAll stats";
 
 /**
  * The kind of actor that sends the webhooks of an account. All methods are interleaved and touch only SQL, so the alarm
@@ -80,6 +81,7 @@ async function startOutbound(context: ActorContext, deps: OutboundDeps): Promise
     deleteEndpoint: (id) => own.remove(id),
     rotateSecret: (id, input) => own.rotate(id, input),
     send: (input) => queue.send(input),
+    checkRepeated: (input) => queue.checkRepeated(input),
     listDeliveries: (query) => queue.list(query),
     getDelivery: (id) => queue.get(id),
     replay: (id) => queue.replay(id),

@@ -102,8 +102,25 @@ describe("agent.webhooks.send()", () => {
     await eventually(async () => (await messages()) === before + 3, "the others arrive");
   });
 
+  it("refuses another message under a key, while the first waits and after it was sent", async () => {
+    const stub = getAgentByName(platform, shop, "keys");
+    const first = { type: "shop.key", payload: { a: 1 }, idempotency_key: "k" };
+    const conflict = { status: 409, message: expect.stringContaining("idempotency key") };
+    const before = await messages();
+    await stub.send(first);
+    for (const other of [{ payload: { a: 2 } }, { type: "shop.other" }, { entity: "e" }])
+      await expect(stub.send({ ...first, ...other })).rejects.toMatchObject(conflict);
+    await eventually(async () => (await messages()) === before + 1, "the first arrives");
+    await stub.send(first);
+    await expect(stub.send({ ...first, payload: { a: 2 } })).rejects.toMatchObject(conflict);
+  });
+
   it("refuses what can never be sent, where it is written", async () => {
     const stub = getAgentByName(platform, shop, "a");
+    const misspelt = { type: "x", payload: 1, idempotencyKey: "k" } as never;
+    await expect(stub.send(misspelt)).rejects.toThrow('did you mean "idempotency_key"?');
+    const unknown = { type: "x", payload: 1, urgency: "high" } as never;
+    await expect(stub.send(unknown)).rejects.toThrow('webhooks.send: Unknown field "urgency"');
     await expect(stub.send({ type: "", payload: 1 })).rejects.toMatchObject({ status: 400 });
     await expect(stub.send({ type: "x", payload: 1, entity: "" })).rejects.toThrow(
       "webhooks.send: entity:",

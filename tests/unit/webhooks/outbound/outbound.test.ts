@@ -182,6 +182,36 @@ describe("an outbound webhook", () => {
     expect(egress.received.filter((one) => one.url === url)).toHaveLength(1);
   });
 
+  it("keeps an encoded answer decoded, and delivers whatever the answer's bytes are", async () => {
+    const zipped = new Blob(["seen"]).stream().pipeThrough(new CompressionStream("gzip"));
+    const body = new Uint8Array(await new Response(zipped).arrayBuffer());
+    const headers: [string, string][] = [["content-encoding", "gzip"]];
+    for (const [name, bytes, kept] of [
+      ["gzip", body, "seen"],
+      ["broken", body.slice(4), ""],
+    ] as const) {
+      const url = `https://receiver.test/${name}`;
+      const { id } = await endpoint(url);
+      egress.answer(url, { status: 200, headers, body: bytes });
+      await send(url);
+      const delivery = await settled(id, "delivered");
+      const { result } = await api<{ attempts: { body: string }[] }>(
+        "GET",
+        `/deliveries/${delivery.id}`,
+      );
+      expect(JSON.stringify(result)).toContain(`"${kept}"`);
+    }
+  });
+
+  it("of a key that another message has is refused", async () => {
+    const body = { type: "keyed", payload: { n: 1.0 }, idempotency_key: "k-409" };
+    const first = await api<{ id: string }>("POST", "/send", body);
+    for (const other of [{ payload: { n: 2 } }, { type: "other" }, { entity: "e" }])
+      expect((await api("POST", "/send", { ...body, ...other })).status).toBe(409);
+    const again = await api<{ id: string; duplicate: boolean }>("POST", "/send", body);
+    expect(again.result).toMatchObject({ id: first.result.id, duplicate: true });
+  });
+
   it("goes only to endpoints that take its type", async () => {
     const { result } = await api<{ deliveries: number }>("POST", "/send", {
       type: "nobody.wants",
