@@ -9,6 +9,7 @@ import type {
   RetryOptions,
   Schedule,
   ScheduleFilter,
+  ScheduleOptions,
   When,
 } from "./tasks.ts";
 
@@ -121,7 +122,7 @@ export interface Agent<State = Plain> extends AgentReach {
   sql(strings: TemplateStringsArray, ...values: readonly SqlValue[]): Promise<SqlRow[]>;
   /** The key of the instance in shared tables: class and name. */
   readonly key: string;
-  schedule(when: When, task: string, payload?: Plain): Promise<Schedule>;
+  schedule(when: When, task: string, payload?: Plain, options?: ScheduleOptions): Promise<Schedule>;
   /**
    * Runs a task every so many seconds. The same task, interval and payload is scheduled once; a run that is
    * still queued when the next is due takes its place.
@@ -157,6 +158,8 @@ export interface Agent<State = Plain> extends AgentReach {
   getConnections(tag?: string): readonly AgentConnection[];
   /** Keeps the instance in memory until the returned function is called, or the process is asked to end. */
   keepAlive(): () => void;
+  /** Keeps the instance in memory while work runs; resolves to its result. */
+  keepAliveWhile<T>(work: () => T | Promise<T>): Promise<T>;
   /**
    * Deletes the instance's rows and schedules, also those with {@link Agent.key} in the `actor` column of tables from
    * the definition's `schema`, in one transaction; then closes its connections. Its next use (an event, a request, a

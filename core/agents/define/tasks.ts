@@ -11,7 +11,10 @@ export interface Run {
   readonly signal: AbortSignal;
 }
 
-/** When a task runs: after so many seconds, at a date, or at the times of a cron expression (UTC, five fields). */
+/**
+ * When a task runs: after so many seconds, at a date, or at the times of a cron expression: five fields, or six with
+ * seconds in front, in UTC or behind a zone, e.g. `TZ=Europe/Berlin 0 9 * * MON`.
+ */
 export type When = number | Date | string;
 
 /** A task that is due once or again and again. */
@@ -22,6 +25,15 @@ export interface Schedule {
   /** Unix ms of the next run. */
   readonly due: number;
   readonly kind: "once" | "interval" | "cron";
+}
+
+/** Options of {@link Agent.schedule}. */
+export interface ScheduleOptions {
+  /**
+   * One row for the same task with the same payload (and cron expression): asking again returns the schedule that is
+   * there. @default true for a cron expression and in `onStart`, else false
+   */
+  readonly idempotent?: boolean | undefined;
 }
 
 /** A filter for schedules. */

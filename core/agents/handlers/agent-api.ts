@@ -19,6 +19,9 @@ import { type Caller, agentStub } from "../define/agent-stub.ts";
 import { transact } from "./transaction.ts";
 import { capabilitiesOf } from "../define/capabilities.ts";
 
+/** The name of the run of `onStart`. */
+const START = "onStart";
+
 /** Time limit of a handler or a callable, unless the definition sets one. */
 const DEFAULT_TIMEOUT_MS = 30_000;
 
@@ -71,7 +74,7 @@ export function handlerRunner(parts: AgentParts): RunHandler {
   const { context, definition } = parts;
   return (what, work, { ms = timeOf(definition), chain = [], trace = null, task = null } = {}) =>
     withDeadline(context.system, ms, what, (deadline) =>
-      work(agentApi({ ...parts, trace, task }, deadline, chain), deadline),
+      work(agentApi({ ...parts, trace, task, isStart: what === START }, deadline, chain), deadline),
     );
 }
 
@@ -81,11 +84,16 @@ export function timeOf({ timeoutMs = DEFAULT_TIMEOUT_MS }: AnyAgent): number {
 }
 
 /** The parts of one run of a handler. */
-type RunParts = AgentParts & { readonly trace: string | null; readonly task: string | null };
+type RunParts = AgentParts & {
+  readonly trace: string | null;
+  readonly task: string | null;
+  /** Whether the run is that of `onStart`, whose one-time schedules do not pile up. */
+  readonly isStart: boolean;
+};
 
 /** An instance as one run of a handler sees it. */
 function agentApi(parts: RunParts, deadline: Deadline, chain: readonly Caller[]): Agent {
-  const { agent, className, context, definition, holds, queue, schedules, state } = parts;
+  const { agent, className, context, definition, queue, schedules, state } = parts;
   const { sql, sockets, system } = context;
   // A task that queues itself, as polls do, begins a trace each time: else one trace would never end.
   const traceFor = (task: string): string | null => (task === parts.task ? null : parts.trace);
@@ -115,7 +123,9 @@ function agentApi(parts: RunParts, deadline: Deadline, chain: readonly Caller[])
       const [result] = await sql.batch([{ sql: strings.join("?"), params: values }]);
       return result?.rows ?? [];
     }),
-    schedule: inTime((when, task, payload) => schedules.add(when, task, payload, traceFor(task))),
+    schedule: inTime((when, task, payload, { idempotent = parts.isStart || undefined } = {}) =>
+      schedules.add(when, task, payload, { idempotent, trace: traceFor(task) }),
+    ),
     scheduleEvery: inTime((seconds, task, payload) =>
       schedules.addInterval(seconds, task, payload),
     ),
@@ -137,13 +147,32 @@ function agentApi(parts: RunParts, deadline: Deadline, chain: readonly Caller[])
     },
     getConnections: (tag) =>
       sockets.connections(tag).map((one) => forHandlers(one, deadline.check)),
-    keepAlive() {
-      deadline.check();
-      return holds.take();
-    },
+    ...keptAlive(parts, deadline),
     destroy: inTime(() => destroy(parts)),
   };
   return api;
+}
+
+/** The methods that keep an instance in memory. */
+function keptAlive(
+  { holds }: Pick<AgentParts, "holds">,
+  deadline: Deadline,
+): Pick<Agent, "keepAlive" | "keepAliveWhile"> {
+  const keepAlive = (): (() => void) => {
+    deadline.check();
+    return holds.take();
+  };
+  return {
+    keepAlive,
+    async keepAliveWhile(work) {
+      const release = keepAlive();
+      try {
+        return await work();
+      } finally {
+        release();
+      }
+    },
+  };
 }
 
 function broadcast(

@@ -4,8 +4,9 @@ import { Cron } from "croner";
 const LONGEST = 128;
 
 /**
- * Unix ms of the first match of a cron expression after a time, in UTC: five fields (minute hour day month weekday, names such as
- * `MON` and `JAN` too), or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.
+ * Unix ms of the first match of a cron expression after a time: five fields (minute hour day month weekday, names such as
+ * `MON` and `JAN` too), six with seconds in front, or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`. In UTC, or in
+ * the zone of a prefix such as `TZ=Europe/Berlin`.
  *
  * @throws TypeError for a malformed expression, or one that never matches
  */
@@ -16,18 +17,20 @@ export function nextCron(expression: string, after: number): number {
 }
 
 function read(expression: string): Cron {
-  const fields = expression.trim().split(/\s+/u);
-  const [, , day = "", , weekday = ""] = fields;
+  const [, zone, pattern = ""] = /^(?:(?:CRON_)?TZ=(\S+)\s+)?(.*)$/su.exec(expression.trim()) ?? [];
+  const fields = pattern.split(/\s+/u);
+  const [, , day = "", , weekday = ""] = fields.slice(-5);
+  const isCounted = fields.length === 5 || fields.length === 6;
   // The library would take a date as well.
-  if (expression.length > LONGEST || (fields.length !== 5 && !/^@[a-z]+$/iu.test(expression))) {
+  if (expression.length > LONGEST || (!isCounted && !/^@[a-z]+$/iu.test(pattern))) {
     throw new TypeError(
-      `The cron expression "${expression.slice(0, 64)}" must have five fields, such as "0 9 * * MON", or be a name, such as "@daily"`,
+      `The cron expression "${expression.slice(0, 64)}" must have five fields, such as "0 9 * * MON", six with seconds, or be a name, such as "@daily"`,
     );
   }
   try {
-    return new Cron(expression, {
-      mode: "5-part",
-      utcOffset: 0,
+    return new Cron(pattern, {
+      mode: fields.length === 6 ? "6-part" : "5-part",
+      ...(zone === undefined ? { utcOffset: 0 } : { timezone: zone }),
       // `5/10` counts from 5 to the end.
       sloppyRanges: true,
       // POSIX crontab: of two restricted day fields one match is enough.

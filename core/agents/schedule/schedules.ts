@@ -11,7 +11,7 @@ import { sha256Hex } from "../../crypto/digest.ts";
 import type { Clock } from "../../entity/clock.ts";
 import { nextCron } from "./next-cron.ts";
 import type { AnyAgent } from "../define/definition.ts";
-import type { Schedule, ScheduleFilter, When } from "../define/tasks.ts";
+import type { Schedule, ScheduleFilter, ScheduleOptions, When } from "../define/tasks.ts";
 import { checkTask, encodePayload, insertJob, type Queue } from "../queue/queue.ts";
 
 /** Schedules that one alarm turns into jobs. */
@@ -20,7 +20,7 @@ const BATCH = 100;
 /** The schedules of an instance: rows that become jobs when they are due. */
 export interface Schedules {
   /** Adds a schedule. `trace` is the `traceparent` of the caller; a one-time schedule runs in its trace. */
-  add(when: When, task: string, payload: Plain, trace?: string | null): Promise<Schedule>;
+  add(when: When, task: string, payload: Plain, options?: AddOptions): Promise<Schedule>;
   addInterval(seconds: number, task: string, payload: Plain): Promise<Schedule>;
   get(id: string): Promise<Schedule | null>;
   list(filter?: ScheduleFilter): Promise<Schedule[]>;
@@ -31,6 +31,12 @@ export interface Schedules {
   fireDue(): Promise<void>;
   /** Writes the definition's own schedules unless they are there. */
   ensureDefined(): Promise<void>;
+}
+
+/** Options of {@link Schedules.add}. */
+export interface AddOptions extends ScheduleOptions {
+  /** @default each run begins a trace */
+  readonly trace?: string | null;
 }
 
 const SELECT = "SELECT id, task, payload, due, kind, rule FROM agents_schedules WHERE agent = ?";
@@ -66,14 +72,21 @@ export function startSchedules(deps: ScheduleDeps): Schedules {
   const offset = (): number => context.steady() - system.now();
   let known = offset();
   return {
-    add(when, task, payload, trace = null) {
+    async add(when, task, payload, { idempotent, trace = null } = {}) {
       const plan = planOf(when, context);
-      return put(deps, plan.kind === "once" ? { ...plan, trace } : plan, task, payload);
+      const { kind, rule } = plan;
+      const isOnce = kind === "once";
+      // As with intervals, the id is the content; of what runs once not its time, which differs each time.
+      const id =
+        (idempotent ?? !isOnce)
+          ? await contentId(isOnce ? rule || "date" : kind, [task, isOnce ? "" : rule, payload])
+          : plan.id;
+      return put(deps, isOnce ? { ...plan, id, trace } : { ...plan, id }, task, payload);
     },
     async addInterval(seconds, task, payload) {
       const ms = spanOf("seconds", seconds);
       // The id is the content, so that asking twice schedules once.
-      const id = `every:${(await sha256Hex(JSON.stringify([task, ms, payload]))).slice(0, 32)}`;
+      const id = await contentId("every", [task, ms, payload]);
       const plan: Plan = { id, kind: "interval", rule: String(ms), due: context.steady() + ms };
       return put(deps, plan, task, payload);
     },
@@ -111,12 +124,16 @@ export function startSchedules(deps: ScheduleDeps): Schedules {
   };
 }
 
+async function contentId(prefix: string, content: readonly unknown[]): Promise<string> {
+  return `${prefix}:${(await sha256Hex(JSON.stringify(content))).slice(0, 32)}`;
+}
+
 async function fireDue(deps: ScheduleDeps): Promise<void> {
   const { agent, clock, context } = deps;
   const { sql, system } = context;
   const steady = context.steady();
   const rows = await sql.all(
-    `SELECT id, task, payload, kind, rule, trace FROM agents_schedules
+    `SELECT id, task, payload, due, kind, rule, trace FROM agents_schedules
           WHERE agent = ? AND due <= CASE WHEN ${ELAPSED} THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END ORDER BY due LIMIT ?`,
     [agent, steady, system.now(), BATCH],
   );
@@ -162,7 +179,11 @@ async function put(
   const { steady, system } = deps.context;
   const ahead = steady() - system.now();
   const isElapsed = plan.kind === "interval" || plan.rule === DELAY;
-  await deps.clock.write([insert], isElapsed ? plan.due : plan.due + ahead);
+  const [inserted] = await deps.clock.write([insert], isElapsed ? plan.due : plan.due + ahead);
+  if (inserted?.changes !== 1) {
+    const [known] = await deps.context.sql.all(`${SELECT} AND id = ?`, [deps.agent, plan.id]);
+    if (known !== undefined) return toSchedule(known, ahead);
+  }
   const due = isElapsed ? plan.due - ahead : plan.due;
   return { id: plan.id, kind: plan.kind, due, task, payload };
 }
@@ -274,18 +295,26 @@ function noTime(when: unknown): ApiError {
   return new ApiError("invalid_request", { message });
 }
 
-/** The next time counts from now: runs that were missed while the server was down are made up by one run. */
+/** The next time counts from the last one, so that nothing drifts. Runs that were missed are made up by one. */
 function moveOn({ agent, context: { steady, system } }: ScheduleDeps, row: SqlRow): Statement {
   const id = String(row["id"]);
   if (row["kind"] === "once") {
     return { sql: "DELETE FROM agents_schedules WHERE agent = ? AND id = ?", params: [agent, id] };
   }
   const rule = String(row["rule"]);
-  const due = row["kind"] === "cron" ? nextCron(rule, system.now()) : steady() + intervalOf(rule);
+  const due =
+    row["kind"] === "cron"
+      ? nextCron(rule, system.now())
+      : nextInterval(Number(row["due"]), intervalOf(rule), steady());
   return {
     sql: "UPDATE agents_schedules SET due = ?, fired = ? WHERE agent = ? AND id = ?",
     params: [due, steady(), agent, id],
   };
+}
+
+/** The first time after now that is a whole number of intervals after the last one. */
+function nextInterval(last: number, interval: number, now: number): number {
+  return last + interval * Math.max(1, Math.floor((now - last) / interval) + 1);
 }
 
 /** The ms of an interval's rule. One of a version that took any number is read as the longest. */

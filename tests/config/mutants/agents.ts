@@ -3,6 +3,34 @@ import type { Mutant } from "./mutant.ts";
 /** Those of agents, and of webhooks and their entities. */
 export const agentsMutants: readonly Mutant[] = [
   {
+    name: "a key of another message is refused",
+    file: "core/webhooks/outbound/deliveries.ts",
+    find: "if (!isSame) throw keyConflict();",
+    replace: "",
+    tests: ["tests/unit/webhooks/outbound/outbound"],
+  },
+  {
+    name: "an agent learns that a key is that of a message that waits",
+    file: "core/agents/queue/outbox.ts",
+    find: "if (contentOf(other) !== contentOf(input)) throw keyConflict();",
+    replace: "",
+    tests: ["tests/unit/agents/queue/outbox"],
+  },
+  {
+    name: "schedules in onStart do not pile up",
+    file: "core/agents/handlers/agent-api.ts",
+    find: "idempotent = parts.isStart || undefined",
+    replace: "idempotent = undefined",
+    tests: ["tests/unit/agents/schedule/repeats"],
+  },
+  {
+    name: "an interval does not drift",
+    file: "core/agents/schedule/schedules.ts",
+    find: "return last + interval * Math.max(1,",
+    replace: "return now + interval + 0 * Math.max(1,",
+    tests: ["tests/unit/agents/schedule/repeats"],
+  },
+  {
     name: "a body is bounded when its encoding is undone",
     file: "core/webhooks/inbound/decoded-body.ts",
     find: "readUpTo(stream, limit)",
@@ -187,8 +215,8 @@ export const agentsMutants: readonly Mutant[] = [
   {
     name: "a signed address counts with its apostrophes too",
     file: "core/webhooks/signing/verify.ts",
-    find: "if (does || unescaped === null) return does;",
-    replace: "return does;",
+    find: 'if (query !== -1 && url.includes("%27", query))',
+    replace: 'if (query === -2 && url.includes("%27", query))',
     tests: ["tests/unit/webhooks/signing/malformed"],
   },
   {
