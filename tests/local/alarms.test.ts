@@ -123,7 +123,8 @@ describe("alarms that an earlier version has stored", () => {
     const job =
       "INSERT INTO agents_jobs (agent, id, position, task, payload, attempt, due) VALUES ('old/one', ?, 1, 'note', ?, 0, ?)";
     db.rows(job, ["job", '"job"', 1e16]);
-    db.rows("UPDATE causey_schema SET steps = steps - 2 WHERE kind = 'agents'");
+    db.rows("ALTER TABLE agents_events DROP COLUMN answer");
+    db.rows("UPDATE causey_schema SET steps = steps - 3 WHERE kind = 'agents'");
     db.rows("INSERT INTO causey_alarms VALUES ('agent:old', 'old/one', 1e16, 0, 1)");
     db.rows("UPDATE causey_alarms SET actor = 'one'");
     const again = start();

@@ -9,7 +9,7 @@ import type {
   RetryOptions,
   Schedule,
   ScheduleFilter,
-  ScheduleOptions,
+  AgentScheduleOptions,
   When,
 } from "./tasks.ts";
 
@@ -122,7 +122,12 @@ export interface Agent<State = Plain> extends AgentReach {
   sql(strings: TemplateStringsArray, ...values: readonly SqlValue[]): Promise<SqlRow[]>;
   /** The key of the instance in shared tables: class and name. */
   readonly key: string;
-  schedule(when: When, task: string, payload?: Plain, options?: ScheduleOptions): Promise<Schedule>;
+  schedule(
+    when: When,
+    task: string,
+    payload?: Plain,
+    options?: AgentScheduleOptions,
+  ): Promise<Schedule>;
   /**
    * Runs a task every so many seconds. The same task, interval and payload is scheduled once; a run that is
    * still queued when the next is due takes its place.

@@ -28,7 +28,7 @@ export interface Schedule {
 }
 
 /** Options of {@link Agent.schedule}. */
-export interface ScheduleOptions {
+export interface AgentScheduleOptions {
   /**
    * One row for the same task with the same payload (and cron expression): asking again returns the schedule that is
    * there. @default true for a cron expression and in `onStart`, else false

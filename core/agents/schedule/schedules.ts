@@ -11,7 +11,7 @@ import { sha256Hex } from "../../crypto/digest.ts";
 import type { Clock } from "../../entity/clock.ts";
 import { nextCron } from "./next-cron.ts";
 import type { AnyAgent } from "../define/definition.ts";
-import type { Schedule, ScheduleFilter, ScheduleOptions, When } from "../define/tasks.ts";
+import type { Schedule, ScheduleFilter, AgentScheduleOptions, When } from "../define/tasks.ts";
 import { checkTask, encodePayload, insertJob, type Queue } from "../queue/queue.ts";
 
 /** Schedules that one alarm turns into jobs. */
@@ -34,7 +34,7 @@ export interface Schedules {
 }
 
 /** Options of {@link Schedules.add}. */
-export interface AddOptions extends ScheduleOptions {
+export interface AddOptions extends AgentScheduleOptions {
   /** @default each run begins a trace */
   readonly trace?: string | null;
 }
