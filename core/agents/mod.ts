@@ -60,6 +60,7 @@ export {
   NonRetryableError,
   type DeadLetter,
   type QueuedTask,
+  type AgentScheduleOptions,
   type QueueOptions,
   type RetryOptions,
   type Run,
