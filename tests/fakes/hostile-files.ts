@@ -144,6 +144,12 @@ export const hostileFiles: readonly HostileFile[] = [
     refusal: characters,
   },
   {
+    name: "a DOCX that unpacks to very much",
+    key: "o.docx",
+    bytes: () => zip({ "word/document.xml": " ".repeat(65 * 1024 * 1024) }),
+    refusal: /unpacks to more than 64 MB/u,
+  },
+  {
     name: "a DOCX whose part unpacks to more than it says",
     key: "n.docx",
     bytes: understated,

@@ -77,7 +77,7 @@ export const filesMutants: readonly Mutant[] = [
     file: "core/search/files/package-parts.ts",
     find: "left -= entry.size;",
     replace: "",
-    tests: ["tests/unit/search/files", "tests/unit/search/hostile-files"],
+    tests: ["tests/unit/search/hostile-files"],
   },
   {
     name: "merged cells count as text of their sheet",
