@@ -9,7 +9,7 @@ const PRESCAN = 1024;
  * its markup says. A document that says nothing is UTF-8 if it is valid as that, else windows-1252.
  */
 export function* decodeText(bytes: Uint8Array, contentType: string): Generator<void, string, void> {
-  const said = markOf(bytes) ?? known(charsetOf(contentType)) ?? known(prescan(bytes));
+  const said = saidCharset(bytes, contentType);
   if (said !== null) return yield* decodeWith(new TextDecoder(said), bytes);
   try {
     return yield* decodeWith(new TextDecoder("utf-8", { fatal: true }), bytes);
@@ -19,7 +19,16 @@ export function* decodeText(bytes: Uint8Array, contentType: string): Generator<v
   }
 }
 
-function* decodeWith(decoder: TextDecoder, bytes: Uint8Array): Generator<void, string, void> {
+/** Returns the charset that a document names by its mark, its `content-type` or its markup; null when it names none. */
+export function saidCharset(bytes: Uint8Array, contentType: string): string | null {
+  return charsetOfMark(bytes) ?? known(charsetOf(contentType)) ?? known(prescan(bytes));
+}
+
+/** Decodes bytes step by step. Throws a `TypeError` for invalid ones if the decoder is `fatal`. */
+export function* decodeWith(
+  decoder: TextDecoder,
+  bytes: Uint8Array,
+): Generator<void, string, void> {
   let text = "";
   for (let at = 0; at < bytes.length; at += STEP) {
     if (at > 0) yield;
@@ -28,7 +37,8 @@ function* decodeWith(decoder: TextDecoder, bytes: Uint8Array): Generator<void, s
   return text + decoder.decode();
 }
 
-function markOf(bytes: Uint8Array): string | null {
+/** Returns the charset of a byte order mark; null without one. */
+export function charsetOfMark(bytes: Uint8Array): string | null {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return "utf-8";
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return "utf-16be";
   return bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : null;

@@ -30,13 +30,16 @@ export const logicFolders: readonly LogicFolder[] = [
       "trained-rows",
       "vector-rows",
       // Compression, text decoders, segmenters, cancelled streams.
+      "charsets",
       "code",
       "files",
       "hostile-files",
       "office-files",
       "kept-content",
       "lexical",
+      "mails",
       "pages",
+      "text-formats",
       "tokens",
       // Ends of a platform in the middle of work, and the bindings of one.
       "binding",

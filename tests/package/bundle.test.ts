@@ -34,7 +34,8 @@ async function bundledFiles(entry: string, external: string[] = []): Promise<str
     format: "esm",
     // Neither Node's built-ins nor a browser's: as strict as workerd without Node compatibility.
     platform: "neutral",
-    conditions: ["workerd", "worker", "import", "module"],
+    // Those of Wrangler, by which packages give workerd what they give a browser.
+    conditions: ["workerd", "worker", "browser", "import", "module"],
     mainFields: ["module", "main"],
     logLevel: "silent",
   });
@@ -81,7 +82,7 @@ test("the entry ./workers needs nothing but workerd's own modules", async () => 
 /** Packages that an application installs for one entry, which alone may hold them. */
 const optional = [
   ["./rendering/extract", /node_modules\/(?:linkedom|@mozilla\/readability)\//u],
-  ["./search/files", /node_modules\/(?:unpdf|fflate|postal-mime)\//u],
+  ["./search/files", /node_modules\/(?:unpdf|fflate|jschardet|postal-mime)\//u],
   ["./rendering/pdf", /node_modules\/unpdf\//u],
   ["./rendering/turndown", /node_modules\/linkedom\//u],
   ["./search/mcp", /node_modules\/(?:@modelcontextprotocol|zod)\//u],

@@ -79,6 +79,7 @@ test("Deno takes the versions of package.json", () => {
     "@mozilla/readability",
     "@sqlite.org/sqlite-wasm",
     "fflate",
+    "jschardet",
     "linkedom",
     "postal-mime",
     "postgres",

@@ -1,32 +1,123 @@
-import PostalMime, { type Address } from "postal-mime";
+import PostalMime, { type Address, type Attachment, type Email } from "postal-mime";
+import { utf8 } from "../../crypto/encoding.ts";
+import { ApiError } from "../../http/api-error.ts";
 import type { TextBudget } from "../../files/text-budget.ts";
-import type { DocumentText } from "../read/file-reader.ts";
+import {
+  binaryKind,
+  documentKind,
+  type DocumentText,
+  type ReadableFile,
+} from "../read/file-reader.ts";
+import type { FileWarning } from "../read/file-warning.ts";
 import { htmlSteps } from "../read/html-text.ts";
+import { readText } from "../read/read-text.ts";
+import { refused } from "../read/refused.ts";
+
+/** Reads a document that is attached to another one, and guesses the charset of a text. */
+export type AttachedReader = (file: ReadableFile) => AsyncGenerator<void, DocumentText, void>;
 
 /**
- * Yields the text of a mail (RFC 5322): its subject, sender, receivers and date, its text, and the names of its
- * attachments.
+ * Yields the text of a mail (RFC 5322): its subject, people and date, its text, and below that the texts and documents
+ * that are attached. Null for `readAttached`: those are left out, with a warning.
  */
 export async function* mailText(
   bytes: Uint8Array<ArrayBuffer>,
   budget: TextBudget,
+  readAttached: AttachedReader | null,
 ): AsyncGenerator<void, DocumentText, void> {
-  const mail = await PostalMime.parse(bytes);
+  const warnings: FileWarning[] = [];
+  const mail = await PostalMime.parse(yield* asUtf8(bytes, readAttached, warnings));
   yield;
-  const body = mail.text ?? (mail.html === undefined ? "" : yield* htmlSteps(mail.html, budget));
-  const attached = mail.attachments.flatMap(({ filename }) => filename ?? []);
+  const parts = [headOf(mail), yield* bodyOf(mail, budget)];
+  for (const attachment of mail.attachments) {
+    const name = nameOf(attachment);
+    try {
+      const { text, warnings: own = [] } = yield* attachedText(attachment, readAttached);
+      budget.take(text.length);
+      if (text.trim() !== "") parts.push(`## Attached: ${name}\n\n${text.trim()}`);
+      warnings.push(...own.map((one) => ({ ...one, message: `${name}: ${one.message}` })));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      // Pictures of the text's own layout, and signatures.
+      if (attachment.related === true || attachment.mimeType.endsWith("signature")) continue;
+      warnings.push({ code: "attachment_not_read", message: `${name}: ${error.message}` });
+    }
+  }
+  return { text: parts.filter((part) => part !== "").join("\n\n"), warnings };
+}
+
+/** A mail of other bytes than UTF-8 that names no charset at all, in UTF-8; every other one as it is. */
+async function* asUtf8(
+  bytes: Uint8Array<ArrayBuffer>,
+  readAttached: AttachedReader | null,
+  warnings: FileWarning[],
+): AsyncGenerator<void, Uint8Array, void> {
+  const isSaid = /charset\s*\*?\s*=/iu.test(new TextDecoder("windows-1252").decode(bytes));
+  yield;
+  if (isSaid || readAttached === null || isUtf8(bytes)) return bytes;
+  const { text, warnings: guessed = [] } = yield* readAttached({
+    key: "",
+    contentType: "",
+    bytes,
+  });
+  warnings.push(...guessed);
+  return utf8(text);
+}
+
+function isUtf8(bytes: Uint8Array): boolean {
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function headOf({ subject, from, to, cc, date, attachments }: Email): string {
+  const attached = attachments.flatMap(({ filename }) => filename ?? []);
   const lines = [
-    ["From", names(mail.from === undefined ? [] : [mail.from])],
-    ["To", names(mail.to ?? [])],
-    ["Date", mail.date ?? ""],
+    ["From", names(from === undefined ? [] : [from])],
+    ["To", names(to ?? [])],
+    ["Cc", names(cc ?? [])],
+    ["Date", date ?? ""],
     ["Attached", attached.join(", ")],
   ].filter(([, value]) => value !== "");
-  const text = [
-    `# ${mail.subject ?? "Mail"}`,
-    lines.map(([name, value]) => `${name}: ${value}`).join("\n"),
-    body.trim(),
-  ].join("\n\n");
-  return { text };
+  const people = lines.map(([name, value]) => `${name}: ${value}`).join("\n");
+  return `# ${subject ?? "Mail"}\n\n${people}`.trimEnd();
+}
+
+/** The text of a mail; some programs leave that part blank and fill the one of HTML. */
+async function* bodyOf(
+  { text = "", html = "" }: Email,
+  budget: TextBudget,
+): AsyncGenerator<void, string, void> {
+  // A line of dashes parts a mail from the one that it answers; below a text Markdown would take it for an underline.
+  if (text.trim() !== "") return text.trim().replaceAll(/\n(?=[-=]+[^\S\n]*(?:\n|$))/gu, "\n\n");
+  return (yield* htmlSteps(html, budget)).trim();
+}
+
+async function* attachedText(
+  attachment: Attachment,
+  readAttached: AttachedReader | null,
+): AsyncGenerator<void, DocumentText, void> {
+  const { content, filename, mimeType } = attachment;
+  const bytes = typeof content === "string" ? utf8(content) : new Uint8Array(content);
+  const file = { key: filename ?? "", contentType: mimeType, bytes };
+  if (readAttached === null) throw refused("it is attached to a mail within mails");
+  if (documentKind(file) !== null) return yield* readAttached(file);
+  const what = binaryKind(file);
+  if (what !== null) throw refused(`it is ${what}`);
+  const stepsOf = await readText.load();
+  const read = yield* stepsOf({ ...file, keepHtml: false });
+  if (read !== null) return read;
+  const { text, warnings = [] } = yield* readAttached(file);
+  const decoded = yield* stepsOf({ ...file, bytes: utf8(text), keepHtml: false });
+  if (decoded === null) throw refused("it holds bytes that are not text");
+  return { ...decoded, warnings: [...warnings, ...(decoded.warnings ?? [])] };
+}
+
+function nameOf({ filename, mimeType }: Attachment): string {
+  return (filename ?? mimeType).slice(0, 128);
 }
 
 function names(addresses: readonly Address[]): string {

@@ -1,6 +1,7 @@
 /**
- * Documents for search instances: PDF, DOCX, PPTX, XLSX, EPUB and mail. Needs the packages `unpdf`, `fflate` and
- * `postal-mime`, each for its formats; nothing else of causey imports them.
+ * Documents for search instances: PDF, DOCX, PPTX, XLSX, EPUB and mail, and texts that do not say their charset. Needs
+ * the packages `unpdf`, `fflate`, `postal-mime` and `jschardet`, each for its formats; nothing else of causey imports
+ * them.
  *
  * @module
  */
@@ -10,7 +11,9 @@ import {
   documentKind,
   type DocumentText,
   type FileReader,
+  type ReadableFile,
 } from "../read/file-reader.ts";
+import type { AttachedReader } from "./mail.ts";
 import { type TextBudget, textBudget } from "../../files/text-budget.ts";
 import { refused } from "../read/refused.ts";
 
@@ -23,14 +26,15 @@ export type {
 } from "../read/file-reader.ts";
 export type { FileWarning } from "../read/file-warning.ts";
 
-/** The package that reads each kind of document. */
-const PACKAGES: Readonly<Record<DocumentKind, string>> = {
+/** The package that reads each kind of file. */
+const PACKAGES: Readonly<Record<DocumentKind | "text", string>> = {
   pdf: "unpdf",
   docx: "fflate",
   pptx: "fflate",
   xlsx: "fflate",
   epub: "fflate",
   eml: "postal-mime",
+  text: "jschardet",
 };
 
 /**
@@ -51,30 +55,45 @@ export const fileReader: FileReader = {
   overrun: (why) => refused(`the file cannot be read: ${why}`),
   load: () =>
     Promise.resolve(async function* (file) {
-      const kind = documentKind(file) ?? "pdf";
-      const read = await readerOf(kind).catch((error: unknown) => {
-        const message = `${kind.toUpperCase()} files: Install the package ${PACKAGES[kind]}`;
-        throw new ApiError("missing_capability", { message, cause: error });
-      });
-      try {
-        const found = yield* read(file.bytes, textBudget(refused));
-        return { ...found, format: "markdown" as const };
-      } catch (error) {
-        if (error instanceof ApiError) throw error;
-        const why = error instanceof Error ? error.message : String(error);
-        throw new ApiError("unsupported_file", {
-          message: `unsupported_file_type: "${file.key.slice(0, 128)}" cannot be read as ${kind.toUpperCase()}: ${why.slice(0, 200)}`,
-        });
-      }
+      const found = yield* readAny(file, textBudget(refused), 1);
+      return { ...found, format: documentKind(file) === null ? "text" : "markdown" };
     }),
 };
+
+/** Mails that are attached to each other. */
+const MAX_LEVELS = 4;
+
+async function* readAny(
+  file: ReadableFile,
+  budget: TextBudget,
+  level: number,
+): AsyncGenerator<void, DocumentText, void> {
+  const kind = documentKind(file) ?? "text";
+  const read = await readerOf(kind).catch((error: unknown) => {
+    const message = `${kind.toUpperCase()} files: Install the package ${PACKAGES[kind]}`;
+    throw new ApiError("missing_capability", { message, cause: error });
+  });
+  const readAttached: AttachedReader | null =
+    level < MAX_LEVELS ? (attached) => readAny(attached, budget, level + 1) : null;
+  try {
+    return yield* read(file.bytes, budget, readAttached);
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ApiError("unsupported_file", {
+      message: `unsupported_file_type: "${file.key.slice(0, 128)}" cannot be read as ${kind.toUpperCase()}: ${why.slice(0, 200)}`,
+    });
+  }
+}
 
 type Reader = (
   bytes: Uint8Array<ArrayBuffer>,
   budget: TextBudget,
+  readAttached: AttachedReader | null,
 ) => Generator<void, DocumentText, void> | AsyncGenerator<void, DocumentText, void>;
 
-async function readerOf(kind: DocumentKind): Promise<Reader> {
+async function readerOf(kind: DocumentKind | "text"): Promise<Reader> {
+  if (kind === "text") return (await import("./guessed-text.ts")).guessedText;
   if (kind === "pdf") return (await import("./pdf.ts")).pdfText;
   if (kind === "eml") return (await import("./mail.ts")).mailText;
   if (kind === "docx") return (await import("./docx.ts")).docxText;

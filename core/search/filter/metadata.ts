@@ -103,6 +103,21 @@ export function indexMetadata(
   return { values, warnings };
 }
 
+/** Metadata with what a file says about itself, where the schema has such a field and the uploader left it out. */
+export function withFileFields(
+  metadata: Metadata,
+  fields: Metadata,
+  schema: readonly MetadataField[],
+): Metadata {
+  const added = schema.flatMap(({ field_name: field, data_type: type }) => {
+    const said = Object.hasOwn(fields, field) ? fields[field] : undefined;
+    if (said === undefined || Object.hasOwn(metadata, field)) return [];
+    const value = type === "text" ? String(said) : said;
+    return indexedValue(type, value) === null ? [] : [[field, value] as const];
+  });
+  return { ...metadata, ...Object.fromEntries(added) };
+}
+
 type Value = Omit<IndexedValue, "field">;
 
 /** A value in the form that is compared; null when it does not fit the type. */

@@ -12,7 +12,12 @@ import { packContent } from "../rows/kept-content.ts";
 import type { Item } from "../rows/item-record.ts";
 import { insertKeywordRow, removeKeywordRows, tokenizerOf } from "../query/keyword-index.ts";
 import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
-import { type IndexedValue, indexMetadata, type Metadata } from "../filter/metadata.ts";
+import {
+  type IndexedValue,
+  indexMetadata,
+  type Metadata,
+  withFileFields,
+} from "../filter/metadata.ts";
 import type { FileWarning } from "../read/file-warning.ts";
 import type { TextChunk } from "../text/split.ts";
 
@@ -32,6 +37,8 @@ export type IndexedContent = {
   readonly chunks: readonly NewChunk[];
   /** Whatever of the file could not be read. */
   readonly warnings: readonly FileWarning[];
+  /** What the file says about itself. @default nothing */
+  readonly fields?: Metadata | undefined;
   /** Vectors of the embedder; null = they are made later. */
   readonly given: NewVectors | null;
   /** Milliseconds of the attempt. */
@@ -48,7 +55,7 @@ export type IndexedContent = {
 export async function commitItem(
   state: InstanceState,
   itemId: string,
-  { revision, chunks, warnings, given, tookMs, trace }: IndexedContent,
+  { revision, chunks, warnings, fields = {}, given, tookMs, trace }: IndexedContent,
 ): Promise<Item> {
   const facts = state.facts();
   const { settings } = facts;
@@ -67,15 +74,16 @@ export async function commitItem(
     chunks: facts.chunks - Number(row["chunks"] ?? 0) + chunks.length,
     activeMs: now,
   };
-  const live = liveFacts(row);
+  const said = liveFacts(row);
+  const metadata = withFileFields(said.metadata, fields, settings.custom_metadata);
+  const live = { ...said, metadata };
   const statements = [
     ...removeIndexed(state, itemId, settings.index_method.keyword),
     ...inserts,
     ...metaStatements(
       state.actor,
       itemId,
-      indexMetadata(String(row["key"]), live.modified, live.metadata, settings.custom_metadata)
-        .values,
+      indexMetadata(String(row["key"]), live.modified, metadata, settings.custom_metadata).values,
     ),
     ...(vectors === null ? [] : vectorStatements(state.actor, itemId, tag, vectors)),
     ...content,

@@ -6,7 +6,9 @@ import {
   documentKind,
   type DocumentText,
   type ReadableFile,
+  type ReadFileResult,
 } from "../read/file-reader.ts";
+import { withoutData } from "../read/embedded-data.ts";
 import { boundedWarnings } from "../read/file-warning.ts";
 import { readText } from "../read/read-text.ts";
 import type { WorkOptions } from "../models/search-deps.ts";
@@ -21,11 +23,15 @@ export type ExtractedText = DocumentText & { readonly format: "markdown" | "text
 const AT_ONCE = 32_768;
 const never = new AbortController().signal;
 
+/** A file as it is kept. */
+interface SourceFile {
+  readonly key: string;
+  readonly contentType: string;
+  readonly bytes: Uint8Array;
+}
+
 /** Reads a file as text by its first bytes, its name and its media type. Throws 7060 for what cannot be read, with the reason. */
-export async function extractText(
-  file: { readonly key: string; readonly contentType: string; readonly bytes: Uint8Array },
-  deps: WorkOptions,
-): Promise<ExtractedText> {
+export async function extractText(file: SourceFile, deps: WorkOptions): Promise<ExtractedText> {
   // Its bytes are handed over, and the caller stores them.
   const copy = { key: file.key, contentType: file.contentType, bytes: new Uint8Array(file.bytes) };
   const kind = documentKind(copy);
@@ -39,14 +45,39 @@ export async function extractText(
   }
   const what = binaryKind(copy);
   if (what !== null) throw unsupported(copy, `is ${what}`);
-  const keepHtml = deps.htmlToMarkdown !== undefined;
-  const atOnce = copy.bytes.length <= AT_ONCE;
-  const found = await read(readText, { ...copy, keepHtml }, deps, atOnce);
-  const warnings = boundedWarnings(found.warnings ?? []);
-  const { text, format } = found;
-  if (format !== "html") return { text, format, warnings };
+  const found = (await asText(copy, deps)) ?? (await guessedText(file, deps));
+  const { text, format, warnings = [], ...about } = found;
+  const rest = { ...about, warnings: boundedWarnings(warnings) };
+  if (format !== "html") return { text, format, ...rest };
   const markdown = (await deps.htmlToMarkdown?.(text, deps.owner)) ?? text;
-  return { text: markdown, format: "markdown", warnings };
+  return { text: withoutData(markdown), format: "markdown", ...rest };
+}
+
+function asText(file: ReadableFile, deps: WorkOptions): Promise<ReadFileResult | null> {
+  const keepHtml = deps.htmlToMarkdown !== undefined;
+  return read(readText, { ...file, keepHtml }, deps, file.bytes.length <= AT_ONCE);
+}
+
+/** Reads a text that does not say its charset as the one that it is most like. */
+async function guessedText(file: SourceFile, deps: WorkOptions): Promise<ReadFileResult> {
+  const { key, contentType } = file;
+  const { readFile } = deps;
+  if (readFile === undefined) throw unsupported(file, "is not UTF-8 and names no charset");
+  const copy = { key, contentType, bytes: new Uint8Array(file.bytes) };
+  const { text: decoded, warnings: guessed = [] } = await read(readFile, copy, deps, false);
+  const utf8 = {
+    key,
+    contentType: mediaType(contentType),
+    bytes: new TextEncoder().encode(decoded),
+  };
+  const found = await asText(utf8, deps);
+  if (found === null) throw unsupported(file, "holds bytes that are not text");
+  return { ...found, warnings: [...guessed, ...(found.warnings ?? [])] };
+}
+
+/** The media type alone: what is decoded has another charset than it says. */
+function mediaType(contentType: string): string {
+  return contentType.split(";")[0] ?? "";
 }
 
 function read<I extends Plain, O extends Plain>(
@@ -61,7 +92,7 @@ function read<I extends Plain, O extends Plain>(
     : background.run(task, input, closing, owner);
 }
 
-function unsupported({ key }: ReadableFile, why: string): ApiError {
+function unsupported({ key }: Pick<SourceFile, "key">, why: string): ApiError {
   return new ApiError("unsupported_file", {
     message: `unsupported_file_type: "${key.slice(0, 128)}" ${why}`,
   });

@@ -39,12 +39,13 @@ export async function indexContent(
     ? await embedChunks(embedderOf(settings, deps), chunks, state.context.system.closing)
     : null;
   const tookMs = Math.round(state.context.system.monotonic() - started);
-  const { warnings = [] } = text;
+  const { warnings = [], fields } = text;
   await state.inTurn(() =>
     commitItem(state, itemId, {
       revision,
       chunks,
       warnings,
+      fields,
       given: vectors,
       tookMs,
       trace: deps.trace,

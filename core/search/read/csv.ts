@@ -1,9 +1,13 @@
 /** Returns the rows of a CSV text (RFC 4180): quoted cells may hold separators, quotes and line breaks. */
-export function* csvRows(text: string, separator: string): Generator<void, string[][], void> {
+export function* csvRows(
+  text: string,
+  separator: string,
+  most: number = Infinity,
+): Generator<void, string[][], void> {
   const rows: string[][] = [];
   let row: string[] = [];
-  let at = text.startsWith("\uFEFF") ? 1 : 0;
-  while (at < text.length) {
+  let at = 0;
+  while (at < text.length && rows.length < most) {
     const { cell, end } = cellAt(text, at, separator);
     row.push(cell);
     at = end + 1;
@@ -19,19 +23,33 @@ export function* csvRows(text: string, separator: string): Generator<void, strin
 
 /** Returns the cell that begins at a place, and where the separator or line break behind it is. */
 function cellAt(text: string, at: number, separator: string): { cell: string; end: number } {
-  if (text[at] !== '"') {
-    const end = endOfCell(text, at, separator);
-    return { cell: text.slice(at, end), end };
-  }
+  const quoted = text[at] === '"' ? quotedCell(text, at, separator) : null;
+  if (quoted !== null) return quoted;
+  const end = endOfCell(text, at, separator);
+  return { cell: text.slice(text[at] === '"' ? at + 1 : at, end), end };
+}
+
+/**
+ * Returns a cell in quotes; null for a quote that is never closed: the text up to the next quote is then not one cell, but
+ * the rest of this line and the rows below it.
+ */
+function quotedCell(
+  text: string,
+  at: number,
+  separator: string,
+): { cell: string; end: number } | null {
   let cell = "";
   let from = at + 1;
   for (;;) {
     const quote = text.indexOf('"', from);
-    if (quote < 0) return { cell: cell + text.slice(from), end: text.length };
+    if (quote < 0) return null;
     cell += text.slice(from, quote);
     if (text[quote + 1] !== '"') {
       const end = endOfCell(text, quote + 1, separator);
-      return { cell: cell + text.slice(quote + 1, end), end };
+      const behind = text.slice(quote + 1, end);
+      // A quote inside a word of a later line opens or closes a cell of its own.
+      if (behind.trim() !== "" && /[\r\n]/.test(cell)) return null;
+      return { cell: cell + behind, end };
     }
     cell += '"';
     from = quote + 2;
@@ -43,11 +61,4 @@ function endOfCell(text: string, at: number, separator: string): number {
   while (end < text.length && text[end] !== separator && text[end] !== "\n" && text[end] !== "\r")
     end++;
   return end;
-}
-
-/** Returns the separator of a text's cells: the candidate that its first line has most of. */
-export function separatorOf(text: string): string {
-  const first = text.slice(0, 10_000).split(/[\r\n]/, 1)[0] ?? "";
-  const counts = [",", ";", "\t"].map((sign) => [sign, first.split(sign).length] as const);
-  return counts.toSorted((a, b) => b[1] - a[1])[0]?.[0] ?? ",";
 }

@@ -15,6 +15,8 @@ export type DocumentText = {
   readonly pages?: readonly FilePage[];
   /** Whatever of it could not be read. @default all of it was read */
   readonly warnings?: readonly FileWarning[];
+  /** What it says about itself, by names in lower case: metadata where the instance has such fields. @default nothing */
+  readonly fields?: Readonly<Record<string, string | number | boolean>>;
 };
 
 /** The text that was read from a file. */
@@ -30,7 +32,10 @@ export type FilePage = {
   readonly startByte: number;
 };
 
-/** Reads documents (PDF, Office, EPUB, mail) as Markdown: `fileReader` of `causey/search/files`. Throws 7060 with the reason. */
+/**
+ * Reads documents (PDF, Office, EPUB, mail) as Markdown, and decodes texts that do not say their charset: `fileReader` of
+ * `causey/search/files`. Throws 7060 with the reason.
+ */
 export type FileReader = LongTask<ReadableFile, ReadFileResult, Steps<ReadFileResult>>;
 
 /** Formats that have to be converted to text: known by their first bytes, else by their names. */

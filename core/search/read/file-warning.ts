@@ -1,6 +1,6 @@
 /** Something of a file that could not be read; the rest of the file is indexed. */
 export type FileWarning = {
-  /** Stable: `part_not_read` of causey's own readers (docs/search-files.md). */
+  /** Stable, such as `part_not_read` (docs/search-files.md). */
   readonly code: string;
   /** What was lost, by its name, and why. */
   readonly message: string;

@@ -1,72 +1,28 @@
-import { decodeText } from "../../text/decode-text.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { LongTask } from "../../ports.ts";
-import { isCode } from "../text/code-blocks.ts";
-import type { ReadableFile, ReadFileResult } from "./file-reader.ts";
 import { textBudget } from "../../files/text-budget.ts";
+import { decodeFile } from "./decode-file.ts";
+import type { ReadableFile, ReadFileResult } from "./file-reader.ts";
 import { refused } from "./refused.ts";
 
-/** Files of text: decodes them, and makes Markdown of HTML, CSV and JSON. `html` of the input: HTML stays as it is. */
-export const readText: LongTask<ReadableFile & { readonly keepHtml: boolean }, ReadFileResult> = {
+/** Files of text: decodes them, and makes Markdown of what is another format. Null where only a guess could decode it. */
+export const readText: LongTask<
+  ReadableFile & { readonly keepHtml: boolean },
+  ReadFileResult | null
+> = {
   name: "search/read-text",
   overrun: (why) => refused(`the file cannot be read: ${why}`),
   async load() {
-    const [
-      { htmlSteps },
-      { csvRows, separatorOf },
-      { markdownTable },
-      { jsonLinesParagraphs, jsonParagraphs },
-    ] = await Promise.all([
-      import("./html-text.ts"),
-      import("./csv.ts"),
-      import("./markdown-table.ts"),
-      import("./json-text.ts"),
-    ]);
+    const { convertText } = await import("./text-formats.ts");
     return function* ({ key, contentType, bytes, keepHtml }) {
-      // Clients declare any text as UTF-8: an invalid one has another encoding.
-      const text = yield* decodeText(
-        bytes,
-        contentType.replace(/;\s*charset\s*=\s*"?utf-?8"?/i, ""),
-      );
+      const text = yield* decodeFile(bytes, contentType);
+      if (text === null) return null;
       checkText(text, key);
       yield;
-      const kind = textKind(key, contentType);
-      const budget = textBudget(refused);
-      if (kind === "markdown") return { text, format: "markdown" };
-      if (kind === "html")
-        return keepHtml
-          ? { text, format: "html" }
-          : { text: yield* htmlSteps(text, budget), format: "markdown" };
-      if (kind === "csv") {
-        const separator = /\.tsv$/i.test(key) ? "\t" : separatorOf(text);
-        return { text: markdownTable(yield* csvRows(text, separator), budget), format: "markdown" };
-      }
-      if (kind === "json" || kind === "jsonl") {
-        const read = yield* kind === "json"
-          ? jsonParagraphs(text, budget)
-          : jsonLinesParagraphs(text, budget);
-        return { text: read ?? text, format: "text" };
-      }
-      return { text, format: kind === "code" ? "code" : "text" };
+      return yield* convertText({ key, contentType, text, keepHtml }, textBudget(refused));
     };
   },
 };
-
-const KINDS: readonly (readonly [kind: string, name: RegExp, type: RegExp])[] = [
-  ["markdown", /\.(?:md|mdx|markdown)$/i, /^text\/markdown$/],
-  ["html", /\.(?:html?|xhtml)$/i, /^(?:text\/html|application\/xhtml\+xml)$/],
-  ["csv", /\.(?:csv|tsv)$/i, /^text\/(?:csv|tab-separated-values)$/],
-  ["jsonl", /\.(?:jsonl|ndjson)$/i, /^application\/(?:jsonl|x-ndjson|jsonlines)$/],
-  ["json", /\.json$/i, /^application\/json$/],
-];
-
-function textKind(key: string, contentType: string): string {
-  const type = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
-  // Converters that turn pages into Markdown keep their names.
-  if (type === "text/markdown") return "markdown";
-  const known = KINDS.find(([, name]) => name.test(key)) ?? KINDS.find(([, , of]) => of.test(type));
-  return known?.[0] ?? (isCode(key) ? "code" : "text");
-}
 
 /** Signs that rarely occur in a text: control characters other than blanks and line ends, and undecodable bytes. */
 const CONTROLS = /(?!\s)\p{Cc}|\u{FFFD}/gu;

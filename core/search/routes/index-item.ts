@@ -60,6 +60,10 @@ function checkFile({ key, bytes }: FileUpload): void {
     throw new ApiError("file_required", {
       message: "file_field_is_required: the file needs a name",
     });
+  if (key.includes("\uFFFD"))
+    throw new ApiError("file_required", {
+      message: "file_field_is_required: the name of the file is not UTF-8",
+    });
   if (key.length > MAX_KEY)
     throw new ApiError("file_name_too_long", {
       message: `file_name_too_long: a key has at most ${MAX_KEY} characters`,
@@ -127,8 +131,9 @@ async function runAttempt(
   const took = (): number => Math.round(system.monotonic() - started);
   try {
     const chunks = await chunksOf(text, settings, deps);
-    const { warnings = [] } = text;
-    await instance.commit(itemId, { revision, chunks, warnings, given: null, tookMs: took() });
+    const { warnings = [], fields } = text;
+    const tookMs = took();
+    await instance.commit(itemId, { revision, chunks, warnings, fields, given: null, tookMs });
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) throw error;
     log("warn", "An item could not be indexed", { item_id: itemId, error: String(error) });

@@ -10,7 +10,7 @@ import { searchUnderTest } from "../../fakes/search-api.ts";
 async function read(key: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const file = { key, contentType: "", bytes };
   if (documentKind(file) === null)
-    return (await runToEnd((await readText.load())({ ...file, keepHtml: false }))).text;
+    return (await runToEnd((await readText.load())({ ...file, keepHtml: false })))?.text ?? "";
   return (await runToEnd((await fileReader.load())(file))).text;
 }
 
