@@ -1,12 +1,15 @@
-import { getDocumentProxy } from "unpdf";
 import type { PDFDocumentProxy } from "unpdf/pdfjs";
 import { ApiError } from "../http/api-error.ts";
+import { joinHyphens } from "./join-hyphens.ts";
+import { inReadingOrder, type PlacedText } from "./pdf-columns.ts";
+import { openPdf, openWithMaps } from "./pdf-maps.ts";
+import { type Annotation, linksOf, notesOf } from "./pdf-notes.ts";
 import { streamExcess } from "./pdf-streams.ts";
 import { type TextBudget, textBudget } from "./text-budget.ts";
 
 /** One page of a PDF. */
 export interface PdfPage {
-  /** Its lines. */
+  /** Its lines, then the values of its form fields and the notes on it. */
   readonly text: string;
   /** Web addresses that it links to, each once. */
   readonly links: readonly string[];
@@ -17,12 +20,12 @@ export interface PdfContents {
   /** The title in its metadata, or "". */
   readonly title: string;
   readonly pages: readonly PdfPage[];
+  /** Character maps that its fonts need and that could not be read: letters in these fonts are missing. */
+  readonly missingMaps: readonly string[];
 }
 
 /** Pages that are read. */
 const MAX_PAGES = 5000;
-/** Links of one page. */
-const MAX_LINKS = 500;
 
 /**
  * Reads a PDF page by page, with a yield after each. Needs the package `unpdf`. An unreadable file ends with the error
@@ -48,21 +51,54 @@ async function* readPages(
   refuse: (why: string) => ApiError,
   budget: TextBudget,
 ): AsyncGenerator<void, PdfContents, void> {
-  const document = await getDocumentProxy(bytes, { verbosity: 0 });
+  // The parser takes the bytes for itself, and a document that needs character maps is opened twice.
+  const { document, asked } = await openPdf(bytes.slice());
+  const isEnough = (): boolean => asked.names.size === 0 || asked.folder === null;
+  const read = yield* readDocument(document, { refuse, budget, isEnough });
+  if (read !== null) return { ...read, missingMaps: [...asked.names] };
+  const again = await openWithMaps(bytes, asked.folder ?? "");
+  const whole = yield* readDocument(again, { refuse, budget, isEnough: () => true });
+  if (whole === null) throw refuse("its fonts cannot be read");
+  return { ...whole, missingMaps: [] };
+}
+
+interface Reading {
+  readonly refuse: (why: string) => ApiError;
+  readonly budget: TextBudget;
+  /** Whether the letters of the page that was just read are whole. */
+  readonly isEnough: () => boolean;
+}
+
+/** Reads a document and closes it; null as soon as a page needs more than it was opened with. */
+async function* readDocument(
+  document: PDFDocumentProxy,
+  { refuse, budget, isEnough }: Reading,
+): AsyncGenerator<void, Omit<PdfContents, "missingMaps"> | null, void> {
   let isWhole = false;
   try {
     if (document.numPages > MAX_PAGES) throw refuse(`it has more than ${MAX_PAGES} pages`);
     const { info } = await document.getMetadata();
+    // What it shows is made by a program; its pages only say "Please wait".
+    if (fieldOf(info, "IsXFAPresent") === true && fieldOf(info, "IsAcroFormPresent") !== true)
+      throw refuse("it is an XFA form, which only Adobe's programs show: print it as a PDF");
     const pages: PdfPage[] = [];
     for (let n = 1; n <= document.numPages; n++) {
       yield;
       const page = await document.getPage(n);
-      const text = yield* textOf(page, budget);
-      pages.push({ text, links: linksOf(await page.getAnnotations()) });
+      const lines = yield* textOf(page, budget);
+      if (!isEnough()) return null;
+      const annotations: readonly Annotation[] = await page.getAnnotations();
+      const notes = notesOf(annotations).join("\n");
+      budget.take(notes.length);
+      const text = [lines.trimEnd(), notes].filter((part) => part !== "").join("\n\n");
+      pages.push({ text, links: linksOf(annotations) });
       page.cleanup();
     }
     isWhole = true;
-    return { title: titleOf(info), pages };
+    yield;
+    const texts = joinHyphens(pages.map(({ text }) => text));
+    const joined = pages.map(({ links }, n) => ({ text: texts[n] ?? "", links }));
+    return { title: titleOf(info), pages: joined };
   } finally {
     // A page that was left half read never comes to its end.
     const ended = document.loadingTask.destroy().catch(() => undefined);
@@ -73,17 +109,26 @@ async function* readPages(
 /** The lines of a page, counted as they come: one page can have any number, from parts that stand in each other. */
 async function* textOf(page: Page, budget: TextBudget): AsyncGenerator<void, string, void> {
   const reader = page.streamTextContent().getReader() as TextReader;
-  const lines: string[] = [];
+  const items: PlacedText[] = [];
   // Not cancelled: the parser would still write to it, and fail where the error cannot be caught.
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     for (const item of part.value.items) {
       if (!("str" in item)) continue;
       budget.take(item.str.length + 1);
-      lines.push(item.str + (item.hasEOL ? "\n" : ""));
+      items.push(placed(item));
     }
     yield;
   }
-  return lines.join("");
+  return inReadingOrder(items);
+}
+
+/** A piece of text as it stands for a reader, whichever way the page was turned. */
+function placed({ str: text, transform, width, height, hasEOL: endsLine }: TextItem): PlacedText {
+  const [a = 1, b = 0, , , e = 0, f = 0]: readonly number[] = transform;
+  const isUpright = Math.abs(a) >= Math.abs(b);
+  const along = isUpright ? e * (a < 0 ? -1 : 1) : f * (b < 0 ? -1 : 1);
+  const across = isUpright ? f * (a < 0 ? -1 : 1) : e * (b < 0 ? 1 : -1);
+  return { text, x: along, y: across, width, height, endsLine };
 }
 
 type Page = Awaited<ReturnType<PDFDocumentProxy["getPage"]>>;
@@ -93,18 +138,17 @@ type TextReader = ReadableStreamDefaultReader<
   Pick<Awaited<ReturnType<Page["getTextContent"]>>, "items">
 >;
 
-/** An annotation, as far as it is read. */
-interface Annotation {
-  readonly url?: unknown;
-}
+type TextItem = Extract<
+  Awaited<ReturnType<Page["getTextContent"]>>["items"][number],
+  { readonly str: string }
+>;
 
-function linksOf(annotations: readonly Annotation[]): string[] {
-  const links = annotations.flatMap(({ url }) => (typeof url === "string" ? [url] : []));
-  return [...new Set(links)].filter((url) => /^https?:/iu.test(url)).slice(0, MAX_LINKS);
+function fieldOf(info: object, wanted: string): unknown {
+  return Object.entries(info).find(([name]) => name === wanted)?.[1];
 }
 
 function titleOf(info: object): string {
-  const title: unknown = Object.entries(info).find(([name]) => name === "Title")?.[1];
+  const title = fieldOf(info, "Title");
   return typeof title === "string" ? title.slice(0, 1000).trim() : "";
 }
 

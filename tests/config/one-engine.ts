@@ -39,6 +39,7 @@ export const logicFolders: readonly LogicFolder[] = [
       "lexical",
       "mails",
       "pages",
+      "pdfs",
       "text-formats",
       "tokens",
       // Ends of a platform in the middle of work, and the bindings of one.

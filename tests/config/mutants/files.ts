@@ -80,6 +80,20 @@ export const filesMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/charsets"],
   },
   {
+    name: "a form whose pages only say Please wait is refused",
+    file: "core/files/pdf-pages.ts",
+    find: 'fieldOf(info, "IsXFAPresent") === true &&',
+    replace: "false &&",
+    tests: ["tests/unit/search/pdfs"],
+  },
+  {
+    name: "what people typed into a hidden field of a PDF is not read",
+    file: "core/files/pdf-notes.ts",
+    find: "password === true ||",
+    replace: "",
+    tests: ["tests/unit/search/pdfs"],
+  },
+  {
     name: "what a PDF unpacks to is bounded, packed twice or not",
     file: "core/files/pdf-streams.ts",
     find: "if (isPackedAgain !== true) break;",
