@@ -119,6 +119,8 @@ export interface Embedder {
   /** Name shown to users, e.g. `builtin/lexical` or `text-embedding-3-small`. */
   readonly model: string;
   readonly dimensions: number;
+  /** Texts of one call of `embed`. @default 32 */
+  readonly batchSize?: number;
   embed(
     texts: readonly string[],
     purpose: "query" | "document",

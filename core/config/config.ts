@@ -7,7 +7,7 @@ import { didYouMean } from "../http/fields/nearest.ts";
 import { isMountPath } from "../http/mount-path.ts";
 import { isOrigin } from "../net/public-url.ts";
 import type { CrawlOptions, RenderingOptions } from "../rendering/mod.ts";
-import type { BucketEndpoint, GatewayEmbeddings, OpenAiEndpoint } from "../search/mod.ts";
+import type { BucketEndpoint, OpenAiEndpoint } from "../search/mod.ts";
 import {
   anyCount,
   days,
@@ -23,7 +23,13 @@ import {
 } from "./fields.ts";
 import { whole } from "../http/fields/bounded-number.ts";
 import { type GatewayConfig, gatewayConfig } from "./gateway-config.ts";
-import { chatModel, embedder, type PlacedModelConfig, timedModel } from "./model-config.ts";
+import {
+  chatModel,
+  embedder,
+  type EmbedderConfig,
+  type PlacedModelConfig,
+  timedModel,
+} from "./model-config.ts";
 import { type PartName, partNames } from "../signals/requests/route-template.ts";
 import { type WebhooksConfig, webhooksConfig } from "./webhooks-config.ts";
 
@@ -127,7 +133,7 @@ export interface SearchConfig {
   /** Reorders findings by `POST {baseUrl}/rerank`; `timeoutSeconds` bounds each request. @default 10 */
   readonly reranker?: OpenAiEndpoint & { readonly timeoutSeconds?: number };
   /** `timeoutSeconds` bounds each request. @default 10 */
-  readonly embedder?: PlacedModelConfig & Pick<GatewayEmbeddings, "dimensions">;
+  readonly embedder?: EmbedderConfig;
   /** `timeoutSeconds` bounds the wait for the answer to begin, and then to go on. @default 60 */
   readonly chatModel?: PlacedModelConfig;
   /** Bytes of memory for vectors. @default 512 MiB; 48 MiB on Workers */

@@ -78,12 +78,19 @@ export const chatModel: v.GenericSchema<unknown, PlacedModelConfig> = v.pipe(
   ),
 );
 
+/** An embedding model behind an endpoint or a gateway. */
+export type EmbedderConfig = PlacedModelConfig & Omit<GatewayEmbeddings, keyof GatewayModel>;
+
 /** An embedding model, with its place. */
-export const embedder: v.GenericSchema<
-  unknown,
-  PlacedModelConfig & Pick<GatewayEmbeddings, "dimensions">
-> = v.pipe(
-  v.strictObject({ ...placed, dimensions: positiveInteger }),
+export const embedder: v.GenericSchema<unknown, EmbedderConfig> = v.pipe(
+  v.strictObject({
+    ...placed,
+    dimensions: positiveInteger,
+    sendDimensions: v.exactOptional(v.boolean()),
+    batchSize: v.exactOptional(v.pipe(positiveInteger, v.maxValue(2048))),
+    queryPrefix: v.exactOptional(v.string()),
+    documentPrefix: v.exactOptional(v.string()),
+  }),
   v.check(
     (one) => placeProblem(one) === null,
     ({ input }) => placeProblem(input) ?? "",

@@ -1,6 +1,6 @@
 import type { Embedder, HeaderPair, Transport } from "../../ports.ts";
 import type { NamedChatModel } from "../models/search-deps.ts";
-import { openAiChatModel, openAiEmbedder } from "./openai.ts";
+import { openAiChatModel, type OpenAiEmbeddings, openAiEmbedder } from "./openai.ts";
 
 /** A model behind a gateway of the same process, with its keys, cache, limits and logs. */
 export interface GatewayModel {
@@ -13,12 +13,8 @@ export interface GatewayModel {
 }
 
 /** An embedding model behind a gateway. */
-export interface GatewayEmbeddings extends GatewayModel {
-  /** Length of the vectors. */
-  readonly dimensions: number;
-  /** Sends `dimensions` with each request. @default false */
-  readonly sendDimensions?: boolean | undefined;
-}
+export interface GatewayEmbeddings
+  extends GatewayModel, Omit<OpenAiEmbeddings, "baseUrl" | "apiKey" | "model" | "headers"> {}
 
 /** One step of a universal request to a gateway. */
 export interface GatewayStep {

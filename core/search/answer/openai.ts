@@ -5,6 +5,8 @@ import { ApiError } from "../../http/api-error.ts";
 import type { Embedder, HeaderPair, InboundResponse, Transport } from "../../ports.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import { withTraceparent } from "../../trace/trace-context.ts";
+import { embedInBatches } from "./embed-in-batches.ts";
+import { prefixesOf } from "./embedding-prefixes.ts";
 import type { NamedChatModel } from "../models/search-deps.ts";
 
 /** The address of an OpenAI-compatible service. */
@@ -24,6 +26,12 @@ export interface OpenAiEmbeddings extends OpenAiEndpoint {
   readonly dimensions: number;
   /** Sends `dimensions` with each request, which some models shorten their vectors by. @default false */
   readonly sendDimensions?: boolean | undefined;
+  /** Texts of one request. A server that takes fewer is asked for half as many, and so on. @default 32 */
+  readonly batchSize?: number | undefined;
+  /** Stands in front of each query. @default what the model is known to expect (e5, nomic, qwen3, bge and others), else "" */
+  readonly queryPrefix?: string | undefined;
+  /** Stands in front of each text of a document. @default as for `queryPrefix` */
+  readonly documentPrefix?: string | undefined;
 }
 
 /** Bytes of an embeddings answer that are read. */
@@ -54,39 +62,94 @@ const embeddings = v.object({
   data: v.array(v.object({ index: v.optional(v.number()), embedding: v.array(v.number()) })),
 });
 
-/** Makes an embedder behind any OpenAI-compatible endpoint. */
+/** Texts of one request: the most used server takes no more by default. */
+const BATCH = 32;
+
+/**
+ * Makes an embedder behind any OpenAI-compatible endpoint. A batch that is refused for its size (413, 422, or 400 that
+ * says so) is halved.
+ */
 export function openAiEmbedder(endpoint: OpenAiEmbeddings, transport: Transport): Embedder {
-  const { model, dimensions } = endpoint;
-  const url = endpointUrl(endpoint, "embeddings");
-  const who = `The embedder "${model}"`;
+  const { model, dimensions, batchSize = BATCH } = endpoint;
+  if (!Number.isInteger(batchSize) || batchSize < 1 || batchSize > MAX_BATCH)
+    throw new ApiError("invalid_options", {
+      message: `batchSize: expected an integer from 1 to ${MAX_BATCH}, got ${batchSize}`,
+    });
+  const known = prefixesOf(model);
+  const prefixes = {
+    query: endpoint.queryPrefix ?? known.query,
+    document: endpoint.documentPrefix ?? known.document,
+  };
+  const limit = { most: batchSize };
   return {
     model,
     dimensions,
-    async embed(texts, _purpose, signal, traceparent) {
-      const body = {
-        model,
-        input: texts,
-        encoding_format: "float",
-        ...(endpoint.sendDimensions === true ? { dimensions } : {}),
-      };
-      const answer = await transport.send({
-        method: "POST",
-        url,
-        headers: tracedHeaders(endpoint, traceparent),
-        body: utf8(JSON.stringify(body)),
-        ...(signal === undefined ? {} : { signal }),
-      });
-      const text = await answerText(answer.body, who);
-      if (answer.status !== 200)
-        throw failed(who, `status ${answer.status}`, { status: answer.status });
-      const parsed = v.safeParse(embeddings, parsedJson(text));
-      if (!parsed.success) throw failed(who, "no list of embeddings");
-      const sorted = parsed.output.data
-        .map((one, at) => ({ ...one, index: one.index ?? at }))
-        .toSorted((a, b) => a.index - b.index);
-      return sorted.map((one) => Float32Array.from(one.embedding));
+    batchSize,
+    async embed(texts, purpose, signal, traceparent) {
+      const vectors = await embedInBatches(
+        texts.map((text) => prefixes[purpose] + text),
+        limit,
+        (input) => requestVectors(endpoint, transport, { input, signal, traceparent }),
+      );
+      if (vectors === null) throw failed(whoOf(endpoint), "that a single text is too long");
+      return vectors;
     },
   };
+}
+
+/** Texts of one request at most. */
+const MAX_BATCH = 2048;
+
+interface VectorRequest {
+  readonly input: readonly string[];
+  readonly signal: AbortSignal | undefined;
+  readonly traceparent: string | undefined;
+}
+
+/** Asks for the vectors of some texts; null when the server says that they are too many or too long. */
+async function requestVectors(
+  endpoint: OpenAiEmbeddings,
+  transport: Transport,
+  { input, signal, traceparent }: VectorRequest,
+): Promise<Float32Array[] | null> {
+  const { model, dimensions, sendDimensions } = endpoint;
+  const who = whoOf(endpoint);
+  const body = {
+    model,
+    input,
+    encoding_format: "float",
+    ...(sendDimensions === true ? { dimensions } : {}),
+  };
+  const answer = await transport.send({
+    method: "POST",
+    url: endpointUrl(endpoint, "embeddings"),
+    headers: tracedHeaders(endpoint, traceparent),
+    body: utf8(JSON.stringify(body)),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const text = await answerText(answer.body, who);
+  if (isTooMuch(answer.status, text)) return null;
+  if (answer.status !== 200)
+    throw failed(who, `status ${answer.status}`, { status: answer.status });
+  const parsed = v.safeParse(embeddings, parsedJson(text));
+  if (!parsed.success) throw failed(who, "no list of embeddings");
+  const { data } = parsed.output;
+  if (data.length !== input.length)
+    throw failed(who, `${data.length} vectors for ${input.length} texts`);
+  return data
+    .map((one, at) => ({ ...one, index: one.index ?? at }))
+    .toSorted((a, b) => a.index - b.index)
+    .map((one) => Float32Array.from(one.embedding));
+}
+
+/** Servers say with these statuses that a request is too large; 400 says other things too. */
+function isTooMuch(status: number, text: string): boolean {
+  if (status === 413 || status === 422) return true;
+  return status === 400 && /batch|too (?:large|long|many)|maximum|exceed|limit/iu.test(text);
+}
+
+function whoOf({ model }: OpenAiEmbeddings): string {
+  return `The embedder "${model}"`;
 }
 
 /** Returns the address of a path below an endpoint. */

@@ -4,8 +4,8 @@ import { type NewChunk, type NewVectors, embeddedText } from "./commit-item.ts";
 import { normalize, toBytes } from "../vectors/dense.ts";
 import type { QueryVector } from "../retrieve/vector-leg.ts";
 
-/** Texts of one request to the embedder. */
-const BATCH = 64;
+/** Texts of one request to an embedder that does not say its number: Text Embeddings Inference takes no more by default. */
+const BATCH = 32;
 
 /** Makes the vectors of all chunks of an item with the configured embedder. Throws when any of them is unusable. */
 export async function embedChunks(
@@ -13,10 +13,10 @@ export async function embedChunks(
   chunks: readonly Pick<NewChunk, "heading" | "text">[],
   signal?: AbortSignal,
 ): Promise<NewVectors> {
-  const { dimensions, model } = embedder;
+  const { batchSize = BATCH, dimensions, model } = embedder;
   const all = new Float32Array(chunks.length * dimensions);
-  for (let at = 0; at < chunks.length; at += BATCH) {
-    const texts = chunks.slice(at, at + BATCH).map(embeddedText);
+  for (let at = 0; at < chunks.length; at += batchSize) {
+    const texts = chunks.slice(at, at + batchSize).map(embeddedText);
     const vectors = await embedder.embed(texts, "document", signal);
     if (vectors.length !== texts.length)
       throw bad(embedder, `${vectors.length} vectors for ${texts.length} texts`);

@@ -39,7 +39,7 @@ function checkTimeout(name: string, ms: number): void {
 }
 
 function timedEmbedder(embedder: Embedder, ms: number, system: System): Embedder {
-  const { model, dimensions } = embedder;
+  const { model, dimensions, batchSize } = embedder;
   const late = (): ApiError =>
     new ApiError("unavailable", {
       message: `The embedder "${model}" did not answer within ${ms} ms`,
@@ -47,6 +47,7 @@ function timedEmbedder(embedder: Embedder, ms: number, system: System): Embedder
   return {
     model,
     dimensions,
+    ...(batchSize === undefined ? {} : { batchSize }),
     embed(texts, purpose, signal, traceparent) {
       const stop = new AbortController();
       const linked = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);

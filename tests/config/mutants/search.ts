@@ -38,6 +38,20 @@ export const searchMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/whole-items"],
   },
   {
+    name: "an embedder that leaves out a vector shifts no other one",
+    file: "core/search/answer/openai.ts",
+    find: "if (data.length !== input.length)",
+    replace: "if (false)",
+    tests: ["tests/unit/search/openai"],
+  },
+  {
+    name: "a batch that a server refuses for its size is halved",
+    file: "core/search/answer/openai.ts",
+    find: "if (isTooMuch(answer.status, text)) return null;",
+    replace: "",
+    tests: ["tests/unit/search/openai"],
+  },
+  {
     name: "a sync job does not try for ever what ends the process",
     file: "core/search/queue/run-job.ts",
     find: 'if (isLeftOut) return leaveOut(state, id, Number(row["revision"]));',
