@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { fileReader } from "../../../core/search/files/mod.ts";
+import { readHere } from "../../fakes/read-here.ts";
 import { searchUnderTest, type SearchUnderTest } from "../../fakes/search-api.ts";
 import { charsetText } from "../../fakes/search-charsets.ts";
 import { pdf } from "../../fakes/search-documents.ts";
 
 let api: SearchUnderTest;
 beforeAll(async () => {
-  api = await searchUnderTest({ readFile: fileReader });
+  api = await searchUnderTest({ readFile: fileReader }, {}, undefined, {}, readHere);
 });
 afterAll(() => api.close());
 

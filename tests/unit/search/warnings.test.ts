@@ -1,7 +1,6 @@
 import { afterEach, expect, it } from "vitest";
-import type { Background } from "../../../core/ports.ts";
-import { runToEnd } from "../../../core/work/background.ts";
 import type { FileReader, FileWarning } from "../../../core/search/files/mod.ts";
+import { readHere } from "../../fakes/read-here.ts";
 import { searchUnderTest, type SearchUnderTest } from "../../fakes/search-api.ts";
 
 let api: SearchUnderTest;
@@ -24,12 +23,8 @@ const reader: FileReader = {
 };
 
 /** The API over that reader: threads know only causey's own. */
-async function withReader(settings: Record<string, unknown> = {}): Promise<SearchUnderTest> {
-  const background: Background = {
-    run: async (task, input) => await runToEnd((await task.load())(input)),
-  };
-  return searchUnderTest({ readFile: reader }, settings, undefined, {}, { background });
-}
+const withReader = (settings: Record<string, unknown> = {}): Promise<SearchUnderTest> =>
+  searchUnderTest({ readFile: reader }, settings, undefined, {}, readHere);
 
 const lost: readonly FileWarning[] = [
   { code: "part_not_read", message: "chapter2.xhtml: it is damaged" },
