@@ -1,0 +1,104 @@
+import type { ActorContext, SqlRow, SqlValue, Statement } from "../../../ports.ts";
+import { type KeySettings, keySettings, type VirtualKey } from "./virtual-key.ts";
+
+/** Keys that are kept in memory. */
+const REMEMBERED = 5000;
+
+/** How a key is looked up: by the hash of its secret, or by its id once it has been let in. */
+type KeyReference = { readonly hash: string } | { readonly id: string };
+
+/** The rows of one account's keys, those in use remembered. */
+export interface KeyRows {
+  find(keyReference: KeyReference): Promise<VirtualKey | null>;
+  put(key: VirtualKey): Promise<void>;
+  remove(id: string, together: readonly Statement[]): Promise<void>;
+  /** Never rejects: a lost update costs a minute of precision. */
+  noteUse(key: VirtualKey, now: number): Promise<void>;
+}
+
+/** The rows of the keys of an actor. */
+export function keyRows({ name: actor, sql }: ActorContext): KeyRows {
+  const known = new Map<string, VirtualKey | null>();
+  let generation = 0;
+  const forget = (): void => {
+    generation++;
+    known.clear();
+  };
+  const read = async (keyReference: KeyReference): Promise<VirtualKey | null> => {
+    const [row] =
+      "hash" in keyReference
+        ? await sql.all(
+            "SELECT * FROM gateway_keys WHERE actor = ? AND (hash = ? OR former_hash = ?)",
+            [actor, keyReference.hash, keyReference.hash],
+          )
+        : await sql.all("SELECT * FROM gateway_keys WHERE actor = ? AND id = ?", [
+            actor,
+            keyReference.id,
+          ]);
+    return row === undefined ? null : keyOfRow(row);
+  };
+  const write = async (statements: readonly Statement[]): Promise<void> => {
+    forget();
+    // Also after a failure: the transaction may be stored although its answer was lost.
+    await sql.batch(statements).finally(forget);
+  };
+  return {
+    async find(keyReference) {
+      const name = "hash" in keyReference ? keyReference.hash : `id:${keyReference.id}`;
+      const found = known.get(name);
+      if (found !== undefined) return found;
+      const before = generation;
+      const key = await read(keyReference);
+      if (before === generation) {
+        if (known.size >= REMEMBERED) known.clear();
+        known.set(name, key);
+      }
+      return key;
+    },
+    put: (key) => write([{ sql: UPSERT, params: toRow(actor, key) }]),
+    remove: (id, together) =>
+      write([
+        { sql: "DELETE FROM gateway_keys WHERE actor = ? AND id = ?", params: [actor, id] },
+        ...together,
+      ]),
+    async noteUse(key, now) {
+      for (const [name, one] of known)
+        if (one?.id === key.id) known.set(name, { ...one, lastUsedAt: now });
+      const text = "UPDATE gateway_keys SET last_used_at = ? WHERE actor = ? AND id = ?";
+      await sql
+        .batch([{ sql: text, params: [now, actor, key.id] }], { lazy: true })
+        .catch(() => undefined);
+    },
+  };
+}
+
+const UPSERT = `INSERT INTO gateway_keys (actor, id, hash, former_hash, former_until, ending, name, owner, settings,
+    created_at, modified_at, last_used_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (actor, id) DO UPDATE SET hash = excluded.hash, former_hash = excluded.former_hash,
+    former_until = excluded.former_until, ending = excluded.ending, name = excluded.name, owner = excluded.owner,
+    settings = excluded.settings, modified_at = excluded.modified_at`;
+
+function toRow(actor: string, key: VirtualKey): SqlValue[] {
+  const { id, hash, formerHash, formerUntil, ending, settings } = key;
+  const { name, owner } = settings;
+  const times = [key.createdAt, key.modifiedAt, key.lastUsedAt];
+  const text = JSON.stringify(settings);
+  return [actor, id, hash, formerHash, formerUntil, ending, name, owner, text, ...times];
+}
+
+/** Reads the row of a key. */
+export function keyOfRow(row: SqlRow): VirtualKey {
+  const number = (value: SqlValue | undefined): number | null =>
+    value === null || value === undefined ? null : Number(value);
+  return {
+    id: String(row["id"]),
+    hash: String(row["hash"]),
+    formerHash: row["former_hash"] === null ? null : String(row["former_hash"]),
+    formerUntil: number(row["former_until"]),
+    ending: String(row["ending"]),
+    settings: keySettings(JSON.parse(String(row["settings"])) as KeySettings),
+    createdAt: Number(row["created_at"]),
+    modifiedAt: Number(row["modified_at"]),
+    lastUsedAt: number(row["last_used_at"]),
+  };
+}
