@@ -177,7 +177,7 @@ const stored = (
     query:
       body === "CustomProvider"
         ? [...paged, "search", "enable", "beta"]
-        : [...paged, "search", "owner"],
+        : [...paged, "search", "owner", "team"],
   },
   "POST ": {
     result: body === "VirtualKey" ? "VirtualKeyWithSecret" : "StoredCustomProvider",
@@ -265,6 +265,19 @@ export const gatewayOperations: Operations = {
       body: "VirtualKeyRotation",
       bodyOptional: true,
     },
+    ...below("/teams", {
+      "GET ": { results: "Team", summary: "List the teams", query: [...paged, "search"] },
+      "POST ": {
+        result: "Team",
+        summary: "Create a team, with budgets over all its virtual keys",
+        body: "TeamCreate",
+        example: { id: "research", limits: [{ limitType: "cost", limit: 50, window: "month" }] },
+      },
+      "GET /:id": { result: "Team", summary: "Read a team, with what it has used" },
+      "PUT /:id": { result: "Team", summary: "Change a team", body: "TeamChange" },
+      "PATCH /:id": { result: "Team", summary: "Change parts of a team", body: "TeamChange" },
+      "DELETE /:id": { result: "Team", summary: "Delete a team that no virtual key names" },
+    }),
     "GET /evaluation-types": {
       results: "EvaluationType",
       summary: "List what evaluations can measure",

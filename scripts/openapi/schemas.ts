@@ -2,6 +2,7 @@ import type { GenericSchema } from "valibot";
 import { ticketInput } from "../../core/agents/access/ticket.ts";
 import { tokenInputSchema } from "../../core/auth/token-schema.ts";
 import { sendInput } from "../../core/entity/outbound.ts";
+import { teamChange, teamCreate } from "../../core/gateway/account/keys/team.ts";
 import { keyChange, keyCreate, keyRotation } from "../../core/gateway/account/keys/virtual-key.ts";
 import { datasets } from "../../core/gateway/manage/dataset.ts";
 import * as route from "../../core/gateway/manage/dynamic-route.ts";
@@ -45,6 +46,8 @@ export const bodySchemas = {
   CustomProvider: customProviders.create,
   CustomProviderChange: customProviders.change,
   Price: priceRow,
+  TeamCreate: teamCreate,
+  TeamChange: teamChange,
   VirtualKey: keyCreate,
   VirtualKeyChange: keyChange,
   VirtualKeyRotation: keyRotation,

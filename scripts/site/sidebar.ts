@@ -22,9 +22,15 @@ export const groups: readonly Group[] = [
     text: "Gateway",
     pages: [
       "docs/gateway.md",
-      ...["clients", "access", "virtual-keys", "management", "dynamic-routes", "router"].map(
-        gateway,
-      ),
+      ...[
+        "clients",
+        "access",
+        "virtual-keys",
+        "teams",
+        "management",
+        "dynamic-routes",
+        "router",
+      ].map(gateway),
       ...[
         "local-models",
         "clouds",

@@ -83,7 +83,7 @@ export const logicFolders: readonly LogicFolder[] = [
     folder: "gateway/keys",
     reason: "limits and names of keys, counted by actors",
     // WebCrypto and WebSockets.
-    everywhere: ["virtual-keys", "virtual-key-socket-reach"],
+    everywhere: ["virtual-keys", "virtual-key-socket-reach", "teams"],
   },
   {
     folder: "gateway/guard",

@@ -45,10 +45,9 @@ interface Key {
   readonly id: string;
   readonly key: string;
 }
-const makeKey = (): Promise<Key> => {
-  const limits = [{ limitType: "cost", limit: LIMIT }];
-  return manage("virtual-keys", "POST", { name: "team", limits });
-};
+const limits = [{ limitType: "cost", limit: LIMIT }];
+const makeKey = (settings: object = { limits }): Promise<Key> =>
+  manage("virtual-keys", "POST", { name: "team", ...settings });
 async function usedBy({ id }: Key): Promise<number> {
   const { usage } = await manage<{ usage: { used: number }[] }>(`virtual-keys/${id}`);
   return usage[0]?.used ?? 0;
@@ -68,9 +67,9 @@ async function ask({ url }: SharingServer, { key }: Key, bound: number): Promise
 }
 
 /** The statuses of many requests at once, through all processes. */
-async function burst(key: Key, bound: number): Promise<Record<number, number>> {
+async function burst(keys: readonly Key[], bound: number): Promise<Record<number, number>> {
   const all = Array.from({ length: REQUESTS }, (_, n) =>
-    ask(servers[n % servers.length]!, key, bound),
+    ask(servers[n % servers.length]!, keys[n % keys.length]!, bound),
   );
   const count: Record<number, number> = {};
   for (const status of await Promise.all(all)) count[status] = (count[status] ?? 0) + 1;
@@ -80,13 +79,13 @@ async function burst(key: Key, bound: number): Promise<Record<number, number>> {
 describe("a virtual key that is used through four processes at once", () => {
   it("keeps its limit of cost exactly", async () => {
     const key = await makeKey();
-    expect(await burst(key, WORDS)).toEqual({ 200: 15, 429: REQUESTS - 15 });
+    expect(await burst([key], WORDS)).toEqual({ 200: 15, 429: REQUESTS - 15 });
     expect(await usedBy(key)).toBeCloseTo(LIMIT, 9);
   });
 
   it("keeps it where answers are shorter than they might be, and uses it up in the end", async () => {
     const key = await makeKey();
-    const { 200: passed = 0, ...others } = await burst(key, 3 * WORDS);
+    const { 200: passed = 0, ...others } = await burst([key], 3 * WORDS);
     expect(Object.keys(others)).toEqual(["429"]);
     // Those that ran side by side had three times of what they used set aside.
     expect(passed).toBeGreaterThanOrEqual(5);
@@ -95,9 +94,19 @@ describe("a virtual key that is used through four processes at once", () => {
       () => usedBy(key),
       (used) => Math.abs(used - passed / 10) < 1e-9,
     );
-    expect(await burst(key, WORDS)).toEqual(
+    expect(await burst([key], WORDS)).toEqual(
       passed === 15 ? { 429: REQUESTS } : { 200: 15 - passed, 429: REQUESTS - 15 + passed },
     );
     expect(await usedBy(key)).toBeCloseTo(LIMIT, 9);
+  });
+});
+
+describe("a team whose keys are used through four processes at once", () => {
+  it("keeps its budget exactly", async () => {
+    await manage("teams", "POST", { id: "research", limits });
+    const keys = await Promise.all(Array.from({ length: 3 }, () => makeKey({ team: "research" })));
+    expect(await burst(keys, WORDS)).toEqual({ 200: 15, 429: REQUESTS - 15 });
+    const { usage } = await manage<{ usage: { used: number }[] }>("teams/research");
+    expect(usage[0]?.used).toBeCloseTo(LIMIT, 9);
   });
 });

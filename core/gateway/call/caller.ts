@@ -21,10 +21,20 @@ export type KeyGrant = {
   readonly aliases: readonly string[];
   /** Requests beside inferences that the operator's credentials serve. */
   readonly paths: readonly GrantedPath[];
+  /** The limits of the key and of its team that count cost or tokens. */
+  readonly limits: readonly GrantedLimit[];
+};
+
+/** A limit as far as it decides whether a request is counted. */
+export type GrantedLimit = {
+  readonly limitType: "cost" | "tokens";
+  /** In lower case; undefined = every model. */
+  readonly models: readonly string[] | undefined;
+  /** Whether what cannot be counted is refused. */
   readonly onUnknown: "refuse" | "allow";
-  /** Whether any limit counts cost, and tokens. */
-  readonly cost: boolean;
-  readonly tokens: boolean;
+  /** The owner in words, and where its settings are. */
+  readonly owner: string;
+  readonly place: string;
 };
 
 /** Requests of a method, or of any (`*`). */

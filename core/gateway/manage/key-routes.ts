@@ -46,9 +46,9 @@ export const virtualKeyRoutes: ManagementRoutes = (app, { keys: store, auth, pla
   const show = ({ key, usage }: KeyWithUsage): Record<string, unknown> => keyView(key, usage);
 
   app.get(path, read, async (c) => {
-    const page = pageOfQuery(c, ["search", "owner"]);
+    const page = pageOfQuery(c, ["search", "owner", "team"]);
     const search = (c.req.query("search") ?? "").slice(0, 128);
-    const query = { search, owner: c.req.query("owner") };
+    const query = { search, owner: c.req.query("owner"), team: c.req.query("team") };
     const listed = await keys(c).list(query, page.offset, page.perPage);
     return listAnswer(listed.keys.map(show), page, listed.total);
   });

@@ -6,6 +6,7 @@ import type { GatewayOptions } from "../entry/options.ts";
 import { withoutTokens } from "../entry/error-hygiene.ts";
 import { INFERENCE_ROOT, inferenceRoutes } from "../entry/inference.ts";
 import { virtualKeyRoutes } from "./key-routes.ts";
+import { teamRoutes } from "./team-routes.ts";
 import {
   MANAGEMENT_ROOT,
   type GatewayManagementDeps,
@@ -105,6 +106,7 @@ const resources: readonly ManagementRoutes[] = [
   providerConfigs.routes,
   customProviders.routes,
   virtualKeyRoutes,
+  teamRoutes,
   dynamicRouteRoutes,
   priceRoutes,
   datasets.routes,

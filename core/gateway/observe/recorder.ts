@@ -133,10 +133,9 @@ function isLimited(call: Call): boolean {
   return isCharged(call) || isKeyCharged(call);
 }
 
-/** Whether the caller's virtual key limits what is used. */
+/** Whether the caller's virtual key, or its team, limits what is used. */
 function isKeyCharged({ caller }: Call): boolean {
-  const grant = caller?.grant;
-  return grant !== undefined && (grant.cost || grant.tokens);
+  return (caller?.grant?.limits.length ?? 0) > 0;
 }
 
 /** Whether a row or a trace tells of the call. */

@@ -107,7 +107,7 @@ interface SessionState {
 /** Whether anything limits the models or the money of a call. */
 function isLimited({ caller, settings }: Call): boolean {
   const grant = caller?.grant;
-  const isKeyed = grant !== undefined && (grant.models !== null || grant.cost || grant.tokens);
+  const isKeyed = grant !== undefined && (grant.models !== null || grant.limits.length > 0);
   return isKeyed || limitsSpend(settings.spend_limits);
 }
 

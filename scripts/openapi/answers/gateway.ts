@@ -92,6 +92,35 @@ const logRow = {
 
 const limitType = v.picklist(["cost", "tokens", "requests"]);
 
+const window = v.nullable(v.union([v.number(), v.picklist(["day", "week", "month"])]));
+const keyLimit = {
+  limitType,
+  limit: v.number(),
+  window,
+  technique: v.picklist(["fixed", "sliding"]),
+  soft: v.exactOptional(v.boolean()),
+  models: v.exactOptional(v.array(v.string())),
+};
+const limitUsage = v.array(
+  v.object({
+    ...keyLimit,
+    used: v.number(),
+    remaining: v.number(),
+    resets_at: v.nullable(instant),
+  }),
+);
+
+const team = {
+  id: v.string(),
+  name: v.string(),
+  enabled: v.boolean(),
+  limits: v.array(v.object(keyLimit)),
+  on_unknown: v.picklist(["refuse", "allow"]),
+  keys: v.number(),
+  usage: limitUsage,
+  ...times,
+};
+
 const virtualKey = {
   id: v.string(),
   preview: v.string(),
@@ -103,26 +132,11 @@ const virtualKey = {
   models: v.nullable(v.array(v.string())),
   aliases: v.nullable(v.array(v.string())),
   paths: v.array(v.string()),
-  limits: v.array(
-    v.object({
-      limitType,
-      limit: v.number(),
-      window: number,
-      technique: v.picklist(["fixed", "sliding"]),
-    }),
-  ),
+  limits: v.array(v.object(keyLimit)),
+  team: text,
   on_unknown: v.picklist(["refuse", "allow"]),
   expires_at: v.nullable(instant),
-  usage: v.array(
-    v.object({
-      limitType,
-      window: number,
-      limit: v.number(),
-      used: v.number(),
-      remaining: v.number(),
-      resets_at: v.nullable(instant),
-    }),
-  ),
+  usage: limitUsage,
   former_secret_until: v.nullable(instant),
   last_used_at: v.nullable(instant),
   ...times,
@@ -182,6 +196,7 @@ export const gatewayAnswers: Readonly<
     | "GatewayUrl"
     | "GatewayLog"
     | "GatewayLogDetail"
+    | "Team"
     | "StoredVirtualKey"
     | "VirtualKeyWithSecret"
     | "ModelPrice"
@@ -202,6 +217,7 @@ export const gatewayAnswers: Readonly<
     response_head_complete: v.boolean(),
     response_size: v.number(),
   }),
+  Team: v.object(team),
   StoredVirtualKey: v.object(virtualKey),
   VirtualKeyWithSecret: v.object({ ...virtualKey, key: v.string() }),
   ModelPrice: price,

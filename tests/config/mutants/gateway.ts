@@ -494,21 +494,21 @@ export const gatewayMutants: readonly Mutant[] = [
   },
   {
     name: "what a ledger could not store is stored with the next change",
-    file: "core/gateway/metering/spend/ledger.ts",
+    file: "core/gateway/metering/spend/ledger-memory.ts",
     find: "=== one) changed.add(one);",
     replace: "!== one) changed.add(one);",
     tests: ["tests/unit/gateway/observe/spend.test"],
   },
   {
     name: "a ledger begins with what is stored",
-    file: "core/gateway/metering/spend/ledger.ts",
+    file: "core/gateway/metering/spend/ledger-memory.ts",
     find: "amount: Number(amount),",
     replace: "amount: 0,",
     tests: ["tests/unit/gateway/observe/spend.test"],
   },
   {
     name: "what a deleted gateway gives back is no credit to the next of its name",
-    file: "core/gateway/metering/spend/ledger.ts",
+    file: "core/gateway/metering/spend/ledger-memory.ts",
     find: "units === 0 || (units < 0 &&",
     replace: "units === 0 || (units > 0 &&",
     tests: ["tests/unit/gateway/observe/spend.test"],
@@ -530,8 +530,8 @@ export const gatewayMutants: readonly Mutant[] = [
   {
     name: "limits of tokens refuse what tells none",
     file: "core/gateway/account/keys/call-limits.ts",
-    find: "grant.tokens ? unknownTokens(question) : null",
-    replace: "null",
+    find: 'limitType === "cost" ? unknownCost(question) : unknownTokens(question)',
+    replace: 'limitType === "cost" ? unknownCost(question) : null',
     tests: ["tests/unit/gateway/keys/set-aside"],
   },
   {

@@ -1,10 +1,11 @@
 import { ApiError } from "../../../http/api-error.ts";
 import type { Log, System } from "../../../ports.ts";
 import type { Call, Step } from "../../call/call.ts";
+import type { GrantedLimit } from "../../call/caller.ts";
 import type { SpendingPermit, Limits } from "../../call/limits.ts";
 import type { EndedAttempt } from "../../call/ended-attempt.ts";
 import { cost, leastCost } from "../../metering/cost/cost.ts";
-import { unknownCost, unknownTokens } from "../../metering/cost/known-cost.ts";
+import { type CostQuestion, unknownCost, unknownTokens } from "../../metering/cost/known-cost.ts";
 import {
   type ExpectedUse,
   expectedUse,
@@ -23,6 +24,7 @@ import { mayLimit } from "../../metering/spend/spend-rules.ts";
 import { type ConfiguredTargets, providerPath, targetsOf } from "../../providers/target.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import { checkModel } from "./check-model.ts";
+import { countsModels, type RequestModels } from "./key-limit.ts";
 import type { KeyStore } from "./key-store.ts";
 
 export interface LimitParts {
@@ -38,7 +40,7 @@ export interface LimitParts {
     | undefined;
 }
 
-/** The limits of gateways and of virtual keys. */
+/** The limits of gateways, of virtual keys and of teams. */
 export interface CallLimits extends Limits {
   /** Throws `forbidden` for a model that the caller's virtual key does not allow; `model` outranks the step's. */
   checkModel(step: Step, call: Call, model?: string): void;
@@ -77,7 +79,7 @@ interface ListedUse {
 }
 
 /**
- * Asks for leave to spend on a step: of the gateway's spend limits and of the caller's virtual key. Throws
+ * Asks for leave to spend on a step: of the gateway's spend limits, of the caller's virtual key and of its team. Throws
  * `gateway_spend_limit`, and `gateway_spend_unknown` for what a limit could not count.
  */
 async function leaveToAsk(
@@ -160,38 +162,49 @@ function gatewayLimits(
   };
 }
 
-/** The limits of the caller's virtual key; null for none that counts more than requests. */
+/** The limits of the caller's virtual key and of its team; null for none that counts more than requests. */
 function keyLimits(
-  { question, cost: costs, tokens }: ExpectedUse,
+  { model, question, cost: costs, tokens }: ExpectedUse,
   { caller, name }: Call,
   listed: ListedUse,
   { keys }: LimitParts,
 ): AppliedLimits | null {
   const { id = null, grant } = caller ?? {};
-  if (id === null || grant === undefined || !(grant.cost || grant.tokens)) return null;
-  const unpriced = grant.cost ? unknownCost(question) : null;
-  const uncounted = unpriced ?? (grant.tokens ? unknownTokens(question) : null);
-  const [counted, advice] = unpriced === null ? ["tokens", "Set"] : ["cost", PRICE];
+  if (id === null || grant === undefined) return null;
+  const { step, further } = question;
+  const models: RequestModels = {
+    slug: step.slug,
+    names: model === "" || further === null ? null : [model, ...further],
+  };
+  const limits = grant.limits.filter((limit) => countsModels(limit, models));
+  if (limits.length === 0) return null;
+  const counts = (type: GrantedLimit["limitType"]): boolean =>
+    limits.some(({ limitType }) => limitType === type);
   const claims: Claims = {
-    cost: grant.cost ? costs : null,
-    tokens: grant.tokens ? tokens : null,
+    cost: counts("cost") ? costs : null,
+    tokens: counts("tokens") ? tokens : null,
   };
   const at = keys.at(name.account);
   return {
-    owner: "the virtual key allows ",
-    unknown:
-      uncounted === null || grant.onUnknown === "allow"
-        ? null
-        : uncountable(
-            `The virtual key limits ${counted}, but ${uncounted}. ${advice}`,
-            "on the key",
-          ),
-    reserve: () => at.reserve(id, claims),
+    unknown: uncounted(limits, question),
+    reserve: () => at.reserve(id, claims, models),
     settle: (entries, amounts) => at.settle(entries, amounts),
     // An unknown amount stays as it was set aside: leaving an answer early must not make it free.
     used: (amount) =>
       amount === 0 ? { cost: listed.cost ?? 0, tokens: listed.tokens ?? 0 } : listed,
   };
+}
+
+/** Returns the refusal of a request whose use one of the limits could not count; null = all can. */
+function uncounted(limits: readonly GrantedLimit[], question: CostQuestion): ApiError | null {
+  for (const { limitType, onUnknown, owner, place } of limits) {
+    if (onUnknown === "allow") continue;
+    const reason = limitType === "cost" ? unknownCost(question) : unknownTokens(question);
+    if (reason === null) continue;
+    const advice = limitType === "cost" ? PRICE : "Set";
+    return uncountable(`The ${owner} limits ${limitType}, but ${reason}. ${advice}`, place);
+  }
+  return null;
 }
 
 /** Adds an answer up by list prices: a cost that the caller states does not count against the owner's limits. */

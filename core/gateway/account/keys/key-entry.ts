@@ -1,13 +1,14 @@
 import { quickSha256Hex } from "../../../crypto/digest.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { System } from "../../../ports.ts";
-import type { GatewayCaller, GrantedPath, KeyGrant } from "../../call/caller.ts";
+import type { GatewayCaller, GrantedLimit, GrantedPath, KeyGrant } from "../../call/caller.ts";
 import { plainPath } from "../../providers/reach/inferences.ts";
 import { DEFAULT_ALIAS } from "../settings/declared-gateways.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import { refusalHeaders } from "../../metering/spend/spend.ts";
 import type { KeyStore } from "./key-store.ts";
 import type { KeyEntrance } from "./keys-actor.ts";
+import type { Team } from "./team.ts";
 import type { KeySettings } from "./virtual-key.ts";
 
 /** Lets callers in by virtual keys. */
@@ -26,6 +27,7 @@ const reasons = {
   disabled: "the virtual key is disabled",
   expired: "the virtual key has expired",
   gateway: "the virtual key is not for this gateway",
+  team: "the team of the virtual key is disabled",
 } as const;
 
 /** Keys whose callers are kept ready. */
@@ -45,22 +47,32 @@ export function keyEntry(keys: KeyStore, system: System): KeyEntry {
   };
 }
 
-/** Turns entrances into callers: each key is read once for each of its changes, not for each request. */
+/** A caller, and the versions of the key and of the team that it was made of. */
+interface KnownCaller {
+  readonly modifiedAt: number;
+  readonly teamModifiedAt: number | undefined;
+  readonly caller: GatewayCaller;
+}
+
+/** Turns entrances into callers: each key is read once for each change of it or of its team, not for each request. */
 function callers(): (entrance: KeyEntrance) => GatewayCaller {
-  const known = new Map<string, { readonly modifiedAt: number; readonly caller: GatewayCaller }>();
+  const known = new Map<string, KnownCaller>();
   return (entrance) => {
-    const { id, settings, modifiedAt } = admittedKey(entrance);
+    const { key, team } = admittedKey(entrance);
+    const { id, settings, modifiedAt } = key;
+    const teamModifiedAt = team?.modifiedAt;
     const found = known.get(id);
-    if (found?.modifiedAt === modifiedAt) return found.caller;
-    const caller: GatewayCaller = { kind: "key", id, grant: grantOf(settings) };
+    if (found?.modifiedAt === modifiedAt && found.teamModifiedAt === teamModifiedAt)
+      return found.caller;
+    const caller: GatewayCaller = { kind: "key", id, grant: grantOf(settings, team) };
     if (known.size >= REMEMBERED) known.clear();
-    known.set(id, { modifiedAt, caller });
+    known.set(id, { modifiedAt, teamModifiedAt, caller });
     return caller;
   };
 }
 
 /** The key that may enter; throws why it may not. */
-function admittedKey(entrance: KeyEntrance): Extract<KeyEntrance, { key: unknown }>["key"] {
+function admittedKey(entrance: KeyEntrance): Extract<KeyEntrance, { key: unknown }> {
   if ("reason" in entrance) {
     throw new ApiError("gateway_unauthorized", {
       message: `Unauthorized: ${reasons[entrance.reason]}`,
@@ -68,24 +80,33 @@ function admittedKey(entrance: KeyEntrance): Extract<KeyEntrance, { key: unknown
   }
   if ("refused" in entrance) {
     throw new ApiError("gateway_rate_limited", {
-      message: `Rate limited: the virtual key allows ${entrance.refused}`,
+      message: `Rate limited: ${entrance.refused}`,
       headers: refusalHeaders(entrance.wait),
     });
   }
-  return entrance.key;
+  return entrance;
 }
 
-function grantOf(settings: KeySettings): KeyGrant {
-  const { models, aliases, paths, limits, on_unknown: onUnknown } = settings;
-  const counts = (type: string): boolean => limits.some(({ limitType }) => limitType === type);
+function grantOf(settings: KeySettings, team: Team | null): KeyGrant {
+  const { models, aliases, paths } = settings;
+  const ofTeam =
+    team === null ? [] : grantedLimits(team.settings, `team "${team.id}"`, "on the team");
   return {
     models: models?.map((model) => model.toLowerCase()) ?? null,
     aliases: aliases ?? [DEFAULT_ALIAS],
     paths: paths.map(grantedPath),
-    onUnknown,
-    cost: counts("cost"),
-    tokens: counts("tokens"),
+    limits: [...grantedLimits(settings, "virtual key", "on the key"), ...ofTeam],
   };
+}
+
+function grantedLimits(
+  { limits, on_unknown: onUnknown }: Pick<KeySettings, "limits" | "on_unknown">,
+  owner: string,
+  place: string,
+): GrantedLimit[] {
+  return limits.flatMap(({ limitType, models }) =>
+    limitType === "requests" ? [] : [{ limitType, models, onUnknown, owner, place }],
+  );
 }
 
 /** The schema has checked its form. */

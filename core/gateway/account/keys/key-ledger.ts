@@ -1,17 +1,9 @@
-import type { ActorContext, Statement } from "../../../ports.ts";
-import {
-  type Amounts,
-  type Budget,
-  type Claims,
-  ledger,
-  type LedgerEntry,
-  type Limit,
-  type Reservation,
-} from "../../metering/spend/ledger.ts";
-import { describeLimit, ruleOf } from "./key-limit.ts";
+import type { ActorContext } from "../../../ports.ts";
+import { type Ledger, ledger } from "../../metering/spend/ledger.ts";
+import { budgetsOf, type KeyLimit } from "./key-limit.ts";
 import type { LimitUsage } from "./virtual-key.ts";
 
-/** The table of what keys have used, in slices of time by limit. */
+/** The table of what keys and teams have used, in slices of time by limit. The scope of a team is `team:{id}`. */
 export const usageSchema: readonly string[] = [
   `CREATE TABLE gateway_key_usage (
     actor TEXT NOT NULL, key_id TEXT NOT NULL, rule TEXT NOT NULL, slice BIGINT NOT NULL,
@@ -19,31 +11,23 @@ export const usageSchema: readonly string[] = [
   "CREATE INDEX gateway_key_usage_ends ON gateway_key_usage (actor, ends)",
 ];
 
-/** Counts what the keys of one account use. */
-export interface KeyLedger {
-  /** Sets aside what a request may use, unless a limit has too little left for it. */
-  reserve(id: string, limits: readonly Limit[], claims: Claims): Promise<Reservation>;
-  /** Enters what was really used in place of what was set aside. */
-  settle(entries: readonly LedgerEntry[], amounts: Amounts): Promise<void>;
-  usage(id: string, limits: readonly Limit[]): Promise<LimitUsage[]>;
-  /** Forgets what a key has used; the statement does the same to its rows. */
-  forget(id: string): Statement;
+/** Counts what the keys and teams of one account use. */
+export interface KeyLedger extends Pick<Ledger, "reserve" | "settle" | "forget"> {
+  usage(scope: string, limits: readonly KeyLimit[]): Promise<LimitUsage[]>;
 }
 
-/** The ledger of one account's keys. */
+/** The ledger of one account's keys and teams. */
 export function keyLedger(context: ActorContext): KeyLedger {
   const accounts = ledger(context, { table: "gateway_key_usage", scope: "key_id" });
-  const budgets = (scope: string, limits: readonly Limit[]): Budget[] =>
-    limits.map((limit) => ({ ...limit, scope, rule: ruleOf(limit), text: describeLimit(limit) }));
   return {
-    reserve: (id, limits, claims) => accounts.reserve(budgets(id, limits), claims),
+    reserve: accounts.reserve,
     settle: accounts.settle,
-    async usage(id, limits) {
-      const sums = await accounts.sums(budgets(id, limits));
-      return limits.map(({ limitType, limit, window }, at) => {
+    async usage(scope, limits) {
+      const sums = await accounts.sums(budgetsOf(scope, "", limits));
+      return limits.map((limit, at) => {
         const { used, last } = sums[at] ?? { used: 0, last: null };
-        const remaining = Math.max(0, limit - used);
-        return { limitType, window, limit, used, remaining, resetsAt: window && last };
+        const remaining = Math.max(0, limit.limit - used);
+        return { ...limit, used, remaining, resetsAt: limit.window && last };
       });
     },
     forget: accounts.forget,

@@ -72,18 +72,18 @@ export function keyRows({ name: actor, sql }: ActorContext): KeyRows {
   };
 }
 
-const UPSERT = `INSERT INTO gateway_keys (actor, id, hash, former_hash, former_until, ending, name, owner, settings,
-    created_at, modified_at, last_used_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+const UPSERT = `INSERT INTO gateway_keys (actor, id, hash, former_hash, former_until, ending, name, owner, team, settings,
+    created_at, modified_at, last_used_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (actor, id) DO UPDATE SET hash = excluded.hash, former_hash = excluded.former_hash,
     former_until = excluded.former_until, ending = excluded.ending, name = excluded.name, owner = excluded.owner,
-    settings = excluded.settings, modified_at = excluded.modified_at`;
+    team = excluded.team, settings = excluded.settings, modified_at = excluded.modified_at`;
 
 function toRow(actor: string, key: VirtualKey): SqlValue[] {
   const { id, hash, formerHash, formerUntil, ending, settings } = key;
-  const { name, owner } = settings;
+  const { name, owner, team } = settings;
   const times = [key.createdAt, key.modifiedAt, key.lastUsedAt];
   const text = JSON.stringify(settings);
-  return [actor, id, hash, formerHash, formerUntil, ending, name, owner, text, ...times];
+  return [actor, id, hash, formerHash, formerUntil, ending, name, owner, team, text, ...times];
 }
 
 /** Reads the row of a key. */

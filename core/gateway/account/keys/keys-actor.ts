@@ -1,10 +1,20 @@
 import { ApiError } from "../../../http/api-error.ts";
 import type { ActorContext, ActorKind, SqlValue } from "../../../ports.ts";
 import { contains } from "../../../sql/sql-text.ts";
-import type { Amounts, Claims, LedgerEntry, Reservation } from "../../metering/spend/ledger.ts";
+import type {
+  Amounts,
+  Budget,
+  Claims,
+  LedgerEntry,
+  Reservation,
+} from "../../metering/spend/ledger.ts";
 import { type KeyLedger, keyLedger, usageSchema } from "./key-ledger.ts";
+import { budgetsOf, countsModels, type KeyLimit, type RequestModels } from "./key-limit.ts";
 import { keyOfRow, type KeyRows, keyRows } from "./key-rows.ts";
-import type { LimitUsage, VirtualKey } from "./virtual-key.ts";
+import { knownTeam, type TeamMethods, teamMethods } from "./team-methods.ts";
+import { type TeamRows, teamRows, teamSchema } from "./team-rows.ts";
+import { type Team, teamScope } from "./team.ts";
+import type { KeySettings, LimitUsage, VirtualKey } from "./virtual-key.ts";
 
 /** Keys that one account can have. */
 const KEY_LIMIT = 100_000;
@@ -13,8 +23,11 @@ const USE_GRAIN = 60_000;
 
 /** The outcome of a request that presents a key: the key, or why it is refused. */
 export type KeyEntrance =
-  | { readonly key: Pick<VirtualKey, "id" | "settings" | "modifiedAt"> }
-  | { readonly reason: "unknown" | "disabled" | "expired" | "gateway" }
+  | {
+      readonly key: Pick<VirtualKey, "id" | "settings" | "modifiedAt">;
+      readonly team: Team | null;
+    }
+  | { readonly reason: "unknown" | "disabled" | "expired" | "gateway" | "team" }
   | { readonly refused: string; readonly wait: number | null };
 
 /** A key, and what it has used. */
@@ -29,18 +42,20 @@ export type KeyQuery = {
   readonly search: string;
   /** @default every owner */
   readonly owner?: string | undefined;
+  /** The id of a team. @default every team, and none */
+  readonly team?: string | undefined;
 };
 
 /** The methods for requests that present a key. */
 interface KeyUseMethods {
   /** Finds the key with a secret's hash, as it may use a gateway; counts one request, if `counts`. */
   enter(hash: string, gateway: string, counts: boolean): Promise<KeyEntrance>;
-  /** Sets aside what a request may use, see `KeyLedger`. */
-  reserve(id: string, claims: Claims): Promise<Reservation>;
+  /** Sets aside what a request may use of the limits of its key and of the key's team, all or none; see `Ledger`. */
+  reserve(id: string, claims: Claims, models: RequestModels): Promise<Reservation>;
   settle(entries: readonly LedgerEntry[], amounts: Amounts): Promise<void>;
 }
 
-/** The methods for the management API. */
+/** The methods for the keys of the management API. */
 interface KeyManagementMethods {
   create(key: VirtualKey): Promise<KeyWithUsage>;
   get(id: string): Promise<KeyWithUsage | null>;
@@ -52,9 +67,9 @@ interface KeyManagementMethods {
 }
 
 /** The methods of an account's keys. */
-export interface KeyMethods extends KeyUseMethods, KeyManagementMethods {}
+export interface KeyMethods extends KeyUseMethods, KeyManagementMethods, TeamMethods {}
 
-/** The virtual keys of one account, named by it, and what they have used. */
+/** The virtual keys and the teams of one account, named by it, and what they have used. */
 export const keysActor: ActorKind = {
   name: "gateway-keys",
   schema: [
@@ -65,23 +80,34 @@ export const keysActor: ActorKind = {
     "CREATE UNIQUE INDEX gateway_keys_hash ON gateway_keys (actor, hash)",
     "CREATE INDEX gateway_keys_former ON gateway_keys (actor, former_hash)",
     ...usageSchema,
+    ...teamSchema,
   ],
   // On the way of requests: they must not wait behind a listing.
   interleaved: ["enter", "reserve", "settle"],
   start(context) {
     const ledger = keyLedger(context);
     const rows = keyRows(context);
+    const teams = teamRows(context);
     return {
       methods: {
-        ...useMethods(context, rows, ledger),
-        ...manageMethods(context, rows, ledger),
+        ...useMethods(context, { rows, teams, ledger }),
+        ...manageMethods(context, { rows, teams, ledger }),
+        ...teamMethods(context, teams, ledger),
       },
     };
   },
 };
 
-function useMethods(context: ActorContext, rows: KeyRows, ledger: KeyLedger): KeyUseMethods {
-  const { system } = context;
+/** What an account's keys are counted and found by. */
+interface KeyParts {
+  readonly rows: KeyRows;
+  readonly teams: TeamRows;
+  readonly ledger: KeyLedger;
+}
+
+function useMethods({ system }: ActorContext, { rows, teams, ledger }: KeyParts): KeyUseMethods {
+  const teamOf = async ({ team }: KeySettings): Promise<Team | null> =>
+    team === null ? null : ((await teams.all()).get(team) ?? null);
   return {
     async enter(hash, gateway, counts) {
       const now = system.now();
@@ -91,19 +117,42 @@ function useMethods(context: ActorContext, rows: KeyRows, ledger: KeyLedger): Ke
       if (!settings.enabled) return { reason: "disabled" };
       if (settings.expires_at !== null && now >= settings.expires_at) return { reason: "expired" };
       if (settings.gateways?.includes(gateway) === false) return { reason: "gateway" };
+      const team = await teamOf(settings);
+      if (team?.settings.enabled === false) return { reason: "team" };
       if (counts) {
-        const decision = await ledger.reserve(id, settings.limits, ONE_REQUEST);
+        const decision = await ledger.reserve(budgetsFor(key, team), ONE_REQUEST);
         if ("refused" in decision) return decision;
       }
       if (now - (key.lastUsedAt ?? 0) >= USE_GRAIN) system.waitUntil(rows.noteUse(key, now));
-      return { key: { id, settings, modifiedAt: key.modifiedAt } };
+      return { key: { id, settings, modifiedAt: key.modifiedAt }, team };
     },
-    async reserve(id, claims) {
+    async reserve(id, claims, models) {
       const key = await rows.find({ id });
-      return ledger.reserve(id, key?.settings.limits ?? [], claims);
+      if (key === null) return { entries: [] };
+      const budgets = budgetsFor(key, await teamOf(key.settings), models);
+      return ledger.reserve(budgets, claims);
     },
     settle: (entries, amounts) => ledger.settle(entries, amounts),
   };
+}
+
+/** Returns the budgets of a key and its team that count a request; without `models` those of every model. */
+function budgetsFor(
+  { id, settings }: VirtualKey,
+  team: Team | null,
+  models: RequestModels = { slug: "", names: null },
+): Budget[] {
+  const counted = (scope: string, owner: string, limits: readonly KeyLimit[]): Budget[] =>
+    limits.length === 0
+      ? []
+      : budgetsOf(
+          scope,
+          owner,
+          limits.filter((limit) => countsModels(limit, models)),
+        );
+  const own = counted(id, "the virtual key", settings.limits);
+  if (team === null) return own;
+  return [...own, ...counted(teamScope(team.id), `the team "${team.id}"`, team.settings.limits)];
 }
 
 const ONE_REQUEST: Claims = { requests: { needed: 1, guessed: 0 } };
@@ -116,9 +165,11 @@ function isLate(key: VirtualKey, hash: string, now: number): boolean {
 
 function manageMethods(
   { name: actor, sql }: ActorContext,
-  rows: KeyRows,
-  ledger: KeyLedger,
+  { rows, teams, ledger }: KeyParts,
 ): KeyManagementMethods {
+  const checkTeam = async ({ team }: KeySettings): Promise<void> => {
+    if (team !== null) knownTeam(team, await teams.all(), "invalid_request");
+  };
   const shown = async (key: VirtualKey): Promise<KeyWithUsage> => ({
     key,
     usage: await ledger.usage(key.id, key.settings.limits),
@@ -133,6 +184,7 @@ function manageMethods(
           message: `The limit of ${KEY_LIMIT} virtual keys is reached: delete some first`,
         });
       }
+      await checkTeam(key.settings);
       await rows.put(key);
       return shown(key);
     },
@@ -147,6 +199,7 @@ function manageMethods(
           message: "The virtual key was changed meanwhile: try again",
         });
       }
+      await checkTeam(key.settings);
       await rows.put({ ...key, lastUsedAt: current.lastUsedAt });
       return shown(key);
     },
@@ -155,8 +208,8 @@ function manageMethods(
       await rows.remove(id, [ledger.forget(id)]);
       return true;
     },
-    async list({ search, owner }, offset, limit) {
-      const { where, params } = condition(actor, search, owner);
+    async list(query, offset, limit) {
+      const { where, params } = condition(actor, query);
       const [total] = await sql.all(
         `SELECT COUNT(*) AS n FROM gateway_keys WHERE ${where}`,
         params,
@@ -173,14 +226,14 @@ function manageMethods(
 
 function condition(
   actor: string,
-  search: string,
-  owner: string | undefined,
+  { search, owner, team }: KeyQuery,
 ): { where: string; params: SqlValue[] } {
   const parts = ["actor = ?"];
   const params: SqlValue[] = [actor];
-  if (owner !== undefined) {
-    parts.push("owner = ?");
-    params.push(owner);
+  for (const [column, value] of Object.entries({ owner, team })) {
+    if (value === undefined) continue;
+    parts.push(`${column} = ?`);
+    params.push(value);
   }
   if (search !== "") {
     const fields = ["id", "name", "settings"];

@@ -1,8 +1,7 @@
 import * as v from "valibot";
 import { formatInstant, parseInstant } from "../../../http/fields/instant.ts";
 import { isGatewayId } from "../settings/settings.ts";
-import type { Limit } from "../../metering/spend/ledger.ts";
-import { keyLimits } from "./key-limit.ts";
+import { type KeyLimit, keyLimits, modelPattern } from "./key-limit.ts";
 
 /** The settings of a virtual key. */
 export type KeySettings = {
@@ -18,7 +17,9 @@ export type KeySettings = {
   readonly aliases: readonly string[] | null;
   /** `{METHOD} {provider}/{path}`, `*` standing for any method and any text: what it may ask beside inferences. */
   readonly paths: readonly string[];
-  readonly limits: readonly Limit[];
+  readonly limits: readonly KeyLimit[];
+  /** The id of the team whose budgets count beside the key's own; null = it has no team. */
+  readonly team: string | null;
   /** Whether a request is refused whose cost, if a limit counts cost, or tokens, if one counts tokens, cannot be known. */
   readonly on_unknown: "refuse" | "allow";
   /** Unix ms. */
@@ -40,11 +41,8 @@ export type VirtualKey = {
   readonly lastUsedAt: number | null;
 };
 
-/** The state of a limit, as the API shows it. */
-export type LimitUsage = {
-  readonly limitType: Limit["limitType"];
-  readonly window: number | null;
-  readonly limit: number;
+/** The state of a limit. */
+export type LimitUsage = KeyLimit & {
   readonly used: number;
   readonly remaining: number;
   /** When all that counts now has left the window; null for a limit without one, and for nothing. Unix ms. */
@@ -58,10 +56,6 @@ const instant = v.pipe(
   v.number('expected an RFC 3339 date-time such as "2030-01-01T00:00:00Z"'),
 );
 const gateway = v.pipe(v.string(), v.check(isGatewayId, "expected the id of a gateway"));
-const model = v.pipe(
-  v.string(),
-  v.regex(/^[^\s/]+\/\S{1,255}$/, 'expected "{provider}/{model}", "*" standing for any text'),
-);
 const alias = v.pipe(
   v.string(),
   v.regex(/^(?:[\w.-]{1,64}|\*)$/, 'expected the alias of a stored key, "default", or "*" for any'),
@@ -84,12 +78,13 @@ const entries = {
   tags: v.optional(v.pipe(v.array(text(64)), v.maxLength(20))),
   enabled: v.optional(v.boolean()),
   gateways: v.optional(v.nullable(list(gateway, 100))),
-  models: v.optional(v.nullable(list(model, 100))),
+  models: v.optional(v.nullable(list(modelPattern, 100))),
   aliases: v.optional(
     v.nullable(list(alias, 100, "expected at least one, or null for the default one")),
   ),
   paths: v.optional(v.pipe(v.array(path), v.maxLength(100))),
   limits: v.optional(keyLimits),
+  team: v.optional(v.nullable(text(64))),
   on_unknown: v.optional(v.picklist(["refuse", "allow"])),
   expires_at: v.optional(v.nullable(instant)),
 };
@@ -129,6 +124,7 @@ const unset: Omit<KeySettings, "name"> = {
   aliases: null,
   paths: [],
   limits: [],
+  team: null,
   on_unknown: "refuse",
   expires_at: null,
 };
@@ -147,19 +143,24 @@ export function changed(settings: KeySettings, change: KeyChange): KeySettings {
 /** A key as the API shows it: never the secret, nor its hash. */
 export function keyView(key: VirtualKey, usage: readonly LimitUsage[]): Record<string, unknown> {
   const { expires_at: expires, ...shown } = key.settings;
-  const instantOf = (at: number | null): string | null => (at === null ? null : formatInstant(at));
   return {
     id: key.id,
     preview: `causey_vk_…${key.ending}`,
     ...shown,
     expires_at: instantOf(expires),
-    usage: usage.map(({ resetsAt, ...counted }) => ({
-      ...counted,
-      resets_at: instantOf(resetsAt),
-    })),
+    usage: usage.map(limitUsageView),
     former_secret_until: instantOf(key.formerUntil),
     last_used_at: instantOf(key.lastUsedAt),
     created_at: formatInstant(key.createdAt),
     modified_at: formatInstant(key.modifiedAt),
   };
+}
+
+/** The state of a limit as the API shows it. */
+export function limitUsageView({ resetsAt, ...counted }: LimitUsage): Record<string, unknown> {
+  return { ...counted, resets_at: instantOf(resetsAt) };
+}
+
+function instantOf(at: number | null): string | null {
+  return at === null ? null : formatInstant(at);
 }

@@ -6,13 +6,18 @@ import { ledgerMemory, type Slices } from "./ledger-memory.ts";
 /** The unit of a limit: USD, tokens in and out, or requests. */
 export type LimitType = "cost" | "tokens" | "requests";
 
+/** A calendar's period in UTC; weeks begin on Monday. */
+export type Period = "day" | "week" | "month";
+
 /** How much may be used in which time. */
 export type Limit = {
   readonly limitType: LimitType;
   readonly limit: number;
-  /** Seconds; null = for ever. */
-  readonly window: number | null;
+  /** Seconds, or a period; null = for ever. */
+  readonly window: number | Period | null;
   readonly technique: "fixed" | "sliding";
+  /** Whether a request passes that does not fit. @default false */
+  readonly soft?: boolean;
 };
 
 /** A limit, and where it counts. */
@@ -100,7 +105,10 @@ export function ledger(context: ActorContext, table: LedgerTable): Ledger {
       while (!memory.has(counted)) await memory.load(counted);
       const at = now();
       const drawn = counted.map((budget) => drawOn(budget, claims, memory.slices(budget), at));
-      const short = drawn.find(({ used, limit, needed }) => used >= limit || used + needed > limit);
+      const short = drawn.find(
+        ({ budget, used, limit, needed }) =>
+          budget.soft !== true && (used >= limit || used + needed > limit),
+      );
       if (short !== undefined) return refusal(short, at);
       const entries = drawn.map(({ entry }) => entry);
       for (const entry of entries) memory.add(entry, entry.reserved);
@@ -141,7 +149,7 @@ function drawOn(budget: Budget, claims: Claims, slices: Slices, at: number): Dra
   const { slice, since, ends } = sliceAt(budget, at);
   const { used, first } = sumOf(slices, since);
   const [limit, least] = [unitsOf(limitType, budget.limit), unitsOf(limitType, needed)];
-  const reserved = Math.min(least + unitsOf(limitType, guessed), limit - used);
+  const reserved = Math.max(least, Math.min(least + unitsOf(limitType, guessed), limit - used));
   const entry = { rule, scope, limitType, slice, ends, reserved };
   return { budget, entry, limit, used, needed: least, first: first ?? ends };
 }
@@ -175,6 +183,7 @@ export function sliceAt(
   now: number,
 ): { readonly slice: number; readonly since: number; readonly ends: number } {
   if (window === null) return { slice: 0, since: 0, ends: NEVER };
+  if (typeof window === "string") return periodAt(window, now);
   const length = window * 1000;
   const isSliding = technique === "sliding";
   const step = isSliding ? Math.max(1, Math.floor(length / SLICES)) : length;
@@ -185,6 +194,25 @@ export function sliceAt(
     since: isSliding ? slice - length : slice,
     ends: isSliding ? slice + step + length : slice + length,
   };
+}
+
+const DAY_MS = 86_400_000;
+
+/** Finds the period that `now` is in. Unix ms. */
+function periodAt(
+  period: Period,
+  now: number,
+): { readonly slice: number; readonly since: number; readonly ends: number } {
+  const date = new Date(now);
+  const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
+  if (period === "month") {
+    const slice = Date.UTC(year, month, 1);
+    return { slice, since: slice, ends: Date.UTC(year, month + 1, 1) };
+  }
+  // Sunday is the last day of a week, not its first.
+  const daysIn = period === "week" ? (date.getUTCDay() + 6) % 7 : 0;
+  const slice = Date.UTC(year, month, day - daysIn);
+  return { slice, since: slice, ends: slice + (period === "week" ? 7 : 1) * DAY_MS };
 }
 
 function sumOf(slices: Slices, since: number): LedgerSum & { readonly first: number | null } {

@@ -3,10 +3,8 @@ import type { Amounts, LedgerEntry, Reservation } from "./ledger.ts";
 import { retryAfter } from "../../wire/retry-after.ts";
 import type { SpendLimits } from "../../account/settings/spend-settings.ts";
 
-/** Limits that a request draws on: a gateway's, or a virtual key's. */
+/** Limits that a request draws on: a gateway's, or those of a virtual key and its team. */
 export interface LimitScope {
-  /** The owner of the limits, for the message of a refusal. @default the gateway's rules name themselves */
-  readonly owner?: string;
   readonly reserve: () => Promise<Reservation>;
   readonly settle: (entries: readonly LedgerEntry[], amounts: Amounts) => Promise<void>;
 }
@@ -18,14 +16,13 @@ export function limitsSpend(limits: SpendLimits | null | undefined): boolean {
 
 /** Sets aside what a request may use; throws `gateway_spend_limit` (429/2003), which names the limit that has too little left. */
 export async function reserveIn({
-  owner = "",
   reserve,
-}: Pick<LimitScope, "owner" | "reserve">): Promise<readonly LedgerEntry[]> {
+}: Pick<LimitScope, "reserve">): Promise<readonly LedgerEntry[]> {
   const reservation = await reserve();
   if ("entries" in reservation) return reservation.entries;
   const { refused, wait } = reservation;
   throw new ApiError("gateway_spend_limit", {
-    message: `Spend limit reached: ${owner}${refused}`,
+    message: `Spend limit reached: ${refused}`,
     headers: refusalHeaders(wait),
   });
 }

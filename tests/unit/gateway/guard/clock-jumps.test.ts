@@ -7,6 +7,7 @@ import {
   windowCounters,
 } from "../../../../core/gateway/account/records/window-counters.ts";
 import { initialSettings } from "../../../../core/gateway/account/settings/settings.ts";
+import { budgetsOf } from "../../../../core/gateway/account/keys/key-limit.ts";
 import { keyLedger, usageSchema } from "../../../../core/gateway/account/keys/key-ledger.ts";
 import { spendLedger, spendSchema } from "../../../../core/gateway/metering/spend/spend-ledger.ts";
 import { recentMap } from "../../../../core/gateway/wire/recent-map.ts";
@@ -66,7 +67,10 @@ const kind: ActorKind = {
           );
         },
         async key() {
-          return "entries" in (await keys.reserve("id", requests, { requests: WHOLE }));
+          return (
+            "entries" in
+            (await keys.reserve(budgetsOf("id", "the virtual key", requests), { requests: WHOLE }))
+          );
         },
       },
     };
