@@ -333,7 +333,7 @@ export const gatewayKeyMutants: readonly Mutant[] = [
   },
   {
     name: "a period of the calendar begins with it",
-    file: "core/gateway/metering/spend/ledger.ts",
+    file: "core/gateway/metering/spend/time-slices.ts",
     find: "(date.getUTCDay() + 6) % 7",
     replace: "date.getUTCDay()",
     tests: ["tests/unit/gateway/keys/teams"],

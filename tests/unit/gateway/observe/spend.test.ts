@@ -6,8 +6,8 @@ import {
   type Claim,
   type LedgerEntry,
   type Reservation,
-  sliceAt,
 } from "../../../../core/gateway/metering/spend/ledger.ts";
+import { sliceAt } from "../../../../core/gateway/metering/spend/time-slices.ts";
 import { spendLedger, spendSchema } from "../../../../core/gateway/metering/spend/spend-ledger.ts";
 import {
   spendBudgets,
