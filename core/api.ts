@@ -215,6 +215,7 @@ function watchedGateway(
     ...asPart(shared, "gateway"),
     mountPath: options.mountPath,
     publicUrl: options.publicUrl,
+    sendsWebhooks: true,
     demo: options.demo ?? false,
     accessLog: accessLog || isCounted || telemetry !== undefined,
     spans: telemetry?.spans,

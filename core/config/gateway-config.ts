@@ -38,6 +38,7 @@ export interface GatewayConfig extends Omit<
   | "publicUrl"
   | "demo"
   | "accessLog"
+  | "sendsWebhooks"
   | "logBodyLimit"
   | "checkers"
   | "judgeModel"

@@ -22,6 +22,7 @@ import { ownTokenGuard } from "./guard/tokens/own-token-guard.ts";
 import { callLimits } from "./account/keys/call-limits.ts";
 import { type GatewayStore, gatewayStore } from "./account/gateways/store.ts";
 import { type KeyStore, keyStore } from "./account/keys/key-store.ts";
+import { budgetReport, type ReportBudgets } from "./observe/budget-report.ts";
 import { recorder } from "./observe/recorder.ts";
 import { type GatewayMetrics, gatewayMetrics } from "./observe/metrics/metrics.ts";
 import { type AccountPrices, accountPrices } from "./prices/account-prices.ts";
@@ -87,6 +88,8 @@ export function gatewayEngine(options: GatewayOptions): Engine {
   // One budget with the API's tokens, where it has one.
   const logins = (auth === "off" ? undefined : auth.logins) ?? loginGuard(platform);
   const records = recordStore(platform);
+  const report = budgetReport(options);
+  const entry = keyEntry(keys, system, report);
   const vault = gatewayVault(options);
   const shared = {
     platform,
@@ -94,9 +97,10 @@ export function gatewayEngine(options: GatewayOptions): Engine {
     log,
     auth,
     keys,
+    report,
     records,
     vault,
-    access: gatewayAccess({ auth, ...declared, system, keys: keyEntry(keys, system), logins }),
+    access: gatewayAccess({ auth, ...declared, system, keys: entry, logins }),
     store: gatewayStore({ platform, ...declared }),
     prices: accountPrices(ownPrices(options), records, system),
     metrics: options.metrics === true ? gatewayMetrics(platform) : undefined,
@@ -139,6 +143,7 @@ type Shared = Pick<
   "platform" | "system" | "log" | "access" | "store" | "keys" | "metrics" | "targets" | "bodies"
 > &
   Pick<Engine, "decoding" | "failureStatus"> & {
+    readonly report: ReportBudgets;
     readonly nextLogId: () => string;
     readonly firstByteMs: number;
     readonly silence: AnswerSilence;

@@ -93,6 +93,11 @@ export interface GatewayOptions extends SafetyOptions {
   readonly metrics?: boolean | undefined;
   /** Whether answers report their size and their log row to an access log around the app. @default false */
   readonly accessLog?: boolean | undefined;
+  /**
+   * Whether budgets that are used to 50, 80 and 100 % are sent to the account's webhooks, which `webhooksManagement()` keeps.
+   * @default false
+   */
+  readonly sendsWebhooks?: boolean | undefined;
   /** Takes the spans of every gateway, without prompts and answers. @default spans are not exported */
   readonly spans?: SpanExporter | undefined;
 }

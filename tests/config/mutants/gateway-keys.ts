@@ -338,4 +338,25 @@ export const gatewayKeyMutants: readonly Mutant[] = [
     replace: "date.getUTCDay()",
     tests: ["tests/unit/gateway/keys/teams"],
   },
+  {
+    name: "a share of a budget is told once",
+    file: "core/gateway/metering/spend/budget-watch.ts",
+    find: "shares.filter((share) => share > told)",
+    replace: "shares.filter((share) => share > 0 * told)",
+    tests: ["tests/unit/gateway/keys/budget-alerts"],
+  },
+  {
+    name: "what is only set aside is not told",
+    file: "core/gateway/metering/spend/budget-watch.ts",
+    find: "since).used - held;",
+    replace: "since).used - 0 * held;",
+    tests: ["tests/unit/gateway/keys/budget-alerts"],
+  },
+  {
+    name: "an event of a budget goes to its own account's webhooks",
+    file: "core/gateway/observe/budget-report.ts",
+    find: "actors.get(OUTBOUND_KIND, account)",
+    replace: 'actors.get(OUTBOUND_KIND, "local")',
+    tests: ["tests/unit/gateway/keys/budget-alerts"],
+  },
 ];

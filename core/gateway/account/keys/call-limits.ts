@@ -19,9 +19,16 @@ import {
   refusalHeaders,
   reserveIn,
 } from "../../metering/spend/spend.ts";
+import type { BudgetAlert } from "../../metering/spend/budget-watch.ts";
 import type { SpendLedger } from "../../metering/spend/spend-ledger.ts";
 import { mayLimit } from "../../metering/spend/spend-rules.ts";
 import { type ConfiguredTargets, providerPath, targetsOf } from "../../providers/target.ts";
+import {
+  type BudgetOwner,
+  gatewayBudgetOwner,
+  keyBudgetOwner,
+  type ReportBudgets,
+} from "../../observe/budget-report.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import { checkModel } from "./check-model.ts";
 import { countsModels, type RequestModels } from "./key-limit.ts";
@@ -34,6 +41,7 @@ export interface LimitParts {
   /** The ledgers of gateways. */
   readonly store: { at(name: GatewayName): SpendLedger };
   readonly keys: KeyStore;
+  readonly report: ReportBudgets;
   /** Counts what is refused. @default nothing is counted */
   readonly refused?:
     | ((name: GatewayName, reason: "spend_limit" | "spend_unknown") => void)
@@ -68,6 +76,7 @@ export function callLimits(parts: LimitParts): CallLimits {
 interface AppliedLimits extends LimitScope {
   /** Why they could not count what the step uses, where that is refused; null = they can. */
   readonly unknown: ApiError | null;
+  readonly ownerOf: (alert: BudgetAlert) => BudgetOwner;
   /** Returns the step's use once it is settled at an amount in USD; null = not known. */
   used(amount: number | null): Amounts;
 }
@@ -102,7 +111,8 @@ async function leaveToAsk(
   const settle = (amount: number | null): void => {
     if (!isOpen) return;
     isOpen = false;
-    for (const [limits, entries] of held) enter(limits, entries, limits.used(amount), parts);
+    for (const [limits, entries] of held)
+      enter(limits, entries, limits.used(amount), { ...parts, account: call.name.account });
   };
   try {
     for (const limits of applied) held.push([limits, await reserveIn(limits)]);
@@ -122,17 +132,22 @@ async function leaveToAsk(
 
 /** Enters what a step has used, behind its answer. */
 function enter(
-  { settle }: AppliedLimits,
+  { settle, ownerOf }: AppliedLimits,
   entries: readonly LedgerEntry[],
   amounts: Amounts,
-  { log, system }: LimitParts,
+  { log, system, report, account }: LimitParts & { readonly account: string },
 ): void {
-  if (entries.every(({ limitType }) => amounts[limitType] == null)) return;
-  const entered = settle(entries, amounts).catch((error: unknown) => {
-    log("error", "What a request used could not be entered in its limits", {
-      error: String(error),
-    });
-  });
+  if (entries.length === 0) return;
+  const entered = settle(entries, amounts).then(
+    (alerts) => {
+      report(account, alerts, ownerOf);
+    },
+    (error: unknown) => {
+      log("error", "What a request used could not be entered in its limits", {
+        error: String(error),
+      });
+    },
+  );
   system.waitUntil(entered);
 }
 
@@ -157,7 +172,8 @@ function gatewayLimits(
             "in the gateway's spend_limits",
           ),
     reserve: () => store.at(name).spendAdmit(facts, withCustomCost(expected, controls.customCost)),
-    settle: (entries, { cost: amount }) => store.at(name).spendSettle(entries, amount ?? 0),
+    settle: (entries, { cost: amount }) => store.at(name).spendSettle(entries, amount ?? null),
+    ownerOf: gatewayBudgetOwner(name.gateway),
     used: (amount) => ({ cost: amount }),
   };
 }
@@ -189,6 +205,7 @@ function keyLimits(
     unknown: uncounted(limits, question),
     reserve: () => at.reserve(id, claims, models),
     settle: (entries, amounts) => at.settle(entries, amounts),
+    ownerOf: keyBudgetOwner,
     // An unknown amount stays as it was set aside: leaving an answer early must not make it free.
     used: (amount) =>
       amount === 0 ? { cost: listed.cost ?? 0, tokens: listed.tokens ?? 0 } : listed,

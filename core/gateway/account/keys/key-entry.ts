@@ -5,6 +5,7 @@ import type { GatewayCaller, GrantedLimit, GrantedPath, KeyGrant } from "../../c
 import { plainPath } from "../../providers/reach/inferences.ts";
 import { DEFAULT_ALIAS } from "../settings/declared-gateways.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
+import { keyBudgetOwner, type ReportBudgets } from "../../observe/budget-report.ts";
 import { refusalHeaders } from "../../metering/spend/spend.ts";
 import type { KeyStore } from "./key-store.ts";
 import type { KeyEntrance } from "./keys-actor.ts";
@@ -34,10 +35,12 @@ const reasons = {
 const REMEMBERED = 5000;
 
 /** Entry by the keys of a store. */
-export function keyEntry(keys: KeyStore, system: System): KeyEntry {
+export function keyEntry(keys: KeyStore, system: System, report: ReportBudgets): KeyEntry {
   const callerOf = callers();
   const byHash: KeyEntry["byHash"] = async (hash, { account, gateway }, counts) => {
-    const caller = callerOf(await keys.at(account).enter(hash, gateway, counts));
+    const entrance = await keys.at(account).enter(hash, gateway, counts);
+    const caller = callerOf(entrance);
+    if ("alerts" in entrance) report(account, entrance.alerts, keyBudgetOwner);
     return { ...caller, tokenHash: hash };
   };
   return {

@@ -1,6 +1,7 @@
 import { ApiError } from "../../../http/api-error.ts";
 import type { ActorContext, ActorKind, SqlValue } from "../../../ports.ts";
 import { contains } from "../../../sql/sql-text.ts";
+import type { BudgetAlert } from "../../metering/spend/budget-watch.ts";
 import type {
   Amounts,
   Budget,
@@ -26,6 +27,7 @@ export type KeyEntrance =
   | {
       readonly key: Pick<VirtualKey, "id" | "settings" | "modifiedAt">;
       readonly team: Team | null;
+      readonly alerts: readonly BudgetAlert[];
     }
   | { readonly reason: "unknown" | "disabled" | "expired" | "gateway" | "team" }
   | { readonly refused: string; readonly wait: number | null };
@@ -52,7 +54,7 @@ interface KeyUseMethods {
   enter(hash: string, gateway: string, counts: boolean): Promise<KeyEntrance>;
   /** Sets aside what a request may use of the limits of its key and of the key's team, all or none; see `Ledger`. */
   reserve(id: string, claims: Claims, models: RequestModels): Promise<Reservation>;
-  settle(entries: readonly LedgerEntry[], amounts: Amounts): Promise<void>;
+  settle(entries: readonly LedgerEntry[], amounts: Amounts): Promise<readonly BudgetAlert[]>;
 }
 
 /** The methods for the keys of the management API. */
@@ -119,16 +121,17 @@ function useMethods({ system }: ActorContext, { rows, teams, ledger }: KeyParts)
       if (settings.gateways?.includes(gateway) === false) return { reason: "gateway" };
       const team = await teamOf(settings);
       if (team?.settings.enabled === false) return { reason: "team" };
-      if (counts) {
-        const decision = await ledger.reserve(budgetsFor(key, team), ONE_REQUEST);
-        if ("refused" in decision) return decision;
-      }
+      const decision = counts
+        ? await ledger.reserve(budgetsFor(key, team), ONE_REQUEST)
+        : NOTHING_RESERVED;
+      if ("refused" in decision) return decision;
       if (now - (key.lastUsedAt ?? 0) >= USE_GRAIN) system.waitUntil(rows.noteUse(key, now));
-      return { key: { id, settings, modifiedAt: key.modifiedAt }, team };
+      const { alerts } = decision;
+      return { key: { id, settings, modifiedAt: key.modifiedAt }, team, alerts };
     },
     async reserve(id, claims, models) {
       const key = await rows.find({ id });
-      if (key === null) return { entries: [] };
+      if (key === null) return NOTHING_RESERVED;
       const budgets = budgetsFor(key, await teamOf(key.settings), models);
       return ledger.reserve(budgets, claims);
     },
@@ -154,6 +157,8 @@ function budgetsFor(
   if (team === null) return own;
   return [...own, ...counted(teamScope(team.id), `the team "${team.id}"`, team.settings.limits)];
 }
+
+const NOTHING_RESERVED = { entries: [], alerts: [] } as const;
 
 const ONE_REQUEST: Claims = { requests: { needed: 1, guessed: 0 } };
 

@@ -1,6 +1,7 @@
 import type { ActorContext, Statement } from "../../../ports.ts";
 import { steadyNow } from "../../../time/steady-now.ts";
 import { formatUsd, fromParts } from "../cost/usd.ts";
+import { type BudgetAlert, budgetWatch } from "./budget-watch.ts";
 import { ledgerMemory, type Slices } from "./ledger-memory.ts";
 import { sliceAt, sumOf, unitsOf } from "./time-slices.ts";
 
@@ -55,7 +56,7 @@ export type LedgerEntry = Pick<Budget, "rule" | "scope" | "limitType"> & {
 
 /** The entries that were set aside, or the budget into which the request does not fit. */
 export type Reservation =
-  | { readonly entries: readonly LedgerEntry[] }
+  | { readonly entries: readonly LedgerEntry[]; readonly alerts: readonly BudgetAlert[] }
   | {
       /** The budget in words, for people. */
       readonly refused: string;
@@ -77,8 +78,11 @@ export interface Ledger {
    * all take the last of a limit, and one that does not fit is never in another's way.
    */
   readonly reserve: (budgets: readonly Budget[], claims: Claims) => Promise<Reservation>;
-  /** Enters what was used in place of what was set aside. */
-  readonly settle: (entries: readonly LedgerEntry[], amounts: Amounts) => Promise<void>;
+  /** Enters what was used in place of what was set aside; resolves to the budgets of which a share is used now. */
+  readonly settle: (
+    entries: readonly LedgerEntry[],
+    amounts: Amounts,
+  ) => Promise<readonly BudgetAlert[]>;
   readonly sums: (budgets: readonly Budget[]) => Promise<LedgerSum[]>;
   /** Forgets what is counted in a scope, or in all; the statement does the same to its rows. */
   readonly forget: (scope?: string) => Statement;
@@ -93,6 +97,7 @@ export type LedgerTable =
 export function ledger(context: ActorContext, table: LedgerTable): Ledger {
   const now = steadyNow(context.system);
   const memory = ledgerMemory(context, table, now);
+  const watch = budgetWatch(memory, now);
   return {
     async reserve(budgets, claims) {
       const counted = budgets.filter(({ limitType }) => claims[limitType] != null);
@@ -106,7 +111,7 @@ export function ledger(context: ActorContext, table: LedgerTable): Ledger {
       if (short !== undefined) return refusal(short, at);
       const entries = drawn.map(({ entry }) => entry);
       for (const entry of entries) memory.add(entry, entry.reserved);
-      return { entries };
+      return { entries, alerts: await watch.reserved(counted, entries) };
     },
     async settle(entries, amounts) {
       while (!memory.has(entries)) await memory.load(entries);
@@ -114,6 +119,7 @@ export function ledger(context: ActorContext, table: LedgerTable): Ledger {
         const amount = amounts[entry.limitType] ?? null;
         if (amount !== null) memory.add(entry, unitsOf(entry.limitType, amount) - entry.reserved);
       }
+      return watch.settled(entries);
     },
     async sums(budgets) {
       while (!memory.has(budgets)) await memory.load(budgets);
@@ -122,7 +128,10 @@ export function ledger(context: ActorContext, table: LedgerTable): Ledger {
         return { used: budget.limitType === "cost" ? fromParts(used) : used, last };
       });
     },
-    forget: memory.forget,
+    forget(scope) {
+      watch.forget(scope);
+      return memory.forget(scope);
+    },
   };
 }
 

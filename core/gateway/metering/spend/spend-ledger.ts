@@ -1,5 +1,6 @@
 import type { ActorContext } from "../../../ports.ts";
 import type { SpendLimits } from "../../account/settings/spend-settings.ts";
+import type { BudgetAlert } from "./budget-watch.ts";
 import { type Claim, type Ledger, ledger, type LedgerEntry, type Reservation } from "./ledger.ts";
 import { spendBudgets, type SpendFacts } from "./spend-rules.ts";
 
@@ -18,8 +19,11 @@ export interface SpendLedger {
    * is set aside for them, so that simultaneous ones cannot spend more together than a budget has.
    */
   spendAdmit(facts: SpendFacts, claim: Claim): Promise<Reservation>;
-  /** Enters what was really spent, in USD, in place of what was set aside. */
-  spendSettle(entries: readonly LedgerEntry[], amount: number): Promise<void>;
+  /** Enters what was really spent, in USD, in place of what was set aside, null = not known; resolves to the budgets of which a share is spent now. */
+  spendSettle(
+    entries: readonly LedgerEntry[],
+    amount: number | null,
+  ): Promise<readonly BudgetAlert[]>;
 }
 
 /** Keeps the accounts of one gateway. */

@@ -1,4 +1,5 @@
 import { ApiError } from "../../../http/api-error.ts";
+import type { BudgetAlert } from "./budget-watch.ts";
 import type { Amounts, LedgerEntry, Reservation } from "./ledger.ts";
 import { retryAfter } from "../../wire/retry-after.ts";
 import type { SpendLimits } from "../../account/settings/spend-settings.ts";
@@ -6,7 +7,10 @@ import type { SpendLimits } from "../../account/settings/spend-settings.ts";
 /** Limits that a request draws on: a gateway's, or those of a virtual key and its team. */
 export interface LimitScope {
   readonly reserve: () => Promise<Reservation>;
-  readonly settle: (entries: readonly LedgerEntry[], amounts: Amounts) => Promise<void>;
+  readonly settle: (
+    entries: readonly LedgerEntry[],
+    amounts: Amounts,
+  ) => Promise<readonly BudgetAlert[]>;
 }
 
 /** Whether a gateway has any rule that could refuse a request. */
