@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { between, MOST_USD } from "../http/fields/bounded-number.ts";
 import type { GatewayOptions, ModelRouter } from "../gateway/mod.ts";
+import { declaredTeams, declaredVirtualKeys } from "../gateway/account/keys/declared-keys.ts";
 import { elementList } from "../gateway/manage/dynamic-route.ts";
 import { priceRows } from "../gateway/prices/price-rows.ts";
 import type { ResumeOptions } from "../gateway/resume/mod.ts";
@@ -163,6 +164,8 @@ export const gatewayConfig: v.GenericSchema<unknown, GatewayConfig> = v.strictOb
       } satisfies Members<ProviderOptions>),
     ),
   ),
+  teams: v.exactOptional(declaredTeams),
+  virtualKeys: v.exactOptional(declaredVirtualKeys),
   gateways: v.exactOptional(
     v.record(
       id,

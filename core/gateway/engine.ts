@@ -51,6 +51,7 @@ import {
   checkProviders,
 } from "./entry/options.ts";
 import { contentDecoding } from "../http/content-decoder.ts";
+import { checkDeclaredKeys } from "./account/keys/declared-keys.ts";
 import { keyEntry } from "./account/keys/key-entry.ts";
 import { logQueue } from "./observe/log/log-queue.ts";
 import { logIds } from "./observe/log/log-row.ts";
@@ -83,8 +84,9 @@ export function gatewayEngine(options: GatewayOptions): Engine {
   const { system, log } = platform;
   checkProviders(options);
   checkDeclared(gateways, options);
+  checkDeclaredKeys(options);
   const declared = { gateways, accountId };
-  const keys = keyStore(platform);
+  const keys = keyStore(options);
   // One budget with the API's tokens, where it has one.
   const logins = (auth === "off" ? undefined : auth.logins) ?? loginGuard(platform);
   const records = recordStore(platform);

@@ -25,6 +25,7 @@ const plainKeys = new Set(
   (
     "$schema accountId accounts accountsClaim advertise agent algorithms allowHosts audience baseUrl chromiumPath claim clock database dataDir debug " +
     "endpoint entities fallbackEntity formerNames from gateway gateways group header host issuer jwksUrl lacks listen log logLevel mode " +
+    "aliases limitType models on_unknown owner tags team technique window expires_at " +
     "model mountPath name origins path permissions processes provider publicUrl respond scheme synchronous"
   ).split(" "),
 );

@@ -1,7 +1,9 @@
+import { randomBytes } from "node:crypto";
 import process from "node:process";
 import { permissionGroups } from "../../../core/auth/permission-groups.ts";
 import { permissions, type Permission } from "../../../core/auth/permissions.ts";
 import { formatInstant, parseInstant } from "../../../core/http/fields/instant.ts";
+import { newKey } from "../../../core/auth/token-format.ts";
 import { didYouMean } from "../../../core/http/fields/nearest.ts";
 import { tokenTable, type TokenBody } from "./token-output.ts";
 import { checkServerUrl, readOptions } from "../context/command-options.ts";
@@ -11,6 +13,7 @@ import { targetAccount, openTarget, type TargetOptions } from "./token-target.ts
 export const tokenHelp: string = `Usage: causey token create --permission NAME [--permission NAME …] [options]
        causey token list [options]
        causey token revoke ID [options]
+       causey token virtual-key
 
 create: makes an API token and prints it, this once. Only its SHA-256 hash is stored.
 
@@ -21,6 +24,7 @@ create: makes an API token and prints it, this once. Only its SHA-256 hash is st
   --name TEXT        A name for people [the permissions]
 
 list: prints the tokens of the account, without their secrets. revoke: deletes one, at once and for good.
+virtual-key: prints a new secret for a virtual key of the configuration (gateway.virtualKeys); nothing is stored.
 
   --data-dir DIR     The server's data directory; a running server follows at once [CAUSEY_DATA_DIR, else .causey]
   --config FILE      The server's configuration file [CAUSEY_CONFIG]
@@ -62,9 +66,10 @@ export function parseToken(args: readonly string[], now: number): TokenCommand {
   const { values, positionals } = readOptions(args, options);
   const [name = "", ...rest] = positionals;
   const command = commands.find((one) => one === name);
+  const known = [...commands, "virtual-key"];
   if (command === undefined)
     throw new TypeError(
-      `Unknown command "token ${name}"${didYouMean(name, commands) || `: use one of ${commands.join(", ")}`}`,
+      `Unknown command "token ${name}"${didYouMean(name, known) || `: use one of ${known.join(", ")}`}`,
     );
   const { json = false, permission, gateway: gateways = [], expires, ...other } = values;
   checkTarget(other);
@@ -123,6 +128,10 @@ export async function tokenCommand(args: readonly string[]): Promise<void> {
   if (args.length === 0 || args.includes("--help") || args.includes("-h")) {
     process.stdout.write(tokenHelp);
     return;
+  }
+  if (args[0] === "virtual-key") {
+    if (args.length > 1) throw new TypeError(`token virtual-key takes no "${args[1]}"`);
+    return void process.stdout.write(`${newKey((length) => randomBytes(length))}\n`);
   }
   const command = parseToken(args, Date.now());
   const env = (name: string): string | undefined => process.env[name];

@@ -1,3 +1,4 @@
+import type { DeclaredKeys } from "../account/keys/declared-keys.ts";
 import * as v from "valibot";
 import type { Auth } from "../../auth/authorize.ts";
 import { ApiError } from "../../http/api-error.ts";
@@ -30,6 +31,13 @@ export interface GatewayOptions extends SafetyOptions {
   readonly providers?: Readonly<Record<string, ProviderOptions>> | undefined;
   /** Gateways that exist from the start. @default {} */
   readonly gateways?: Readonly<Record<string, DeclaredGateway>> | undefined;
+  /**
+   * Teams by their ids, with the settings of the management API. They exist in `accountId` (else "local"), and only the
+   * options change them. @default {}
+   */
+  readonly teams?: DeclaredKeys["teams"];
+  /** Virtual keys by their ids, likewise, each with its secret. @default {} */
+  readonly virtualKeys?: DeclaredKeys["virtualKeys"];
   /** The account in which declared gateways exist. @default every account */
   readonly accountId?: string | undefined;
   /** Whether the demo provider `echo` exists. @default true */

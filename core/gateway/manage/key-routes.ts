@@ -92,7 +92,10 @@ async function made(
   const now = system.now();
   const former = { formerHash: null, formerUntil: null };
   const times = { createdAt: now, modifiedAt: now, lastUsedAt: null };
-  return { key: { id: toHex(system.random(16)), ...own, ...former, settings, ...times }, secret };
+  return {
+    key: { id: toHex(system.random(16)), ...own, ...former, settings, declared: false, ...times },
+    secret,
+  };
 }
 
 /** The key with a new secret; the former one opens for `grace` more seconds. */

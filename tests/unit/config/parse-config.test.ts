@@ -52,6 +52,21 @@ describe("parseConfig()", () => {
     );
   });
 
+  it("takes teams and virtual keys, and names what is misspelt in them", () => {
+    const teams = (limit: object) => ({ gateway: { teams: { research: { limits: [limit] } } } });
+    const limit = { limitType: "cost", limit: 1, window: "day" };
+    expect(parseConfig(teams(limit), noEnv)).toEqual(teams({ ...limit, technique: "fixed" }));
+    expect(() => parseConfig(teams({ ...limit, windw: "day" }), noEnv)).toThrow(
+      'Configuration key "gateway.teams.research.limits": unknown member "windw" of a limit: did you mean "window"?',
+    );
+    expect(() => parseConfig({ gateway: { teams: { research: { limts: [] } } } }, noEnv)).toThrow(
+      'Unknown configuration key "gateway.teams.research.limts": did you mean "limits"?',
+    );
+    expect(() =>
+      parseConfig({ gateway: { virtualKeys: { ann: { secret: "sk-1" } } } }, noEnv),
+    ).toThrow('Configuration key "gateway.virtualKeys.ann.secret": Expected a virtual key');
+  });
+
   it("takes providers that there are, and custom ones with an address", () => {
     const baseUrl = "http://127.0.0.1:8000/v1";
     const providers = { openai: {}, baseten: { baseUrl }, "custom-vllm": { baseUrl } };

@@ -12,14 +12,13 @@ import {
   type RealtimeSpend,
   withCustomCost,
 } from "../../metering/spend/expected-use.ts";
-import type { Amounts, Claims, LedgerEntry } from "../../metering/spend/ledger.ts";
+import type { Amounts, BudgetAlert, Claims, LedgerEntry } from "../../metering/spend/budget.ts";
 import {
   type LimitScope,
   limitsSpend,
   refusalHeaders,
   reserveIn,
 } from "../../metering/spend/spend.ts";
-import type { BudgetAlert } from "../../metering/spend/budget-watch.ts";
 import type { SpendLedger } from "../../metering/spend/spend-ledger.ts";
 import { mayLimit } from "../../metering/spend/spend-rules.ts";
 import { type ConfiguredTargets, providerPath, targetsOf } from "../../providers/target.ts";

@@ -1,6 +1,8 @@
 import * as v from "valibot";
+import { didYouMean } from "../../../http/fields/nearest.ts";
+import { jsonObject } from "../../../http/json.ts";
 import { formatUsd } from "../../metering/cost/usd.ts";
-import type { Budget, Limit } from "../../metering/spend/ledger.ts";
+import type { Budget, Limit } from "../../metering/spend/budget.ts";
 import { isAllowedModel } from "./check-model.ts";
 
 /** A limit of a virtual key or a team. */
@@ -73,6 +75,35 @@ export const keyLimits: v.GenericSchema<unknown, readonly KeyLimit[]> = v.pipe(
     "expected one limit for each limitType, window, technique, models and soft",
   ),
 );
+
+const limitNames = [
+  "limitType",
+  "limit",
+  "window",
+  "technique",
+  "soft",
+  "models",
+] as const satisfies readonly (keyof KeyLimit)[];
+
+/** {@link keyLimits} that have no other members, for the configuration. */
+export const strictLimits: v.GenericSchema<unknown, readonly KeyLimit[]> = v.pipe(
+  v.unknown(),
+  v.rawCheck(({ dataset, addIssue }) => {
+    const limits: unknown = dataset.value;
+    if (!dataset.typed || !Array.isArray(limits)) return;
+    for (const limit of limits) {
+      const name = unknownName(limit);
+      if (name === undefined) continue;
+      const guess = didYouMean(name, limitNames);
+      addIssue({ message: `unknown member "${name.slice(0, 64)}" of a limit${guess}` });
+    }
+  }),
+  keyLimits,
+);
+
+function unknownName(limit: unknown): string | undefined {
+  return Object.keys(jsonObject(limit)).find((name) => !limitNames.some((one) => one === name));
+}
 
 /** Names what a limit counts, whatever its height: raising it does not begin a new count. */
 export function ruleOf({

@@ -1,18 +1,20 @@
 import { ApiError } from "../../../http/api-error.ts";
 import type { ActorContext, ActorKind, SqlValue } from "../../../ports.ts";
 import { contains } from "../../../sql/sql-text.ts";
-import type { BudgetAlert } from "../../metering/spend/budget-watch.ts";
 import type {
   Amounts,
   Budget,
+  BudgetAlert,
   Claims,
   LedgerEntry,
   Reservation,
-} from "../../metering/spend/ledger.ts";
+} from "../../metering/spend/budget.ts";
 import { type KeyLedger, keyLedger, usageSchema } from "./key-ledger.ts";
 import { budgetsOf, countsModels, type KeyLimit, type RequestModels } from "./key-limit.ts";
 import { keyOfRow, type KeyRows, keyRows } from "./key-rows.ts";
-import { knownTeam, type TeamMethods, teamMethods } from "./team-methods.ts";
+import { declareKeys } from "./declare-keys.ts";
+import type { KeyDeclaration } from "./declared-keys.ts";
+import { declaredConflict, knownTeam, type TeamMethods, teamMethods } from "./team-methods.ts";
 import { type TeamRows, teamRows, teamSchema } from "./team-rows.ts";
 import { type Team, teamScope } from "./team.ts";
 import type { KeySettings, LimitUsage, VirtualKey } from "./virtual-key.ts";
@@ -69,7 +71,10 @@ interface KeyManagementMethods {
 }
 
 /** The methods of an account's keys. */
-export interface KeyMethods extends KeyUseMethods, KeyManagementMethods, TeamMethods {}
+export interface KeyMethods extends KeyUseMethods, KeyManagementMethods, TeamMethods {
+  /** Makes the keys and teams of the configuration what it says; those of the management API stay. */
+  declare(declaration: KeyDeclaration): Promise<void>;
+}
 
 /** The virtual keys and the teams of one account, named by it, and what they have used. */
 export const keysActor: ActorKind = {
@@ -90,11 +95,13 @@ export const keysActor: ActorKind = {
     const ledger = keyLedger(context);
     const rows = keyRows(context);
     const teams = teamRows(context);
+    const parts = { rows, teams, ledger };
     return {
       methods: {
-        ...useMethods(context, { rows, teams, ledger }),
-        ...manageMethods(context, { rows, teams, ledger }),
+        ...useMethods(context, parts),
+        ...manageMethods(context, parts),
         ...teamMethods(context, teams, ledger),
+        declare: (declaration: KeyDeclaration) => declareKeys(context, declaration, parts),
       },
     };
   },
@@ -172,9 +179,6 @@ function manageMethods(
   { name: actor, sql }: ActorContext,
   { rows, teams, ledger }: KeyParts,
 ): KeyManagementMethods {
-  const checkTeam = async ({ team }: KeySettings): Promise<void> => {
-    if (team !== null) knownTeam(team, await teams.all(), "invalid_request");
-  };
   const shown = async (key: VirtualKey): Promise<KeyWithUsage> => ({
     key,
     usage: await ledger.usage(key.id, key.settings.limits),
@@ -189,7 +193,7 @@ function manageMethods(
           message: `The limit of ${KEY_LIMIT} virtual keys is reached: delete some first`,
         });
       }
-      await checkTeam(key.settings);
+      await checkTeam(key.settings, teams);
       await rows.put(key);
       return shown(key);
     },
@@ -204,12 +208,15 @@ function manageMethods(
           message: "The virtual key was changed meanwhile: try again",
         });
       }
-      await checkTeam(key.settings);
+      if (current.declared) throw declaredConflict("The virtual key");
+      await checkTeam(key.settings, teams);
       await rows.put({ ...key, lastUsedAt: current.lastUsedAt });
       return shown(key);
     },
     async remove(id) {
-      if ((await rows.find({ id })) === null) return false;
+      const key = await rows.find({ id });
+      if (key === null) return false;
+      if (key.declared) throw declaredConflict("The virtual key");
       await rows.remove(id, [ledger.forget(id)]);
       return true;
     },
@@ -227,6 +234,11 @@ function manageMethods(
       return { keys, total: Number(total?.["n"] ?? 0) };
     },
   };
+}
+
+/** Throws `invalid_request` for a team that does not exist. */
+async function checkTeam({ team }: KeySettings, teams: TeamRows): Promise<void> {
+  if (team !== null) knownTeam(team, await teams.all(), "invalid_request");
 }
 
 function condition(

@@ -25,35 +25,31 @@ export interface TeamMethods {
 }
 
 /** The methods of the teams of an actor. */
-export function teamMethods(
-  { name: actor, sql, system }: ActorContext,
-  rows: TeamRows,
-  ledger: KeyLedger,
-): TeamMethods {
-  const countKeys = async (id: string): Promise<number> => {
-    const [row] = await sql.all(
-      "SELECT COUNT(*) AS n FROM gateway_keys WHERE actor = ? AND team = ?",
-      [actor, id],
-    );
-    return Number(row?.["n"] ?? 0);
-  };
+export function teamMethods(context: ActorContext, rows: TeamRows, ledger: KeyLedger): TeamMethods {
+  const { system } = context;
   const shown = async (team: Team): Promise<TeamWithUsage> => ({
     team,
-    keys: await countKeys(team.id),
+    keys: await countKeys(team.id, context),
     usage: await ledger.usage(teamScope(team.id), team.settings.limits),
   });
   const found = async (id: string): Promise<Team> => knownTeam(id, await rows.all(), "not_found");
+  const changeable = async (id: string): Promise<Team> => {
+    const team = await found(id);
+    if (team.declared) throw declaredConflict(`The team "${id}"`);
+    return team;
+  };
   return {
     async createTeam(id, change) {
       checkRoom(id, await rows.all());
       const now = system.now();
-      const team = { id, settings: teamSettings(id, change), createdAt: now, modifiedAt: now };
+      const settings = teamSettings(id, change);
+      const team = { id, settings, declared: false, createdAt: now, modifiedAt: now };
       await rows.put(team);
       return shown(team);
     },
     getTeam: async (id) => shown(await found(id)),
     async changeTeam(id, change) {
-      const team = await found(id);
+      const team = await changeable(id);
       const settings = teamSettings(id, change, team.settings);
       const modifiedAt = Math.max(system.now(), team.modifiedAt + 1);
       const next = { ...team, settings, modifiedAt };
@@ -61,7 +57,7 @@ export function teamMethods(
       return shown(next);
     },
     async removeTeam(id) {
-      const former = await shown(await found(id));
+      const former = await shown(await changeable(id));
       const { keys } = former;
       if (keys > 0) {
         throw new ApiError("conflict", {
@@ -80,6 +76,21 @@ export function teamMethods(
       return { teams: await Promise.all(page.map(shown)), total: teams.length };
     },
   };
+}
+
+async function countKeys(team: string, { name: actor, sql }: ActorContext): Promise<number> {
+  const [row] = await sql.all(
+    "SELECT COUNT(*) AS n FROM gateway_keys WHERE actor = ? AND team = ?",
+    [actor, team],
+  );
+  return Number(row?.["n"] ?? 0);
+}
+
+/** Makes the error for a change of something that only the configuration changes. */
+export function declaredConflict(what: string): ApiError {
+  return new ApiError("conflict", {
+    message: `${what} is declared in the configuration: change it there`,
+  });
 }
 
 /** Throws `conflict` for an id that is taken, and where there are as many teams as may be. */

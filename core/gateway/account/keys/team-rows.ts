@@ -8,6 +8,8 @@ export const teamSchema: readonly string[] = [
     created_at BIGINT NOT NULL, modified_at BIGINT NOT NULL, PRIMARY KEY (actor, id))`,
   "ALTER TABLE gateway_keys ADD COLUMN team TEXT",
   "CREATE INDEX gateway_keys_team ON gateway_keys (actor, team)",
+  "ALTER TABLE gateway_keys ADD COLUMN declared INTEGER",
+  "ALTER TABLE gateway_teams ADD COLUMN declared INTEGER",
 ];
 
 /** The rows of one account's teams. All are held in memory: an account has at most 1,000, and each request reads one. */
@@ -15,6 +17,10 @@ export interface TeamRows {
   all(): Promise<ReadonlyMap<string, Team>>;
   put(team: Team): Promise<void>;
   remove(id: string, together: readonly Statement[]): Promise<void>;
+  /** The statements of both. Behind them the rows in memory have to be forgotten. */
+  upsert(team: Team): Statement;
+  removal(id: string): Statement;
+  forget(): void;
 }
 
 /** The rows of the teams of an actor. */
@@ -24,9 +30,22 @@ export function teamRows({ name: actor, sql }: ActorContext): TeamRows {
     const rows = await sql.all("SELECT * FROM gateway_teams WHERE actor = ? ORDER BY id", [actor]);
     return new Map(rows.map(fromRow).map((team) => [team.id, team]));
   };
+  const forget = (): void => {
+    known = null;
+  };
+  const upsert = ({ id, settings, declared, createdAt, modifiedAt }: Team): Statement => ({
+    sql: `INSERT INTO gateway_teams (actor, id, settings, declared, created_at, modified_at) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (actor, id) DO UPDATE SET
+        settings = excluded.settings, declared = excluded.declared, modified_at = excluded.modified_at`,
+    params: [actor, id, JSON.stringify(settings), Number(declared), createdAt, modifiedAt],
+  });
+  const removal = (id: string): Statement => ({
+    sql: "DELETE FROM gateway_teams WHERE actor = ? AND id = ?",
+    params: [actor, id],
+  });
   const write = async (statements: readonly Statement[]): Promise<void> => {
     // Also after a failure: the transaction may be stored although its answer was lost.
-    await sql.batch(statements).finally(() => (known = null));
+    await sql.batch(statements).finally(forget);
   };
   return {
     async all() {
@@ -38,19 +57,11 @@ export function teamRows({ name: actor, sql }: ActorContext): TeamRows {
         throw error;
       }
     },
-    put: ({ id, settings, createdAt, modifiedAt }) =>
-      write([
-        {
-          sql: `INSERT INTO gateway_teams (actor, id, settings, created_at, modified_at) VALUES (?, ?, ?, ?, ?)
-            ON CONFLICT (actor, id) DO UPDATE SET settings = excluded.settings, modified_at = excluded.modified_at`,
-          params: [actor, id, JSON.stringify(settings), createdAt, modifiedAt],
-        },
-      ]),
-    remove: (id, together) =>
-      write([
-        { sql: "DELETE FROM gateway_teams WHERE actor = ? AND id = ?", params: [actor, id] },
-        ...together,
-      ]),
+    put: (team) => write([upsert(team)]),
+    remove: (id, together) => write([removal(id), ...together]),
+    upsert,
+    removal,
+    forget,
   };
 }
 
@@ -59,6 +70,7 @@ function fromRow(row: SqlRow): Team {
   return {
     id,
     settings: teamSettings(id, JSON.parse(String(row["settings"])) as TeamSettings),
+    declared: row["declared"] === 1,
     createdAt: Number(row["created_at"]),
     modifiedAt: Number(row["modified_at"]),
   };

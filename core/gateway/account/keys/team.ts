@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { formatInstant } from "../../../http/fields/instant.ts";
-import { type KeyLimit, keyLimits } from "./key-limit.ts";
+import { type KeyLimit, keyLimits, strictLimits } from "./key-limit.ts";
 import { limitUsageView, type LimitUsage } from "./virtual-key.ts";
 
 /** The settings of a team. */
@@ -17,6 +17,8 @@ export type TeamSettings = {
 export type Team = {
   readonly id: string;
   readonly settings: TeamSettings;
+  /** Whether it is one of the configuration, which alone changes it. */
+  readonly declared: boolean;
   readonly createdAt: number;
   readonly modifiedAt: number;
 };
@@ -29,7 +31,7 @@ export type TeamWithUsage = {
 };
 
 /** The schema of a team's id. */
-export const teamId: v.GenericSchema<unknown, string> = v.pipe(
+export const teamId: v.GenericSchema<string> = v.pipe(
   v.string(),
   v.regex(
     /^[a-z0-9][a-z0-9_-]{0,63}$/,
@@ -57,6 +59,12 @@ export const teamCreate: v.GenericSchema<unknown, TeamChange & { id: string }> =
 /** The body that changes a team. */
 export const teamChange: v.GenericSchema<unknown, TeamChange> = v.object(entries);
 
+/** A team of the configuration. */
+export const teamDeclared: v.GenericSchema<unknown, TeamChange> = v.strictObject({
+  ...entries,
+  limits: v.optional(strictLimits),
+});
+
 /** Returns a team's settings after a change; a new team starts without limits. */
 export function teamSettings(
   id: string,
@@ -77,6 +85,7 @@ export function teamView({ team, keys, usage }: TeamWithUsage): Record<string, u
   return {
     id: team.id,
     ...team.settings,
+    declared: team.declared,
     keys,
     usage: usage.map(limitUsageView),
     created_at: formatInstant(team.createdAt),

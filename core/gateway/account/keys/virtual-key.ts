@@ -1,7 +1,8 @@
 import * as v from "valibot";
+import { isKeyShaped } from "../../../auth/token-format.ts";
 import { formatInstant, parseInstant } from "../../../http/fields/instant.ts";
 import { isGatewayId } from "../settings/settings.ts";
-import { type KeyLimit, keyLimits, modelPattern } from "./key-limit.ts";
+import { type KeyLimit, keyLimits, modelPattern, strictLimits } from "./key-limit.ts";
 
 /** The settings of a virtual key. */
 export type KeySettings = {
@@ -36,6 +37,8 @@ export type VirtualKey = {
   /** The last characters of the key. */
   readonly ending: string;
   readonly settings: KeySettings;
+  /** Whether it is one of the configuration, which alone changes it. */
+  readonly declared: boolean;
   readonly createdAt: number;
   readonly modifiedAt: number;
   readonly lastUsedAt: number | null;
@@ -51,8 +54,9 @@ export type LimitUsage = KeyLimit & {
 
 const text = (most: number) => v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(most));
 const instant = v.pipe(
-  v.string(),
-  v.transform(parseInstant),
+  // A number is what a text was parsed to before, as in a checked configuration.
+  v.union([v.string(), v.number()]),
+  v.transform((given) => (typeof given === "number" ? given : parseInstant(given))),
   v.number('expected an RFC 3339 date-time such as "2030-01-01T00:00:00Z"'),
 );
 const gateway = v.pipe(v.string(), v.check(isGatewayId, "expected the id of a gateway"));
@@ -72,6 +76,8 @@ const list = <T extends v.GenericSchema<unknown, string>>(
   most: number,
   expected: string = "expected at least one, or null for all",
 ) => v.pipe(v.array(item), v.minLength(1, expected), v.maxLength(most));
+
+const keyName = text(120);
 
 const entries = {
   owner: v.optional(v.nullable(text(120))),
@@ -94,14 +100,34 @@ export type KeyChange = { readonly [K in keyof KeySettings]?: KeySettings[K] | u
 
 /** The body that makes a key. */
 export const keyCreate: v.GenericSchema<unknown, KeyChange & { name: string }> = v.object({
-  name: text(120),
+  name: keyName,
   ...entries,
 });
 
 /** The body that changes a key. */
 export const keyChange: v.GenericSchema<unknown, KeyChange> = v.object({
-  name: v.optional(text(120)),
+  name: v.optional(keyName),
   ...entries,
+});
+
+/** A virtual key of the configuration: the settings of the management API, and its secret. */
+export type DeclaredVirtualKey = KeyChange & {
+  /** `causey_vk_…`, as the management API and `causey token virtual-key` make them. */
+  readonly secret: string;
+};
+
+/** The schema of a declared key. */
+export const keyDeclared: v.GenericSchema<unknown, DeclaredVirtualKey> = v.strictObject({
+  name: v.optional(keyName),
+  ...entries,
+  limits: v.optional(strictLimits),
+  secret: v.pipe(
+    v.string(),
+    v.check(
+      isKeyShaped,
+      "Expected a virtual key (causey_vk_…): make one with `causey token virtual-key`",
+    ),
+  ),
 });
 
 const LONGEST_GRACE = 31 * 24 * 3600;
@@ -147,6 +173,7 @@ export function keyView(key: VirtualKey, usage: readonly LimitUsage[]): Record<s
     id: key.id,
     preview: `causey_vk_…${key.ending}`,
     ...shown,
+    declared: key.declared,
     expires_at: instantOf(expires),
     usage: usage.map(limitUsageView),
     former_secret_until: instantOf(key.formerUntil),

@@ -1,21 +1,9 @@
+import type { Budget, BudgetAlert, LedgerEntry } from "./budget.ts";
 import type { LedgerMemory } from "./ledger-memory.ts";
-import type { Budget, LedgerEntry } from "./ledger.ts";
-import { sliceAt, sumOf, unitsOf } from "./time-slices.ts";
+import { sliceAt, sumSince, unitsOf } from "./time-slices.ts";
 
 /** The shares of a budget that are told, in percent. */
 const SHARES = [50, 80, 100] as const;
-
-/** A budget of which a share is used. Plain, because it crosses from an actor. */
-export type BudgetAlert = Pick<
-  Budget,
-  "rule" | "scope" | "limitType" | "limit" | "window" | "text"
-> & {
-  /** In percent: 50, 80 or 100. */
-  readonly share: number;
-  /** The slice of time in which it is told once, and when what counts now has left the window. Unix ms. */
-  readonly slice: number;
-  readonly ends: number;
-};
 
 /** Finds out when budgets are used up to a share; what is only set aside does not count. */
 export interface BudgetWatch {
@@ -51,7 +39,7 @@ export function budgetWatch(memory: LedgerMemory, now: () => number): BudgetWatc
   const watched = watchedBudgets();
   const reached = ({ budget, held }: Watched): Reached[] => {
     const { since, slice, ends } = sliceAt(budget, now());
-    const used = sumOf(memory.slices(budget), since).used - held;
+    const used = sumSince(memory.slices(budget), since).used - held;
     const limit = unitsOf(budget.limitType, budget.limit);
     const shares = SHARES.filter((share) => used > 0 && used * 100 >= limit * share);
     if (shares.length === 0) return [];

@@ -1,29 +1,19 @@
+import type { LedgerEntry, LedgerTable, LedgerPlace, Slice, LedgerSlices } from "./budget.ts";
 import type { ActorContext, Statement } from "../../../ports.ts";
-import type { Budget, LedgerEntry, LedgerTable } from "./ledger.ts";
 
 /** Milliseconds after which a change is stored: what a killed process may forget. */
 const STORE_AFTER = 200;
-/** Slices that are kept in memory. */
+/** LedgerSlices that are kept in memory. */
 const REMEMBERED = 100_000;
 /** Milliseconds between removals of what counts no longer. */
 const TIDY_AFTER = 60_000;
 
-/** The amount in one slice of time, in units: integers, so that a sum does not depend on its order. */
-interface Slice extends Omit<LedgerEntry, "reserved" | "limitType"> {
-  amount: number;
-}
-
-/** What is counted. */
-type Place = Pick<Budget, "rule" | "scope">;
-/** The slices of one budget, by their beginnings. */
-export type Slices = Map<number, Slice>;
-
 /** The counts of an actor's ledger in memory; a change is stored a moment later. */
 export interface LedgerMemory {
   /** Whether the counts of all these places are there. */
-  has(places: readonly Place[]): boolean;
-  load(places: readonly Place[]): Promise<void>;
-  slices(place: Place): Slices;
+  has(places: readonly LedgerPlace[]): boolean;
+  load(places: readonly LedgerPlace[]): Promise<void>;
+  slices(place: LedgerPlace): LedgerSlices;
   add(entry: LedgerEntry, units: number): void;
   readonly forget: (scope?: string) => Statement;
 }
@@ -39,7 +29,7 @@ export function ledgerMemory(
   const counts = heldCounts();
   const changed = new Set<Slice>();
   let [generation, tidiedAt, isPlanned] = [0, 0, false];
-  const load = async (place: Place): Promise<void> => {
+  const load = async (place: LedgerPlace): Promise<void> => {
     const before = generation;
     const slices = await rows.read(place, now());
     // A second reader leaves the counts of the first in place: they may have changed since.
@@ -92,8 +82,8 @@ export function ledgerMemory(
 
 /** Counts in memory, by scope and rule. */
 interface HeldCounts {
-  find(place: Place): Slices | undefined;
-  hold(place: Place, slices: readonly Slice[]): void;
+  find(place: LedgerPlace): LedgerSlices | undefined;
+  hold(place: LedgerPlace, slices: readonly Slice[]): void;
   add(entry: LedgerEntry, units: number): Slice;
   /** Drops slices that count no longer at `now`. */
   drop(now: number): void;
@@ -103,13 +93,14 @@ interface HeldCounts {
 }
 
 function heldCounts(): HeldCounts {
-  const scopes = new Map<string, Map<string, Slices>>();
+  const scopes = new Map<string, Map<string, LedgerSlices>>();
   let held = 0;
-  const find = ({ scope, rule }: Place): Slices | undefined => scopes.get(scope)?.get(rule);
+  const find = ({ scope, rule }: LedgerPlace): LedgerSlices | undefined =>
+    scopes.get(scope)?.get(rule);
   return {
     find,
     hold({ scope, rule }, slices) {
-      const rules = scopes.get(scope) ?? new Map<string, Slices>();
+      const rules = scopes.get(scope) ?? new Map<string, LedgerSlices>();
       scopes.set(scope, rules.set(rule, new Map(slices.map((one) => [one.slice, one]))));
       held += slices.length + 1;
     },
@@ -138,7 +129,7 @@ function heldCounts(): HeldCounts {
 
 /** The rows of a ledger: reads them, and makes the statements that change them. */
 interface LedgerRows {
-  read(place: Place, now: number): Promise<Slice[]>;
+  read(place: LedgerPlace, now: number): Promise<Slice[]>;
   /** The whole amount, because its actor alone counts: a write that failed can be repeated. */
   readonly put: (slice: Slice) => Statement;
   /** Removes what counts no longer at `now`. */

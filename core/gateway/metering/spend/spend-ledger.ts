@@ -1,7 +1,7 @@
 import type { ActorContext } from "../../../ports.ts";
 import type { SpendLimits } from "../../account/settings/spend-settings.ts";
-import type { BudgetAlert } from "./budget-watch.ts";
-import { type Claim, type Ledger, ledger, type LedgerEntry, type Reservation } from "./ledger.ts";
+import type { BudgetAlert, Claim, LedgerEntry, Reservation } from "./budget.ts";
+import { type Ledger, ledger } from "./ledger.ts";
 import { spendBudgets, type SpendFacts } from "./spend-rules.ts";
 
 /** The table of what was spent, in slices of time by rule and partition. */

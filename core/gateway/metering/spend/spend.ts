@@ -1,6 +1,5 @@
 import { ApiError } from "../../../http/api-error.ts";
-import type { BudgetAlert } from "./budget-watch.ts";
-import type { Amounts, LedgerEntry, Reservation } from "./ledger.ts";
+import type { Amounts, BudgetAlert, LedgerEntry, Reservation } from "./budget.ts";
 import { retryAfter } from "../../wire/retry-after.ts";
 import type { SpendLimits } from "../../account/settings/spend-settings.ts";
 

@@ -1,6 +1,5 @@
+import type { LedgerSum, Limit, LimitType, Period, LedgerSlices } from "./budget.ts";
 import { toParts } from "../cost/usd.ts";
-import type { Slices } from "./ledger-memory.ts";
-import type { LedgerSum, Limit, LimitType, Period } from "./ledger.ts";
 
 /** A sliding window moves in steps of a thousandth of itself, and at least of a millisecond. */
 const SLICES = 1000;
@@ -48,8 +47,8 @@ function periodAt(
 }
 
 /** Adds up the slices since a time. */
-export function sumOf(
-  slices: Slices,
+export function sumSince(
+  slices: LedgerSlices,
   since: number,
 ): LedgerSum & { readonly first: number | null } {
   let used = 0;

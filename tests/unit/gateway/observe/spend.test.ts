@@ -2,11 +2,11 @@ import { openPlatform } from "#platform";
 import { afterEach, describe, expect, it } from "vitest";
 import * as v from "valibot";
 import { reserveIn } from "../../../../core/gateway/metering/spend/spend.ts";
-import {
-  type Claim,
-  type LedgerEntry,
-  type Reservation,
-} from "../../../../core/gateway/metering/spend/ledger.ts";
+import type {
+  Claim,
+  LedgerEntry,
+  Reservation,
+} from "../../../../core/gateway/metering/spend/budget.ts";
 import { sliceAt } from "../../../../core/gateway/metering/spend/time-slices.ts";
 import { spendLedger, spendSchema } from "../../../../core/gateway/metering/spend/spend-ledger.ts";
 import {
