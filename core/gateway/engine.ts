@@ -25,6 +25,7 @@ import { type KeyStore, keyStore } from "./account/keys/key-store.ts";
 import { budgetReport, type ReportBudgets } from "./observe/budget-report.ts";
 import { recorder } from "./observe/recorder.ts";
 import { type GatewayMetrics, gatewayMetrics } from "./observe/metrics/metrics.ts";
+import { type SpendDays, spendDays } from "./observe/spend/spend-days.ts";
 import { type AccountPrices, accountPrices } from "./prices/account-prices.ts";
 import type { StoredProviders } from "./account/records/stored-providers.ts";
 import { outbound } from "./providers/outbound.ts";
@@ -75,6 +76,7 @@ export interface Engine extends Omit<FrontParts, "sockets">, ConnectParts {
   readonly vault: Vault;
   readonly prices: AccountPrices;
   readonly metrics?: GatewayMetrics | undefined;
+  readonly spend: SpendDays;
   readonly resume?: ResumableRuns | undefined;
 }
 
@@ -107,6 +109,7 @@ export function gatewayEngine(options: GatewayOptions): Engine {
     prices: accountPrices(ownPrices(options), records, system),
     metrics: options.metrics === true ? gatewayMetrics(platform) : undefined,
     resume: options.resume?.(system),
+    spend: spendDays(platform),
     targets: configuredTargets(options, accountId),
     bodies: platform.bodies ?? bodyBudget(Number.POSITIVE_INFINITY),
     decoding: contentDecoding(system),
@@ -146,6 +149,7 @@ type Shared = Pick<
 > &
   Pick<Engine, "decoding" | "failureStatus"> & {
     readonly report: ReportBudgets;
+    readonly spend: SpendDays;
     readonly nextLogId: () => string;
     readonly firstByteMs: number;
     readonly silence: AnswerSilence;
@@ -173,7 +177,7 @@ function stepPipeline(
     system,
     nextLogId: shared.nextLogId,
     logBodyLimit: options.logBodyLimit ?? 960 * 1024,
-    observers: attemptObservers(platform, store, metrics),
+    observers: attemptObservers(platform, store, shared),
     followsAll: metrics !== undefined,
   });
   const limits = callLimits({
@@ -214,11 +218,11 @@ function stepPipeline(
   };
 }
 
-/** Lists the observers of each attempt: the metrics and the log. */
+/** Lists the observers of each attempt: the metrics, the spend by day and the log. */
 function attemptObservers(
   { system, log }: Platform,
   store: GatewayStore,
-  metrics: GatewayMetrics | undefined,
+  { metrics, spend }: Pick<Shared, "metrics" | "spend">,
 ): AttemptObserver[] {
   const queue = logQueue({
     system,
@@ -229,7 +233,10 @@ function attemptObservers(
   const logged: AttemptObserver = ({ name, isLogged, row }) => {
     if (isLogged) queue.push(actorName(name), row);
   };
-  return metrics === undefined ? [logged] : [({ name, row }) => metrics.count(name, row), logged];
+  const observers = [spend.count, logged];
+  return metrics === undefined
+    ? observers
+    : [({ name, row }) => metrics.count(name, row), ...observers];
 }
 
 /** Makes the stores of cached answers. */

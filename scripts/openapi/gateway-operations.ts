@@ -1,4 +1,5 @@
 import { logParameters } from "../../core/gateway/observe/log/log-filters.ts";
+import { spendParameters } from "../../core/gateway/manage/spend-routes.ts";
 import { below, type Operations, paged } from "./operation.ts";
 
 const message = { role: "user", content: "Hello" };
@@ -278,6 +279,11 @@ export const gatewayOperations: Operations = {
       "PATCH /:id": { result: "Team", summary: "Change parts of a team", body: "TeamChange" },
       "DELETE /:id": { result: "Team", summary: "Delete a team that no virtual key names" },
     }),
+    "GET /spend": {
+      result: "Spend",
+      summary: "Report what was spent by day, model, key, team, tag or gateway",
+      query: [...spendParameters],
+    },
     "GET /evaluation-types": {
       results: "EvaluationType",
       summary: "List what evaluations can measure",

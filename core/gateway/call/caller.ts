@@ -21,6 +21,9 @@ export type KeyGrant = {
   readonly aliases: readonly string[];
   /** Requests beside inferences that the operator's credentials serve. */
   readonly paths: readonly GrantedPath[];
+  /** The team of the key, and what the key is tagged with, for reports. */
+  readonly team: string | null;
+  readonly tags: readonly string[];
   /** The limits of the key and of its team that count cost or tokens. */
   readonly limits: readonly GrantedLimit[];
 };

@@ -1,4 +1,5 @@
 import type { TokenUsage } from "../chat/usage.ts";
+import type { GatewayCaller } from "./caller.ts";
 import type { Price } from "../prices/price.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 
@@ -48,6 +49,7 @@ export type LoggedBody = { text: string | null; size: number; complete: boolean 
 /** One attempt has ended: the event that the log, the metrics, traces and budgets observe. */
 export interface EndedAttempt {
   readonly name: GatewayName;
+  readonly caller: GatewayCaller | null;
   /** Whether its call leaves a row in the log. */
   readonly isLogged: boolean;
   readonly row: LogRow;

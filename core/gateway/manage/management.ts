@@ -6,6 +6,7 @@ import type { GatewayOptions } from "../entry/options.ts";
 import { withoutTokens } from "../entry/error-hygiene.ts";
 import { INFERENCE_ROOT, inferenceRoutes } from "../entry/inference.ts";
 import { virtualKeyRoutes } from "./key-routes.ts";
+import { spendRoutes } from "./spend-routes.ts";
 import { teamRoutes } from "./team-routes.ts";
 import {
   MANAGEMENT_ROOT,
@@ -107,6 +108,7 @@ const resources: readonly ManagementRoutes[] = [
   customProviders.routes,
   virtualKeyRoutes,
   teamRoutes,
+  spendRoutes,
   dynamicRouteRoutes,
   priceRoutes,
   datasets.routes,

@@ -46,20 +46,19 @@ export function recorder(parts: RecorderParts): Recorder {
   const counting: Reading = { ...parts, counts: true };
   const keptBytes = (call: Call): number =>
     isReported(call) && (call.controls.collectLogPayload ?? true) ? logBodyLimit : 0;
-  const wantsUsage = (call: Call): boolean => isReported(call) || followsAll || isLimited(call);
   return {
     keptBytes,
-    wantsUsage,
+    wantsUsage: (call) => isWanted(call, followsAll),
     start(step, index, call) {
       const createdAt = system.now();
       const began = system.monotonic();
       const id = nextLogId();
       const keep = keptBytes(call);
-      const isFollowed = isReported(call) || followsAll || isCharged(call);
+      const isFollowed = isWanted(call, followsAll);
       const traced = call.traced?.begin(step, call.trace);
       const over = system.begin?.();
       const costsNothing = call.prices.isFree(step.slug);
-      const reading = costsNothing || isLimited(call) ? counting : parts;
+      const reading = costsNothing || isCharged(call) ? counting : parts;
       const further = isFollowed ? furtherModelsOf(step) : [];
       const named = { slug: step.slug, rest: step.rest, further };
       return {
@@ -67,7 +66,7 @@ export function recorder(parts: RecorderParts): Recorder {
         keep,
         traceparent: traced?.traceparent,
         watch: (headers, sent) =>
-          wantsUsage(call) ? watched(headers, sent, keep, withModels(reading, named)) : null,
+          isFollowed ? watched(headers, sent, keep, withModels(reading, named)) : null,
         finish(result) {
           over?.();
           if (!isFollowed) return null;
@@ -83,6 +82,7 @@ export function recorder(parts: RecorderParts): Recorder {
           const facts: RowFacts = { id, createdAt, duration, step: index, estimated, ...costs };
           const ended = {
             name: call.name,
+            caller: call.caller,
             isLogged: collectsLog(call),
             row: rowOf(about, facts, result),
             usage: result.cached === true ? null : (result.seen?.usage ?? null),
@@ -128,14 +128,9 @@ function watched(
   };
 }
 
-/** Whether a limit counts what a call uses. */
-function isLimited(call: Call): boolean {
-  return isCharged(call) || isKeyCharged(call);
-}
-
-/** Whether the caller's virtual key, or its team, limits what is used. */
-function isKeyCharged({ caller }: Call): boolean {
-  return (caller?.grant?.limits.length ?? 0) > 0;
+/** Whether anybody wants to know what a call uses. */
+function isWanted(call: Call, followsAll: boolean): boolean {
+  return isReported(call) || followsAll || isCharged(call);
 }
 
 /** Whether a row or a trace tells of the call. */
@@ -205,7 +200,8 @@ function rowOf(about: Description, facts: RowFacts, result: RecordedResult): Log
 
 /** Whether anybody wants to know what a call costs, although no row says it. */
 function isCharged(call: Call): boolean {
-  return call.onEnded !== undefined || limitsSpend(call.settings.spend_limits);
+  const { onEnded, caller, settings } = call;
+  return onEnded !== undefined || caller?.grant !== undefined || limitsSpend(settings.spend_limits);
 }
 
 /** The input of an answer's cost. */

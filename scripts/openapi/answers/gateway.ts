@@ -1,3 +1,4 @@
+import { spendColumns } from "../../../core/gateway/observe/spend/spend-row.ts";
 import * as v from "valibot";
 import type { PriceView } from "../../../core/gateway/prices/price-book.ts";
 import type { PriceRowSetting } from "../../../core/gateway/prices/price-rows.ts";
@@ -122,6 +123,35 @@ const team = {
   ...times,
 };
 
+const figures = {
+  requests: v.number(),
+  errors: v.number(),
+  cached: v.number(),
+  tokens_in: v.number(),
+  tokens_out: v.number(),
+  cost: v.number(),
+};
+const column = v.exactOptional(v.string());
+const spend = {
+  since: v.string(),
+  until: v.string(),
+  by: v.array(v.picklist(spendColumns)),
+  totals: v.object(figures),
+  rows: v.array(
+    v.object({
+      day: column,
+      gateway: column,
+      provider: column,
+      model: column,
+      key: column,
+      team: column,
+      tag: column,
+      ...figures,
+    }),
+  ),
+  complete: v.boolean(),
+};
+
 const virtualKey = {
   id: v.string(),
   preview: v.string(),
@@ -199,6 +229,7 @@ export const gatewayAnswers: Readonly<
     | "GatewayLog"
     | "GatewayLogDetail"
     | "Team"
+    | "Spend"
     | "StoredVirtualKey"
     | "VirtualKeyWithSecret"
     | "ModelPrice"
@@ -220,6 +251,7 @@ export const gatewayAnswers: Readonly<
     response_size: v.number(),
   }),
   Team: v.object(team),
+  Spend: v.object(spend),
   StoredVirtualKey: v.object(virtualKey),
   VirtualKeyWithSecret: v.object({ ...virtualKey, key: v.string() }),
   ModelPrice: price,

@@ -98,6 +98,8 @@ function grantOf(settings: KeySettings, team: Team | null): KeyGrant {
     models: models?.map((model) => model.toLowerCase()) ?? null,
     aliases: aliases ?? [DEFAULT_ALIAS],
     paths: paths.map(grantedPath),
+    team: settings.team,
+    tags: settings.tags,
     limits: [...grantedLimits(settings, "virtual key", "on the key"), ...ofTeam],
   };
 }

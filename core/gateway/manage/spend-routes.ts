@@ -1,0 +1,83 @@
+import type { Context } from "hono";
+import { ApiError } from "../../http/api-error.ts";
+import { envelope } from "../../http/envelope.ts";
+import { didYouMean } from "../../http/fields/nearest.ts";
+import { checkQuery } from "../../http/fields/query.ts";
+import {
+  type SpendColumn,
+  spendColumns,
+  type SpendFigures,
+  type SpendQuery,
+} from "../observe/spend/spend-row.ts";
+import { gatewayNameOf, guards, MANAGEMENT_ROOT, type ManagementRoutes } from "./context.ts";
+
+const DAY_MS = 86_400_000;
+const DEFAULT_DAYS = 30;
+const MOST_DAYS = 366;
+const MOST_COLUMNS = 3;
+const filters = ["gateway", "provider", "model", "key", "team"] as const;
+
+/** The parameters of a report. */
+export const spendParameters: readonly string[] = ["since", "until", "by", ...filters];
+
+/** What an account's requests used, by day: `…/spend` (ours; the hosted service has no such resource). */
+export const spendRoutes: ManagementRoutes = (app, { auth, spend, platform }) => {
+  app.get(`${MANAGEMENT_ROOT}/spend`, guards(auth).read, async (c) => {
+    const query = spendQuery(c, platform.system.now());
+    const { rows, totals, complete } = await spend.report(gatewayNameOf(c).account, query);
+    return envelope({
+      since: query.since,
+      until: query.until,
+      by: query.by,
+      totals: figuresView(totals),
+      rows: rows.map(({ group, ...figures }) => ({ ...group, ...figuresView(figures) })),
+      complete,
+    });
+  });
+};
+
+function figuresView(figures: SpendFigures): Record<string, number> {
+  const { tokensIn, tokensOut, cost, ...counts } = figures;
+  return { ...counts, tokens_in: tokensIn, tokens_out: tokensOut, cost };
+}
+
+function spendQuery(c: Context, now: number): SpendQuery {
+  checkQuery(c, spendParameters);
+  const until = dayOf(c, "until") ?? new Date(now).toISOString().slice(0, 10);
+  const first = Date.parse(until) - (DEFAULT_DAYS - 1) * DAY_MS;
+  const since = dayOf(c, "since") ?? new Date(first).toISOString().slice(0, 10);
+  const days = (Date.parse(until) - Date.parse(since)) / DAY_MS + 1;
+  if (days < 1 || days > MOST_DAYS) {
+    throw new ApiError("invalid_request", {
+      message: `since: expected at most ${MOST_DAYS} days up to "until" (${until}), got "${since}"`,
+    });
+  }
+  const where = filters.map((name) => [name, c.req.query(name)?.slice(0, 256)] as const);
+  return { since, until, by: columnsOf(c), where: Object.fromEntries(where) };
+}
+
+function dayOf(c: Context, name: string): string | undefined {
+  const text = c.req.query(name);
+  if (text === undefined || text === "") return undefined;
+  const at = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isFinite(at) && new Date(at).toISOString().startsWith(text)) return text;
+  throw new ApiError("invalid_request", {
+    message: `${name}: expected a day such as "2026-11-27", got "${text.slice(0, 32)}"`,
+  });
+}
+
+function columnsOf(c: Context): readonly SpendColumn[] {
+  const names = (c.req.query("by") || "day").split(",").map((name) => name.trim());
+  const columns = names.map((name) => {
+    const column = spendColumns.find((one) => one === name);
+    if (column !== undefined) return column;
+    const guess = didYouMean(name, spendColumns);
+    throw new ApiError("invalid_request", {
+      message: `by: there is no column "${name.slice(0, 32)}"${guess || `: use some of ${spendColumns.join(", ")}`}`,
+    });
+  });
+  if (new Set(columns).size === names.length && names.length <= MOST_COLUMNS) return columns;
+  throw new ApiError("invalid_request", {
+    message: `by: expected up to ${MOST_COLUMNS} columns, each once`,
+  });
+}

@@ -1,0 +1,164 @@
+import { type ActorClient, actorClient } from "../../../actors/actor-client.ts";
+import {
+  type CountedBatches,
+  countedBatches,
+  flushPlan,
+  storeWithRetries,
+} from "../../../metrics/counted-batches.ts";
+import type { Platform } from "../../../ports.ts";
+import type { AttemptObserver, EndedAttempt } from "../../call/ended-attempt.ts";
+import { cost, leastCost } from "../../metering/cost/cost.ts";
+import { labels } from "../metrics/metrics.ts";
+import { addFigures, noFigures, spendActor, type SpendMethods } from "./spend-actor.ts";
+import {
+  OTHER_MODEL,
+  type SpendFigures,
+  type SpendQuery,
+  type SpendReport,
+  type SpendRow,
+} from "./spend-row.ts";
+
+/** Adds up what requests use, by day. */
+export interface SpendDays {
+  /** Counts attempts that leave a row in the log, and all of virtual keys. */
+  readonly count: AttemptObserver;
+  /** Reports an account's spend, with all that this process has counted before. */
+  report(account: string, query: SpendQuery): Promise<SpendReport>;
+}
+
+/** Accounts that are held at once: where gateways are open to all, callers may name accounts without end. */
+const ACCOUNTS = 10_000;
+/** Groups of an account in one batch. */
+const GROUPS = 1000;
+/** Models that are known to have answered. */
+const SERVED = 5000;
+/** The highest cost of an attempt that is counted, in USD: callers name costs, and sums stay finite. */
+const MOST_USD = 200_000;
+
+/** What one account used since its last batch. */
+interface Growing {
+  readonly groups: Map<string, SpendRow>;
+  readonly batches: CountedBatches;
+}
+
+/** Makes the sums of one factory. */
+export function spendDays({ actors, system, log }: Platform): SpendDays {
+  actors.define(spendActor);
+  const of = (account: string): ActorClient<SpendMethods> =>
+    actorClient(actors.get(spendActor.name, account));
+  const growing = new Map<string, Growing>();
+  const label = modelLabels();
+  // Made when it is needed: Workers have no random numbers while a module is evaluated.
+  let source: string | null = null;
+  let sequence = 0;
+  const begin = (account: string): Growing => {
+    const groups = new Map<string, SpendRow>();
+    const batches = countedBatches<readonly SpendRow[]>({
+      take() {
+        if (groups.size === 0) return null;
+        const rows = [...groups.values()];
+        groups.clear();
+        return rows;
+      },
+      store(number, rows) {
+        const name = (source ??= system.id());
+        return storeWithRetries(() => of(account).add(name, number, rows), system);
+      },
+      nextSequence: () => ++sequence,
+    });
+    return { groups, batches };
+  };
+  const flush = async (account: string): Promise<void> => {
+    const found = growing.get(account);
+    if (found === undefined) return;
+    try {
+      await found.batches.flush();
+      if (found.groups.size === 0 && !found.batches.isSending) growing.delete(account);
+    } catch (error) {
+      log("warn", "The spend of an account could not be stored", { error: String(error) });
+    }
+  };
+  const flushAll = async (): Promise<void> => {
+    await Promise.all([...growing.keys()].map(flush));
+  };
+  const plan = flushPlan(system, flushAll);
+  return {
+    count(ended) {
+      const { account } = ended.name;
+      if (!ended.isLogged && ended.caller?.grant === undefined) return;
+      plan(system.monotonic());
+      const found = growing.get(account) ?? begin(account);
+      if (!growing.has(account)) {
+        if (growing.size >= ACCOUNTS) return;
+        growing.set(account, found);
+      }
+      addFigures(groupOf(ended, found.groups, label), figuresOf(ended));
+    },
+    async report(account, query) {
+      await flush(account);
+      return of(account).report(query);
+    },
+  };
+}
+
+/** Finds the group of an attempt, or makes it. */
+function groupOf(
+  { name, row, caller }: EndedAttempt,
+  groups: Map<string, SpendRow>,
+  label: (row: EndedAttempt["row"]) => string,
+): SpendRow {
+  const grant = caller?.grant;
+  const day = new Date(row.createdAt).toISOString().slice(0, 10);
+  const key = (grant !== undefined && caller?.id) || "";
+  const [model, team] = [label(row), grant?.team ?? ""];
+  const nameOf = (shown: string): string =>
+    [day, name.gateway, row.provider, shown, key, team].join("\0");
+  const isNew = groups.size >= GROUPS && !groups.has(nameOf(model));
+  const shown = isNew ? OTHER_MODEL : model;
+  const found = groups.get(nameOf(shown));
+  if (found !== undefined) return found;
+  const tags = JSON.stringify(grant?.tags ?? []);
+  const group = {
+    day,
+    gateway: name.gateway,
+    provider: row.provider,
+    model: shown,
+    key,
+    team,
+    tags,
+  };
+  const made = { ...group, ...noFigures() };
+  groups.set(nameOf(shown), made);
+  return made;
+}
+
+/** A virtual key counts by list prices: a cost that its caller states is not what the owner pays. */
+function figuresOf({ row, caller, counted, price }: EndedAttempt): SpendFigures {
+  const isListed = row.customCost && caller?.grant !== undefined && counted !== null;
+  const amount = isListed ? (cost(counted, price) ?? leastCost(counted, price)) : row.cost;
+  return {
+    requests: 1,
+    errors: row.success ? 0 : 1,
+    cached: row.cached ? 1 : 0,
+    tokensIn: row.tokensIn ?? 0,
+    tokensOut: row.tokensOut ?? 0,
+    cost: Math.min(amount ?? 0, MOST_USD),
+  };
+}
+
+/**
+ * Makes the names of models. A model has its own from its first success on: invented ones do not fill the table, and a
+ * secret that was sent in place of a model is not kept.
+ */
+function modelLabels(): (row: EndedAttempt["row"]) => string {
+  const label = labels();
+  const served = new Set<string>();
+  return ({ provider, model, success }) => {
+    const name = `${provider}/${model}`;
+    if (success && !served.has(name)) {
+      if (served.size >= SERVED) served.clear();
+      served.add(name);
+    }
+    return served.has(name) ? label(model) : OTHER_MODEL;
+  };
+}
