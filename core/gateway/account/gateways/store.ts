@@ -84,8 +84,10 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
     await listGateway(gateway, index(account), initial.id);
     // Read after the gateway is in the list: a later change of a price finds it there.
     const priced = await records.ofAccount(account).group("price", PRICES);
-    if (priced.length > 0) await gateway.markPrices(system.id(), "");
-    return written;
+    if (priced.length === 0) return written;
+    await gateway.markPrices(system.id(), "");
+    // The request that makes a gateway uses these prices, too.
+    return (await gateway.settings()) ?? written;
   };
   const open = async (name: GatewayName): Promise<GatewaySettings> => {
     const authentication = declared(name)?.authentication ?? true;

@@ -152,6 +152,15 @@ describe("the budget of a team", () => {
     expect((await outcome(await ask(key, strange)))[0]).toBe(200);
   });
 
+  it("knows a price that was set before the first request to its gateway", async () => {
+    const body = { provider: "echo", model: "own", input: 1, output: 1, source: "a test" };
+    await gate.manage("/prices", { method: "PUT", ...jsonInit(body) });
+    await teams.make({ id: "research", limits: [{ limitType: "cost", limit: 1 }] });
+    const { key } = await keys.make({ team: "research" });
+    const init = { token: key, ...jsonInit({ ...chat, model: "own" }) };
+    expect((await gate.send("default/echo/chat/completions", init)).status).toBe(200);
+  });
+
   it("follows the calendar", async () => {
     const limits = ["day", "week", "month"].map((window) => ({
       limitType: "requests",
