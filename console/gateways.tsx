@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks";
 import type { SessionFacts } from "../core/console/mod.ts";
-import type { KeySettings } from "../core/gateway/account/keys/virtual-key.ts";
 import type { GatewaySettings } from "../core/gateway/account/settings/settings.ts";
 import { askResult } from "./api.ts";
 import { Field, Form, MakeForm, useRun } from "./form.tsx";
@@ -19,7 +18,7 @@ import {
 } from "./parts.tsx";
 import { Routes } from "./routes.tsx";
 
-/** The gateways of the account: their settings, and the keys of their callers. */
+/** The gateways of the account, and their settings. */
 export function GatewaysPage({ facts, live }: PageProps) {
   const root = `${accountPath(facts.account)}/ai-gateway/gateways`;
   const changed = changesOf(live, "gateway", "platform");
@@ -76,7 +75,6 @@ export function GatewaysPage({ facts, live }: PageProps) {
           }}
         />
       </section>
-      <VirtualKeys facts={facts} live={live} />
     </>
   );
 }
@@ -250,72 +248,5 @@ function NewGateway({ root, facts, onMade }: NewGatewayProps) {
         Small letters, digits, “-” and “_”. Callers need a token from the start.
       </p>
     </MakeForm>
-  );
-}
-
-interface VirtualKey extends Pick<KeySettings, "name" | "gateways" | "models"> {
-  readonly id: string;
-  readonly preview: string;
-  readonly last_used_at: string | null;
-}
-
-function VirtualKeys({ facts, live }: PageProps) {
-  const root = `${accountPath(facts.account)}/ai-gateway/virtual-keys`;
-  const keys = useLoaded(
-    () => askResult<readonly VirtualKey[]>(`${root}?per_page=50`),
-    [changesOf(live, "gateway")],
-  );
-  const [shown, setShown] = useState<string | null>(null);
-  const show = ({ key }: { readonly key: string }): void => {
-    setShown(key);
-    keys.reload();
-  };
-  return (
-    <section class="stack" aria-labelledby="keys-title">
-      <h2 id="keys-title">Virtual keys</h2>
-      {shown !== null && <Once title="Virtual key" text={shown} />}
-      <Waiting of={keys} />
-      <Table
-        label="Virtual keys"
-        head={["Name", "Key", "Gateways", "Models", "Used last", "Change"]}
-        none="No virtual key yet: one lets a team use the providers' keys without having them."
-        rows={(keys.value ?? []).map((one) => ({
-          key: one.id,
-          cells: [
-            one.name,
-            <span class="mono">{one.preview}</span>,
-            one.gateways?.join(", ") ?? "all",
-            one.models?.join(", ") ?? "all",
-            instant(one.last_used_at),
-            <span class="actions">
-              <Action
-                label="Rotate"
-                disabled={facts.readOnly}
-                confirm="The former secret stops working."
-                onRun={async () => show(await change("POST", `${root}/${one.id}/rotate`, {}))}
-              />
-              <Action
-                label="Delete"
-                disabled={facts.readOnly}
-                confirm="Callers with it are refused at once."
-                onRun={async () => {
-                  await change("DELETE", `${root}/${one.id}`);
-                  keys.reload();
-                }}
-              />
-            </span>,
-          ],
-        }))}
-      />
-      <div class="card">
-        <MakeForm
-          action="Create key"
-          label="Name of the new key"
-          input={{ maxLength: 120 }}
-          disabled={facts.readOnly}
-          onMake={async (name) => show(await change("POST", root, { name }))}
-        />
-      </div>
-    </section>
   );
 }

@@ -12,12 +12,14 @@ import { OverviewPage } from "./overview.tsx";
 import { PlaygroundPage } from "./playground.tsx";
 import { SearchPage } from "./search.tsx";
 import { SettingsPage } from "./settings.tsx";
+import { SpendPage } from "./spend.tsx";
 import { WebhooksPage } from "./webhooks.tsx";
 
 const pages = [
   "Overview",
   "Logs",
   "Gateways",
+  "Spend",
   "Playground",
   "Search",
   "Webhooks",
@@ -97,6 +99,7 @@ function Console({
         {page === "Overview" && <OverviewPage live={live} facts={facts} />}
         {page === "Logs" && <LogsPage live={live} facts={facts} />}
         {page === "Gateways" && <GatewaysPage facts={facts} live={live} />}
+        {page === "Spend" && <SpendPage facts={facts} live={live} />}
         {page === "Search" && <SearchPage facts={facts} live={live} />}
         {page === "Webhooks" && <WebhooksPage facts={facts} live={live} />}
         {page === "Deprecations" && <DeprecationsPage live={live} facts={facts} />}

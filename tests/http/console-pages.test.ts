@@ -133,6 +133,71 @@ describe("the console's page", () => {
   });
 
   it(
+    "Spend shows who spent what, and makes a team and a key that it limits",
+    { timeout: LONG },
+    async () => {
+      const page = await at("spend");
+      const [team, model] = [`${own}-team`, `${own}-model`];
+      await page.fill("section[aria-labelledby=teams-title] form input", team);
+      await page.fill("section[aria-labelledby=teams-title] input[type=number]", "5");
+      await press(page, "Create team");
+      await page.until(holds("section[aria-labelledby=budgets-title] td", `Team ${team}`));
+      await page.until(holds("section[aria-labelledby=budgets-title] td", "$5.00 per month"));
+      await page.fill("section[aria-labelledby=keys-title] form input", `${own}-ann`);
+      await page.evaluate(`(() => {
+      const select = document.querySelector("section[aria-labelledby=keys-title] select");
+      select.value = ${JSON.stringify(team)};
+      select.dispatchEvent(new Event("change", { bubbles: true }));
+    })()`);
+      await press(page, "Create key");
+      await page.until("document.querySelector('.secret')");
+      const key = await page.evaluate<string>("document.querySelector('.secret').textContent");
+      const call = (): Promise<Response> =>
+        fetch(`${url}/v1/${account}/default/echo/chat/completions`, {
+          method: "POST",
+          headers: { "cf-aig-authorization": `Bearer ${key}`, "content-type": "application/json" },
+          body: JSON.stringify({ model, messages: [{ role: "user", content: "Hello" }] }),
+        });
+      await fetch(`${root}/ai-gateway/prices`, {
+        method: "PUT",
+        headers,
+        body: JSON.stringify({ provider: "echo", model, input: 1, output: 1, source: "a test" }),
+      });
+      expect((await call()).status).toBe(200);
+      await eventually(async () => {
+        const { rows } = await result<{ rows: { team: string }[] }>("/ai-gateway/spend?by=team");
+        return rows.some((row) => row.team === team);
+      }, "the request in the report");
+      await page.evaluate("location.reload()");
+      await page.until(holds("section[aria-labelledby=spent-title] td", team));
+      await expectFit(page);
+      const row = (name: string): string =>
+        `[...document.querySelectorAll("section[aria-labelledby=keys-title] tr")].find((one) => one.textContent.includes(${JSON.stringify(name)}))`;
+      const pressIn = (label: string): Promise<unknown> =>
+        page
+          .until(
+            `[...${row(`${own}-ann`)}.querySelectorAll("button")].some((one) => one.textContent.trim() === ${JSON.stringify(label)})`,
+          )
+          .then(() =>
+            page.evaluate(
+              `[...${row(`${own}-ann`)}.querySelectorAll("button")].find((one) => one.textContent.trim() === ${JSON.stringify(label)}).click()`,
+            ),
+          );
+      await pressIn("Disable");
+      await eventually(async () => (await call()).status === 401, "the key to be refused");
+      await pressIn("Enable");
+      await eventually(async () => (await call()).status === 200, "the key to open again");
+      await pressIn("Rotate");
+      await pressIn("Yes, rotate");
+      await eventually(
+        async () => (await call()).status === 401,
+        "the former secret to be refused",
+      );
+      expect(page.errors).toEqual([]);
+    },
+  );
+
+  it(
     "Search indexes what is chosen, with its progress, and finds it",
     { timeout: LONG },
     async () => {
