@@ -1,6 +1,16 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -100,6 +110,71 @@ test.each([
     expect((await fetch(verify)).status).toBe(401);
   });
 });
+
+test(
+  "causey init gateway writes OpenAI, Anthropic and Ollama with a budget per team",
+  LONG,
+  async () => {
+    const { path, manifest } = project("gateway");
+    const env = Object.fromEntries(
+      readFileSync(join(path, ".env"), "utf8")
+        .trim()
+        .split("\n")
+        .map((line) => line.split("=")),
+    ) as Record<string, string>;
+    const upstream = createServer((request, response) => {
+      response.setHeader("content-type", "application/json");
+      const isAnthropic = request.url?.endsWith("/messages") === true;
+      const [text, role] = ["Hello", "assistant"];
+      const reply = isAnthropic
+        ? {
+            role,
+            type: "message",
+            content: [{ type: "text", text }],
+            usage: { input_tokens: 9, output_tokens: 1 },
+          }
+        : {
+            choices: [{ message: { role, content: text } }],
+            usage: { prompt_tokens: 9, completion_tokens: 1 },
+          };
+      request.resume().on("end", () => response.end(JSON.stringify(reply)));
+    }).listen(0, "127.0.0.1");
+    await once(upstream, "listening");
+    const { port } = upstream.address() as AddressInfo;
+    // Played providers in place of the real ones.
+    const file = join(path, "causey.json");
+    const config = JSON.parse(readFileSync(file, "utf8")) as {
+      gateway: { providers: Record<string, object> };
+    };
+    for (const [slug, provider] of Object.entries(config.gateway.providers))
+      config.gateway.providers[slug] = { ...provider, baseUrl: `http://127.0.0.1:${port}/v1` };
+    writeFileSync(file, JSON.stringify(config));
+    await answering(path, manifest.scripts.start, { CAUSEY_PORT: "0" }, async (url) => {
+      const headers = {
+        authorization: `Bearer ${env["ANN_KEY"]}`,
+        "content-type": "application/json",
+      };
+      for (const model of [
+        "openai/gpt-4o-mini",
+        "anthropic/claude-sonnet-4-5",
+        "custom-ollama/llama3.2",
+      ]) {
+        const body = JSON.stringify({ model, messages: [{ role: "user", content: "Hello" }] });
+        const target = `${url}/v1/local/default/compat/chat/completions`;
+        const response = await fetch(target, { method: "POST", headers, body });
+        expect([response.status, await response.text()]).toEqual([
+          200,
+          expect.stringContaining("Hello"),
+        ]);
+      }
+      const teams = await fetch(`${url}/client/v4/accounts/local/ai-gateway/teams/research`, {
+        headers: { authorization: `Bearer ${env["CAUSEY_TOKEN"]}` },
+      });
+      expect(await teams.json()).toMatchObject({ result: { declared: true, keys: 1 } });
+    });
+    upstream.close();
+  },
+);
 
 test("causey init hono writes an app with a gateway in it", LONG, async () => {
   const { path, manifest } = project("hono");

@@ -4,14 +4,16 @@ import { basename, dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import * as v from "valibot";
+import { newKey } from "../../../core/auth/token-format.ts";
 import { didYouMean } from "../../../core/http/fields/nearest.ts";
 import { commandFailure, readOptions } from "../context/command-options.ts";
 import { projectRoot } from "../serve/demo.ts";
 
-const help = `Usage: causey init [node|deno|bun|workers|hono] [FOLDER] [options]
+const help = `Usage: causey init [node|deno|bun|workers|hono|gateway] [FOLDER] [options]
 
 Writes a small project that serves the platform on a runtime [node] into a new folder [causey-app]. "hono" is one
-capability inside a Hono app with routes of its own, on Node. A fresh API token stands in the project's .env (on Workers
+capability inside a Hono app with routes of its own, on Node. "gateway" is a configuration file: OpenAI, Anthropic and
+Ollama behind one address, with a budget for each of two teams. A fresh API token stands in the project's .env (on Workers
 .dev.vars), which its .gitignore leaves out.
 
   --causey SPEC      Where the project has causey from: a version, a tarball's path … [the version of this command]
@@ -26,6 +28,8 @@ interface Kind {
   readonly start: string;
   /** Null where nothing asks for a token. */
   readonly secrets: string | null;
+  /** Further lines beside the token. @default none */
+  readonly variables?: () => readonly string[];
 }
 
 const ON_NODE = { install: "npm install", start: "npm start" } as const;
@@ -56,6 +60,19 @@ const kinds: Readonly<Record<string, Kind>> = {
     scripts: { start: "wrangler dev", deploy: "wrangler deploy" },
     ...ON_NODE,
     secrets: ".dev.vars",
+  },
+  gateway: {
+    example: "gateway",
+    scripts: {
+      start: "node --env-file=.env node_modules/causey/dist/cli/main.js --config causey.json",
+    },
+    ...ON_NODE,
+    secrets: ".env",
+    variables: () => [
+      "OPENAI_API_KEY=your-key-of-openai",
+      "ANTHROPIC_API_KEY=your-key-of-anthropic",
+      ...["ANN_KEY", "BOB_KEY"].map((name) => `${name}=${newKey((length) => randomBytes(length))}`),
+    ],
   },
   hono: { example: "embed", scripts: { start: "node server.ts" }, ...ON_NODE, secrets: null },
 };
@@ -121,6 +138,8 @@ function filesOf(kind: Kind, folder: string, causey: string | undefined): Projec
     isSecret,
   });
   const token = `causey_${randomBytes(30).toString("base64url")}`;
+  const { variables = () => [] } = kind;
+  const lines = [`CAUSEY_TOKEN=${token}`, ...variables()].map((line) => `${line}\n`).join("");
   const kept = ["node_modules", ".causey", ".env", ".dev.vars", ".wrangler"];
   return [
     ...others.map((name) => file(name, ofOwnProject(readFileSync(join(example, name), "utf8")))),
@@ -129,7 +148,7 @@ function filesOf(kind: Kind, folder: string, causey: string | undefined): Projec
       `${JSON.stringify(projectManifest(kind, { folder, own, example, causey }), null, 2)}\n`,
     ),
     file(".gitignore", `${kept.join("\n")}\n`),
-    ...(kind.secrets === null ? [] : [file(kind.secrets, `CAUSEY_TOKEN=${token}\n`, true)]),
+    ...(kind.secrets === null ? [] : [file(kind.secrets, lines, true)]),
   ];
 }
 
