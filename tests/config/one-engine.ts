@@ -83,7 +83,13 @@ export const logicFolders: readonly LogicFolder[] = [
     folder: "gateway/keys",
     reason: "limits and names of keys, counted by actors",
     // WebCrypto and WebSockets.
-    everywhere: ["virtual-keys", "virtual-key-socket-reach", "teams"],
+    everywhere: [
+      "virtual-keys",
+      "virtual-key-socket-reach",
+      "teams",
+      "declared-keys",
+      "spend-report",
+    ],
   },
   {
     folder: "gateway/guard",
