@@ -188,6 +188,12 @@ describe("a peer that cannot take over", () => {
 });
 
 describe("secretOf()", () => {
+  it("stores nothing for a platform in memory", () => {
+    const made = secretOf(undefined, ":memory:", "token", () => "made");
+    expect(made).toEqual({ value: "made", path: null, created: true });
+    expect(existsSync(":memory:")).toBe(false);
+  });
+
   it("takes what another process has stored meanwhile", () => {
     const dir = mkdtempSync(join(inject("scratch"), "secret-"));
     // The other one is faster: it has stored its own by the time that ours is made.

@@ -28,7 +28,9 @@ export function bannerLines(prepared: Prepared, facts: BannerFacts): string[] {
     ...(facts.consoleLink === null ? [] : [`Console    ${facts.consoleLink}  (logs in once)`]),
     `Data       ${config.database === undefined ? dataDir : shownAddress(config.database)}`,
     ...(token.created
-      ? [`Token      ${token.value}  (shown once, stored in ${token.path ?? ""})`]
+      ? [
+          `Token      ${token.value}  (shown once, ${token.path === null ? "not stored" : `stored in ${token.path}`})`,
+        ]
       : []),
     `Parts      gateway, rendering (${facts.browser}), search (${embedder}, ${chat}), webhooks, agents, deprecations`,
     ...commands(prepared, facts.url),
@@ -43,7 +45,8 @@ export function exposureWarning(host: string): string | null {
 
 function commands(prepared: Prepared, url: string): string[] {
   const { accountId, token, demoSecret } = prepared;
-  const bearer = token.path === null ? "$CAUSEY_TOKEN" : `$(cat ${shellWord(token.path)})`;
+  const unstored = token.created ? token.value : "$CAUSEY_TOKEN";
+  const bearer = token.path === null ? unstored : `$(cat ${shellWord(token.path)})`;
   const auth = `-H "Authorization: Bearer ${bearer}"`;
   const account = `${url}/client/v4/accounts/${accountId}`;
   const message = `-H 'Content-Type: application/json' -d '{"messages":[{"role":"user","content":`;

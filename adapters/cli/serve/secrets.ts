@@ -13,14 +13,17 @@ import {
 import { join } from "node:path";
 import { guarded } from "../../shared/data-dir.ts";
 
-/** A secret, where it is stored (null: only in the environment), and whether this start made it. */
+/** A secret, where it is stored (null: only in the environment or in memory), and whether this start made it. */
 export interface StoredSecret {
   readonly value: string;
   readonly path: string | null;
   readonly created: boolean;
 }
 
-/** Returns the given secret; else the one stored as `name` in the data directory; else a new one, stored with mode 0600. */
+/**
+ * Returns the given secret; else the one stored as `name` in the data directory; else a new one, stored with mode 0600. In
+ * memory nothing is stored.
+ */
 export function secretOf(
   given: string | undefined,
   dataDir: string,
@@ -28,6 +31,7 @@ export function secretOf(
   make: () => string,
 ): StoredSecret {
   if (given !== undefined && given !== "") return { value: given, path: null, created: false };
+  if (dataDir === ":memory:") return { value: make(), path: null, created: true };
   return guarded(dataDir, () => storedSecret(dataDir, name, make));
 }
 
