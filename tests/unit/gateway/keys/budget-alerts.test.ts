@@ -107,9 +107,23 @@ describe("a budget", () => {
   it("does not count what is only set aside", async () => {
     await teams.make({ id: "research", limits: [{ limitType: "tokens", limit: 1000 }] });
     const { key } = await keys.make({ team: "research" });
-    await use(key, 100, { ...gpt, max_tokens: 900 });
-    await expect.poll(() => teams.used("research"), { timeout: 60_000 }).toEqual([100]);
-    await use(key, 400);
+    const gone = Promise.withResolvers<void>();
+    gate.transport.behave = async () => {
+      await gone.promise;
+      return jsonReply({ choices: [], usage: { prompt_tokens: 0, completion_tokens: 400 } });
+    };
+    const init = { token: key, ...jsonInit({ ...gpt, max_tokens: 850 }) };
+    const pending = gate.send("closed/openai/v1/chat/completions", init);
+    await expect.poll(() => gate.transport.requests.length, { timeout: 60_000 }).toBe(1);
+    await use(key, 100);
+    const [aside = 0] = await teams.used("research");
+    expect(aside).toBeGreaterThan(850);
+    await expect
+      .poll(async () => (await teams.used("research"))[0], { timeout: 60_000 })
+      .toBeGreaterThan(940);
+    expect(sent).toEqual([]);
+    gone.resolve();
+    await (await pending).text();
     await told([50]);
   });
 
