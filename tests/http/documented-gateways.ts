@@ -91,6 +91,9 @@ export async function callKeptRecords(call: Caller): Promise<void> {
     { name: "team", limits },
     { tags: ["a"] },
   );
+  const team = { id: "research", name: "Research", limits };
+  await every(call, `${account}/teams`, team, { limits });
+  await call(`GET ${account}/spend`, { query: { by: "team" } });
   await call(`POST ${account}/virtual-keys/{id}/rotate`, { path: { id: again } });
   await call(`DELETE ${account}/virtual-keys/{id}`, { path: { id: again } });
   const price = { provider: "openai", model: "own", input: 1, output: 2, source: "a contract" };

@@ -91,7 +91,8 @@ export function openAiEmbedder(endpoint: OpenAiEmbeddings, transport: Transport)
         limit,
         (input) => requestVectors(endpoint, transport, { input, signal, traceparent }),
       );
-      if (vectors === null) throw failed(whoOf(endpoint), "that a single text is too long");
+      if (vectors === null)
+        throw failed(whoOf(endpoint), "that a single text is too long", { status: 413 });
       return vectors;
     },
   };
