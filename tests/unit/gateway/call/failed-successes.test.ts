@@ -142,9 +142,9 @@ describe("an answer with a status of success", () => {
 
   it("is read through its encoding", async () => {
     const text = new Blob([JSON.stringify({ error })]);
-    const packed = await new Response(
-      text.stream().pipeThrough(new CompressionStream("gzip")),
-    ).bytes();
+    const packing = text.stream().pipeThrough(new CompressionStream("gzip"));
+    // The response of @hono/node-server, which another test may have put in place of the global one, has no `bytes()`.
+    const packed = new Uint8Array(await new Response(packing).arrayBuffer());
     gate.transport.behave = () => ({
       status: 200,
       headers: [
