@@ -81,9 +81,16 @@ describe("processes of one data directory", LONG, () => {
       await socket.next();
       owner.child.kill("SIGKILL");
       expect(await socket.closed).toMatchObject({ code: 1012 });
-      const again = connect(peers[0]!);
-      await again.next();
-      again.close();
+      // A client that comes before the end is noticed is refused with 503, and comes again.
+      await until(
+        async () => {
+          const again = connect(peers[0]!);
+          const isOpen = await again.next().then(Boolean, () => false);
+          again.close();
+          return isOpen;
+        },
+        (isOpen) => isOpen,
+      );
       await loads.get(owner)!.stop();
       alive = peers;
     }
