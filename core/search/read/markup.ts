@@ -101,11 +101,14 @@ function orgLines(lines: readonly string[]): string[] {
       return isCode ? `\`\`\`${block[2] ?? ""}` : "```";
     }
     if (isCode) return line;
-    const title = /^#\+title:\s*(.*)$/iu.exec(line);
-    if (title !== null) return heading(1, title[1] ?? "");
-    const headline = /^(\*+)\s+(\S.*?)(?:\s+:[\p{L}\p{N}_@#%:]+:)?\s*$/u.exec(line);
-    if (headline !== null)
-      return heading((headline[1] ?? "").length + (isTitled ? 1 : 0), headline[2] ?? "");
+    const whole = /^#\+title:\s*(.*)$/iu.exec(line);
+    if (whole !== null) return heading(1, whole[1] ?? "");
+    const headline = /^(\*+)\s+(\S.*)$/u.exec(line.trimEnd());
+    if (headline !== null) {
+      // Its tags are not part of it. Blanks are read from their first one alone: a line may have millions.
+      const title = (headline[2] ?? "").replace(/(?<!\s)\s+:[\p{L}\p{N}_@#%:]+:$/u, "");
+      return heading((headline[1] ?? "").length + (isTitled ? 1 : 0), title);
+    }
     // The line below the columns of a table.
     return /^\s*\|[-+]+\|?\s*$/u.test(line) ? line.replaceAll("+", "|") : escaped(line);
   });

@@ -169,6 +169,13 @@ describe("headings", () => {
     expect(await headingOf(query)).toBe(heading);
   });
 
+  it("are read in a time that grows with the text, however long its lines are", async () => {
+    // A second look at each blank of such a line would take hours.
+    const blanks = " ".repeat(1_000_000);
+    await upload("blank.org", `* A heading of yapoks${blanks}x :tag\nYapoks swim.\n`);
+    expect(await headingOf("yapoks swim")).toMatch(/^A heading of yapoks/u);
+  });
+
   it("are no lines that only look like it", async () => {
     await upload(
       "n.md",
