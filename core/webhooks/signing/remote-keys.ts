@@ -27,7 +27,10 @@ const TIMEOUT = 5000;
 const KEPT = 32;
 /** A certificate and a key are read again after this many ms: the sender may have withdrawn them. */
 const MAX_AGE = 60 * 60_000;
-/** Readings of one source in {@link WINDOW} ms: requests that name ever other keys do not make us hammer the sender. */
+/**
+ * First readings of one source in {@link WINDOW} ms: requests that name ever other keys do not make us hammer the sender. What
+ * was good once is read again without a limit, or such requests would keep the sender's own out.
+ */
 const READINGS = 20;
 const WINDOW = 60_000;
 
@@ -37,8 +40,11 @@ export type RemoteDeps = Pick<Platform, "egress" | "log" | "system">;
 /** The published keys of one source's sender. */
 export function remoteKeys({ egress, log, system }: RemoteDeps): RemoteKeys {
   const allow = readingLimit(() => system.monotonic());
-  const read = async (request: Omit<OutboundRequest, "signal">): Promise<string> => {
-    allow();
+  const read = async (
+    request: Omit<OutboundRequest, "signal">,
+    isKnown: boolean,
+  ): Promise<string> => {
+    if (!isKnown) allow();
     try {
       return await withinMs({ ms: TIMEOUT, signal: undefined, system }, (signal) =>
         textOf(egress.send({ ...request, signal })),
@@ -51,8 +57,8 @@ export function remoteKeys({ egress, log, system }: RemoteDeps): RemoteKeys {
   const certificates = keptFor<Certificate>(now);
   return {
     certificate: (url) =>
-      certificates(url, async () => {
-        const found = readCertificate(await read({ method: "GET", url, headers: [] }));
+      certificates(url, async (isKnown) => {
+        const found = readCertificate(await read({ method: "GET", url, headers: [] }, isKnown));
         if (found === null) throw unreadable(new TypeError("It is no X.509 certificate in PEM"));
         return found;
       }),
@@ -63,10 +69,10 @@ export function remoteKeys({ egress, log, system }: RemoteDeps): RemoteKeys {
       const [client_id, secret] = [credentials.slice(0, at), credentials.slice(at + 1)];
       return ({ alg, kid = "" }) => {
         if (!/^[\w-]{1,64}$/.test(kid)) throw new TypeError("The token names no key");
-        return keys(kid, async () => {
+        return keys(kid, async (isKnown) => {
           const body = utf8(JSON.stringify({ client_id, secret, key_id: kid }));
           const headers = [["content-type", "application/json"]] as const;
-          return importKey(await read({ method: "POST", url, headers, body }), alg);
+          return importKey(await read({ method: "POST", url, headers, body }, isKnown), alg);
         });
       };
     },
@@ -88,13 +94,15 @@ async function importKey(
 }
 
 /** Keeps what was read for an hour, the newest of a few. */
-function keptFor<T>(now: () => number): (id: string, read: () => Promise<T>) => Promise<T> {
+function keptFor<T>(
+  now: () => number,
+): (id: string, read: (isKnown: boolean) => Promise<T>) => Promise<T> {
   const kept = new Map<string, { readonly value: T; readonly at: number }>();
   return async (id, read) => {
     const known = kept.get(id);
     if (known !== undefined && now() - known.at < MAX_AGE) return known.value;
     // A reading is not shared: on Workers it ends with the request that began it.
-    const value = await read();
+    const value = await read(known !== undefined);
     kept.delete(id);
     kept.set(id, { value, at: now() });
     const [oldest] = kept.keys();

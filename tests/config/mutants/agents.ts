@@ -80,6 +80,13 @@ export const agentsMutants: readonly Mutant[] = [
     tests: ["tests/unit/webhooks/signing/published-keys"],
   },
   {
+    name: "a certificate that was good once is read again however many others are named",
+    file: "core/webhooks/signing/remote-keys.ts",
+    find: "if (!isKnown) allow();",
+    replace: "allow();",
+    tests: ["tests/unit/webhooks/signing/published-keys"],
+  },
+  {
     name: "an address of confirmation is one of the sender's",
     file: "core/webhooks/inbound/handshake.ts",
     find: "!host.test(url.hostname)",
