@@ -57,8 +57,10 @@ export class FieldFilter {
     this.#pieces.push(more);
     this.#length += more.length;
     this.#held += more;
-    if (this.#length <= SEARCHED && !this.mayBeIn(more) && !this.mayBeIn(seam))
-      return this.#pass(this.#held.lastIndexOf("}") + 1);
+    if (this.#length <= SEARCHED && !this.mayBeIn(more) && !this.mayBeIn(seam)) {
+      const end = more.lastIndexOf("}");
+      return end === -1 ? "" : this.#pass(this.#held.length - more.length + end + 1);
+    }
     this.#skip = this.#passed;
     this.#units = new JsonUnits((unit) => this.#changed(unit));
     const text = this.#pieces.join("");

@@ -2,6 +2,7 @@ import { requirePrincipal } from "../auth/authorize.ts";
 import { ApiError } from "../http/api-error.ts";
 import { type ArrivingRoom, arrivingRoom } from "../http/arriving-body.ts";
 import { errorResponse } from "../http/envelope.ts";
+import { jsonObject } from "../http/json.ts";
 import { withoutNeedlessEscapes } from "../net/needless-escapes.ts";
 import type { Deprecations } from "./options.ts";
 import { pathEnd, pathStart } from "./pathname.ts";
@@ -197,7 +198,8 @@ async function refusal(
     throw failure;
   }
   const signals = errorSignals(deprecationSignals(entries, place, path));
-  const [entry] = entries;
+  const { id } = jsonObject(error.options.body?.["deprecation"]);
+  const entry = entries.find((one) => one.id === id);
   if (respond === undefined || entry === undefined) return errorResponse(error, "api", signals);
   const { status, code, message } = error;
   const own = respond({ status, code, message, entry });

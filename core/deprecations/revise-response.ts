@@ -125,6 +125,8 @@ async function reviseFields(response: Response, filter: FieldFilter): Promise<Re
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   const text = decoder.decode(first.value, { stream: true });
   const next = reader.read();
+  // A failure comes to the reader of the response, if there is one.
+  next.catch(() => undefined);
   const isWhole =
     headers.get("content-length") === String(first.value.length) || (await endsAtOnce(next));
   if (isWhole && !filter.mayBeIn(text))
@@ -206,7 +208,6 @@ const TURNS = 32;
 
 async function endsAtOnce(next: Arriving): Promise<boolean> {
   const seen = { done: false };
-  // A failure comes to the reader of the response.
   next.then(({ done }) => (seen.done = done)).catch(() => undefined);
   for (let turn = 0; turn < TURNS && !seen.done; turn++) await Promise.resolve();
   return seen.done;

@@ -20,7 +20,7 @@ export type ChangeUnit = (unit: JsonUnit) => string | null;
 /** Characters of one unit; a longer one passes as it is, and with it what follows one that is not whole at that length. */
 const UNIT_LIMIT = 1024 * 1024;
 /** Characters of a unit up to which each chunk has it read again. */
-const READ_AGAIN = 64 * 1024;
+const READ_AGAIN = 16 * 1024;
 
 /**
  * Changes a JSON text as it arrives: each unit is written once it is whole, and all between them as it came. Text that is not

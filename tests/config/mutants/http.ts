@@ -88,6 +88,13 @@ export const httpMutants: readonly Mutant[] = [
     tests: ["tests/unit/deprecations/passing"],
   },
   {
+    name: "a response that fails behind its length does not end the process",
+    file: "core/deprecations/revise-response.ts",
+    find: "next.catch(() => undefined);",
+    replace: "",
+    tests: ["tests/unit/deprecations/passing"],
+  },
+  {
     name: "a long response is changed a slice at a time",
     file: "core/deprecations/revise-response.ts",
     find: "const SLICE = 64 * 1024;",

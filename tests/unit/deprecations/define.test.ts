@@ -129,6 +129,16 @@ describe("an own deprecation of five fields", () => {
   });
 });
 
+it("tells the host which of several entries was refused", async () => {
+  const announced = defineDeprecation({ ...ORDERS, id: "announced", after: "announce" });
+  const entries = [announced, defineDeprecation(ORDERS)];
+  const { app } = appWith(ORDERS, AFTER, mounts[0]![1], {
+    entries,
+    respond: ({ entry }) => Response.json(entry.id, { status: 410 }),
+  });
+  expect(await (await app.request("/v1/orders/7")).json()).toBe("orders-v1");
+});
+
 describe("fields of an own table", () => {
   const base = { id: "f", on: "POST /v1/orders", since: "2026-01-01", sunset: "2026-07-01" };
   const post = (

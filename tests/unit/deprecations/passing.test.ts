@@ -105,6 +105,19 @@ describe("a response that may carry deprecated fields", () => {
     expect(reason()).toBe("gone");
   });
 
+  it("outlives a source that fails behind its announced length", async () => {
+    const text = JSON.stringify({ result: [modern(1)] });
+    let pulls = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (pulls++ === 0) controller.enqueue(new TextEncoder().encode(text));
+        else controller.error(new Error("The upstream has gone"));
+      },
+    });
+    const headers = { ...JSON_TYPE, "content-length": String(text.length) };
+    expect(await (await answer(new Response(body, { headers }))).text()).toBe(text);
+  });
+
   it("changes over a megabyte, a page of records", async () => {
     const records = Array.from({ length: 12_000 }, (_, id) => modern(id));
     const text = JSON.stringify({ result: records.map((one) => ({ ...one, locked: false })) });
