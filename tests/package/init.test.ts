@@ -157,7 +157,7 @@ test(
       for (const model of [
         "openai/gpt-4o-mini",
         "anthropic/claude-sonnet-4-5",
-        "custom-ollama/llama3.2",
+        "ollama/llama3.2",
       ]) {
         const body = JSON.stringify({ model, messages: [{ role: "user", content: "Hello" }] });
         const target = `${url}/v1/local/default/compat/chat/completions`;
