@@ -34,9 +34,13 @@ export interface GatewayUnderTest {
   readonly aiBinding: GatewayParts["aiBinding"];
   /** Sends a request below `/v1/acme/`. */
   send(path: string, init?: RequestInit & { token?: string | null }): Promise<Response>;
-  /** Calls the management API below `/accounts/acme/ai-gateway`. */
-  manage(path: string, init?: RequestInit): Promise<{ status: number; body: Answer }>;
-  manageRaw(path: string, init?: RequestInit): Promise<Response>;
+  /** Calls the management API below `/accounts/{account}/ai-gateway`. @default account "acme" */
+  manage(
+    path: string,
+    init?: RequestInit,
+    account?: string,
+  ): Promise<{ status: number; body: Answer }>;
+  manageRaw(path: string, init?: RequestInit, account?: string): Promise<Response>;
   /** Creates a gateway with {@link requiredSettings} and others; throws what is said against it. */
   create(id: string, settings?: object): Promise<void>;
   /** Log rows of a gateway once there are `count`, newest first. */
@@ -83,20 +87,28 @@ export async function gatewayUnderTest(
     ...more,
   };
   const { gateway: app, management, aiBinding } = gatewayParts(options);
-  const manageRaw = async (path: string, init: RequestInit = {}): Promise<Response> => {
+  const manageRaw = async (
+    path: string,
+    init: RequestInit = {},
+    account = "acme",
+  ): Promise<Response> => {
     const headers = {
       authorization: `Bearer ${API_TOKEN}`,
       ...(init.headers as Record<string, string>),
     };
     return management.fetch(
-      new Request(`http://gateway.test/accounts/acme/ai-gateway${path}`, { ...init, headers }),
+      new Request(`http://gateway.test/accounts/${account}/ai-gateway${path}`, {
+        ...init,
+        headers,
+      }),
     );
   };
   const manage = async (
     path: string,
     init: RequestInit = {},
+    account?: string,
   ): Promise<{ status: number; body: Answer }> => {
-    const response = await manageRaw(path, init);
+    const response = await manageRaw(path, init, account);
     return { status: response.status, body: (await response.json()) as Answer };
   };
   const rows = async (

@@ -40,6 +40,39 @@ const used = async (id: string, wanted: readonly number[]): Promise<void> => {
   await expect.poll(() => teams.used(id), { timeout: 60_000 }).toEqual(wanted);
 };
 
+describe("the teams of an account", () => {
+  it("are its own: another has neither them nor their spend", async () => {
+    await gate.close();
+    const grants = [{ permissions: ["*" as const], accounts: ["*"] }];
+    gate = await gatewayUnderTest({
+      auth: () => Promise.resolve({ id: "t", kind: "token", grants }),
+    });
+    await teamsOf(gate).make({ id: "research" });
+    const other = (path: string, init?: RequestInit) => gate.manage(path, init, "zeta");
+    expect((await other("/teams")).body.result).toEqual([]);
+    expect((await other("/teams/research")).status).toBe(404);
+    expect((await other("/teams/research", { method: "DELETE" })).status).toBe(404);
+    const key = { name: "k", team: "research" };
+    const refused = await other("/virtual-keys", { method: "POST", ...jsonInit(key) });
+    expect(refused.status).toBe(400);
+    expect((await teamsOf(gate).show("research")).id).toBe("research");
+  });
+
+  it("are a thousand at most", async () => {
+    const add = (id: number) =>
+      gate.manage("/teams", { method: "POST", ...jsonInit({ id: `t${id}` }) });
+    for (let id = 0; id < 1000; id += 50) {
+      const made = await Promise.all(Array.from({ length: 50 }, (_, n) => add(id + n)));
+      expect(new Set(made.map(({ status }) => status))).toEqual(new Set([200]));
+    }
+    const last = await add(1000);
+    expect([last.status, last.body.errors[0]?.message]).toEqual([
+      409,
+      expect.stringContaining("The limit of 1000 teams is reached"),
+    ]);
+  });
+});
+
 describe("the budget of a team", () => {
   it("counts all of its keys together, and names itself when it refuses", async () => {
     await teams.make({
