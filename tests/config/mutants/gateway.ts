@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 /** The gateway's. */
 export const gatewayMutants: readonly Mutant[] = [
   {
+    name: "a question for a token that has no end is not waited for by all",
+    file: "core/gateway/providers/clouds/access-tokens.ts",
+    find: "until: system.monotonic() + 2 * TOKEN_MS,",
+    replace: "until: Number.POSITIVE_INFINITY,",
+    tests: ["tests/unit/gateway/providers/access-tokens"],
+  },
+  {
     name: "system messages of a translated chat are one",
     file: "core/gateway/providers/openai/openai.ts",
     find: "dialect.systemAnywhere ? chat.messages : withOneSystem(chat.messages)",

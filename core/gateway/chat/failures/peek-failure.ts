@@ -101,14 +101,17 @@ async function firstEvent(
 ): Promise<PeekedStream> {
   const over = new AbortController();
   const late = system.sleep(FIRST_EVENT_MS, over.signal).catch(() => undefined);
-  const isEnough = reading((text) => text.length > FIRST_EVENT_LIMIT || FIRST_EVENT.test(text));
+  const isEnough = reading((text) => text.length > FIRST_EVENT_LIMIT || hasEvent(text));
   const peeked = await peekStream(body, isEnough, late);
   over.abort(TIMER_OVER);
   return peeked;
 }
 
-/** An event with data that is complete; comments and events without data may come before it. */
-const FIRST_EVENT = /(?:^|[\r\n])data:[^]*?(?:\n\n|\r\r|\r\n\r\n)/;
+/** Whether there is an event with data that is complete; comments and events without data may come before it. */
+function hasEvent(text: string): boolean {
+  const data = text.search(/(?:^|[\r\n])data:/);
+  return data !== -1 && /\n\n|\r\r|\r\n\r\n/.test(text.slice(data + 1));
+}
 
 /** Characters of a stream that are looked through for its first event. */
 const FIRST_EVENT_LIMIT = 16 * 1024;

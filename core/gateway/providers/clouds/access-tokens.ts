@@ -67,8 +67,10 @@ export function accessTokens({
           throw error;
         },
       ),
-      until: Number.POSITIVE_INFINITY,
+      // On Workers a question may end with its request, without an answer: others wait no longer than it may take.
+      until: system.monotonic() + 2 * TOKEN_MS,
     };
+    system.waitUntil(entry.token.catch(() => undefined));
     kept.delete(question.key);
     kept.set(question.key, entry);
     for (const oldest of kept.keys()) {

@@ -51,6 +51,7 @@ export function localModels({ platform, stored }: LocalModelsParts): LocalModels
       },
     );
     kept.set(key, asked);
+    system.waitUntil(asked.catch(() => undefined));
     return asked;
   };
 }
