@@ -13,6 +13,8 @@ const LOOKED_AT = 30;
 const MOST_CHUNKS = 8;
 /** Bytes of a chunk that is read. */
 const MOST_BYTES = 8192;
+/** Characters that are scanned in one turn: a few ms of work. */
+const TURN = 128 * 1024;
 /** How soon a repeated word counts no more, how much long texts lose, and the weight of a heading's words. */
 const K1 = 1.6;
 const B = 0.4;
@@ -52,7 +54,17 @@ async function itemScores(
   const stems = [...new Set(terms.map(stem))];
   const weights = await weightsOf(state, terms, stems);
   const scan = termScanner(stems);
-  const bags = (await textsOf(state, hits)).map((rows) => bagOf(rows, scan, stems.length));
+  const bags: Bag[] = [];
+  let scanned = 0;
+  for (const rows of await textsOf(state, hits)) {
+    if (scanned > TURN) {
+      await state.context.system.sleep(0);
+      scanned = 0;
+    }
+    const bag = bagOf(rows, scan, stems.length);
+    scanned += bag.size;
+    bags.push(bag);
+  }
   const mean = bags.reduce((sum, { length }) => sum + length, 0) / Math.max(1, bags.length);
   return new Map(
     bags.flatMap((bag) => {
@@ -106,19 +118,23 @@ async function textsOf(
   return [...whole, ...alone.map((row) => [row])];
 }
 
-/** How often a text holds each stem, and its length in words. */
+/** How often a text holds each stem, and its length in words and in characters. */
 interface Bag {
   readonly chunks: readonly number[];
   readonly counts: Float64Array;
   readonly length: number;
+  readonly size: number;
 }
 
 function bagOf(rows: readonly SqlRow[], scan: TermScanner, stems: number): Bag {
   const counts = new Float64Array(stems);
   const headings = new Float64Array(stems);
   let length = 0;
+  let size = 0;
   for (const row of rows) {
-    length += scan(String(row["text"]), (at) => {
+    const text = String(row["text"]);
+    size += text.length;
+    length += scan(text, (at) => {
       counts[at] = (counts[at] ?? 0) + 1;
     });
     // The chunks of an item share most of their headings.
@@ -129,7 +145,7 @@ function bagOf(rows: readonly SqlRow[], scan: TermScanner, stems: number): Bag {
     for (const [at, count] of own.entries()) headings[at] = Math.max(headings[at] ?? 0, count);
   }
   const chunks = rows.map((row) => Number(row["id"]));
-  return { chunks, counts: counts.map((count, at) => count + (headings[at] ?? 0)), length };
+  return { chunks, counts: counts.map((count, at) => count + (headings[at] ?? 0)), length, size };
 }
 
 /** BM25 (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009). */

@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 /** Those of search. */
 export const searchMutants: readonly Mutant[] = [
   {
+    name: "long items are weighed in turns",
+    file: "core/search/retrieve/whole-items.ts",
+    find: "if (scanned > TURN) {",
+    replace: "if (scanned > 1000 * TURN) {",
+    tests: ["tests/unit/search/whole-items"],
+  },
+  {
     name: "a provider's message is passed on up to a bound",
     file: "core/search/answer/model-answerer.ts",
     find: ".slice(0, MAX_MESSAGE)",

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { termScanner } from "../../../core/search/text/term-scanner.ts";
+import { weighedByItems } from "../../../core/search/retrieve/whole-items.ts";
 import { searchUnderTest, type SearchUnderTest } from "../../fakes/search-api.ts";
 
 describe("termScanner()", () => {
@@ -28,6 +29,30 @@ describe("termScanner()", () => {
     ]);
     expect(found(["a"], "A b a")).toEqual(["a", "a", "of 3"]);
   });
+});
+
+it("weighs long items in turns", async () => {
+  let turns = 0;
+  const hits = Array.from({ length: 30 }, (_, chunk) => ({ chunk, value: 30 - chunk }));
+  const rows = hits.map(({ chunk }) => ({
+    id: chunk,
+    item_id: `item-${chunk}`,
+    heading: "",
+    text: "zebra ".repeat(2000),
+    chunks: 1,
+  }));
+  const system = { sleep: () => Promise.resolve(void turns++) };
+  const state = {
+    actor: "main",
+    context: { sql: { all: () => Promise.resolve(rows) }, system },
+    termCounts: { of: () => Promise.resolve(new Map([["zebra", 30]])) },
+    facts: () => ({ chunks: 100 }),
+  };
+  const plan = { words: [{ terms: ["zebra"], others: [] }], required: [], tokenizer: "porter" };
+  // What it reads of an instance and of a plan.
+  expect(await weighedByItems(state as never, plan as never, hits as never)).toHaveLength(30);
+  // 360,000 characters.
+  expect(turns).toBe(2);
 });
 
 describe("keyword hits of cut items", () => {
