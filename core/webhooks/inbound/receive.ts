@@ -1,5 +1,6 @@
 import type { Delivery } from "./delivery.ts";
 import { ApiError } from "../../http/api-error.ts";
+import { arrivingRoom, bodiesFull } from "../../http/arriving-body.ts";
 import type { Platform } from "../../ports.ts";
 import { receiveBatch } from "./receive-batch.ts";
 import { entityFor, ownerOf } from "./entity-of.ts";
@@ -27,6 +28,18 @@ const refusals: Record<Refusal, string> = {
  * Nothing of the body is believed before the signature is valid, nothing is answered before the commit.
  */
 export async function receive(delivery: Delivery, platform: Platform): Promise<Response> {
+  if (!delivery.request.headers.has("content-encoding")) return await take(delivery, platform);
+  // A few bytes may decode to as many as a body may have, before anything is verified.
+  const room = arrivingRoom(platform, true);
+  try {
+    if (!room.take(delivery.maxBodyBytes)) throw bodiesFull();
+    return await take(delivery, platform);
+  } finally {
+    room.release();
+  }
+}
+
+async function take(delivery: Delivery, platform: Platform): Promise<Response> {
   const { source, request, body } = delivery;
   const now = platform.system.now();
   const signed = {

@@ -7,11 +7,14 @@ import { hmacKey, hmacSign } from "../../../../core/crypto/hmac.ts";
 import type { EventRecord } from "../../../../core/entity/event.ts";
 import type { Platform } from "../../../../core/ports.ts";
 import { webhooks } from "../../../../core/webhooks/mod.ts";
+import { bodyBudget } from "../../../../core/work/body-budget.ts";
 import { SECRET } from "../../../fakes/webhooks-sender.ts";
 
 const secret = SECRET;
 let platform: Platform;
 let app: Hono;
+/** Room for one encoded body, which counts twice. */
+const bodies = bodyBudget(25_000);
 beforeAll(async () => {
   platform = await openPlatform();
   app = new Hono();
@@ -20,7 +23,11 @@ beforeAll(async () => {
     twilio: { scheme: "twilio", secret },
     hubspot: { scheme: "hubspot", secret, entity: { from: "path" } },
   } as const;
-  app.route("/webhooks", webhooks({ platform, auth: "off", sources, maxBodyBytes: 10_000 }));
+  const counted = { ...platform, bodies };
+  app.route(
+    "/webhooks",
+    webhooks({ platform: counted, auth: "off", sources, maxBodyBytes: 10_000 }),
+  );
   agents({ platform, auth: "off" });
 });
 afterAll(() => platform.close());
@@ -72,6 +79,19 @@ describe("a body", () => {
     const unknown = { "content-encoding": "made-up" };
     expect(await send({ entity: "gzip", body, headers: unknown })).toBe(400);
     expect(await send({ entity: "gzip", body: await gzip(" ".repeat(20_000)), headers })).toBe(413);
+    expect(bodies.used).toBe(0);
+  });
+
+  it("with a content-encoding counts as what it may decode to", async () => {
+    const others = bodies.hold();
+    others.take(10_000);
+    const body = await gzip('{"id":"3"}');
+    const headers = { "content-encoding": "gzip" };
+    expect(await send({ entity: "gzip", body, headers })).toBe(429);
+    expect(await send({ entity: "gzip", body: utf8('{"id":"4"}'), headers: {} })).toBe(200);
+    others.release();
+    expect(await send({ entity: "gzip", body, headers })).toBe(200);
+    expect(bodies.used).toBe(0);
   });
 
   it("in parts has its fields, and of a file its name, type and size", async () => {
