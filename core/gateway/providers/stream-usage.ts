@@ -7,7 +7,7 @@ import type { Call, Step } from "../call/call.ts";
 import { asksForStream } from "../chat/chat-body.ts";
 import type { Recorder } from "../call/recording.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
-import { changedStream } from "../wire/changed-stream.ts";
+import { changedStream } from "../../http/changed-stream.ts";
 import { plainBody } from "../wire/reply-body.ts";
 import { providers } from "./known/table.ts";
 import { bodyText, bodyValue, plainBytes } from "../wire/readable-body.ts";
