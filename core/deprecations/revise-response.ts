@@ -1,7 +1,10 @@
 import { isObject } from "../http/json.ts";
 import { decodedStream } from "../http/content-decoder.ts";
 import { readArriving } from "../http/arriving-body.ts";
-import { pulledStream, readUpTo, type StreamRead } from "../http/stream.ts";
+import { changedStream } from "../http/changed-stream.ts";
+import { joinBytes, pulledStream, readUpTo, type StreamRead, withPrefix } from "../http/stream.ts";
+import { utf8 } from "../crypto/encoding.ts";
+import type { StreamChange } from "../ports.ts";
 import { FieldFilter, hasSign } from "./field-filter.ts";
 import { INSPECT_LIMIT, inspectResponse, isJsonType, reshaped, withJson } from "./json-body.ts";
 import type { Deprecations } from "./options.ts";
@@ -113,7 +116,7 @@ async function reviseFailure(
   return { response: withJson(inspected, modern), used, isSame: false };
 }
 
-/** Characters that are looked at in one turn, and for the announcement. */
+/** Bytes that are looked at in one turn, and for the announcement. */
 const SLICE = 64 * 1024;
 
 /** Looks at the beginning for the announcement; the fields of all chunks leave. */
@@ -122,81 +125,56 @@ async function reviseFields(response: Response, filter: FieldFilter): Promise<Re
   const reader = (body ?? new Blob().stream()).getReader();
   const first = await reader.read();
   if (first.done) return { response: remade(response, null, headers), used: [], isSame: true };
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  const text = decoder.decode(first.value, { stream: true });
   const next = reader.read();
   // A failure comes to the reader of the response, if there is one.
   next.catch(() => undefined);
   const isWhole =
     headers.get("content-length") === String(first.value.length) || (await endsAtOnce(next));
-  if (isWhole && !filter.mayBeIn(text))
+  if (isWhole && !filter.mayBeIn(new TextDecoder().decode(first.value)))
     return { response: remade(response, first.value, headers), used: [], isSame: true };
-  const head = filter.push(text.slice(0, SLICE));
+  const change = changeBy(filter);
+  const head = change.push(first.value.subarray(0, SLICE));
   const used = [...filter.used];
-  if (!filter.mayChange)
-    return { response: unread(response, first.value, next, reader), used, isSame: true };
-  if (isWhole && text.length <= SLICE)
-    return {
-      response: remade(response, head + filter.end(), reshaped(headers)),
-      used,
-      isSame: used.length === 0,
-    };
-  const rest = text.slice(SLICE);
-  const changed = changedStream({ head, rest, next, reader, decoder, filter });
+  if (!filter.mayChange) {
+    const unread = piecesOf(first.value, next, reader);
+    return { response: remade(response, unread, headers), used, isSame: true };
+  }
+  if (isWhole && first.value.length <= SLICE) {
+    const bytes = joinBytes([head, change.end()]);
+    const isSame = used.length === 0;
+    return { response: remade(response, bytes, reshaped(headers)), used, isSame };
+  }
+  const rest = changedStream(piecesOf(first.value.subarray(SLICE), next, reader), change);
+  const changed = withPrefix([head], rest.getReader());
   return { response: remade(response, changed, reshaped(headers)), used, isSame: false };
 }
 
-type Reader = ReadableStreamDefaultReader<Uint8Array>;
-type Arriving = Promise<StreamRead>;
-
-/** The response as it came; its second chunk is on the way. */
-function unread(response: Response, first: Uint8Array, next: Arriving, reader: Reader): Response {
-  const arriving = [Promise.resolve({ done: false as const, value: first }), next];
-  const body = pulledStream(
-    () => arriving.shift() ?? reader.read(),
-    (reason) => reader.cancel(reason),
-  );
-  return remade(response, body, response.headers);
+function changeBy(filter: FieldFilter): StreamChange {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  return {
+    push: (chunk) => utf8(filter.push(decoder.decode(chunk, { stream: true }))),
+    end: () => utf8(filter.push(decoder.decode()) + filter.end()),
+  };
 }
 
-interface Changing {
-  /** Text to be passed on at once. */
-  readonly head: string;
-  /** The rest of the first chunk. */
-  readonly rest: string;
-  readonly next: Arriving;
-  readonly reader: Reader;
-  readonly decoder: TextDecoder;
-  readonly filter: FieldFilter;
-}
-
-function changedStream({
-  head,
-  rest,
-  next,
-  reader,
-  decoder,
-  filter,
-}: Changing): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  let written = head;
-  let waiting = rest;
-  let arriving: Arriving | null = next;
+/** A stream of bytes that were read and of what follows them, in slices; its next chunk is on the way. */
+function piecesOf(
+  bytes: Uint8Array,
+  next: Promise<StreamRead>,
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): ReadableStream<Uint8Array> {
+  let left = bytes;
+  let arriving: Promise<StreamRead> | null = next;
   return pulledStream(
     async () => {
-      while (written === "") {
-        if (waiting === "") {
-          const { done, value } = await (arriving ?? reader.read());
-          arriving = null;
-          if (done)
-            return { done, value: encoder.encode(filter.push(decoder.decode()) + filter.end()) };
-          waiting = decoder.decode(value, { stream: true });
-        }
-        written = filter.push(waiting.slice(0, SLICE));
-        waiting = waiting.slice(SLICE);
+      if (left.length === 0) {
+        const { done, value } = await (arriving ?? reader.read());
+        arriving = null;
+        if (done) return { done, value };
+        left = value;
       }
-      const value = encoder.encode(written);
-      written = "";
+      const value = left.subarray(0, SLICE);
+      left = left.subarray(SLICE);
       return { done: false, value };
     },
     (reason) => reader.cancel(reason),
@@ -206,7 +184,7 @@ function changedStream({
 /** Turns of microtasks that a body which is there as a whole takes at most to end. */
 const TURNS = 32;
 
-async function endsAtOnce(next: Arriving): Promise<boolean> {
+async function endsAtOnce(next: Promise<StreamRead>): Promise<boolean> {
   const seen = { done: false };
   next.then(({ done }) => (seen.done = done)).catch(() => undefined);
   for (let turn = 0; turn < TURNS && !seen.done; turn++) await Promise.resolve();

@@ -138,8 +138,10 @@ function eventText(headers: Uint8Array, payload: Uint8Array): string {
     return written({ type: "error", error: { type, message } });
   }
   const { bytes } = value;
-  const event = typeof bytes === "string" ? parsedObject(decodedText(bytes)) : null;
-  return event === null ? "" : written(event);
+  const text = typeof bytes === "string" ? decodedText(bytes) : "";
+  const event = parsedObject(text);
+  // Digits of a number that a parser rounds stay.
+  return event === null ? "" : written(event, /[\r\n]/.test(text) ? undefined : text);
 }
 
 function decodedText(encoded: string): string {
@@ -150,7 +152,10 @@ function decodedText(encoded: string): string {
   }
 }
 
-function written(event: Readonly<Record<string, unknown>>): string {
+function written(
+  event: Readonly<Record<string, unknown>>,
+  json: string = JSON.stringify(event),
+): string {
   const name = jsonText(event["type"]);
-  return `${/^\w{1,64}$/.test(name) ? `event: ${name}\n` : ""}data: ${JSON.stringify(event)}\n\n`;
+  return `${/^\w{1,64}$/.test(name) ? `event: ${name}\n` : ""}data: ${json}\n\n`;
 }
