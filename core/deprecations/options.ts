@@ -1,6 +1,6 @@
 import type { Auth } from "../auth/authorize.ts";
 import type { BodyPlatform } from "../http/arriving-body.ts";
-import { type ContentDecoding, contentDecoding } from "../http/content-decoder.ts";
+import { type ContentDecoding, contentDecoding } from "../http/body/content-decoder.ts";
 import { ApiError } from "../http/api-error.ts";
 import { parseInstant } from "../http/fields/instant.ts";
 import { misspelling } from "../http/fields/nearest.ts";

@@ -1,7 +1,7 @@
 import { isObject } from "../http/json.ts";
-import { decodedStream } from "../http/content-decoder.ts";
+import { decodedStream } from "../http/body/content-decoder.ts";
 import { readArriving } from "../http/arriving-body.ts";
-import { changedStream } from "../http/changed-stream.ts";
+import { changedStream } from "../http/body/changed-stream.ts";
 import { joinBytes, pulledStream, readUpTo, type StreamRead, withPrefix } from "../http/stream.ts";
 import { utf8 } from "../crypto/encoding.ts";
 import type { StreamChange } from "../ports.ts";

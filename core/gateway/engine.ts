@@ -51,7 +51,7 @@ import {
   waitLimits,
   checkProviders,
 } from "./entry/options.ts";
-import { contentDecoding } from "../http/content-decoder.ts";
+import { contentDecoding } from "../http/body/content-decoder.ts";
 import { checkDeclaredKeys } from "./account/keys/declared-keys.ts";
 import { keyEntry } from "./account/keys/key-entry.ts";
 import { logQueue } from "./observe/log/log-queue.ts";

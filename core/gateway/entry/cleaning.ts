@@ -3,7 +3,7 @@ import { bytePieces, passThrough } from "../../http/stream.ts";
 import type { Call, Step } from "../call/call.ts";
 import type { Recorder } from "../call/recording.ts";
 import { withNamedAddress } from "../providers/target.ts";
-import type { ContentDecoding } from "../../http/content-decoder.ts";
+import type { ContentDecoding } from "../../http/body/content-decoder.ts";
 import { withPlainBody } from "../wire/readable-body.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { isLoggedType, loggedBody } from "../observe/log/log-row.ts";

@@ -21,7 +21,7 @@ import type { SpokenFormats } from "./spoken-formats.ts";
 import { askingBody, isEncoding, unasked, type UsageQuestion } from "./stream-usage.ts";
 import type { LentAccount, Outbound } from "../call/outbound.ts";
 
-import type { ContentDecoding } from "../../http/content-decoder.ts";
+import type { ContentDecoding } from "../../http/body/content-decoder.ts";
 import { echoTransport } from "./echo.ts";
 
 /** Dependencies of preparing a request. */

@@ -8,7 +8,7 @@ import { parse } from "../../http/fields/body.ts";
 import { errorBody } from "../../http/envelope.ts";
 import { TransportError } from "../../net/transport-error.ts";
 import type { Forwarded } from "../call/forwarded.ts";
-import type { ContentDecoding } from "../../http/content-decoder.ts";
+import type { ContentDecoding } from "../../http/body/content-decoder.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { bodiesFull } from "../../http/arriving-body.ts";
 import { plainBody, streamOf } from "../wire/reply-body.ts";

@@ -5,7 +5,7 @@ import { TransportError } from "../../net/transport-error.ts";
 import type { GatewayAdmission, AdmitOptions } from "../entry/admission.ts";
 import type { BodyBudget } from "../../work/body-budget.ts";
 import type { GatewayAccess } from "../entry/access.ts";
-import type { ContentDecoding } from "../../http/content-decoder.ts";
+import type { ContentDecoding } from "../../http/body/content-decoder.ts";
 import type { Call } from "../call/call.ts";
 import type { GatewayCaller } from "../call/caller.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";

@@ -3,7 +3,7 @@ import { readOrPass } from "../../http/stream.ts";
 import type { BodyHold } from "../../work/body-budget.ts";
 import type { HeaderPair } from "../../ports.ts";
 import { TransportError } from "../../net/transport-error.ts";
-import type { ContentDecoding } from "../../http/content-decoder.ts";
+import type { ContentDecoding } from "../../http/body/content-decoder.ts";
 import { headerValue } from "./header-hygiene.ts";
 import { bodiesFull } from "../../http/arriving-body.ts";
 

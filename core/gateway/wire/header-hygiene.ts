@@ -1,6 +1,6 @@
 import { hopByHop } from "../../http/hop-by-hop.ts";
 import type { HeaderPair } from "../../ports.ts";
-import type { ContentDecoding } from "../../http/content-decoder.ts";
+import type { ContentDecoding } from "../../http/body/content-decoder.ts";
 
 /** Request headers that describe the client's connection to the gateway, not the request. */
 const requestOnly: ReadonlySet<string> = new Set([

@@ -1,6 +1,6 @@
 import { boundedJson } from "../../http/json.ts";
 import type { HeaderPair } from "../../ports.ts";
-import type { ContentDecoding } from "../../http/content-decoder.ts";
+import type { ContentDecoding } from "../../http/body/content-decoder.ts";
 import { decoded, encodingOf } from "./body-bytes.ts";
 import { headerValue } from "./header-hygiene.ts";
 

@@ -1,6 +1,6 @@
 import type { InboundResponse, System } from "../../ports.ts";
 import { TransportError } from "../../net/transport-error.ts";
-import { type ContentDecoding, decodedStream } from "../../http/content-decoder.ts";
+import { type ContentDecoding, decodedStream } from "../../http/body/content-decoder.ts";
 import { headerValue } from "./header-hygiene.ts";
 
 /** Cancels the body of an answer that will not be read, so that its connection is free. Never fails. */

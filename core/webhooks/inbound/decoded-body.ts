@@ -1,4 +1,4 @@
-import { contentDecoding } from "../../http/content-decoder.ts";
+import { contentDecoding } from "../../http/body/content-decoder.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { readUpTo } from "../../http/stream.ts";
 import type { System } from "../../ports.ts";

@@ -1,4 +1,4 @@
-import { contentDecoding, decodedStream } from "../../http/content-decoder.ts";
+import { contentDecoding, decodedStream } from "../../http/body/content-decoder.ts";
 import { firstBytes } from "../../http/stream.ts";
 import { fromBase64, toBase64, toHex, utf8 } from "../../crypto/encoding.ts";
 import { hmacKey, hmacSign } from "../../crypto/hmac.ts";

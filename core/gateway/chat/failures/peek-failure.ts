@@ -1,7 +1,7 @@
 import { bytePieces } from "../../../http/stream.ts";
 import type { InboundResponse, System } from "../../../ports.ts";
 import { TIMER_OVER } from "../../../time/timer-over.ts";
-import type { ContentDecoding } from "../../../http/content-decoder.ts";
+import type { ContentDecoding } from "../../../http/body/content-decoder.ts";
 import { headerValue } from "../../wire/header-hygiene.ts";
 import { peekStream, type PeekedStream } from "../../wire/peek.ts";
 import { plainBody } from "../../wire/reply-body.ts";

@@ -10,7 +10,7 @@ import {
 } from "../../call/recording.ts";
 import { observer, type Reading } from "../../metering/usage/observer.ts";
 import { credentialHeaders, providers } from "../../providers/known/table.ts";
-import type { ContentDecoding } from "../../../http/content-decoder.ts";
+import type { ContentDecoding } from "../../../http/body/content-decoder.ts";
 import { headerValue, isSecretHeader, requestHygiene } from "../../wire/header-hygiene.ts";
 import { ownHeaders } from "../../wire/own-headers.ts";
 import { decodedValue } from "../../wire/own-tokens.ts";

@@ -1,7 +1,7 @@
 import type { BodyHold } from "../../../work/body-budget.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { HeaderPair, InboundResponse, Log, System } from "../../../ports.ts";
-import { type ContentDecoding, contentDecoding } from "../../../http/content-decoder.ts";
+import { type ContentDecoding, contentDecoding } from "../../../http/body/content-decoder.ts";
 import { headerValue } from "../../wire/header-hygiene.ts";
 import { collected, decoded, encodingOf, isText } from "../../wire/body-bytes.ts";
 import { readBodyText } from "../text/body-text.ts";

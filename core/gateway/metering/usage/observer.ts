@@ -3,7 +3,7 @@ import { awsEventUsage } from "../../providers/amazon/aws-events.ts";
 import { addingModels } from "./answer-models.ts";
 import { bytePieces } from "../../../http/stream.ts";
 import type { ContentDecoder } from "../../../ports.ts";
-import type { ContentDecoding } from "../../../http/content-decoder.ts";
+import type { ContentDecoding } from "../../../http/body/content-decoder.ts";
 import { jsonUsage } from "./json-usage.ts";
 import { isLastEvent, LAST_EVENT_LIMIT } from "../../wire/last-event.ts";
 import { loggedBody } from "../../observe/log/log-row.ts";

@@ -9,7 +9,7 @@ import type {
   System,
   Transport,
 } from "../../../ports.ts";
-import { changedStream } from "../../../http/changed-stream.ts";
+import { changedStream } from "../../../http/body/changed-stream.ts";
 import { headerValue } from "../../wire/header-hygiene.ts";
 import { streamOf } from "../../wire/reply-body.ts";
 import { awsFrames } from "./aws-frames.ts";

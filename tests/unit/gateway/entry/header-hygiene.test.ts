@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { contentDecoding } from "../../../../core/http/content-decoder.ts";
+import { contentDecoding } from "../../../../core/http/body/content-decoder.ts";
 import { gatewayHeader, parseControls, named } from "../../../../core/gateway/call/controls.ts";
 import {
   hasAmbiguousFraming,

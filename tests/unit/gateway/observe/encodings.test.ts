@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fromBase64 } from "../../../../core/crypto/encoding.ts";
-import { contentDecoding } from "../../../../core/http/content-decoder.ts";
+import { contentDecoding } from "../../../../core/http/body/content-decoder.ts";
 import type { ContentDecoder } from "../../../../core/ports.ts";
 import type { AnswerWatch } from "../../../../core/gateway/call/recording.ts";
 import { observer } from "../../../../core/gateway/metering/usage/observer.ts";

@@ -1,4 +1,4 @@
-import type { ContentDecoder, System } from "../ports.ts";
+import type { ContentDecoder, System } from "../../ports.ts";
 
 /** The encodings that the gateway can read on the running runtime. */
 export interface ContentDecoding {

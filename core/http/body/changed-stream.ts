@@ -1,5 +1,5 @@
-import { pulledStream, type StreamRead } from "./stream.ts";
-import type { StreamChange } from "../ports.ts";
+import { pulledStream, type StreamRead } from "../stream.ts";
+import type { StreamChange } from "../../ports.ts";
 
 /** Passes a stream on as `change` has it, at its reader's pace. One that breaks off breaks off behind what was kept back. */
 export function changedStream(
