@@ -10,6 +10,7 @@ import { ApiError } from "../http/api-error.ts";
 import { checkQuery } from "../http/fields/query.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { noteUnknownFields } from "../http/fields/unknown-fields.ts";
+import { setAnswerHeader } from "../http/response-note.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import type { Platform, SiteCrawler } from "../ports.ts";
 import { devtoolsRoutes, pdfRoutes } from "./devtools.ts";
@@ -56,8 +57,19 @@ const notHere: readonly (readonly [path: string, message: string])[] = [
  * The rendering endpoints below `/accounts/:account_id/browser-rendering/` (and `browser-run`): `/pdf`,
  * `/markdown`, `/json`, `/content`, `/screenshot`, `/links`, `/scrape`, `/accessibilityTree`, `/snapshot`, `/crawl`.
  *
+ * @example
  * ```ts
- * app.route("/client/v4", rendering({ platform }));
+ * import { rendering } from "causey/rendering";
+ * import { memoryPlatform } from "causey/memory";
+ * import { Hono } from "hono";
+ *
+ * const platform = await memoryPlatform();
+ * const app = new Hono().route("/client/v4", rendering({ platform }));
+ * const answer = await app.request("/client/v4/accounts/local/browser-rendering/markdown", {
+ *   method: "POST",
+ *   headers: { "Content-Type": "application/json" },
+ *   body: '{"html":"<h1>Invoice</h1>"}',
+ * });
  * ```
  */
 export function rendering(options: RenderingSettings): Hono {
@@ -73,7 +85,19 @@ export interface RenderingParts {
   readonly crawler: SiteCrawler;
 }
 
-/** {@link rendering}, and its operations for code of the same process; both share the browser's limits. */
+/**
+ * {@link rendering}, and its operations for code of the same process; both share the browser's limits.
+ *
+ * @example
+ * ```ts
+ * import { renderingParts } from "causey/rendering";
+ * import { memoryPlatform } from "causey/memory";
+ *
+ * const platform = await memoryPlatform();
+ * const { routes, binding } = renderingParts({ platform });
+ * const markdown = await binding.markdown({ html: "<h1>Invoice</h1>" });
+ * ```
+ */
 export function renderingParts(options: RenderingSettings): RenderingParts {
   const { platform } = options;
   const app = new Hono();
@@ -136,7 +160,7 @@ interface BrowserTime {
 /** Every answer says how long a browser was busy for it, failures and cache hits too. */
 const browserTime: MiddlewareHandler<BrowserTime> = async (c, next) => {
   await next();
-  c.header("x-browser-ms-used", String(c.get("browserMs") ?? 0));
+  setAnswerHeader(c, "x-browser-ms-used", String(c.get("browserMs") ?? 0));
 };
 
 function handle(name: string, operation: RenderOperation): Handler<BrowserTime> {

@@ -67,11 +67,12 @@ export function renderOperations(
 
 /** The operations that read a document, and so can do without a browser. */
 function textOperations(
-  operation: MakeOperation,
+  make: MakeOperation,
   options: RenderingOptions,
   shortcut: Shortcut,
 ): Readonly<Record<"markdown" | "json" | "content" | "links" | "scrape", RenderOperation>> {
   const { markdownEngine: engine } = options;
+  const operation: MakeOperation = (one) => make({ ...one, takesStatic: true });
   const frontmatter = options.frontmatter !== false;
   const answer = inEnvelopeOf(options);
   const only = (asked: "main" | undefined): ContentExtractor | null =>
@@ -165,6 +166,7 @@ export function renderDeps(options: RenderingOptions): RenderDeps {
   };
   return {
     ...deps,
+    documents: platform.browser.documents ?? platform.egress,
     ahead: platform.browser.lasting === true ? pagesAhead(ahead, deps) : noPagesAhead,
     kept: platform.browser.lasting === true ? keptPages(kept, deps) : noKeptPages,
     slots: fairSlots({

@@ -15,7 +15,14 @@ import { type Action, render, type RenderDeps, type Rendered } from "./page/rend
 import { readCacheTtl, type RenderCache, renderCache } from "./render-cache.ts";
 import { checkSelectors } from "./select/check-selectors.ts";
 import { type SentParts, sentParts } from "./sent-parts.ts";
-import { renderPdf, renderStatic, type StaticDeps, staticDepsOf } from "./static/render-static.ts";
+import {
+  renderFilled,
+  renderPdf,
+  renderStatic,
+  type StaticDeps,
+  staticDepsOf,
+} from "./static/render-static.ts";
+import { fieldForBrowser } from "./static/static-fields.ts";
 import type { Shortcut } from "./static/shortcut.ts";
 import type { StaticAction } from "./static/static-page.ts";
 import { uploadedTo, withUploadedPage } from "./upload/read-upload.ts";
@@ -53,6 +60,8 @@ export interface Operation<B extends RenderBody, T> {
   readonly shortcut?: Shortcut;
   /** Returns the action of a body with `render: false`, and of a page that is a PDF. @default refused */
   readonly withoutBrowser?: (body: B) => StaticAction;
+  /** Whether it can do with a document as the site sends it, where that is filled (`render: "auto"`). @default false */
+  readonly takesStatic?: boolean;
   /** Whether the page and its files may come as a form. @default false */
   readonly takesUpload?: boolean;
   /** The steps around the rendering. @default it is all that there is */
@@ -182,33 +191,34 @@ async function renderAnswer<B extends RenderBody, T>(
 async function load<B extends RenderBody, T>(
   { operation, body, job, work, action }: Rendering<B, T>,
   { onBrowserMs }: RenderCall,
-  { deps, staticDeps }: OperationParts,
+  { platform, deps, staticDeps }: OperationParts,
   signal: AbortSignal,
 ): Promise<Response> {
   const withWork = { ...staticDeps, ...work };
   if (typeof action !== "function") return renderStatic(withWork, job, action, signal);
-  const inBrowser = async (): Promise<Response> =>
-    operation.answer(await render(deps, job, { signal, onBrowserMs, action }), body, signal);
-  const { withoutBrowser } = operation;
-  if (withoutBrowser === undefined) return inBrowser();
-  return orAsPdf(deps, inBrowser, (requestMs) =>
-    renderPdf({ ...withWork, requestMs }, job, withoutBrowser(body), signal),
-  );
+  // What is read after another way was tried has the time that is left.
+  const began = deps.system.monotonic();
+  const left = (): { readonly requestMs: number } => {
+    return { requestMs: Math.max(1, deps.requestMs - (deps.system.monotonic() - began)) };
+  };
+  const { withoutBrowser, takesStatic = false } = operation;
+  if (withoutBrowser !== undefined && takesStatic && mayBeStatic(job)) {
+    const read = platform.capabilities.browser === true ? renderFilled : renderStatic;
+    const filled = await read(withWork, job, withoutBrowser(body), signal);
+    if (filled !== null) return filled;
+  }
+  try {
+    const inputs = { signal, onBrowserMs, action };
+    return await operation.answer(await render({ ...deps, ...left() }, job, inputs), body, signal);
+  } catch (error) {
+    if (withoutBrowser === undefined || !isPdfFailure(error)) throw error;
+    return renderPdf({ ...withWork, ...left() }, job, withoutBrowser(body), signal);
+  }
 }
 
-/** Renders a page in a browser; one that is a PDF is read in the time that is left. */
-async function orAsPdf(
-  { system, requestMs }: RenderDeps,
-  inBrowser: () => Promise<Response>,
-  read: (ms: number) => Promise<Response>,
-): Promise<Response> {
-  const began = system.monotonic();
-  try {
-    return await inBrowser();
-  } catch (error) {
-    if (!isPdfFailure(error)) throw error;
-    return read(Math.max(1, requestMs - (system.monotonic() - began)));
-  }
+/** Whether a page whose caller leaves it open is to be read without a browser first. */
+function mayBeStatic({ body, upload }: Job): boolean {
+  return body.render === "auto" && upload === undefined && fieldForBrowser(body) === undefined;
 }
 
 /** Turns a failure that no row of the table describes into an internal error, whose details go to the log only. */

@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { utf8 } from "../crypto/encoding.ts";
 import { ApiError } from "../http/api-error.ts";
-import { noteResponse, responseNote } from "../http/response-note.ts";
+import { longResponse } from "../http/long-response.ts";
+import { responseNote } from "../http/response-note.ts";
 import type { System } from "../ports.ts";
 
 /** The answer of a rendering, to be given again. */
@@ -125,7 +126,7 @@ async function bytesOf(answer: Response): Promise<Uint8Array<ArrayBuffer>> {
 function again(answer: Kept | Response): Response {
   if (answer instanceof Response) return answer;
   const { bytes, headers } = answer;
-  return noteResponse(new Response(bytes, { headers }), { body: bytes });
+  return longResponse(bytes, headers);
 }
 
 /** Seconds for which a rendering may be reused. */

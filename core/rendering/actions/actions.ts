@@ -27,23 +27,28 @@ import type { OnMissingGlyphs } from "./missing-glyphs.ts";
 import { waitForFiles } from "./wait-for-files.ts";
 import type { Action } from "../page/render.ts";
 
-const picture = {
+const picture = (share: number): WantedText => ({
   action: "screenshot",
   what: "The picture",
-  hint: 'take parts with screenshotOptions.clip, or screenshotOptions.type "jpeg"',
-};
+  hint: `take parts of at most ${Math.floor(share * 100)} % of its area with screenshotOptions.clip, or screenshotOptions.type "jpeg"`,
+});
 
-/** Has a page drawn. @throws ApiError `page_too_large` when that has more bytes than a message may have in base64 */
+/**
+ * Has a page drawn. `wanted` receives the share of what was drawn that fits.
+ *
+ * @throws ApiError `page_too_large` when that has more bytes than a message may have in base64
+ */
 export async function capture(
   page: Page,
   method: string,
-  wanted: WantedText,
+  wanted: (share: number) => WantedText,
   parameters: CdpData,
 ): Promise<CdpData> {
   const bytesIn = (base64: number): number => Math.floor((base64 / 4) * 3);
   return page.call(method, parameters).catch((error: unknown) => {
     if (!(error instanceof CdpError) || error.size === undefined) throw error;
-    throw tooLarge(wanted, `${bytesIn(error.size)} bytes`, bytesIn(MESSAGE_LIMIT));
+    const share = MESSAGE_LIMIT / error.size;
+    throw tooLarge(wanted(share), `${bytesIn(error.size)} bytes`, bytesIn(MESSAGE_LIMIT));
   });
 }
 

@@ -1,5 +1,6 @@
 import { utf8 } from "../../crypto/encoding.ts";
-import { noteResponse } from "../../http/response-note.ts";
+import { headerString } from "../../http/header-text.ts";
+import { longResponse } from "../../http/long-response.ts";
 import { envelopeBody } from "../../http/envelope.ts";
 import { cutText, jsonPieces } from "../../http/json/json-pieces.ts";
 import { joinInParts } from "../../http/stream.ts";
@@ -22,7 +23,7 @@ export async function answerInEnvelope<T>(
     signal,
   );
   const headers = { "content-type": "application/json; charset=utf-8" };
-  return noteResponse(new Response(body, { headers }), { body });
+  return longResponse(body, headers);
 }
 
 /** Characters that are written before others go on: some milliseconds of work. */
@@ -62,7 +63,7 @@ export async function answerPicture(
     return binary(await bytesOf(result.base64, system, signal), result.type, meta);
   const text = await inParts(cutText(result.base64), system, signal);
   const headers = { "content-type": "text/plain; charset=utf-8", ...failedFiles(meta) };
-  return noteResponse(new Response(text, { headers }), { body: text });
+  return longResponse(text, headers);
 }
 
 function binary(bytes: Uint8Array<ArrayBuffer>, type: string, meta: PageMeta): Response {
@@ -71,7 +72,7 @@ function binary(bytes: Uint8Array<ArrayBuffer>, type: string, meta: PageMeta): R
     "content-length": String(bytes.byteLength),
     ...failedFiles(meta),
   };
-  return noteResponse(new Response(bytes, { headers }), { body: bytes });
+  return longResponse(bytes, headers);
 }
 
 /** The header of an answer without an envelope: a list of strings with parameters (RFC 9651). */
@@ -85,9 +86,5 @@ function failedFiles(meta: PageMeta): Readonly<Record<string, string>> {
 }
 
 function failedFile({ url, type, reason, detail }: FailedFile): string {
-  return `${quoted(url)};type=${type};reason=${reason};detail=${quoted(detail)}`;
-}
-
-function quoted(text: string): string {
-  return `"${text.replaceAll(/[^\x20-\x7e]/gu, "?").replaceAll(/["\\]/gu, "\\$&")}"`;
+  return `${headerString(url)};type=${type};reason=${reason};detail=${headerString(detail)}`;
 }

@@ -8,6 +8,7 @@ import type { PdfOptions } from "../input/body.ts";
 import { bytesOf, capture, lookForGlyphs, transparent } from "./actions.ts";
 import type { OnMissingGlyphs } from "./missing-glyphs.ts";
 import { printParameters } from "./pdf-options.ts";
+import { NOT_LOADED, templateFiles } from "./template-files.ts";
 import { waitForFiles } from "./wait-for-files.ts";
 
 /** Bytes of a PDF that comes in parts. One that comes in a message has fewer: what that takes. */
@@ -29,6 +30,7 @@ export function printAction(
 ): Action<Uint8Array<ArrayBuffer>> {
   const parameters = printParameters(options);
   return async (page, { drawable }, signal) => {
+    const unloaded = await templateFiles(options);
     await waitForFiles(page, signal, true);
     if (page.files.isWaiting && page.filesMs > 0) {
       // Chromium would wait for them once more, for two seconds.
@@ -40,6 +42,7 @@ export function printAction(
     if (options.omitBackground === true) await transparent(page);
     const printed = await print(page, { ...parameters, transferMode: "ReturnAsStream" });
     page.files.noteLate();
+    for (const file of unloaded) page.files.noteRefused(file, NOT_LOADED);
     const { stream } = printed;
     const bytes = typeof stream === "string" ? await readStream(page, stream, signal) : null;
     if (bytes !== null) return bytes;
@@ -50,7 +53,7 @@ export function printAction(
 }
 
 function print(page: Page, parameters: CdpData): Promise<CdpData> {
-  return capture(page, "Page.printToPDF", wanted, parameters).catch((error: unknown) => {
+  return capture(page, "Page.printToPDF", () => wanted, parameters).catch((error: unknown) => {
     const text = error instanceof Error ? error.message : "";
     if (!/page range|content area|paper|margin/iu.test(text)) throw error;
     throw new ApiError("invalid_request", {

@@ -13,10 +13,13 @@ export async function waitForFiles(page: Page, signal: AbortSignal, all: boolean
   if (page.isPlain) return;
   const due = system.monotonic() + filesMs;
   for (;;) {
+    const before = files.changes;
     // The layout is made by then: pictures of style sheets, and fonts, are asked for no sooner.
     const unreadable = (await evaluate(page, layOut, [all && filesMs > 0], signal)) as string[];
     const left = due - system.monotonic();
-    if (!files.isWaiting || left <= 0) return files.noteUnreadable(unreadable);
-    await files.arrived(left, signal);
+    // A picture that came after the page was asked may be one that cannot be shown: the page is asked again.
+    const isDone = !files.isWaiting && files.changes === before;
+    if (isDone || left <= 0) return files.noteUnreadable(unreadable);
+    if (files.isWaiting) await files.arrived(left, signal);
   }
 }

@@ -1,61 +1,23 @@
 import { clamp } from "../../http/fields/bounded-number.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { contentAction, visibleAction } from "../actions/actions.ts";
-import type { RenderBody } from "../input/body.ts";
-import { type Job, namedTo, prepareJob } from "../job/job.ts";
 import { askJson } from "../json/ask-json.ts";
-import { isPdfFailure } from "../input/errors.ts";
-import { isPdf, PDF, type SourceDocument } from "../pdf/pdf-reader.ts";
-import { render } from "../page/render.ts";
-import { inSlot } from "../../work/fair-slots.ts";
-import { fetchDocument } from "../static/fetch-document.ts";
 import { isHtml } from "../static/static-page.ts";
 import { within } from "../input/timers.ts";
 import { type ConvertedPage, convertPage } from "./convert-page.ts";
 import type { CrawlWork } from "./crawl-deps.ts";
-import type { PageOutcome } from "./rows/crawl-pages.ts";
+import {
+  type DocumentParts,
+  type LoadedDocument,
+  loadCrawled,
+  type PageVisit,
+  UTF8_HTML,
+} from "./load-page.ts";
+import type { PageMetadata, PageOutcome } from "./rows/crawl-pages.ts";
 import type { CrawlBody, CrawlFormat } from "./rows/crawl-schema.ts";
-import { CRAWLER_AGENT } from "./fetch-file.ts";
-import type { ScopeInput } from "./sort-links.ts";
-
-/** Replacements for a document, see {@link convertPage}. */
-interface Parts {
-  readonly kept?: Uint8Array | undefined;
-  readonly seen?: Uint8Array | undefined;
-}
-
-/** A document as it was loaded. */
-interface Document extends Parts {
-  readonly bytes: Uint8Array;
-  readonly contentType: string;
-  readonly url: string;
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly browserMs: number;
-  /** The file from which the HTML was made. */
-  readonly source?: SourceDocument;
-}
-
-/** A page that a crawl is about to read. */
-export interface PageVisit {
-  readonly url: URL;
-  readonly isStart: boolean;
-  /** Whether this is the last attempt: a site that is too busy has failed then. */
-  readonly isLast: boolean;
-  readonly body: CrawlBody;
-  /** The `traceparent` of the visit for the page's origin; null without tracing. */
-  readonly traceparent: string | null;
-  /** Is asked about each address that the page redirects to; what it throws ends the load. */
-  readonly follow: (url: URL) => Promise<void>;
-  /** Decides which links are followed; null when links do not matter. */
-  readonly scopeAt: (final: URL) => ScopeInput | null;
-}
 
 /** Characters of a page that a model gets. */
 const MODEL_TEXT = 200_000;
-/** The content type of a browser's document. */
-const UTF8_HTML = "text/html;charset=utf-8";
 /** Milliseconds of a page, its waits for a turn and for a model included. */
 const PAGE_MS = 600_000;
 
@@ -75,7 +37,7 @@ export async function readPage(
   const late = (): ApiError =>
     new ApiError("request_timeout", { message: "The page took too long" });
   return within({ ms: PAGE_MS, system, signal, expired: late }, async (inner) => {
-    const document = await load(deps, visit, inner);
+    const document = await loadCrawled(deps, visit, inner);
     if (!visit.isLast && (document.status === 429 || document.status === 503))
       return { later: true, ms: retryAfter(document.headers["retry-after"], system.now()) };
     if (document.status === 304) return { status: "skipped" };
@@ -93,114 +55,19 @@ function retryAfter(header: string | undefined, now: number): number | null {
   return Number.isNaN(date) ? null : clamp(date - now, 0, LONGEST_WAIT_MS);
 }
 
-function isOld({ headers }: Document, { modifiedSince }: CrawlBody): boolean {
+function isOld({ headers }: LoadedDocument, { modifiedSince }: CrawlBody): boolean {
   if (modifiedSince === undefined) return false;
   return Date.parse(headers["last-modified"] ?? "") < modifiedSince * 1000;
-}
-
-async function load(deps: CrawlWork, visit: PageVisit, signal: AbortSignal): Promise<Document> {
-  const job = jobOf(visit, deps);
-  if (visit.body.render === false) return loadStatic(deps, visit, job, signal);
-  try {
-    return await loadInBrowser(deps, visit, job, signal);
-  } catch (error) {
-    if (deps.readPdf === null || !isPdfFailure(error)) throw error;
-    return loadStatic(deps, visit, job, signal);
-  }
-}
-
-async function loadStatic(
-  deps: CrawlWork,
-  { follow }: PageVisit,
-  job: Job & { readonly url: URL },
-  signal: AbortSignal,
-): Promise<Document> {
-  const { readPdf, documents, policy } = deps;
-  const { system, background } = deps.platform;
-  const ms = job.timers.goto;
-  const late = (): ApiError =>
-    new ApiError("render_timeout", {
-      message: `Timeout of ${ms} ms exceeded: the page did not load`,
-    });
-  const takesPdf = readPdf !== null;
-  const { bytes, contentType, response } = await inSlot(deps.loads, deps.owner, signal, () =>
-    within({ ms, system, signal, expired: late }, (inner) =>
-      fetchDocument(documents, job, { allow: policy.allow, signal: inner, takesPdf, follow }),
-    ),
-  );
-  const document = { bytes, contentType, browserMs: 0, ...response };
-  if (readPdf === null || !isPdf(contentType)) return document;
-  const read = await background.run(readPdf, { bytes }, signal);
-  const source: SourceDocument = { type: PDF, pages: read.pages };
-  return { ...document, bytes: read.bytes, contentType: UTF8_HTML, source };
-}
-
-/** Fields that are the crawl's own, and not those of the rendering of a page. */
-type PageFields = Pick<RenderBody, "url" | "userAgent"> & Omit<CrawlBody, "url">;
-
-function jobOf(
-  { url, body, isStart, traceparent }: PageVisit,
-  { policy, owner }: CrawlWork,
-): Job & { readonly url: URL } {
-  const { modifiedSince, render: inBrowser, ...rest } = body;
-  const isHome = URL.parse(body.url)?.origin === url.origin;
-  const { setExtraHTTPHeaders, authenticate, cookies, ...open } = rest;
-  const since =
-    // The start is read anyway, for its links.
-    modifiedSince === undefined || inBrowser !== false || isStart
-      ? undefined
-      : { "if-modified-since": new Date(modifiedSince * 1000).toUTCString() };
-  const page: PageFields = {
-    ...open,
-    // Credentials go to the origin for which they were given, and nowhere else.
-    ...(isHome ? { authenticate, cookies } : {}),
-    setExtraHTTPHeaders: { ...(isHome ? setExtraHTTPHeaders : {}), ...since },
-    url: url.href,
-    userAgent: CRAWLER_AGENT,
-  };
-  return { ...namedTo(traceparent ?? undefined, prepareJob(page, policy)), url, owner };
-}
-
-async function loadInBrowser(
-  deps: CrawlWork,
-  { body, follow, url }: PageVisit,
-  job: Job,
-  signal: AbortSignal,
-): Promise<Document> {
-  let browserMs = 0;
-  const isSeen = (body.formats ?? []).some((format) => format !== "html");
-  const { result, meta } = await inSlot(deps.pages, deps.owner, signal, () =>
-    render(deps.render, job, {
-      signal,
-      onBrowserMs: (ms) => (browserMs = ms),
-      action: async (...loaded) => ({
-        html: await contentAction()(...loaded),
-        seen: isSeen ? await visibleAction()(...loaded) : null,
-      }),
-    }),
-  );
-  const final = meta.finalUrl ?? url.href;
-  // The browser has followed the redirects already, behind the guard; a page outside of the crawl is not stored.
-  if (final !== url.href) await follow(new URL(final));
-  return {
-    bytes: utf8(result.html),
-    contentType: UTF8_HTML,
-    ...(result.seen === null ? {} : { seen: utf8(result.seen) }),
-    url: final,
-    status: meta.status ?? 200,
-    headers: meta.headers ?? {},
-    browserMs,
-  };
 }
 
 async function convert(
   deps: CrawlWork,
   visit: PageVisit,
-  document: Document,
+  document: LoadedDocument,
   signal: AbortSignal,
 ): Promise<PageOutcome> {
   const { body } = visit;
-  const { url, status, browserMs, source } = document;
+  const { status, browserMs } = document;
   const isFailure = status >= 400;
   const old = isOld(document, body) && !isFailure;
   const formats = old ? [] : (body.formats ?? ["html"]);
@@ -215,12 +82,7 @@ async function convert(
       signal,
     },
   });
-  const meta = {
-    status,
-    url: url.replace(/#.*$/su, ""),
-    title: page.title,
-    ...(source === undefined ? {} : { document: source }),
-  };
+  const meta = metadataOf(document, page.title);
   const read = { meta, browserMs, links: page.links };
   if (old) return { ...read, status: "skipped" };
   if (isFailure)
@@ -234,16 +96,29 @@ async function convert(
   return { ...read, status: "completed", contents };
 }
 
+function metadataOf(
+  { url, status, source, render }: LoadedDocument,
+  title: string | undefined,
+): PageMetadata {
+  return {
+    status,
+    url: url.replace(/#.*$/su, ""),
+    ...(title === undefined ? {} : { title }),
+    ...(render === undefined ? {} : { render }),
+    ...(source === undefined ? {} : { document: source }),
+  };
+}
+
 interface PartInputs {
   readonly visit: PageVisit;
   readonly wanted: readonly CrawlFormat[] | "failure";
-  readonly main: { readonly parts: Parts; readonly signal: AbortSignal };
+  readonly main: { readonly parts: DocumentParts; readonly signal: AbortSignal };
 }
 
 /** Makes formats of a document; of one that is a failure, what the site said. */
 function convertParts(
   { platform, frontmatter }: CrawlWork,
-  { bytes, contentType, url }: Document,
+  { bytes, contentType, url }: LoadedDocument,
   { visit: { scopeAt }, wanted, main: { parts, signal } }: PartInputs,
 ): Promise<ConvertedPage> {
   const isFailure = wanted === "failure";
@@ -275,9 +150,9 @@ interface MainInputs {
  */
 async function mainParts(
   { extract, platform }: CrawlWork,
-  { bytes, contentType, seen }: Document,
+  { bytes, contentType, seen }: LoadedDocument,
   { body: { extract: asked }, formats, signal }: MainInputs,
-): Promise<Parts | ApiError> {
+): Promise<DocumentParts | ApiError> {
   if (asked === undefined || extract === null || !isHtml(contentType)) return { seen };
   const mainOf = (part: Uint8Array, type: string): Promise<Uint8Array> =>
     platform.background.run(extract, { bytes: new Uint8Array(part), contentType: type }, signal);

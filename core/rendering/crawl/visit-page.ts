@@ -14,7 +14,8 @@ import {
 import type { CrawlFacts, CrawlState, HostQueue } from "./rows/crawl-state.ts";
 import { hostTurnsAt } from "./host-turns.ts";
 import { loadSitemaps } from "./load-sitemaps.ts";
-import { type Later, type PageVisit, readPage } from "./read-page.ts";
+import type { PageVisit } from "./load-page.ts";
+import { type Later, readPage } from "./read-page.ts";
 import { allowsUse, mayRead, type Robots } from "./rules/robots.ts";
 import { compileScope } from "./rules/scope.ts";
 import { closeSite, rulesOf } from "./site-rules.ts";

@@ -14,9 +14,11 @@ export type { ContentExtractor, ExtractionRequest } from "../input/extractor.ts"
  *
  * @example
  * ```ts
+ * import { memoryPlatform } from "causey/memory";
+ * import { rendering } from "causey/rendering";
  * import { mainContent } from "causey/rendering/extract";
  *
- * app.route("/client/v4", rendering({ platform, extract: mainContent }));
+ * const app = rendering({ platform: await memoryPlatform(), extract: mainContent });
  * ```
  */
 export const mainContent: ContentExtractor = {

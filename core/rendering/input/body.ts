@@ -91,8 +91,8 @@ export type PageAction =
 export interface RenderBody {
   readonly url?: string | undefined;
   readonly html?: string | undefined;
-  /** False: the document as the site sends it, without a browser. @default true */
-  readonly render?: boolean | undefined;
+  /** False: the document as the site sends it, without a browser. "auto": that, unless only its scripts fill it. @default true */
+  readonly render?: boolean | "auto" | undefined;
   readonly userAgent?: string | undefined;
   readonly emulateMediaType?: string | undefined;
   readonly setJavaScriptEnabled?: boolean | undefined;

@@ -16,7 +16,10 @@ const networkErrors: readonly (readonly [RegExp, ErrorName])[] = [
   [/ERR_TOO_MANY_REDIRECTS/u, "redirect_loop"],
   [/ERR_HTTP2_/u, "http2_error"],
   [/ERR_NAME_/u, "name_not_resolved"],
-  [/ERR_CONNECTION_CLOSED|ERR_CONNECTION_RESET|ERR_TUNNEL_CONNECTION_FAILED/u, "connection_closed"],
+  [
+    /ERR_CONNECTION_CLOSED|ERR_CONNECTION_RESET|ERR_TUNNEL_CONNECTION_FAILED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONTENT_LENGTH_MISMATCH/u,
+    "connection_closed",
+  ],
   [/ERR_HTTP_RESPONSE_CODE_FAILURE/u, "empty_http_error"],
   [/ERR_CONNECTION_REFUSED|ERR_PROXY_/u, "connection_refused"],
   [/ERR_EMPTY_RESPONSE/u, "empty_response"],
@@ -29,6 +32,11 @@ export function networkFailure(text: string): ApiError {
   return new ApiError(row?.[1] ?? "network_error", {
     message: `The page did not load: ${text.slice(0, 100)}`,
   });
+}
+
+/** Whether a page could not be loaded because the proxy gave no connection: only the proxy knows why. */
+export function isTunnelFailure(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.message.includes("ERR_TUNNEL_CONNECTION_FAILED");
 }
 
 /** The cause that marks the failure of a page that is a PDF. */
@@ -118,5 +126,14 @@ export function isContextLoss(error: unknown): boolean {
     /execution context was destroyed|cannot find context|uniqueContextId not found|inspected target navigated|frame (?:was )?detached|no frame for given id/iu.test(
       error.message,
     )
+  );
+}
+
+/** Whether an expression was ended because it ran longer than its `timeout`: V8's inspector says no more of it. */
+export function isExpressionEnd(error: unknown): boolean {
+  return (
+    error instanceof CdpError &&
+    error.method === "Runtime.evaluate" &&
+    /^internal error$|execution was terminated/iu.test(error.message)
   );
 }

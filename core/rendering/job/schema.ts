@@ -194,7 +194,7 @@ export const common: {
 } = {
   url: v.optional(address),
   html: v.optional(v.pipe(v.string(), v.nonEmpty("An empty string is not allowed"))),
-  render: v.optional(v.boolean()),
+  render: v.optional(v.union([v.boolean(), v.literal("auto")])),
   userAgent: v.optional(short),
   emulateMediaType: v.optional(short),
   setJavaScriptEnabled: v.optional(v.boolean()),

@@ -1,4 +1,6 @@
-import type { CdpEvent } from "../cdp/cdp.ts";
+import type { ApiError } from "../../http/api-error.ts";
+import type { CdpData, CdpEvent } from "../cdp/cdp.ts";
+import { networkFailure } from "../input/errors.ts";
 
 /** The two events of a document that loads wait for, in Chromium's spelling. */
 export type DocumentEvent = "DOMContentLoaded" | "load";
@@ -7,7 +9,11 @@ export type DocumentEvent = "DOMContentLoaded" | "load";
 export interface Lifecycle {
   /** Feeds an event of the page's own target. */
   see(event: CdpEvent): void;
-  /** Resolves when the events have happened to the current document. */
+  /**
+   * Resolves when the events have happened to the current document.
+   *
+   * @throws ApiError the failure of the network when the document broke off before its end
+   */
   reached(events: readonly DocumentEvent[], signal: AbortSignal): Promise<void>;
   /**
    * Forgets the current document: before a navigation away from it (`replaced`, so that its late events do
@@ -20,59 +26,82 @@ export interface Lifecycle {
   readonly isCut: boolean;
 }
 
+/** The facts about the current document. */
+interface DocumentFacts {
+  readonly names: Set<string>;
+  leaving: boolean;
+  isCut: boolean;
+  broken: ApiError | null;
+}
+
+const newDocument = (): DocumentFacts => ({
+  names: new Set(),
+  leaving: false,
+  isCut: false,
+  broken: null,
+});
+
 /** Follows `Page.lifecycleEvent` of the main frame. */
 export function followLifecycle(mainFrame: () => string): Lifecycle {
-  let names = new Set<string>();
+  let document = newDocument();
   let loader = "";
   let stale: string | null = null;
-  let leaving = false;
-  let isCut = false;
   const waiting = new Set<() => void>();
+  const isSeen = ({ method, params }: CdpEvent): boolean => {
+    if (method === "Network.loadingFailed")
+      return params["requestId"] === loader && breakOff(document, params);
+    if (params["frameId"] !== mainFrame()) return false;
+    if (method === "Page.frameStoppedLoading") return stop(document);
+    if (method !== "Page.lifecycleEvent" || params["loaderId"] === stale) return false;
+    const name = String(params["name"]);
+    // "init" starts a new document in the frame.
+    if (name === "init") document = newDocument();
+    loader = String(params["loaderId"]);
+    document.names.add(name);
+    return true;
+  };
   return {
     get isCut() {
-      return isCut;
+      return document.isCut;
     },
-    see({ method, params }) {
-      // Chromium stops reading a document that navigates, and never says that it is loaded.
-      if (method === "Page.frameStoppedLoading" && params["frameId"] === mainFrame() && leaving) {
-        leaving = false;
-        isCut ||= !names.has("DOMContentLoaded");
-        names.add("DOMContentLoaded").add("load");
-        for (const check of waiting) check();
-        return;
-      }
-      if (
-        method !== "Page.lifecycleEvent" ||
-        params["frameId"] !== mainFrame() ||
-        params["loaderId"] === stale
-      )
-        return;
-      const name = String(params["name"]);
-      // "init" starts a new document in the frame.
-      if (name === "init") {
-        names = new Set();
-        leaving = false;
-        isCut = false;
-      }
-      loader = String(params["loaderId"]);
-      names.add(name);
-      for (const check of waiting) check();
+    see(event) {
+      if (isSeen(event)) for (const check of waiting) check();
     },
-    reached: (events, signal) =>
-      reach(waiting, () => events.every((event) => names.has(event)), signal),
+    reached(events, signal) {
+      const isReached = (): boolean => {
+        if (events.every((event) => document.names.has(event))) return true;
+        if (document.broken !== null) throw document.broken;
+        return false;
+      };
+      return reach(waiting, isReached, signal);
+    },
     restart(how) {
-      names = new Set();
-      leaving = false;
-      isCut = false;
+      document = newDocument();
       if (how === "replaced") stale = loader;
     },
     leaves() {
-      leaving = true;
+      document.leaving = true;
     },
   };
 }
 
-/** Resolves when a check holds that is made again at every call of the functions in `waiting`. */
+/** Chromium never says that a document is loaded whose last byte has not come. Its request is named as its loader. */
+function breakOff(document: DocumentFacts, params: CdpData): boolean {
+  if (params["canceled"] === true || document.names.has("DOMContentLoaded")) return false;
+  document.broken = networkFailure(String(params["errorText"]));
+  return true;
+}
+
+/** Chromium stops reading a document that navigates, and never says that it is loaded. */
+function stop(document: DocumentFacts): boolean {
+  if (!document.leaving) return false;
+  document.leaving = false;
+  document.isCut ||= !document.names.has("DOMContentLoaded");
+  document.names.add("DOMContentLoaded").add("load");
+  return true;
+}
+
+/** Resolves when a check holds, and rejects when it throws. It is made again at every call of the functions in `waiting`. */
 function reach(
   waiting: Set<() => void>,
   isReached: () => boolean,
@@ -80,9 +109,13 @@ function reach(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const check = (): void => {
-      if (!isReached()) return;
+      try {
+        if (!isReached()) return;
+        resolve();
+      } catch (error) {
+        reject(error);
+      }
       settle();
-      resolve();
     };
     const abort = (): void => {
       settle();

@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Tag, WaitUntil } from "../input/body.ts";
-import { fileFailure, networkFailure } from "../input/errors.ts";
+import { fileFailure, isTransient, networkFailure } from "../input/errors.ts";
 import { evaluate } from "./evaluate.ts";
 import { type Job, pageBytes } from "../job/job.ts";
 import { longText } from "../cdp/long-text.ts";
@@ -119,7 +119,9 @@ async function attempt(page: Page, job: Job, wait: () => Promise<void>): Promise
     return null;
   } catch (error) {
     if (job.body.bestAttempt !== true || !(error instanceof ApiError)) throw error;
-    if (error.kind !== "render_timeout" && error.kind !== "context_destroyed") throw error;
+    const isBroken = isTransient(error) && page.load().response !== null;
+    if (error.kind !== "render_timeout" && error.kind !== "context_destroyed" && !isBroken)
+      throw error;
     // A navigation that has not arrived would hold up everything that is asked of the page.
     page.call("Page.stopLoading").catch(() => undefined);
     return error;

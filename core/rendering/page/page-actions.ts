@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { FunctionWait, PageAction, SelectorWait } from "../input/body.ts";
-import { isContextLoss } from "../input/errors.ts";
+import { isContextLoss, isExpressionEnd } from "../input/errors.ts";
 import type { CdpData } from "../cdp/cdp.ts";
 import { evaluate } from "./evaluate.ts";
 import { keys } from "../cdp/keys.ts";
@@ -41,7 +41,7 @@ export async function waitForFunction(
   const params = { expression, awaitPromise: true, timeout: EXPRESSION_MS };
   for (;;) {
     const answer = await page.call("Runtime.evaluate", params).catch((error: unknown) => {
-      if (!isContextLoss(error)) throw error;
+      if (!isContextLoss(error) && !isExpressionEnd(error)) throw error;
       return { result: { type: "undefined" } };
     });
     const { result, exceptionDetails } = answer as Evaluated;

@@ -27,13 +27,21 @@ export interface PageFiles {
   readonly failedTotal: number;
   /** Whether one is under way that the page does not look right without. */
   readonly isWaiting: boolean;
+  /** Rises with each file that begins and each that ends: what the page said before it rose may be out of date. */
+  readonly changes: number;
   /** Resolves when none of those is under way any more, or after `ms`. */
   arrived(ms: number, signal: AbortSignal): Promise<void>;
+  /** Forgets the files of the document before, which a kept page has shown. */
+  restart(): void;
   /** Counts those that are still under way as failed. */
   noteLate(): void;
   /** Counts pictures that came and cannot be shown as failed. */
   noteUnreadable(urls: readonly string[]): void;
+  /** Counts a file that the browser does not ask for as failed. */
+  noteRefused(file: NamedFile, detail: string): void;
 }
+
+type NamedFile = Pick<FailedFile, "url" | "type">;
 
 /** Failed files that are told, and characters of an address: a page may name any number. */
 const FAILED_LIMIT = 10;
@@ -65,31 +73,33 @@ export interface FilesOf {
 
 /** Follows which files the documents of a page ask for, and which of them fail. */
 export function followFiles({ system, mainFrame, rules }: FilesOf): PageFiles {
-  const open = new Map<string, Asked>();
+  const open = openFiles();
   const failures = failureList(rules);
+  const noteOwn = (file: NamedFile, reason: FailedFile["reason"], detail: string): void =>
+    failures.note({ ...file, frame: mainFrame(), document: "" }, reason, detail);
   const watchers = new Set<() => void>();
-  const isWaiting = (): boolean => [...open.values()].some(({ type }) => looks.has(type));
+  const isWaiting = (): boolean => [...open.all.values()].some(({ type }) => looks.has(type));
   const begin = (key: string, params: CdpData): void => {
     const file = fileOf(params);
     const isOwn = file.type === "document" && file.frame === mainFrame();
     // A redirect comes with the same key: the address that the document names is told.
-    if (types.has(file.type) && !isOwn && !open.has(key)) open.set(key, file);
+    if (types.has(file.type) && !isOwn) open.begin(key, file);
   };
   const forget = (isFormer: (file: PlaceOfFile) => boolean): void => {
-    for (const [key, file] of open) if (isFormer(file)) open.delete(key);
+    for (const [key, file] of open.all) if (isFormer(file)) open.end(key);
     failures.forget(isFormer);
   };
   return {
     see({ method, params }) {
       const key = String(params["requestId"]);
-      const file = open.get(key);
+      const file = open.all.get(key);
       if (method === "Network.requestWillBeSent") begin(key, params);
       else if (method === "Network.responseReceived") {
         const failure = answerFailure(params["response"]);
         if (file !== undefined && failure !== null) failures.note(file, ...failure);
-      } else if (method === "Network.loadingFinished") open.delete(key);
+      } else if (method === "Network.loadingFinished") open.end(key);
       else if (method === "Network.loadingFailed") {
-        open.delete(key);
+        open.end(key);
         if (file !== undefined && params["canceled"] !== true)
           failures.note(file, ...failureOf(params));
       } else if (method === "Page.frameDetached")
@@ -107,15 +117,46 @@ export function followFiles({ system, mainFrame, rules }: FilesOf): PageFiles {
     get isWaiting() {
       return isWaiting();
     },
-    arrived: (ms, signal) => nextCall(watchers, ms, system, signal),
-    noteUnreadable(urls) {
-      const own = { type: "image", frame: mainFrame(), document: "" };
-      for (const url of urls) failures.note({ ...own, url }, "unreadable", "Not a picture");
+    get changes() {
+      return open.changes;
     },
+    arrived: (ms, signal) => nextCall(watchers, ms, system, signal),
+    restart: () => forget(() => true),
+    noteUnreadable(urls) {
+      for (const url of urls) noteOwn({ url, type: "image" }, "unreadable", "Not a picture");
+    },
+    noteRefused: (file, detail) => noteOwn(file, "refused", detail),
     noteLate() {
-      for (const file of open.values())
+      for (const file of open.all.values())
         if (looks.has(file.type))
           failures.note(file, "late", "It had not come when the page was captured");
+    },
+  };
+}
+
+interface OpenFiles {
+  readonly all: ReadonlyMap<string, Asked>;
+  readonly changes: number;
+  begin(key: string, file: Asked): void;
+  end(key: string): void;
+}
+
+/** The files under way, by the key of their request, and how often one began or ended. */
+function openFiles(): OpenFiles {
+  const all = new Map<string, Asked>();
+  let changes = 0;
+  return {
+    all,
+    get changes() {
+      return changes;
+    },
+    begin(key, file) {
+      if (all.has(key)) return;
+      all.set(key, file);
+      changes++;
+    },
+    end(key) {
+      if (all.delete(key)) changes++;
     },
   };
 }

@@ -64,20 +64,21 @@ export const readDocument: string = `function (include, exclude) {
  * fonts are there and no letter is one that a font may lack.
  */
 export const readFacts: string = `function () {
-  const { bodyOf, rootOf, textOf, titleOf } = ${safeMembers};
+  const { baseOf, bodyOf, fontsOf, rootOf, textOf, titleOf, urlOf } = ${safeMembers};
   const root = rootOf(document);
   const body = bodyOf(document);
   const bare = (node, name) => node?.nodeName === name && node.attributes.length === 0;
   const empty = root === null || (bare(root, "HTML") && root.childNodes.length === 2 &&
     [[root.firstChild, "HEAD"], [root.lastChild, "BODY"]].every(([part, name]) => bare(part, name) && !part.hasChildNodes()));
   const text = body === null ? "" : textOf(body).slice(0, 100000);
-  const drawable = document.fonts.status === "loaded" && !/[^\\0-\\u024f](?<=\\p{L}|\\p{Emoji_Presentation})/u.test(text);
-  return { title: titleOf(document).slice(0, 10000), base: document.baseURI, url: document.URL, empty, drawable };
+  const drawable = fontsOf(document).status === "loaded" && !/[^\\0-\\u024f](?<=\\p{L}|\\p{Emoji_Presentation})/u.test(text);
+  return { title: titleOf(document).slice(0, 10000), base: baseOf(document), url: urlOf(document), empty, drawable };
 }`;
 
 /** Counts elements and texts, up to \`most\`. */
 export const countNodes: string = `function (most) {
-  const nodes = document.createTreeWalker(document, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
+  const { createWalker } = ${safeMembers};
+  const nodes = createWalker(document, document, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
   let count = 0;
   while (count < most && nodes.nextNode() !== null) count += 1;
   return count;
@@ -85,10 +86,12 @@ export const countNodes: string = `function (most) {
 
 /** Makes the layout, and has lazy pictures load if \`all\` is set; the addresses of pictures that came and cannot be shown. */
 export const layOut: string = `function (all) {
-  document.documentElement?.getBoundingClientRect();
-  if (all) for (const picture of document.querySelectorAll("img[loading=lazy]")) picture.loading = "eager";
+  const { boxOf, findAll, imagesOf, rootOf } = ${safeMembers};
+  const root = rootOf(document);
+  if (root !== null) boxOf(root);
+  if (all) for (const picture of findAll(document, "img[loading=lazy]")) picture.loading = "eager";
   const isBroken = ({ complete, currentSrc, naturalWidth }) => complete && naturalWidth === 0 && /^https?:/i.test(currentSrc);
-  return Array.from(document.images).filter(isBroken).slice(0, 10).map(({ currentSrc }) => currentSrc);
+  return Array.from(imagesOf(document)).filter(isBroken).slice(0, 10).map(({ currentSrc }) => currentSrc);
 }`;
 
 /** Cancels every navigation to another document from now on. */
@@ -117,14 +120,16 @@ export const findSelector: string = `function (selector) {
 
 /** Whether the style sheet that was added last is there. */
 export const lastSheetLoaded: string = `function () {
-  return [...document.querySelectorAll('link[rel="stylesheet"]')].at(-1)?.sheet != null;
+  const { findAll } = ${safeMembers};
+  return [...findAll(document, 'link[rel="stylesheet"]')].at(-1)?.sheet != null;
 }`;
 
 /** Adds a script or style element; waits until one with a URL has loaded, if it can be waited for here. */
 export const addTag: string = `function (kind, tag, waits) {
+  const { append, createElement, headOf, rootOf } = ${safeMembers};
   return new Promise((resolve, reject) => {
     const linked = kind === "style" && tag.url !== undefined;
-    const element = document.createElement(kind === "script" ? "script" : linked ? "link" : "style");
+    const element = createElement(document, kind === "script" ? "script" : linked ? "link" : "style");
     if (tag.id !== undefined) element.id = tag.id;
     if (kind === "script" && tag.type !== undefined) element.type = tag.type;
     if (linked) {
@@ -140,7 +145,7 @@ export const addTag: string = `function (kind, tag, waits) {
       element.onload = () => resolve(true);
       element.onerror = () => reject(new TypeError("Could not load " + tag.url.slice(0, 200)));
     }
-    (document.head ?? document.documentElement).append(element);
+    append(headOf(document) ?? rootOf(document), element);
     if (tag.url === undefined || !waits) resolve(true);
   });
 }`;
@@ -150,10 +155,12 @@ export const addTag: string = `function (kind, tag, waits) {
  * is set, the fonts that the page uses are waited for; without, nothing is told while they load.
  */
 export const findMissingGlyphs: string = `function (waits) {
+  const { bodyOf, createElement, createWalker, fontsOf } = ${safeMembers};
   const look = () => {
-    if (document.fonts.status === "loading" || document.body === null) return [];
+    const body = bodyOf(document);
+    if (fontsOf(document).status === "loading" || body === null) return [];
     const wanted = new Map();
-    const nodes = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const nodes = createWalker(document, body, NodeFilter.SHOW_TEXT);
     let left = 100000;
     for (let node = nodes.nextNode(); node !== null && left > 0 && wanted.size < 32; node = nodes.nextNode()) {
       const text = node.data.slice(0, left);
@@ -164,7 +171,7 @@ export const findMissingGlyphs: string = `function (waits) {
       }
     }
     if (wanted.size === 0) return [];
-    const area = Object.assign(document.createElement("canvas"), { width: 24, height: 24 }).getContext("2d", { willReadFrequently: true });
+    const area = Object.assign(createElement(document, "canvas"), { width: 24, height: 24 }).getContext("2d", { willReadFrequently: true });
     const draw = (char) => {
       area.clearRect(0, 0, 24, 24);
       area.fillText(char, 2, 18);
@@ -184,20 +191,21 @@ export const findMissingGlyphs: string = `function (waits) {
       return [];
     }
   };
-  return waits ? document.fonts.ready.then(lookSafely) : lookSafely();
+  return waits ? fontsOf(document).ready.then(lookSafely) : lookSafely();
 }`;
 
 /** JSON of the addresses of all links, optionally of visible or same-site ones only; the number of all when they are too many. */
 export const readLinks: string = `function (visibleOnly, sameHostOnly, { limit, most }) {
-  const { boxOf, findAll } = ${safeMembers};
+  const { baseOf, boxOf, findAll } = ${safeMembers};
   const all = findAll(document, "a[href]");
+  const base = baseOf(document);
   if (all.length > most) return all.length;
   const links = [];
   let length = 0;
   for (const link of all) {
     const href = typeof link.href === "string" ? link.href : link.href.baseVal;
     if (!/^https?:/i.test(href)) continue;
-    if (sameHostOnly && new URL(href, document.baseURI).hostname !== location.hostname) continue;
+    if (sameHostOnly && new URL(href, base).hostname !== location.hostname) continue;
     if (visibleOnly) {
       const box = boxOf(link);
       if (box.width === 0 || box.height === 0 || getComputedStyle(link).visibility === "hidden") continue;
@@ -261,16 +269,18 @@ export const bringIntoView: string = `function (selector) {
 
 /** Scrolls the page, or a selector's first match, by one screen; false when there is no match. */
 export const scrollByScreen: string = `function (selector, direction) {
-  const element = selector === null ? document.scrollingElement : document.querySelector(selector);
+  const { find, clientHeightOf, scrollBy, scrollingOf } = ${safeMembers};
+  const element = selector === null ? scrollingOf(document) : find(document, selector);
   if (element === null) return false;
-  const height = selector === null ? innerHeight : element.clientHeight;
-  element.scrollBy({ top: direction === "up" ? -height : height, behavior: "instant" });
+  const height = selector === null ? innerHeight : clientHeightOf(element);
+  scrollBy(element, { top: direction === "up" ? -height : height, behavior: "instant" });
   return true;
 }`;
 
 /** Scrolls to a place; the next one in pixels, or null at the end, from where it scrolls back to the top. */
 export const scrollStep: string = `function (at) {
-  const isOver = at >= Math.min(document.documentElement.scrollHeight, 50000);
+  const { scrollHeightOf, rootOf } = ${safeMembers};
+  const isOver = at >= Math.min(scrollHeightOf(rootOf(document)), 50000);
   scrollTo(0, isOver ? 0 : at);
   return isOver ? null : at + Math.max(200, innerHeight);
 }`;

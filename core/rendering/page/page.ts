@@ -59,6 +59,7 @@ export async function openPage(tab: Tab, job: Job, isUsed = false): Promise<Page
   const session = main?.session ?? "";
   tab.job = job;
   tab.delivered = job.url === null;
+  tab.files.restart();
   const calls = isUsed ? renewal(tab, job) : [...networkCalls(tab.guarded, job), ...emulation(job)];
   const isFresh = isUsed && tab.system.monotonic() - tab.answeredAt < FRESH_MS;
   tab.isPlain = isUsed;

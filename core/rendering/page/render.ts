@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import { networkFailure, renderFailure } from "../input/errors.ts";
+import { isTunnelFailure, networkFailure, renderFailure } from "../input/errors.ts";
 import { evaluate } from "./evaluate.ts";
 import type { Job } from "../job/job.ts";
 import { loadPage } from "./load.ts";
@@ -11,16 +11,22 @@ import type { Page } from "./page.ts";
 import type { FailedFile } from "./page-files.ts";
 import { isUploaded } from "../job/uploaded-files.ts";
 import { within } from "../input/timers.ts";
+import { whyUnreached } from "../input/unreached.ts";
+import type { Transport } from "../../ports.ts";
 import { type PageDeps, withPage } from "./with-page.ts";
 
 /** The parts that all renderings share. */
 export interface RenderDeps extends PageDeps {
   readonly slots: FairSlots;
+  /** Reaches sites as the browser does. */
+  readonly documents: Transport;
 }
 
 /** Facts about a page that travel beside the result. */
 export interface PageMeta {
   readonly status?: number;
+  /** How the document was read, where the caller left that open. */
+  readonly render?: "static" | "browser";
   readonly title: string;
   /** The address of the document that was rendered. */
   readonly finalUrl?: string;
@@ -86,13 +92,24 @@ export async function render<T>(
       try {
         return await withPage(deps, job, inner, (page) => use(page, job, inner, action));
       } catch (error) {
-        throw renderFailure(error);
+        throw renderFailure(await withReason(error, job, deps, inner));
       } finally {
         onBrowserMs(Math.max(0, Math.round(deps.system.monotonic() - started)));
         free();
       }
     },
   );
+}
+
+/** The failure of a page whose site gave no connection, with the reason. */
+async function withReason(
+  error: unknown,
+  { url }: Job,
+  { documents }: RenderDeps,
+  signal: AbortSignal,
+): Promise<unknown> {
+  if (url === null || !isTunnelFailure(error)) return error;
+  return (await whyUnreached(documents, url.href, signal)) ?? error;
 }
 
 /** A client that retries by itself would only queue the same work again. */
@@ -115,7 +132,8 @@ async function use<T>(
   return within({ ms, system: page.system, signal, expired }, async (inner) => {
     const facts = await readDocument(page, missed, inner);
     const result = await action(page, facts, inner);
-    return { result, meta: metaOf(page, facts) };
+    const how = job.body.render === "auto" ? ({ render: "browser" } as const) : {};
+    return { result, meta: { ...how, ...metaOf(page, facts) } };
   });
 }
 

@@ -16,10 +16,11 @@ export type { PdfReader, ReadPdf } from "./pdf-reader.ts";
  *
  * @example
  * ```ts
+ * import { memoryPlatform } from "causey/memory";
  * import { rendering } from "causey/rendering";
  * import { pdfReader } from "causey/rendering/pdf";
  *
- * app.route("/client/v4", rendering({ platform, readPdf: pdfReader }));
+ * const app = rendering({ platform: await memoryPlatform(), readPdf: pdfReader });
  * ```
  */
 export const pdfReader: PdfReader = {

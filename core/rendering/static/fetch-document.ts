@@ -1,15 +1,21 @@
 import { toBase64, utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { ErrorName } from "../../http/codes.ts";
-import { readUpTo } from "../../http/stream.ts";
+import {
+  bytePieces,
+  type BytePieces,
+  joinBytes,
+  passThrough,
+  readUpTo,
+} from "../../http/stream.ts";
 import type { AllowHosts } from "../../net/allow-hosts.ts";
 import { checkUrl } from "../../net/check-url.ts";
 import type { HeaderPair, InboundResponse, Transport } from "../../ports.ts";
-import { TransportError, type TransportErrorReason } from "../../net/transport-error.ts";
 import type { Cookie } from "../input/body.ts";
+import { transportFailure } from "../input/unreached.ts";
 import type { Job } from "../job/job.ts";
 import { hopOf, type Hop } from "../page/main-document.ts";
 import { isPdf, PDF } from "../pdf/pdf-reader.ts";
+import { siteCookies } from "./site-cookies.ts";
 
 /** A document as it came. */
 export interface FetchedDocument {
@@ -35,10 +41,12 @@ const REDIRECTS = 20;
 export async function fetchDocument(
   transport: Transport,
   job: Job & { readonly url: URL },
-  { allow, signal, takesPdf, follow }: FetchOptions,
+  { allow, signal, takesPdf, follow, onPart }: FetchOptions,
 ): Promise<FetchedDocument> {
   const { answer, response, redirects } = await followRedirects(transport, job.url, {
     headersFor: (url) => headersFor(job, url),
+    // They are credentials: only the origin of `url` gets them.
+    cookiesFor: ({ origin }) => (origin === job.url.origin ? (job.body.cookies ?? []) : []),
     allow,
     signal,
     most: REDIRECTS,
@@ -46,7 +54,16 @@ export async function fetchDocument(
   });
   const contentType = documentType(answer, takesPdf);
   const limit = isPdf(contentType) ? PDF_LIMIT : DOCUMENT_LIMIT;
-  const bytes = await readBody(answer, (body) => readUpTo(body, limit));
+  const arriving = bytePieces();
+  // A PDF is nothing in part.
+  if (!isPdf(contentType))
+    onPart?.(() => {
+      const bytes = joinBytes(arriving.list);
+      return bytes.length === 0 ? null : { bytes, contentType, response, redirects };
+    });
+  const bytes = await readBody(answer, (body) =>
+    readUpTo(onPart === undefined ? body : noting(body, arriving), limit),
+  );
   if (bytes === null)
     throw new ApiError("page_too_large", { message: `The page has more than ${limit} bytes` });
   return { bytes, contentType, response, redirects };
@@ -56,11 +73,27 @@ export async function fetchDocument(
 export interface FetchOptions extends Pick<FollowOptions, "allow" | "signal" | "follow"> {
   /** Whether it may be a PDF. */
   readonly takesPdf: boolean;
+  /** Receives a function that returns the document as far as it has come; null before there is anything. @default nobody wants a part */
+  readonly onPart?: ((soFar: () => FetchedDocument | null) => void) | undefined;
+}
+
+/** The same bytes, which are kept as well. */
+function noting(
+  body: ReadableStream<Uint8Array>,
+  arriving: BytePieces,
+): ReadableStream<Uint8Array> {
+  return passThrough(body, async (read) => {
+    const next = await read;
+    if (next.value !== undefined) arriving.add(next.value);
+    return next;
+  });
 }
 
 /** How redirects are followed. */
 export interface FollowOptions {
   readonly headersFor: (url: URL) => readonly HeaderPair[];
+  /** The caller's cookies for an origin. @default none */
+  readonly cookiesFor?: (url: URL) => readonly Cookie[];
   readonly allow: AllowHosts;
   readonly signal: AbortSignal;
   /** Redirects. */
@@ -80,22 +113,33 @@ export interface FollowedAnswer {
 export async function followRedirects(
   transport: Transport,
   start: URL,
-  { headersFor: headersOf, allow, signal, most, follow }: FollowOptions,
+  { headersFor: headersOf, cookiesFor, allow, signal, most, follow }: FollowOptions,
 ): Promise<FollowedAnswer> {
   const redirects: Hop[] = [];
+  const cookies = siteCookies();
   let url = start;
   for (;;) {
-    const answer = await send(transport, url, headersOf(url), signal);
+    const cookie = cookies.headerFor(url, cookiesFor?.(url) ?? []);
+    const answer = await send(transport, url, withCookie(headersOf(url), cookie), signal);
     const response = hopOf(withoutFragment(url), answer.status, answer.headers);
     const location = valueOf(answer.headers, "location");
     if (location === null || ![301, 302, 303, 307, 308].includes(answer.status))
       return { answer, response, redirects };
     discard(answer);
+    cookies.note(url, answer.headers);
     redirects.push(response);
     if (redirects.length > most) throw new ApiError("redirect_loop");
     url = nextUrl(location, url, allow);
     await follow?.(url);
   }
+}
+
+/** Adds cookies to headers, behind those that the caller gives as a header. */
+function withCookie(headers: readonly HeaderPair[], cookie: string): readonly HeaderPair[] {
+  if (cookie === "") return headers;
+  const given = headers.find(([name]) => name.toLowerCase() === "cookie")?.[1];
+  const others = headers.filter(([name]) => name.toLowerCase() !== "cookie");
+  return [...others, ["cookie", given === undefined ? cookie : `${given}; ${cookie}`]];
 }
 
 function nextUrl(location: string, from: URL, allow: AllowHosts): URL {
@@ -124,38 +168,12 @@ function headersFor({ body, url: asked, headers }: Job, url: URL): HeaderPair[] 
       const pair = utf8(`${authenticate.username}:${authenticate.password}`);
       sent.set("authorization", `Basic ${toBase64(pair)}`);
     }
-    const cookies = cookiesFor(body.cookies ?? [], url);
-    if (cookies !== "") sent.set("cookie", cookies);
     for (const [name, value] of headers) sent.set(name, value);
     // The caller's own header may name encodings that cannot be decoded here.
     sent.set("accept-encoding", "gzip");
   }
   return [...sent];
 }
-
-/** The cookies of a body that go to an address of the origin of its `url`, as a browser would send them. */
-function cookiesFor(cookies: readonly Cookie[], url: URL): string {
-  const host = url.hostname;
-  return cookies
-    .filter(({ domain, url: own, path = "/", secure = false }) => {
-      const name =
-        domain?.replace(/^\./u, "").toLowerCase() ?? URL.parse(own ?? "")?.hostname ?? host;
-      const isHost = host === name || (domain !== undefined && host.endsWith(`.${name}`));
-      const isPath = url.pathname === path || url.pathname.startsWith(path.replace(/\/?$/u, "/"));
-      return isHost && isPath && (!secure || url.protocol === "https:");
-    })
-    .map(({ name, value }) => `${name}=${value}`)
-    .filter((pair) => /^[\x21-\x3a\x3c-\x7e]+$/u.test(pair))
-    .join("; ");
-}
-
-const failures: Readonly<Record<TransportErrorReason, ErrorName>> = {
-  refused: "blocked_url",
-  unreachable: "connection_refused",
-  late: "load_aborted",
-  aborted: "load_aborted",
-  broken: "connection_closed",
-};
 
 async function send(
   transport: Transport,
@@ -166,21 +184,8 @@ async function send(
   try {
     return await transport.send({ method: "GET", url: withoutFragment(url), headers, signal });
   } catch (error) {
-    throw failureOf(error, signal);
+    throw transportFailure(error, signal);
   }
-}
-
-function failureOf(error: unknown, signal: AbortSignal): unknown {
-  signal.throwIfAborted();
-  if (error instanceof ApiError || !(error instanceof TransportError)) return error;
-  const name = /ENOTFOUND|EAI_AGAIN|resolve/iu.test(error.message)
-    ? "name_not_resolved"
-    : failures[error.reason];
-  const message =
-    error.reason === "refused"
-      ? "The URL's host is not a public address"
-      : `The page did not load: ${error.message.slice(0, 100)}`;
-  return new ApiError(name, { message, cause: error });
 }
 
 /** The type of a document that can be read. @throws ApiError `load_aborted` for any other */

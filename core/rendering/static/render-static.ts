@@ -3,10 +3,11 @@ import { ApiError } from "../../http/api-error.ts";
 import { type AllowHosts, parseAllowHosts } from "../../net/allow-hosts.ts";
 import type { System, Transport } from "../../ports.ts";
 import { envelopeBody } from "../../http/envelope.ts";
+import { longResponse } from "../../http/long-response.ts";
 import { type FairSlots, fairSlots, inSlot } from "../../work/fair-slots.ts";
 import type { OwnedWork } from "../../work/owned-work.ts";
-import type { RenderBody } from "../input/body.ts";
 import { tooManyRenderings } from "../input/errors.ts";
+import type { RenderBody } from "../input/body.ts";
 import type { MarkdownEngine } from "../input/engine.ts";
 import type { ContentExtractor } from "../input/extractor.ts";
 import { type Job, pageBytes } from "../job/job.ts";
@@ -17,8 +18,10 @@ import { isPdf, PDF, type PdfReader, type SourceDocument } from "../pdf/pdf-read
 import { type RenderDeps, tooLate } from "../page/render.ts";
 import { within } from "../input/timers.ts";
 import { selectParts } from "../select/select-parts.ts";
-import { type FetchOptions, fetchDocument } from "./fetch-document.ts";
+import { isEmptyShell } from "./empty-shell.ts";
+import { type FetchedDocument, type FetchOptions, fetchDocument } from "./fetch-document.ts";
 import { jsonAnswer } from "./shortcut.ts";
+import { checkStatic } from "./static-fields.ts";
 import {
   type DocumentAction,
   isHtml,
@@ -74,46 +77,6 @@ export function staticDepsOf(
   };
 }
 
-/** Fields that mean something without a browser; what only a browser can do is refused. */
-const fields = new Set([
-  "url",
-  "html",
-  "render",
-  "userAgent",
-  "setExtraHTTPHeaders",
-  "authenticate",
-  "gotoOptions",
-  "goToOptions",
-  "actionTimeout",
-  "setJavaScriptEnabled",
-  "excludeExternalLinks",
-  "extract",
-  "includeTags",
-  "excludeTags",
-  "elements",
-  "prompt",
-  "response_format",
-  "custom_ai",
-]);
-const gotoFields = new Set(["timeout", "referer"]);
-
-/** @throws ApiError `invalid_request` naming a field that needs a browser */
-export function checkStatic(body: RenderBody): void {
-  const load = body.gotoOptions ?? body.goToOptions ?? {};
-  const set = (value: object): string[] =>
-    Object.entries(value).flatMap(([name, field]) => (field === undefined ? [] : [name]));
-  const wrong =
-    set(body).find((name) => !fields.has(name)) ??
-    set(load)
-      .filter((name) => !gotoFields.has(name))
-      .map((name) => `gotoOptions.${name}`)[0] ??
-    (body.setJavaScriptEnabled === true ? "setJavaScriptEnabled" : undefined);
-  if (wrong === undefined) return;
-  throw new ApiError("invalid_request", {
-    message: `${wrong}: Needs a browser, which "render": false does without`,
-  });
-}
-
 /** Answers a job without a browser: loads its document, unless the caller brings it, and converts it beside the event loop. */
 export async function renderStatic(
   deps: StaticWork,
@@ -124,6 +87,22 @@ export async function renderStatic(
   checkStatic(job.body);
   return convertDocument(deps, job, { action, signal });
 }
+
+/** Answers a job without a browser, unless its document is an empty shell: then null. */
+export async function renderFilled(
+  deps: StaticWork,
+  job: Job,
+  action: StaticAction,
+  signal: AbortSignal,
+): Promise<Response | null> {
+  return convertDocument(deps, job, { action, signal, isFilled: true }).catch((error: unknown) => {
+    if (error instanceof EmptyShell) return null;
+    throw error;
+  });
+}
+
+/** The document is an empty shell, which its caller does without. */
+class EmptyShell extends Error {}
 
 /** Answers a job whose `url` a browser could not show, because it is a PDF: it is loaded once more, and read. */
 export async function renderPdf(
@@ -149,12 +128,14 @@ interface Conversion {
   readonly action: StaticAction;
   readonly signal: AbortSignal;
   readonly follow?: ((url: URL) => Promise<void>) | undefined;
+  /** Whether an empty shell is not answered. @default false */
+  readonly isFilled?: boolean;
 }
 
 async function convertDocument(
   deps: StaticWork,
   job: Job,
-  { action, signal, follow }: Conversion,
+  { action, signal, follow, isFilled = false }: Conversion,
 ): Promise<Response> {
   const { background, owner, system, requestMs } = deps;
   return within({ ms: requestMs, system, signal, expired: tooLate }, async (inner) => {
@@ -166,6 +147,7 @@ async function convertDocument(
     const expired = (): ApiError => timeout(job.timers.action, "while the page was converted");
     const body = await inSlot(deps.conversions, owner, inner, () =>
       within({ ms: job.timers.action, system, signal: inner, expired }, async (last) => {
+        if (isFilled && (await isEmptyShell(deps, page, last))) throw new EmptyShell();
         const read = await readable(deps, page, last);
         const part = await mainPart(deps, read, action, last);
         if (deps.engine !== undefined && action.kind === "markdown" && isHtml(part.contentType))
@@ -180,8 +162,9 @@ async function convertDocument(
 /** The answer that is the document itself. @throws ApiError when it is none to pass on */
 function passPdf({ bytes, contentType }: Pick<StaticPage, "bytes" | "contentType">): Response {
   if (isPdf(contentType))
-    return new Response(bytes, {
-      headers: { "content-type": PDF, "content-length": String(bytes.byteLength) },
+    return longResponse(bytes, {
+      "content-type": PDF,
+      "content-length": String(bytes.byteLength),
     });
   throw new ApiError("invalid_request", {
     message: "render: The URL is a page, and only a browser prints one: leave render out",
@@ -254,16 +237,24 @@ async function documentOf(
   const { url, body, timers } = job;
   if (body.html !== undefined || url === null) {
     const contentType = UTF8_HTML;
-    const meta = url === null ? {} : { finalUrl: url.href };
+    const meta = { ...renderMeta(body), ...(url === null ? {} : { finalUrl: url.href }) };
     const bytes = pageBytes(job);
     return { bytes, contentType, url: url?.href ?? null, meta, status: 200 };
   }
   const expired = (): ApiError => timeout(timers.goto, "the page did not load");
+  let soFar: (() => FetchedDocument | null) | undefined;
+  const onPart =
+    body.bestAttempt === true ? (part: typeof soFar) => void (soFar = part) : undefined;
   const { bytes, contentType, response, redirects } = await within(
     { ms: timers.goto, system, signal, expired },
-    (inner) => fetchDocument(documents, { ...job, url }, { ...how, allow, signal: inner }),
-  );
+    (inner) => fetchDocument(documents, { ...job, url }, { ...how, allow, onPart, signal: inner }),
+  ).catch((error: unknown) => {
+    const part = isCutShort(error) ? (soFar?.() ?? null) : null;
+    if (part === null) throw error;
+    return part;
+  });
   const meta = {
+    ...renderMeta(body),
     status: response.status,
     finalUrl: response.url,
     headers: { ...response.headers },
@@ -272,6 +263,19 @@ async function documentOf(
       : { redirectChain: redirects.map((hop) => ({ ...hop, headers: { ...hop.headers } })) }),
   };
   return { bytes, contentType, url: response.url, meta, status: response.status };
+}
+
+/** Whether a document was coming when its load ended: its time was over, or its body broke off. */
+function isCutShort(error: unknown): boolean {
+  return (
+    error instanceof ApiError &&
+    (error.kind === "render_timeout" || error.kind === "connection_closed")
+  );
+}
+
+/** Says how a document was read whose caller left that open. */
+function renderMeta({ render }: RenderBody): { readonly render?: "static" } {
+  return render === "auto" ? { render: "static" } : {};
 }
 
 function timeout(ms: number, what: string): ApiError {

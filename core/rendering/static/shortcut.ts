@@ -1,5 +1,6 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import { envelopeBody } from "../../http/envelope.ts";
+import { longResponse } from "../../http/long-response.ts";
 import type { Background } from "../../ports.ts";
 import { type FairSlots, inSlot } from "../../work/fair-slots.ts";
 import type { OwnedWork } from "../../work/owned-work.ts";
@@ -59,10 +60,8 @@ async function withEngine(
 
 /** The response for a body of JSON that was written beside the event loop. */
 export function jsonAnswer(body: Uint8Array<ArrayBuffer>): Response {
-  return new Response(body, {
-    headers: {
-      "content-type": "application/json; charset=utf-8",
-      "content-length": String(body.byteLength),
-    },
+  return longResponse(body, {
+    "content-type": "application/json; charset=utf-8",
+    "content-length": String(body.byteLength),
   });
 }

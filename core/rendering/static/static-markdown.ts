@@ -71,8 +71,8 @@ function isStatic(job: Job): boolean {
   const { html, render, setJavaScriptEnabled, addScriptTag = [], waitForSelector } = job.body;
   const { waitForFunction, actions = [] } = job.body;
   if (waitForFunction !== undefined || actions.length > 0) return false;
-  // Asked for by name, it also tells of fields that have no effect.
-  if (render === false) return false;
+  // Asked for by name, it also tells of fields that have no effect, and which of the two it was.
+  if (render === false || render === "auto") return false;
   if (html === undefined || addScriptTag.length > 0 || waitForSelector !== undefined) return false;
   return setJavaScriptEnabled === false || !mayRunScript(html);
 }

@@ -34,15 +34,16 @@ export interface TurndownEngineOptions<Rule, Plugin> {
  *
  * @example
  * ```ts
- * import Turndown from "turndown";
+ * import { memoryPlatform } from "causey/memory";
  * import { rendering } from "causey/rendering";
  * import { turndownEngine } from "causey/rendering/turndown";
+ * import Turndown from "turndown";
  *
  * const markdownEngine = turndownEngine({
  *   Turndown,
  *   rules: { marked: { filter: "mark", replacement: (content) => `==${content}==` } },
  * });
- * app.route("/client/v4", rendering({ platform, markdownEngine }));
+ * const app = rendering({ platform: await memoryPlatform(), markdownEngine });
  * ```
  */
 export function turndownEngine<Rule, Plugin>(

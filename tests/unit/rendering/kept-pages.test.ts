@@ -78,6 +78,19 @@ describe("keptPages()", () => {
     expect(wires[0]?.closed).toBe(false);
   });
 
+  it("names no file of the document before", async () => {
+    const { show } = setting(1);
+    const failed: number[] = [];
+    const use = (page: Page): Promise<void> => {
+      failed.push(page.files.failed.length);
+      page.files.noteRefused({ url: "https://example.com/a.png", type: "image" }, "why");
+      return Promise.resolve();
+    };
+    await show({ use });
+    await show({ use });
+    expect(failed).toEqual([0, 0]);
+  });
+
   it("shares no page between owners, nor among those whom nothing tells apart", async () => {
     const { show } = setting(4);
     const used = [

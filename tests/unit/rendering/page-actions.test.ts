@@ -2,13 +2,17 @@ import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { RenderBody } from "../../../core/rendering/input/body.ts";
 import { prepareJob } from "../../../core/rendering/job/job.ts";
-import type { CdpData } from "../../../core/rendering/cdp/cdp.ts";
+import { CdpError, type CdpData } from "../../../core/rendering/cdp/cdp.ts";
 import { loadPage } from "../../../core/rendering/page/load.ts";
 import type { Page } from "../../../core/rendering/page/page.ts";
 import { fakePlatform } from "../../fakes/auth-platform.ts";
 
 /** A page that is loaded; `place` is where every selector's match is, `truths` what expressions give one after the other. */
-function setting(place: unknown, truths: CdpData[] = [], values: unknown[] | null = null) {
+function setting(
+  place: unknown,
+  truths: (CdpData | CdpError)[] = [],
+  values: unknown[] | null = null,
+) {
   const calls: (readonly [string, CdpData])[] = [];
   const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -21,12 +25,16 @@ function setting(place: unknown, truths: CdpData[] = [], values: unknown[] | nul
   const answers: Record<string, () => CdpData> = {
     "Page.createIsolatedWorld": () => ({ executionContextId: 1 }),
     "Runtime.callFunctionOn": () => ({ result: { value: values?.shift() ?? place } }),
-    "Runtime.evaluate": () => truths.shift() ?? { result: { type: "undefined" } },
+    "Runtime.evaluate": () => {
+      const next = truths.shift() ?? { result: { type: "undefined" } };
+      if (next instanceof Error) throw next;
+      return next;
+    },
   };
   const page = {
     call: (method: string, params: CdpData = {}) => {
       calls.push([method, params]);
-      return Promise.resolve(answers[method]?.() ?? {});
+      return Promise.resolve().then(() => answers[method]?.() ?? {});
     },
     frame: "F",
     world: { context: null },
@@ -46,9 +54,12 @@ function setting(place: unknown, truths: CdpData[] = [], values: unknown[] | nul
       failed: [],
       failedTotal: 0,
       isWaiting: false,
+      changes: 0,
       arrived: () => Promise.resolve(),
       noteLate() {},
       noteUnreadable() {},
+      noteRefused() {},
+      restart() {},
     },
     filesMs: 0,
     isPlain: false,
@@ -145,6 +156,17 @@ describe("waitForFunction", () => {
     ];
     await setting(null, truths).load({ waitForFunction: { expression: "x" } });
     expect(truths).toHaveLength(1);
+  });
+
+  it("goes on after a run that held the page up for too long, and fails with what else is wrong", async () => {
+    const ended = new CdpError("Runtime.evaluate", "Internal error");
+    const broken = new CdpError("Runtime.evaluate", "Something else");
+    const truths = [ended, value({ type: "boolean", value: true })];
+    await setting(null, truths).load({ waitForFunction: { expression: "x" } });
+    expect(truths).toEqual([]);
+    await expect(
+      setting(null, [broken]).load({ waitForFunction: { expression: "x" } }),
+    ).rejects.toBe(broken);
   });
 
   it("refuses what is no expression, and ends in time", async () => {

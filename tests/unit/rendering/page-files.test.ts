@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { RenderBody } from "../../../core/rendering/input/body.ts";
+import { waitForFiles } from "../../../core/rendering/actions/wait-for-files.ts";
 import { prepareJob } from "../../../core/rendering/job/job.ts";
 import { followFiles, type PageFiles } from "../../../core/rendering/page/page-files.ts";
+import type { Page } from "../../../core/rendering/page/page.ts";
 import { fakeClock, settled, type FakeClock } from "../../fakes/rendering-system.ts";
 
 const forever = new AbortController().signal;
@@ -151,5 +153,28 @@ describe("followFiles()", () => {
     const waiting = files.arrived(5000, stop.signal);
     stop.abort(new Error("client left"));
     await expect(waiting).rejects.toThrow("client left");
+  });
+});
+
+describe("waitForFiles()", () => {
+  it("asks the page again when a picture came in the same moment as its answer", async () => {
+    const { clock, files, say, ask } = setting();
+    ask("a", logo);
+    const answers = [[], [logo]];
+    const page = {
+      files,
+      filesMs: 1000,
+      isPlain: false,
+      system: clock.system,
+      world: { context: 1 },
+      call() {
+        // Two messages of Chromium in one part of its pipe: this one is handled before the wait for the answer goes on.
+        say("Network.loadingFinished", { requestId: "a" });
+        return Promise.resolve({ result: { value: answers.shift() } });
+      },
+    } as unknown as Page;
+    await waitForFiles(page, forever, false);
+    expect(files.failed).toMatchObject([{ url: logo, reason: "unreadable" }]);
+    expect(answers).toEqual([]);
   });
 });

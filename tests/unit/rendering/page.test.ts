@@ -204,6 +204,38 @@ describe("withPage()", () => {
     });
   });
 
+  it("fails a wait for a document that breaks off, and for no other one", async () => {
+    await run(jobOf({ url: "http://example.com/" }), async (fake, page) => {
+      const say = (method: string, params: object): void =>
+        fake.say({ method, params: { frameId: "T", ...params }, sessionId: "S" });
+      const failed = (requestId: string, canceled = false): void =>
+        say("Network.loadingFailed", {
+          requestId,
+          canceled,
+          errorText: "net::ERR_CONNECTION_RESET",
+        });
+      const wait = (): Promise<void> =>
+        page.lifecycle.reached(["DOMContentLoaded"], new AbortController().signal);
+      page.lifecycle.restart("replaced");
+      say("Page.lifecycleEvent", { name: "init", loaderId: "own" });
+      const loaded = wait();
+      failed("a picture");
+      failed("own", true);
+      say("Page.lifecycleEvent", { name: "DOMContentLoaded", loaderId: "own" });
+      await loaded;
+      failed("own");
+      await wait();
+      say("Page.lifecycleEvent", { name: "init", loaderId: "next" });
+      const broken = wait();
+      failed("next");
+      await expect(broken).rejects.toMatchObject({ kind: "connection_closed" });
+      await expect(wait()).rejects.toMatchObject({ kind: "connection_closed" });
+      page.lifecycle.restart("replaced");
+      say("Page.lifecycleEvent", { name: "DOMContentLoaded", loaderId: "other" });
+      await wait();
+    });
+  });
+
   it("knows the way to the document that is shown, without credentials", async () => {
     await run(jobOf({ url: "http://example.com/" }), async (fake, page) => {
       const answered = (url: string, status: number, headers: object): object => ({

@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
 import { toBase64 } from "../../../core/crypto/encoding.ts";
+import { CdpError } from "../../../core/rendering/cdp/cdp.ts";
+import { MESSAGE_LIMIT } from "../../../core/rendering/cdp/long-answer.ts";
 import { bytesOf, pictureAction } from "../../../core/rendering/actions/actions.ts";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import { prepareJob } from "../../../core/rendering/job/job.ts";
@@ -36,6 +38,23 @@ it("refuses a picture of too many pixels before it is made, and names a height t
       kind: "page_too_large",
       message: expect.stringMatching(/40000000 in all, such as \d+ x \d+/u),
     });
+});
+
+it("names the share of a picture that fits when its file is too large", async () => {
+  const page = {
+    isPlain: true,
+    density: 1,
+    files: { noteLate() {} },
+    call: (method: string) =>
+      Promise.reject(new CdpError(method, "The answer is too long", 4 * MESSAGE_LIMIT)),
+  } as unknown as Page;
+  await expect(
+    pictureAction({}, () => undefined)(page, facts, new AbortController().signal),
+  ).rejects.toMatchObject({
+    kind: "page_too_large",
+    message:
+      'screenshot: The picture has 96000000 bytes, and an answer may have 24000000: take parts of at most 25 % of its area with screenshotOptions.clip, or screenshotOptions.type "jpeg"',
+  });
 });
 
 it("refuses a window of too many pixels, and names a height that fits", () => {

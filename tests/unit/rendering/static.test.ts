@@ -66,6 +66,19 @@ const site =
   (body: string): Site =>
   () => ({ body: utf8(body) });
 
+describe('render: "auto" on a server that has no browser', () => {
+  it("reads what the site sends, and says so", async () => {
+    const shell = '<title>T</title><div id="root"></div><script src="/a.js"></script>';
+    const { ask } = setting(site(shell));
+    expect(await ask("content", { url, render: "auto" })).toMatchObject({
+      status: 200,
+      result: shell,
+      meta: { render: "static", status: 200, title: "T" },
+    });
+    expect((await ask("content", { url, render: false })).meta).not.toHaveProperty("render");
+  });
+});
+
 describe("render: false", () => {
   it("answers markdown, content and links of a url", async () => {
     const { ask, asked } = setting(site(page));
@@ -193,6 +206,24 @@ describe("render: false", () => {
     expect(sent[1]).toMatchObject({ "user-agent": "mine", referer: "https://from.example/" });
   });
 
+  it("gives a site its cookie back, and no other", async () => {
+    const { ask, asked } = setting(({ url: at, headers }) => {
+      const cookie = headers.find(([name]) => name === "cookie")?.[1];
+      if (at.startsWith("https://other.example/")) return { body: utf8(`<p>${cookie ?? "none"}`) };
+      return cookie === "seen=1"
+        ? { status: 302, headers: [["location", "https://other.example/"]] }
+        : {
+            status: 302,
+            headers: [
+              ["location", at],
+              ["set-cookie", "seen=1; Path=/"],
+            ],
+          };
+    });
+    expect(await ask("markdown", static_)).toMatchObject({ status: 200, result: "none" });
+    expect(asked).toHaveLength(3);
+  });
+
   it.each([
     "http://127.0.0.1/",
     "http://[::ffff:a9fe:a9fe]/",
@@ -261,6 +292,56 @@ describe("render: false", () => {
     const { ask } = setting(() => new Promise(() => undefined));
     const answer = await ask("content", { ...static_, gotoOptions: { timeout: 20 } });
     expect(answer).toMatchObject({ status: 422, errors: [{ code: 6002 }] });
+  });
+
+  const arriving = (then: (parts: ReadableStreamDefaultController<Uint8Array>) => void) =>
+    new ReadableStream<Uint8Array>({
+      start(parts) {
+        parts.enqueue(utf8("<title>T</title><p>he"));
+        parts.enqueue(utf8("llo"));
+      },
+      pull: (parts) => then(parts),
+    });
+  const breaksOff = (): Partial<InboundResponse> => ({
+    body: arriving((parts) => parts.error(new TransportError("broken", "reset"))),
+  });
+  const neverEnds = (): Partial<InboundResponse> => ({ body: arriving(() => undefined) });
+
+  it.each<[string, Site, number]>([
+    ["breaks off", breaksOff, 5006],
+    ["never ends", neverEnds, 6002],
+  ])("takes what came of a body that %s at the best only", async (_, answer, code) => {
+    const { ask } = setting(answer);
+    const hasty = { ...static_, gotoOptions: { timeout: 60 } };
+    expect(await ask("markdown", hasty)).toMatchObject({ status: 422, errors: [{ code }] });
+    for (const render of [false, "auto"])
+      expect(await ask("markdown", { ...hasty, render, bestAttempt: true })).toMatchObject({
+        status: 200,
+        result: expect.stringContaining("hello"),
+        meta: { status: 200, title: "T" },
+      });
+  });
+
+  it.each<[string, Site, number]>([
+    [
+      "nothing came",
+      () => ({
+        body: new ReadableStream<Uint8Array>({
+          pull: (parts) => parts.error(new TransportError("broken", "reset")),
+        }),
+      }),
+      5006,
+    ],
+    ["the site does not answer", () => new Promise(() => undefined), 6002],
+    ["the page is too large", () => ({ body: new Uint8Array(10 * 1024 * 1024 + 1) }), 6003],
+  ])("fails at the best too when %s", async (_, answer, code) => {
+    const { ask } = setting(answer);
+    const best = { ...static_, bestAttempt: true, gotoOptions: { timeout: 60 } };
+    const timeout = code === 6003 ? 10_000 : 60;
+    expect(await ask("content", { ...best, gotoOptions: { timeout } })).toMatchObject({
+      status: 422,
+      errors: [{ code }],
+    });
   });
 
   it.each([

@@ -4,7 +4,7 @@ import { prepareJob } from "../../job/job.ts";
 import { checkJsonRequest } from "../../json/ask-json.ts";
 import { checkWanted } from "../../json/json-body.ts";
 import type { CrawlDeps, CrawlWork } from "../crawl-deps.ts";
-import type { CrawlBody } from "../rows/crawl-schema.ts";
+import { type CrawlBody, crawlFieldForBrowser } from "../rows/crawl-schema.ts";
 import { allowsUse, type Robots } from "../rules/robots.ts";
 import { compileScope, pageAddress } from "../rules/scope.ts";
 import { fetchRobots } from "../site-rules.ts";
@@ -17,23 +17,6 @@ export interface CheckedCrawl {
   /** Notes on fields of the body that have no effect. */
   readonly notes: readonly string[];
 }
-
-/** The fields of a crawl that needs no browser. */
-const staticFields = new Set([
-  "url",
-  "limit",
-  "depth",
-  "source",
-  "formats",
-  "render",
-  "jsonOptions",
-  "extract",
-  "maxAge",
-  "modifiedSince",
-  "options",
-  "crawlPurposes",
-  "contentUse",
-]);
 
 const YEAR_MS = 366 * 86_400_000;
 
@@ -78,19 +61,21 @@ export function checkCrawlFields({ platform }: CrawlDeps, body: CrawlBody): void
     if (at > now) throw refuse("modifiedSince: A time in the future is not allowed");
     if (at < now - YEAR_MS) throw refuse("modifiedSince: A time within the last year is needed");
   }
-  if (body.render !== false) {
-    const { browser } = platform.capabilities;
-    if (browser === true) return;
+  const { browser } = platform.capabilities;
+  if (browser === true && body.render !== false) return;
+  if (browser !== true && body.render !== false && body.render !== "auto") {
     throw new ApiError("missing_capability", {
       message: `render: This server has no browser (${browser}); "render": false crawls without one`,
       headers: { "x-should-retry": "false" },
     });
   }
-  const wrong = Object.entries(body).find(
-    ([name, value]) => value !== undefined && !staticFields.has(name),
-  );
-  if (wrong !== undefined)
-    throw refuse(`${wrong[0]}: Needs a browser, which "render": false does without`);
+  const wrong = crawlFieldForBrowser(body);
+  if (wrong === undefined) return;
+  const why =
+    body.render === false
+      ? 'which "render": false does without'
+      : "which this server does not have";
+  throw refuse(`${wrong}: Needs a browser, ${why}`);
 }
 
 async function checkJsonOptions(

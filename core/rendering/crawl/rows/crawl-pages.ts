@@ -32,6 +32,8 @@ export type PageMetadata = {
   readonly status: number;
   readonly url: string;
   readonly title?: string;
+  /** How it was read, of a crawl with `render: "auto"`. */
+  readonly render?: "static" | "browser";
   /** The file that was read, for anything but a page. */
   readonly document?: SourceDocument;
 };

@@ -88,3 +88,28 @@ export const crawlSchema: v.GenericSchema<unknown, CrawlBody> = v.object({
   contentUse: v.optional(v.picklist(["reference", "full"])),
   browser: v.optional(v.picklist(["kitesurf"])),
 });
+
+/** The fields of a crawl that needs no browser. */
+const staticFields = new Set([
+  "url",
+  "limit",
+  "depth",
+  "source",
+  "formats",
+  "render",
+  "jsonOptions",
+  "extract",
+  "maxAge",
+  "modifiedSince",
+  "options",
+  "crawlPurposes",
+  "contentUse",
+]);
+
+/** Returns the name of a field that needs a browser; undefined when a body has none. */
+export function crawlFieldForBrowser(body: CrawlBody): string | undefined {
+  const wrong = Object.entries(body).find(
+    ([name, value]) => value !== undefined && !staticFields.has(name),
+  );
+  return wrong?.[0];
+}

@@ -64,6 +64,16 @@ describe("a crawl without a browser", () => {
     expect(result.jobs).toMatchObject([{ url: `${root}/`, status: "completed", total: 5 }]);
   });
 
+  it('reads pages that are filled without a browser with `render: "auto"`, and says so', async () => {
+    const words = "Words that a reader reads. ".repeat(12);
+    const { crawl } = await crawlUnderTest(
+      at({ "/": `<p>${words}${links("/a")}<script src="/s.js"></script>`, "/a": `<p>${words}` }),
+    );
+    const found = await crawl({ url: `${root}/`, render: "auto", formats: ["markdown"] });
+    expect(paths(found)).toEqual(["/", "/a"]);
+    for (const { metadata } of found.records) expect(metadata).toMatchObject({ render: "static" });
+  });
+
   it("goes as deep and as far as it may, and tells what it left out", async () => {
     const { crawl } = await crawlUnderTest(
       at({
