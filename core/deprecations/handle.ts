@@ -3,11 +3,13 @@ import { ApiError } from "../http/api-error.ts";
 import { type ArrivingRoom, arrivingRoom } from "../http/arriving-body.ts";
 import { errorResponse } from "../http/envelope.ts";
 import { jsonObject } from "../http/json.ts";
-import { withoutNeedlessEscapes } from "../net/needless-escapes.ts";
+import { answerFanOut } from "./fan-out.ts";
+import type { Hits } from "./hits.ts";
 import type { Deprecations } from "./options.ts";
-import { pathEnd, pathStart } from "./pathname.ts";
 import { brownoutEnd, isEnforced, type ScheduledEntry } from "./phase.ts";
+import { inOldForm, type Pin, pinOf, plainRequest } from "./pin.ts";
 import { brownedOut, errorSignals, retired } from "./refuse.ts";
+import { answerRewritten, twice } from "./rewrite-call.ts";
 import { type Revision, reviseRequest } from "./revise-request.ts";
 import { reviseResponse } from "./revise-response.ts";
 import { deprecationSignals, withSignals } from "./signal.ts";
@@ -16,47 +18,14 @@ import { deprecationSignals, withSignals } from "./signal.ts";
 export interface Host {
   /** Lets the host answer. */
   next(request: Request): Promise<Response>;
+  /** Lets the host answer a further request, in place of the one; null where it cannot be asked so. */
+  readonly ask: ((request: Request) => Promise<Response>) | null;
   /** Whether the host says that it has a route for the request; null = not known before it answers. */
   isRouted(method: string, path: string): boolean | null;
   /** Whether a route may take the request; without one, its parameters and fields are not ours to judge. */
   mayBeRouted(): boolean;
   /** Whether an answer says that no route took the request. */
   isUnrouted(response: Response): boolean;
-}
-
-/** The entries of the table that concern a request, found before anyone answers it. */
-export interface Hits {
-  readonly entries: readonly ScheduledEntry[];
-  /** The pathname below the API root, without needless escapes. */
-  readonly path: string;
-  /** The request is declined for its framing. */
-  readonly badFraming: boolean;
-}
-
-/** Finds the entries that concern a request; null without any. */
-export function findHits(request: Request, known: Deprecations): Hits | null {
-  const { url, method, headers } = request;
-  const { framing, match, place } = known;
-  if (framing !== null && hasTwoFramings(headers) && isEnforced(framing, known.now())) {
-    return { entries: [framing], path: "", badFraming: true };
-  }
-  if (method === "OPTIONS") return null;
-  const start = pathStart(url);
-  const end = pathEnd(url, start);
-  const escape = url.indexOf("%", start);
-  // Most pathnames stay in the address: a copy of each would cost more than the search.
-  const isPlain = escape === -1 || escape > end;
-  const text = isPlain ? url : withoutNeedlessEscapes(url.slice(start, end));
-  const [from, to] = isPlain ? [start, end] : [0, text.length];
-  const below = from + place.basePath.length;
-  if (below > to || !text.startsWith(place.basePath, from)) return null;
-  const entries = match(method, text, below, to);
-  return entries.length === 0 ? null : { entries, path: text.slice(below, to), badFraming: false };
-}
-
-/** RFC 9112 section 6.1 calls it an attack to be handled as an error; the platform declines it since 2023-07-01. */
-function hasTwoFramings(headers: Headers): boolean {
-  return headers.has("transfer-encoding") && headers.has("content-length");
 }
 
 /**
@@ -79,44 +48,153 @@ export async function answerHits(
   }
 }
 
+/** A request that hit entries, as the moment sees them. */
+interface Arrival {
+  readonly hits: Hits;
+  readonly endpoints: readonly ScheduledEntry[];
+  readonly finer: readonly ScheduledEntry[];
+  readonly pin: Pin | null;
+  readonly now: number;
+  readonly host: Host;
+  readonly known: Deprecations & { readonly room: ArrivingRoom | undefined };
+}
+
 async function answerEntries(
-  request: Request,
-  { entries: hits, path }: Hits,
+  given: Request,
+  hits: Hits,
   host: Host,
-  known: Deprecations & { readonly room: ArrivingRoom | undefined },
+  known: Arrival["known"],
 ): Promise<Response> {
   const now = known.now();
-  const endpoints = hits.filter((entry) => entry.kind === "endpoint");
-  const finer = hits.filter((entry) => entry.kind !== "endpoint");
-  const routed = host.isRouted(request.method, path);
+  const isRead = given.method === "GET" || given.method === "HEAD";
+  const present = hits.entries.map((entry) => (isRead ? (entry.forReads ?? entry) : entry));
+  const endpoints = present.filter((entry) => entry.kind === "endpoint");
+  const finer = present.filter((entry) => entry.kind !== "endpoint");
+  const pin = await pinOf(given, finer, known).catch(asApiError);
+  if (pin instanceof ApiError) return errorResponse(pin, "api");
+  const request = pin === null ? given : plainRequest(given);
+  return await answerArrival(request, { hits, endpoints, finer, pin, now, host, known });
+}
+
+async function answerArrival(request: Request, arrival: Arrival): Promise<Response> {
+  const { hits, endpoints, host, known } = arrival;
+  const routed = host.isRouted(request.method, hits.path);
+  const rewritable = routed === true ? undefined : rewritableBy(arrival);
+  if (rewritable === undefined) return await answerPlain(request, routed, arrival);
+  const { room, place } = known;
+  const rewrite = async (one: Request): Promise<Response | null> => {
+    const call = {
+      request: one,
+      entry: rewritable,
+      path: hits.path,
+      basePath: place.basePath,
+      room,
+    };
+    const answer = await answerRewritten(call, host);
+    return answer === null ? null : announced(answer, endpoints, hits.path, known);
+  };
+  if (routed === false) {
+    const rewritten = await rewrite(request).catch(asApiError);
+    if (rewritten instanceof ApiError)
+      return await refusal(request, rewritten, { entries: endpoints, path: hits.path, known });
+    return rewritten ?? (await answerPlain(request, routed, arrival));
+  }
+  // The host has the first word, because it may serve the route.
+  const { first, second } = await twice(request, room);
+  return await answerPlain(
+    first,
+    routed,
+    arrival,
+    second === null ? undefined : () => rewrite(second),
+  );
+}
+
+/** The endpoint that has ended, whose calls can be rewritten. */
+function rewritableBy({ endpoints, finer, now, host }: Arrival): ScheduledEntry | undefined {
+  if (host.ask === null || finer.length > 0) return undefined;
+  return endpoints.find(
+    (entry) =>
+      entry.rewriting !== undefined && entry.mode === "translate" && isEnforced(entry, now),
+  );
+}
+
+function unrevised(request: Request): Revision {
+  return { request, used: [], refusal: null };
+}
+
+async function answerPlain(
+  request: Request,
+  routed: boolean | null,
+  arrival: Arrival,
+  rewrite?: () => Promise<Response | null>,
+): Promise<Response> {
+  const { hits, endpoints, finer, now, host, known } = arrival;
+  const { path } = hits;
   const refuse = (error: ApiError, entries: readonly ScheduledEntry[]): Promise<Response> =>
     refusal(request, error, { entries, path, known });
 
   const before = refusedBefore(request, endpoints, routed, { now, place: known.place });
   if (before !== null) return await refuse(before, endpoints);
-  let sent = request;
-  let used: readonly ScheduledEntry[] = [];
-  const mayBeRouted = routed ?? (finer.length > 0 && host.mayBeRouted());
-  const judged = mayBeRouted ? finer : finer.filter(({ isServed }) => isServed);
-  if (judged.length > 0) {
-    const revision = await reviseRequest(request, judged, now, known).catch(unread(request));
-    if (revision.refusal !== null) return await refuse(revision.refusal, revision.used);
-    ({ request: sent, used } = revision);
-  }
-  const response = await host.next(sent);
+  const judged = judgedEntries(finer, routed, host);
+  const revision =
+    judged.length === 0
+      ? unrevised(request)
+      : await reviseRequest(request, judged, now, known).catch(unread(request));
+  if (revision.refusal !== null) return await refuse(revision.refusal, revision.used);
+  const response = await answerOf(revision, host);
+  if (response instanceof ApiError) return await refuse(response, revision.used);
   if (routed === false || (routed === null && host.isUnrouted(response))) {
+    const rewritten = (await rewrite?.()) ?? null;
+    if (rewritten !== null) return rewritten;
     const gone = request.method === "HEAD" ? null : goneAt(endpoints, now, known.place);
     return gone === null
       ? announced(response, endpoints, path, known)
       : await refuse(gone, endpoints);
   }
-  const notes =
-    sent.url === request.url
-      ? []
-      : used.filter((entry) => entry.lossless !== "yes" && isEnforced(entry, now));
-  const revised = await reviseResponse(response, { entries: finer, notes, now }, known);
-  const all = [...new Set([...endpoints, ...used, ...revised.used])];
-  return announced(revised.response, all, path, known);
+  return await answerRouted(request, response, revision, arrival);
+}
+
+/** The answer of a route that the host has: without what has ended, or as a pinned client knows it. */
+async function answerRouted(
+  request: Request,
+  response: Response,
+  revision: Revision,
+  { hits, endpoints, finer, pin, now, host, known }: Arrival,
+): Promise<Response> {
+  const notes = notedEntries(request, revision, now);
+  const entries = finer.filter((entry) => pin?.entries.includes(entry) !== true);
+  const revised = await reviseResponse(response, { entries, notes, now }, known);
+  const origin = { request, path: hits.path, ask: host.ask, known };
+  const old = pin === null ? null : await inOldForm(revised.response, pin, origin);
+  const used = [...endpoints, ...revision.used, ...revised.used, ...(old?.used ?? [])];
+  return announced(old?.response ?? revised.response, [...new Set(used)], hits.path, known);
+}
+
+/** The entries finer than an endpoint that a request is looked at for. */
+function judgedEntries(
+  finer: readonly ScheduledEntry[],
+  routed: boolean | null,
+  host: Host,
+): readonly ScheduledEntry[] {
+  const mayBeRouted = routed ?? (finer.length > 0 && host.mayBeRouted());
+  return mayBeRouted ? finer : finer.filter(({ isServed }) => isServed);
+}
+
+/** The entries whose rewriting an answer has to say. */
+function notedEntries(
+  { url }: Request,
+  { request, used, fanOut }: Revision,
+  now: number,
+): readonly ScheduledEntry[] {
+  if (request.url === url && fanOut === undefined) return [];
+  return used.filter((entry) => entry.lossless !== "yes" && isEnforced(entry, now));
+}
+
+/** The host's answer, merged where several requests have the meaning of one; the refusal where that cannot be. */
+async function answerOf({ request, fanOut }: Revision, host: Host): Promise<Response | ApiError> {
+  if (fanOut === undefined) return await host.next(request);
+  const merged = host.ask === null ? null : await answerFanOut(request, fanOut, host.ask);
+  return merged ?? fanOut.refusal;
 }
 
 interface Moment {
@@ -150,10 +228,12 @@ function goneAt(
 
 /** Refuses an unreadable body here, because a host's own error handler may not know our errors. */
 function unread(request: Request): (error: unknown) => Revision {
-  return (error) => {
-    if (error instanceof ApiError) return { request, used: [], refusal: error };
-    throw error;
-  };
+  return (error) => ({ request, used: [], refusal: asApiError(error) });
+}
+
+function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  throw error;
 }
 
 function announced(

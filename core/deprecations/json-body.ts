@@ -64,11 +64,18 @@ export function requestWithJson(
   return copyOf(request, new Request(request, init));
 }
 
+/** Headers that describe the bytes of a body. */
+const DESCRIPTIONS = ["content-length", "content-encoding", "transfer-encoding", "etag", "digest"];
+
+/** Whether headers would change with the bytes. */
+export function describesBytes(headers: Headers): boolean {
+  return DESCRIPTIONS.some((name) => headers.has(name));
+}
+
 /** Headers without those that describe the old bytes. */
 export function reshaped(old: Headers): Headers {
   const headers = new Headers(old);
-  const described = ["content-length", "content-encoding", "transfer-encoding", "etag", "digest"];
-  for (const name of described) headers.delete(name);
+  for (const name of DESCRIPTIONS) headers.delete(name);
   return headers;
 }
 

@@ -4,7 +4,7 @@ import { sha256, sha256Hex } from "../crypto/digest.ts";
 import { ApiError } from "../http/api-error.ts";
 import { builtText } from "../http/built-text.ts";
 import { envelopeBody } from "../http/envelope.ts";
-import { didYouMean } from "../http/fields/nearest.ts";
+import { didYouMean } from "../text/nearest.ts";
 import { routedPath } from "../http/mount-path.ts";
 import { below, type Deprecations, OWN_DOCS } from "./options.ts";
 import { deprecationsPage, type ListedEntry, STYLE } from "./page.ts";
@@ -14,7 +14,8 @@ import { documentationUrl, type SignalPlace } from "./signal.ts";
 const PHASES: readonly Phase[] = ["upcoming", "deprecated", "brownout", "retired"];
 
 /** Answers with the entries, those of one phase if the query asks for it: HTML for a browser, JSON for a program. */
-export async function listEntries(c: Context, known: Deprecations): Promise<Response> {
+export async function listEntries(c: Context, options: Deprecations): Promise<Response> {
+  const known = await presentOptions(options);
   const wanted = c.req.query("phase");
   if (wanted !== undefined && !PHASES.includes(wanted as Phase))
     throw new ApiError("invalid_request", {
@@ -30,7 +31,8 @@ export async function listEntries(c: Context, known: Deprecations): Promise<Resp
 }
 
 /** Answers with one entry. */
-export async function showEntry(c: Context, known: Deprecations): Promise<Response> {
+export async function showEntry(c: Context, options: Deprecations): Promise<Response> {
+  const known = await presentOptions(options);
   const id = c.req.param("id") ?? "";
   const entry = known.entries.find((one) => one.id === id);
   if (entry === undefined) {
@@ -41,6 +43,10 @@ export async function showEntry(c: Context, known: Deprecations): Promise<Respon
   const here = below(routedPath(c, `${known.place.basePath}${OWN_DOCS}/:id`), known.place);
   const shown = listed(entry, known.now(), here);
   return await negotiated(c.req.raw, [shown], envelopeBody(shown), here);
+}
+
+async function presentOptions(options: Deprecations): Promise<Deprecations> {
+  return options.present === null ? options : await options.present();
 }
 
 async function negotiated(

@@ -1,15 +1,34 @@
 import type { Context, MiddlewareHandler, Next } from "hono";
 import { matchedRoutes } from "hono/route";
 import { ApiError } from "../http/api-error.ts";
-import { answerHits, findHits, type Hits, type Host } from "./handle.ts";
+import { answerHits, type Host } from "./handle.ts";
+import { findHits, type Hits, presentHits } from "./hits.ts";
 import { routedPath } from "../http/mount-path.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import { below, compile, type Deprecations, type DeprecationsOptions } from "./options.ts";
-import { pathStart } from "./pathname.ts";
+import { pathStart } from "./translate/pathname.ts";
 
 /**
  * The deprecations as Hono middleware: put it before the routes of the API root.
  * Throws `ApiError` (`invalid_options`) for options or a table that cannot be right.
+ *
+ * @example
+ * ```ts
+ * import { defineDeprecation, deprecationsMiddleware } from "causey/deprecations";
+ * import { Hono } from "hono";
+ *
+ * const orders = defineDeprecation({
+ *   id: "orders-v1",
+ *   on: "GET /v1/orders",
+ *   since: "2026-01-01",
+ *   sunset: "2026-07-01",
+ *   use: "GET /v2/orders",
+ * });
+ * const app = new Hono();
+ * app.use("*", deprecationsMiddleware({ entries: [orders], basePath: "", clock: "2026-08-01" }));
+ * app.get("/v1/orders", (c) => c.json([]));
+ * (await app.request("/v1/orders")).status; // → 410
+ * ```
  */
 export function deprecationsMiddleware(options: DeprecationsOptions): MiddlewareHandler {
   const root = compile(options);
@@ -34,9 +53,15 @@ function mountedAt(c: Context, known: Deprecations): Deprecations | null {
 async function handleHits(
   c: Context,
   next: Next,
-  hits: Hits,
-  known: Deprecations,
+  maybe: Hits,
+  options: Deprecations,
 ): Promise<Response | undefined> {
+  const present = await presentHits(c.req.raw, maybe, options);
+  if (present === null) {
+    await next();
+    return undefined;
+  }
+  const { hits, known } = present;
   const host: Host = {
     async next(request) {
       if (request !== c.req.raw) {
@@ -47,6 +72,7 @@ async function handleHits(
       await next();
       return c.res;
     },
+    ask: known.ask,
     isRouted: known.isMounted ?? (() => null),
     mayBeRouted: () => hasOwnRoute(c),
     isUnrouted: ({ status }) =>
@@ -65,16 +91,35 @@ async function handleHits(
 /**
  * The same for any handler: `next` answers requests that are not refused. Without `isMounted`, an answer 404 or 405
  * means that the host has no such route.
+ *
+ * @example
+ * ```ts
+ * import { defineDeprecation, withDeprecations } from "causey/deprecations";
+ *
+ * const orders = defineDeprecation({
+ *   id: "orders-v1",
+ *   on: "GET /v1/orders",
+ *   since: "2026-01-01",
+ *   sunset: "2026-07-01",
+ *   use: "GET /v2/orders",
+ * });
+ * const handle = withDeprecations({ entries: [orders], basePath: "", clock: "2026-08-01" });
+ * const next = () => Promise.resolve(new Response("[]"));
+ * (await handle(new Request("https://example.com/v1/orders"), next)).status; // → 410
+ * ```
  */
 export function withDeprecations(
   options: DeprecationsOptions,
 ): (request: Request, next: (request: Request) => Promise<Response>) => Promise<Response> {
-  const known = compile(options);
-  return (request, next) => {
-    const hits = findHits(request, known);
-    if (hits === null) return next(request);
+  const root = compile(options);
+  return async (request, next) => {
+    const maybe = findHits(request, root);
+    const present = maybe === null ? null : await presentHits(request, maybe, root);
+    if (present === null) return next(request);
+    const { hits, known } = present;
     const host: Host = {
       next,
+      ask: known.ask ?? next,
       isRouted: known.isMounted ?? (() => null),
       mayBeRouted: () => true,
       isUnrouted: ({ status }) => status === 404 || status === 405,

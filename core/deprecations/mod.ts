@@ -12,6 +12,8 @@ export type {
   Replacement,
 } from "./table/entry.ts";
 export { defineDeprecation, type OwnDeprecation, type OwnPlace } from "./table/define.ts";
+export { compatProxy, type CompatProxyOptions } from "./compat-proxy.ts";
+export { deprecateDocument, type DocumentOptions, type Marked } from "./deprecate-document.ts";
 export type { ListedEntry } from "./page.ts";
 export { deprecationsMiddleware, withDeprecations } from "./middleware.ts";
 export type { DeprecationsOptions, RefusedRequest } from "./options.ts";
@@ -19,6 +21,7 @@ export type {
   Brownout,
   Brownouts,
   DeprecationMode,
+  EntrySettings,
   PerEntry,
   Phase,
   ScheduleOptions,
@@ -41,6 +44,7 @@ export {
   planFilters,
   usedFilters,
 } from "./translate/dns-filters.ts";
+export type { CallRewriting, NewCall, OldCall } from "./translate/endpoint-calls.ts";
 export { type ChainedError, unwrapErrorChain, wrapErrorChain } from "./translate/error-chain.ts";
 export { type ListedRecord, type MergedPage, mergeFanOut } from "./translate/dns-filters.ts";
 export {
@@ -55,6 +59,14 @@ export {
 /**
  * `GET /deprecations`: the table, each entry with its phase right now, or those of one phase (`?phase=retired`), and
  * `GET /deprecations/:id`. JSON for programs, a page for browsers. Public, as documentation is; it says nothing about the host.
+ *
+ * @example
+ * ```ts
+ * import { deprecations } from "causey/deprecations";
+ *
+ * const app = deprecations({ basePath: "" });
+ * (await app.request("/deprecations")).status; // → 200
+ * ```
  */
 export function deprecations(options: DeprecationsOptions): Hono {
   const known = compile(options);

@@ -3,18 +3,25 @@ import type { BodyPlatform } from "../http/arriving-body.ts";
 import { type ContentDecoding, contentDecoding } from "../http/body/content-decoder.ts";
 import { ApiError } from "../http/api-error.ts";
 import { parseInstant } from "../http/fields/instant.ts";
-import { misspelling } from "../http/fields/nearest.ts";
+import { misspelling } from "../text/nearest.ts";
 import { checkMountPath } from "../http/mount-path.ts";
-import type { Platform } from "../ports.ts";
+import type { Log, Platform } from "../ports.ts";
+import type { NowOrLater } from "../work/now-or-later.ts";
 import { checkTable } from "./table/check-table.ts";
 import type { DeprecationEntry } from "./table/entry.ts";
-import { type Match, matcher } from "./matcher.ts";
-import { schedule, type ScheduledEntry, type ScheduleOptions } from "./phase.ts";
+import { type Match, matcher } from "./table/matcher.ts";
+import {
+  type EntrySettings,
+  type PerEntry,
+  schedule,
+  type ScheduledEntry,
+  type ScheduleOptions,
+} from "./phase.ts";
 import type { SignalPlace } from "./signal.ts";
 import { deprecationTable } from "./table/table.ts";
 
 /** Options of the deprecation routes and of the middleware; all have defaults. */
-export interface DeprecationsOptions extends ScheduleOptions {
+export interface DeprecationsOptions extends Omit<ScheduleOptions, "settings"> {
   /** Gives the time and the log, and counts inspected bodies among those in memory. */
   readonly platform?: Pick<Platform, "system" | "log" | "bodies">;
   /**
@@ -22,6 +29,11 @@ export interface DeprecationsOptions extends ScheduleOptions {
    * @default the platform's clock; without a platform the runtime's
    */
   readonly clock?: string | (() => number) | undefined;
+  /**
+   * Settings by entry id or row; an id's win. A function is asked at each request that the table concerns, so that they can
+   * change while the server runs: settings that cannot be right are logged, and those before stay. @default {}
+   */
+  readonly settings?: PerEntry<EntrySettings> | (() => NowOrLater<PerEntry<EntrySettings>>);
   /** Path of the API root; empty for the root of the host. @default "/client/v4" */
   readonly basePath?: string;
   /** The path prefix that a host or a proxy removes before this app sees the request; links include it. @default "" */
@@ -40,6 +52,19 @@ export interface DeprecationsOptions extends ScheduleOptions {
    * @default asked from the router (Hono), or read from the answer: 404 and 405 mean no
    */
   readonly isMounted?: (method: string, path: string) => boolean;
+  /**
+   * The host's own `fetch`: answers the requests that together have the meaning of one, as those for a comma list of names do.
+   * @default `next` of `withDeprecations()`; in Hono such requests are refused
+   */
+  readonly fetch?: (request: Request) => Response | Promise<Response>;
+  /**
+   * Pins clients to a day, `YYYY-MM-DD`: by the id of their token (this needs `auth`), or by a function of the request that
+   * returns the day or null. A pinned client gets the fields back that left responses later; the header `Api-Compat-Date`
+   * of a request outranks it. @default {}
+   */
+  readonly pins?:
+    | Readonly<Record<string, string>>
+    | ((request: Request) => NowOrLater<string | null>);
   /**
    * Makes the answer of a refusal in the host's own form; the headers of the refusal are added to it.
    * @default the error envelope of the API
@@ -60,6 +85,8 @@ export interface RefusedRequest {
 
 /** Options, checked and compiled. */
 export interface Deprecations {
+  /** Those with the settings of this moment; null where settings do not change. */
+  readonly present: (() => Promise<Deprecations>) | null;
   readonly entries: readonly ScheduledEntry[];
   readonly match: Match<ScheduledEntry>;
   /** The rule that declines requests with two kinds of framing; null when it is off. */
@@ -69,6 +96,9 @@ export interface Deprecations {
   readonly auth: Auth;
   readonly isMounted: DeprecationsOptions["isMounted"];
   readonly respond: DeprecationsOptions["respond"];
+  readonly pins: DeprecationsOptions["pins"];
+  /** Lets the host answer further requests; null where it cannot be asked. */
+  readonly ask: ((request: Request) => Promise<Response>) | null;
   /** The encodings of responses that can be read here. */
   readonly decoding: ContentDecoding;
   /** The memory budget for inspected bodies; undefined for a host without a platform. */
@@ -83,20 +113,16 @@ export function compile(options: DeprecationsOptions): Deprecations {
     auth = "off",
     isMounted,
     respond,
+    pins,
+    fetch,
   } = options;
   const faults = checkOptions(options);
   if (faults.length > 0) throw invalid(faults.join("; "));
   // The announced table was checked by the tests.
   const problems = table === deprecationTable ? [] : checkTable(table);
   if (problems.length > 0) throw invalid(`Deprecation table: ${problems.join("; ")}`);
-  const entries = schedule(table, options);
-  const active = entries.filter((entry) => entry.mode !== "off");
   const mountPath = checkMountPath(options.mountPath);
-  return {
-    entries,
-    match: matcher(active.flatMap((entry) => [entry, ...namedEntry(entry)])),
-    framing:
-      active.find((entry) => entry.path === "/*" && entry.where === "request headers") ?? null,
+  const shared = {
     now: clockOf(options),
     place: {
       docs: options.docs ?? `${mountPath}${basePath}${OWN_DOCS}`,
@@ -106,8 +132,58 @@ export function compile(options: DeprecationsOptions): Deprecations {
     auth,
     isMounted,
     respond,
+    pins,
+    ask: fetch === undefined ? null : async (request: Request) => fetch(request),
     decoding: contentDecoding(options.platform?.system ?? {}),
     platform: options.platform,
+  };
+  const { mode, settings } = options;
+  const withSettings = (own: PerEntry<EntrySettings> = {}): Deprecations => ({
+    ...shared,
+    ...found(schedule(table, { mode, settings: own }), ({ mode: one }) => one !== "off"),
+    present: null,
+  });
+  if (typeof settings !== "function") return withSettings(settings);
+  const every = found(schedule(table, { mode }), () => true);
+  return { ...shared, ...every, present: presentOf(settings, withSettings, options.platform?.log) };
+}
+
+/** The entries and the ways to find them in requests. */
+function found(
+  entries: readonly ScheduledEntry[],
+  isActive: (entry: ScheduledEntry) => boolean,
+): Pick<Deprecations, "entries" | "match" | "framing"> {
+  const active = entries.filter(isActive);
+  return {
+    entries,
+    match: matcher(active.flatMap((entry) => [entry, ...namedEntry(entry)])),
+    framing:
+      active.find((entry) => entry.path === "/*" && entry.where === "request headers") ?? null,
+  };
+}
+
+type LiveSettings = Extract<DeprecationsOptions["settings"], () => unknown>;
+
+/** Compiles settings when they are others than before. */
+function presentOf(
+  settings: LiveSettings,
+  withSettings: (own: PerEntry<EntrySettings>) => Deprecations,
+  log: Log | undefined,
+): () => Promise<Deprecations> {
+  let last: PerEntry<EntrySettings> | undefined;
+  let compiled = withSettings({});
+  return async () => {
+    const own = await settings();
+    if (own === last) return compiled;
+    last = own;
+    try {
+      compiled = withSettings(own);
+    } catch (error) {
+      log?.("error", "The settings of deprecations cannot be right: those before stay", {
+        error: String(error),
+      });
+    }
+    return compiled;
   };
 }
 
@@ -167,22 +243,38 @@ const OPTIONS = [
   "auth",
   "isMounted",
   "respond",
+  "pins",
+  "fetch",
   "mode",
-  "modes",
-  "eolOverrides",
-  "brownouts",
+  "settings",
 ] as const satisfies readonly (keyof DeprecationsOptions)[];
 
 /** Mistakes in options that would otherwise only do nothing. */
 function checkOptions(options: DeprecationsOptions): string[] {
   const { basePath = "", entries = [] } = options;
-  const problems = misspelt(options);
+  const problems = [...misspelt(options), ...pinFaults(options)];
   const path = basePath.replaceAll(/^\/+|\/+$/g, "");
   const right = path === "" ? "" : `/${path}`;
   if (basePath !== right) problems.push(`basePath "${basePath}": write "${right}"`);
   if (!Array.isArray(entries))
     problems.push("entries: expected a list, e.g. [defineDeprecation({ … })]");
   return problems;
+}
+
+function pinFaults({ pins = {}, auth = "off" }: DeprecationsOptions): string[] {
+  if (typeof pins === "function") return [];
+  const days = Object.entries(pins);
+  const faults = days.flatMap(([id, day]) =>
+    isPinDay(day) ? [] : [`pins of "${id}": expected a day such as "2024-06-01", got "${day}"`],
+  );
+  if (auth === "off" && days.length > 0)
+    faults.push("pins by token need auth; without it write a function of the request");
+  return faults;
+}
+
+/** Whether a text is a day that a client can be pinned to. */
+export function isPinDay(text: string): boolean {
+  return /^\d{4}-\d\d-\d\d$/.test(text) && parseInstant(text) !== null;
 }
 
 /** Other names pass: a host hands on what it has. */

@@ -1,6 +1,6 @@
 import { ApiError } from "../http/api-error.ts";
 import { formatInstant, parseInstant } from "../http/fields/instant.ts";
-import { didYouMean } from "../http/fields/nearest.ts";
+import { didYouMean, unknownMembers } from "../text/nearest.ts";
 import type { DeprecationEntry } from "./table/entry.ts";
 
 /** The stage that a deprecated thing has reached. */
@@ -31,56 +31,113 @@ export interface ScheduledEntry extends DeprecationEntry {
   readonly enforceAt: number | null;
   readonly mode: DeprecationMode;
   readonly brownouts: readonly { readonly start: number; readonly end: number }[];
+  /** The same entry for reads, if it is of all methods and reads end later. */
+  readonly forReads?: ScheduledEntry;
 }
 
 /** Settings by entry id or by row; the id wins. */
 export type PerEntry<T> = Readonly<Record<string, T>>;
 
+/** Settings of one entry, or of a row for all of its entries. */
+export interface EntrySettings {
+  /** Another end: a day or an instant (RFC 3339); null = never. @default that of the table */
+  readonly end?: string | null;
+  /** A later end than the one there is. @default not extended */
+  readonly extend?: string;
+  /** @default that of the options */
+  readonly mode?: DeprecationMode;
+  /** @default [] */
+  readonly brownouts?: Brownouts;
+  /**
+   * The end of reads (GET and HEAD), so that writes end first: a day, an instant, or `"after"` for as long as no day is set.
+   * Reads have no brownouts then. @default with the writes
+   */
+  readonly reads?: string;
+  /** Neither ends nor goes dark until this is taken back; it is only announced. @default false */
+  readonly pause?: boolean;
+}
+
 /** Options of {@link schedule}. */
 export interface ScheduleOptions {
   /** @default "translate" */
   readonly mode?: DeprecationMode | undefined;
-  readonly modes?: PerEntry<DeprecationMode> | undefined;
-  /** Other cut-off days (`YYYY-MM-DD`, or an instant); null = never. */
-  readonly eolOverrides?: PerEntry<string | null> | undefined;
-  readonly brownouts?: PerEntry<Brownouts> | undefined;
+  /** @default {} */
+  readonly settings?: PerEntry<EntrySettings>;
 }
 
 const MODES: readonly DeprecationMode[] = ["warn", "translate", "refuse", "strict", "off"];
 
+const SETTINGS = [
+  "end",
+  "extend",
+  "mode",
+  "brownouts",
+  "reads",
+  "pause",
+] as const satisfies readonly (keyof EntrySettings)[];
+
 /** Applies settings to a table. Throws `ApiError` (`invalid_options`) that names each setting that cannot be right. */
 export function schedule(
   table: readonly DeprecationEntry[],
-  options: ScheduleOptions = {},
+  { mode = "translate", settings = {} }: ScheduleOptions = {},
 ): ScheduledEntry[] {
-  const { mode = "translate", modes = {}, eolOverrides = {}, brownouts = {} } = options;
   const known = [...new Set(table.flatMap((entry) => [entry.id, entry.row]))];
-  for (const id of [modes, eolOverrides, brownouts].flatMap((setting) => Object.keys(setting))) {
+  checkMode(mode);
+  for (const [id, own] of Object.entries(settings)) {
     if (!known.includes(id)) throw invalid(`Unknown deprecation "${id}"${didYouMean(id, known)}`);
+    const [unknown] = unknownMembers(own, SETTINGS);
+    if (unknown !== undefined) throw invalid(`Settings of "${id}": ${unknown}`);
+    if (own.mode !== undefined) checkMode(own.mode);
   }
-  for (const one of [mode, ...Object.values(modes)]) {
-    if (!MODES.includes(one))
-      throw invalid(
-        `Unknown mode "${one}"${didYouMean(one, MODES)} It is one of ${MODES.join(", ")}`,
-      );
-  }
-  return table.map((entry) => {
-    const override = of(eolOverrides, entry);
-    const enforceFrom = override === undefined ? entry.enforceFrom : override;
-    const deprecatedAt = instant(entry.date ?? entry.eol ?? "");
-    const enforceAt = enforceFrom === null ? null : instant(enforceFrom);
-    if (enforceAt !== null && enforceAt < deprecatedAt) {
-      throw invalid(`The cut-off of ${entry.id} must not be earlier than its deprecation`);
-    }
-    return {
-      ...entry,
-      enforceFrom,
-      deprecatedAt,
-      enforceAt,
-      mode: of(modes, entry) ?? mode,
-      brownouts: windows(of(brownouts, entry) ?? [], entry, enforceAt),
-    };
-  });
+  return table.map((entry) => scheduled(entry, of(settings, entry), mode));
+}
+
+function scheduled(
+  entry: DeprecationEntry,
+  settings: EntrySettings,
+  usual: DeprecationMode,
+): ScheduledEntry {
+  const { end = entry.enforceFrom, extend, mode = usual, brownouts = [], reads } = settings;
+  const deprecatedAt = instant(entry.date ?? entry.eol ?? "");
+  const endAt = extended(entry.id, end === null ? null : instant(end), extend);
+  if (endAt !== null && endAt < deprecatedAt)
+    throw invalid(`The end of ${entry.id} must not be earlier than its deprecation`);
+  const dark = windows(brownouts, entry, endAt);
+  const readsAt = reads === undefined ? endAt : endOfReads(entry.id, reads, endAt);
+  const dated = { ...entry, deprecatedAt, mode };
+  if (settings.pause === true) return { ...dated, enforceAt: null, brownouts: [] };
+  const writes = { ...dated, enforceAt: endAt, brownouts: dark };
+  if (reads === undefined) return writes;
+  const forReads = { ...dated, enforceAt: readsAt, brownouts: [] };
+  if (entry.methods.every((method) => method === "GET")) return forReads;
+  return entry.methods.includes("*") ? { ...writes, forReads } : writes;
+}
+
+function extended(id: string, endAt: number | null, extend: string | undefined): number | null {
+  if (extend === undefined) return endAt;
+  const later = instant(extend);
+  if (endAt === null || later <= endAt)
+    throw invalid(
+      `extend of ${id}: ${formatInstant(later)} is not later than its end, ${endAt === null ? "never" : formatInstant(endAt)}`,
+    );
+  return later;
+}
+
+function endOfReads(id: string, reads: string, endAt: number | null): number | null {
+  if (reads === "after") return null;
+  const at = instant(reads);
+  if (endAt === null || at < endAt)
+    throw invalid(
+      `reads of ${id} end on ${formatInstant(at)}, before writes do; set "after" or a later day`,
+    );
+  return at;
+}
+
+function checkMode(mode: DeprecationMode): void {
+  if (!MODES.includes(mode))
+    throw invalid(
+      `Unknown mode "${mode}"${didYouMean(mode, MODES)} It is one of ${MODES.join(", ")}`,
+    );
 }
 
 /** The phase at `now` (Unix ms). The instant of the cut-off itself is already `retired`. */
@@ -123,7 +180,7 @@ function windows(
   }
   if (brownouts !== "progressive")
     throw invalid(`Brownouts of ${id}: expected "progressive" or windows [{ start, end }]`);
-  if (enforceAt === null) throw invalid(`A progressive brownout of ${id} needs a cut-off`);
+  if (enforceAt === null) throw invalid(`A progressive brownout of ${id} needs an end`);
   let hour = 0;
   for (let i = 0; i < id.length; i++) hour = (hour * 31 + id.charCodeAt(i)) % 24;
   return PROGRESSION.map(({ daysBefore, hours }) => {
@@ -141,14 +198,13 @@ function windowOf(
   const shown = `from ${formatInstant(start)} to ${formatInstant(end)}`;
   if (end <= start) throw invalid(`A brownout of ${id} ends before it begins: ${shown}`);
   if (enforceAt !== null && end > enforceAt)
-    throw invalid(
-      `A brownout of ${id} ends after the cut-off ${formatInstant(enforceAt)}: ${shown}`,
-    );
+    throw invalid(`A brownout of ${id} ends after the end ${formatInstant(enforceAt)}: ${shown}`);
   return { start, end };
 }
 
-function of<T>(settings: PerEntry<T>, { id, row }: DeprecationEntry): T | undefined {
-  return Object.hasOwn(settings, id) ? settings[id] : settings[row];
+/** The settings of an entry: each is that of its id, else that of its row. */
+function of(settings: PerEntry<EntrySettings>, { id, row }: DeprecationEntry): EntrySettings {
+  return { ...settings[row], ...settings[id] };
 }
 
 function instant(text: string): number {

@@ -83,8 +83,13 @@ function refusal(entry: ScheduledEntry, place: SignalPlace): Refusal {
   };
 }
 
-function routeOf({ methods, path }: DeprecationEntry): string {
-  return methods.includes("*") ? (path ?? "") : `${methods.join("|")} ${path ?? ""}`;
+/** The route of an entry, in words. */
+export function routeOf({ methods, path }: DeprecationEntry): string {
+  return routeText(methods.join("|"), path ?? "");
+}
+
+function routeText(method: string, path: string): string {
+  return method === "*" ? path : `${method} ${path}`;
 }
 
 /** The replacement first, because users of a client read no further; then what happened, and the announcement's prose. */
@@ -97,9 +102,10 @@ function sentences(use: string | null, what: string, entry: DeprecationEntry): s
     : `${what}; use instead: ${why}`;
 }
 
-function replacementText({ replacement, calls = [] }: DeprecationEntry): string | null {
+/** The routes and calls that replace an entry, in words; null without any. */
+export function replacementText({ replacement, calls = [] }: DeprecationEntry): string | null {
   const texts = [
-    ...replacement.map(({ method, path }) => `${method} ${path}`),
+    ...replacement.map(({ method, path }) => routeText(method, path)),
     ...calls.map(({ method, path, client }) => `${method} ${path} (client.${client})`),
   ];
   return texts.length === 0 ? null : texts.join(" and ");

@@ -4,9 +4,10 @@ import type { ArrivingRoom } from "../http/arriving-body.ts";
 import { copyOf } from "../net/client-address.ts";
 import { requestCarries } from "./fields.ts";
 import { inspectRequest, requestWithJson } from "./json-body.ts";
-import { rawQuery, withQuery } from "./pathname.ts";
+import { rawQuery, withQuery } from "./translate/pathname.ts";
 import { isEnforced, type ScheduledEntry } from "./phase.ts";
 import { refusedParameter } from "./refuse.ts";
+import type { FanOut } from "./fan-out.ts";
 import type { Deprecations } from "./options.ts";
 import type { SignalPlace } from "./signal.ts";
 import { parseRawQuery } from "./translate/raw-query.ts";
@@ -17,6 +18,8 @@ export interface Revision {
   readonly request: Request;
   /** The entries that the request really uses. */
   readonly used: readonly ScheduledEntry[];
+  /** The requests to pass on in its place, if several together have its meaning. */
+  readonly fanOut?: (FanOut & { readonly refusal: ApiError }) | undefined;
   /** Set when the request must not be passed on. */
   readonly refusal: ApiError | null;
 }
@@ -36,7 +39,7 @@ export async function reviseRequest(
   const inQuery = reviseQuery(request, entries, now, known.place);
   if (inQuery.refusal !== null) return inQuery;
   const inBody = await reviseBody(inQuery.request, entries, now, known);
-  return { ...inBody, used: [...inQuery.used, ...inBody.used] };
+  return { ...inBody, fanOut: inQuery.fanOut, used: [...inQuery.used, ...inBody.used] };
 }
 
 function reviseQuery(
@@ -64,6 +67,7 @@ function reviseQuery(
   const kept = parseRawQuery(query).filter(({ name }) => !dropped.has(name));
   const rest = kept.map(({ raw }) => raw).join("&");
   let revised = rest;
+  let fanOut: Revision["fanOut"];
   for (const plan of new Set(entries.flatMap(({ planQuery }) => planQuery ?? []))) {
     const planned = plan(revised, (id) =>
       entries.some((one) => one.id === id && isEnforced(one, now)),
@@ -74,6 +78,11 @@ function reviseQuery(
         : undefined;
     if (planned.kind === "refuse" && entry !== undefined) return refuse(entry, planned.instead);
     if (planned.kind === "rewrite") revised = planned.query;
+    if (planned.kind !== "fan-out") continue;
+    const { id, instead } = planned;
+    const listed = entries.find((one) => one.id === id) ?? used[0];
+    if (listed === undefined) continue;
+    fanOut = { ...planned, refusal: refusedParameter(listed, place, request.url, instead) };
   }
   return {
     request:
@@ -81,6 +90,7 @@ function reviseQuery(
         ? request
         : copyOf(request, new Request(withQuery(request.url, revised), request)),
     used,
+    fanOut,
     refusal: null,
   };
 }

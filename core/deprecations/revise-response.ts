@@ -6,9 +6,17 @@ import { joinBytes, pulledStream, readUpTo, type StreamRead, withPrefix } from "
 import { utf8 } from "../crypto/encoding.ts";
 import type { StreamChange } from "../ports.ts";
 import { FieldFilter, hasSign } from "./field-filter.ts";
-import { INSPECT_LIMIT, inspectResponse, isJsonType, reshaped, withJson } from "./json-body.ts";
+import {
+  describesBytes,
+  INSPECT_LIMIT,
+  inspectResponse,
+  isJsonType,
+  reshaped,
+  withJson,
+} from "./json-body.ts";
 import type { Deprecations } from "./options.ts";
 import { isEnforced, type ScheduledEntry } from "./phase.ts";
+import { routeOf } from "./refuse.ts";
 
 /** The effect on a response of the entries finer than an endpoint. */
 export interface RevisedResponse {
@@ -86,14 +94,18 @@ async function revisePlain(
 }
 
 /** A rewrite that could mean something else is never silent: SDKs ignore `messages`, but people see them. */
-async function withNotes(response: Response, notes: readonly ScheduledEntry[]): Promise<Response> {
+export async function withNotes(
+  response: Response,
+  notes: readonly ScheduledEntry[],
+): Promise<Response> {
   const inspected = await inspectResponse(response);
   if (inspected === null) return response;
   const { json, message } = inspected;
   if (!isObject(json) || !Array.isArray(json["messages"])) return message;
-  const added = notes.map(({ id, fields, rule }) => ({
+  const added = notes.map((entry) => ({
     code: NOTE_CODE,
-    message: `The deprecated ${fields.join(", ")} was rewritten (${id}). ${rule ?? ""}`.trim(),
+    message:
+      `The deprecated ${entry.fields.join(", ") || routeOf(entry)} was rewritten (${entry.id}). ${entry.rule ?? ""}`.trim(),
   }));
   return withJson(inspected, { ...json, messages: [...json["messages"], ...added] });
 }
@@ -123,7 +135,16 @@ const SLICE = 64 * 1024;
 async function reviseFields(response: Response, filter: FieldFilter): Promise<RevisedResponse> {
   const { body, headers } = response;
   const reader = (body ?? new Blob().stream()).getReader();
-  const first = await reader.read();
+  const beginning = reader.read();
+  beginning.catch(() => undefined);
+  // The headers of a stream that has not begun do not wait for it, unless they describe its bytes.
+  if (!describesBytes(headers) && !(await begins(beginning))) {
+    const pieces = piecesOf(new Uint8Array(), beginning, reader);
+    const isSame = !filter.mayChange;
+    const passed = isSame ? pieces : changedStream(pieces, changeBy(filter));
+    return { response: remade(response, passed, headers), used: [], isSame };
+  }
+  const first = await beginning;
   if (first.done) return { response: remade(response, null, headers), used: [], isSame: true };
   const next = reader.read();
   // A failure comes to the reader of the response, if there is one.
@@ -181,14 +202,26 @@ function piecesOf(
   );
 }
 
-/** Turns of microtasks that a body which is there as a whole takes at most to end. */
+/** Turns of microtasks that a body which is there as a whole takes at most to begin, and to end. */
 const TURNS = 32;
 
 async function endsAtOnce(next: Promise<StreamRead>): Promise<boolean> {
-  const seen = { done: false };
-  next.then(({ done }) => (seen.done = done)).catch(() => undefined);
-  for (let turn = 0; turn < TURNS && !seen.done; turn++) await Promise.resolve();
-  return seen.done;
+  return (await settlesAtOnce(next)) && (await next.catch(() => null))?.done === true;
+}
+
+/** Whether a body is there. Some runtimes (Workers) read none without their event loop: it is there if it comes with another that is. */
+async function begins(beginning: Promise<StreamRead>): Promise<boolean> {
+  if (await settlesAtOnce(beginning)) return true;
+  await new Response(" ").text();
+  return await settlesAtOnce(beginning);
+}
+
+async function settlesAtOnce(read: Promise<StreamRead>): Promise<boolean> {
+  const seen = { settled: false };
+  const settle = (): void => void (seen.settled = true);
+  read.then(settle, settle);
+  for (let turn = 0; turn < TURNS && !seen.settled; turn++) await Promise.resolve();
+  return seen.settled;
 }
 
 function remade(

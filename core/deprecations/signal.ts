@@ -1,6 +1,6 @@
 import { carryNote } from "../http/response-note.ts";
 import type { ScheduledEntry } from "./phase.ts";
-import { fillPath } from "./pathname.ts";
+import { fillPath } from "./translate/pathname.ts";
 
 /** The addresses at which the entries are documented and served. */
 export interface SignalPlace {

@@ -1,4 +1,4 @@
-import { domainsToDestinations } from "../translate/access-destinations.ts";
+import { destinationsToDomains, domainsToDestinations } from "../translate/access-destinations.ts";
 import type { Row } from "./entry.ts";
 
 /** Access applications and bookmarks. */
@@ -15,6 +15,7 @@ export const accessApps: readonly Row[] = [
     where: "response",
     leavesResponses: true,
     modernRequest: domainsToDestinations,
+    oldRecord: destinationsToDomains,
     rule: "Use field destinations: array of objects with type (for example public) and uri. self_hosted_domains entries count as public destinations; if destinations is given, self_hosted_domains is ignored.",
     routes: [
       { on: "GET /accounts/{account_id}/access/apps" },
@@ -40,6 +41,7 @@ export const accessApps: readonly Row[] = [
     where: "response",
     leavesResponses: true,
     modernRequest: domainsToDestinations,
+    oldRecord: destinationsToDomains,
     rule: "Use field destinations: array of objects with type (for example public) and uri. self_hosted_domains entries count as public destinations; if destinations is given, self_hosted_domains is ignored.",
     routes: [
       { on: "GET /zones/{zone_id}/access/apps" },

@@ -1,4 +1,5 @@
-import type { Row } from "./entry.ts";
+import { imageUpload, atPath } from "../translate/endpoint-calls.ts";
+import type { Row, RowRoute } from "./entry.ts";
 
 /** Accounts. */
 export const accounts: readonly Row[] = [
@@ -80,6 +81,7 @@ export const accounts: readonly Row[] = [
       {
         on: "POST /accounts/{account_id}/images/v1/direct_upload",
         to: ["POST /accounts/{account_id}/images/v2/direct_upload"],
+        rewriting: imageUpload,
       },
     ],
   },
@@ -95,11 +97,28 @@ export const accounts: readonly Row[] = [
     routes: [
       {
         on: "* /zones/{zone_id}/script_monitor/**",
-        now: ["GET /zones/{zone_id}/page_shield pageShield.get"],
+        now: [
+          "GET /zones/{zone_id}/page_shield pageShield.get",
+          "PUT /zones/{zone_id}/page_shield pageShield.update",
+          "GET /zones/{zone_id}/page_shield/scripts pageShield.scripts.list",
+          "GET /zones/{zone_id}/page_shield/scripts/{script_id} pageShield.scripts.get",
+        ],
+        rewriting: atPath("/zones/{zone_id}/page_shield/**"),
       },
     ],
   },
 ];
+
+/** The product has ended, and no SDK has a call for it: https://github.com/cloudflare/cloudflare-go/pull/1312 */
+const RAILGUN_ENDED = "None: Railgun itself has ended, and the accounts API has no such routes.";
+const RAILGUNS = [
+  "GET /organizations/{organization_identifier}/railguns",
+  "POST /organizations/{organization_identifier}/railguns",
+  "GET /organizations/{organization_identifier}/railguns/{identifier}",
+  "PATCH /organizations/{organization_identifier}/railguns/{identifier}",
+  "DELETE /organizations/{organization_identifier}/railguns/{identifier}",
+  "GET /organizations/{organization_identifier}/railguns/{identifier}/zones",
+] as const;
 
 /** Organizations. */
 export const organizations: readonly Row[] = [
@@ -113,7 +132,13 @@ export const organizations: readonly Row[] = [
     lossless: "conditional",
     rule: "The accounts API (backwards compatible).",
     routes: [
-      { on: "GET /organizations/{identifier}", now: ["GET /accounts/{account_id} accounts.get"] },
+      {
+        on: "GET /organizations/{identifier}",
+        now: ["GET /accounts/{account_id} accounts.get"],
+        rewriting: atPath("/accounts/{identifier}"),
+        // Organizations are another product there since 2025 (`client.organizations` of SDK 6.0.0).
+        isReused: true,
+      },
       {
         on: "PATCH /organizations/{identifier}",
         now: ["PUT /accounts/{account_id} accounts.update"],
@@ -142,10 +167,12 @@ export const organizations: readonly Row[] = [
       {
         on: "GET /organizations/{organization_identifier}/members",
         now: ["GET /accounts/{account_id}/members accounts.members.list"],
+        rewriting: atPath("/accounts/{organization_identifier}/members"),
       },
       {
         on: "GET /organizations/{organization_identifier}/members/{identifier}",
         now: ["GET /accounts/{account_id}/members/{member_id} accounts.members.get"],
+        rewriting: atPath("/accounts/{organization_identifier}/members/{identifier}"),
       },
       {
         on: "PATCH /organizations/{organization_identifier}/members/{identifier}",
@@ -154,25 +181,24 @@ export const organizations: readonly Row[] = [
       {
         on: "DELETE /organizations/{organization_identifier}/members/{identifier}",
         now: ["DELETE /accounts/{account_id}/members/{member_id} accounts.members.delete"],
+        rewriting: atPath("/accounts/{organization_identifier}/members/{identifier}"),
       },
       {
         on: "GET /organizations/{organization_identifier}/roles",
         now: ["GET /accounts/{account_id}/roles accounts.roles.list"],
+        rewriting: atPath("/accounts/{organization_identifier}/roles"),
       },
       {
         on: "GET /organizations/{organization_identifier}/roles/{identifier}",
         now: ["GET /accounts/{account_id}/roles/{role_id} accounts.roles.get"],
+        rewriting: atPath("/accounts/{organization_identifier}/roles/{identifier}"),
       },
       {
         on: "GET /organizations/{organization_identifier}/audit_logs",
         now: ["GET /accounts/{account_id}/audit_logs auditLogs.list"],
+        rewriting: atPath("/accounts/{organization_identifier}/audit_logs"),
       },
-      { on: "GET /organizations/{organization_identifier}/railguns" },
-      { on: "POST /organizations/{organization_identifier}/railguns" },
-      { on: "GET /organizations/{organization_identifier}/railguns/{identifier}" },
-      { on: "PATCH /organizations/{organization_identifier}/railguns/{identifier}" },
-      { on: "DELETE /organizations/{organization_identifier}/railguns/{identifier}" },
-      { on: "GET /organizations/{organization_identifier}/railguns/{identifier}/zones" },
+      ...RAILGUNS.map((on): RowRoute => ({ on, class: "D", lossless: "no", rule: RAILGUN_ENDED })),
     ],
   },
 ];

@@ -4,7 +4,16 @@ import type { DeprecationEntry, Replacement } from "./entry.ts";
 /** Kinds that mean nothing without a route to bind them to. */
 const ROUTED = new Set(["endpoint", "query", "behaviour"]);
 
-/** Lists the faults of a table, in words; empty for a valid one. */
+/**
+ * Lists the faults of a table, in words; empty for a valid one.
+ *
+ * @example
+ * ```ts
+ * import { checkTable, deprecationTable } from "causey/deprecations";
+ *
+ * checkTable(deprecationTable); // → []
+ * ```
+ */
 export function checkTable(table: readonly DeprecationEntry[]): string[] {
   const problems: string[] = [];
   const seen = new Set<string>();
@@ -28,6 +37,19 @@ export function checkTable(table: readonly DeprecationEntry[]): string[] {
 /**
  * Entries whose endpoint template also matches one of the live routes (`:name` or `{name}` parameters). The routes win
  * when a request comes; the template needs an `except` that says so.
+ *
+ * @example
+ * ```ts
+ * import { defineDeprecation, shadowedRoutes } from "causey/deprecations";
+ *
+ * const entry = defineDeprecation({
+ *   id: "orders-v1",
+ *   on: "GET /v1/orders/{id}",
+ *   since: "2026-01-01",
+ *   sunset: "2026-07-01",
+ * });
+ * shadowedRoutes([entry], [{ method: "GET", path: "/v1/orders/count" }]).length; // → 1
+ * ```
  */
 export function shadowedRoutes(
   table: readonly DeprecationEntry[],

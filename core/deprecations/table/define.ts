@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import { unknownMembers } from "../../http/fields/nearest.ts";
+import { unknownMembers } from "../../text/nearest.ts";
 import { checkTable } from "./check-table.ts";
 import type { DeprecationEntry, DeprecationWhere, Replacement } from "./entry.ts";
 
@@ -61,6 +61,9 @@ const PLACES: readonly OwnPlace[] = ["query", "request", "response", "request an
  *
  * @example
  * ```ts
+ * import { defineDeprecation, deprecationsMiddleware } from "causey/deprecations";
+ * import { Hono } from "hono";
+ *
  * const orders = defineDeprecation({
  *   id: "orders-v1",
  *   on: "GET /v1/orders",
@@ -68,6 +71,7 @@ const PLACES: readonly OwnPlace[] = ["query", "request", "response", "request an
  *   sunset: "2026-07-01",
  *   use: "GET /v2/orders",
  * });
+ * const app = new Hono();
  * app.use("*", deprecationsMiddleware({ entries: [orders], basePath: "" }));
  * ```
  */

@@ -1,3 +1,4 @@
+import { idsToQuery } from "../translate/endpoint-calls.ts";
 import type { Row } from "./entry.ts";
 
 /** Devices to registrations. */
@@ -10,7 +11,7 @@ export const devices: readonly Row[] = [
     kind: "endpoint",
     class: "A",
     lossless: "conditional",
-    rule: null,
+    rule: "Not supported on accounts with multi-user mode enabled.",
     routes: [
       {
         on: "GET /accounts/{account_id}/devices",
@@ -44,10 +45,12 @@ export const devices: readonly Row[] = [
       {
         on: "POST /accounts/{account_id}/devices/revoke",
         to: ["POST /accounts/{account_id}/devices/registrations/revoke"],
+        rewriting: idsToQuery("/accounts/{account_id}/devices/registrations/revoke"),
       },
       {
         on: "POST /accounts/{account_id}/devices/unrevoke",
         to: ["POST /accounts/{account_id}/devices/registrations/unrevoke"],
+        rewriting: idsToQuery("/accounts/{account_id}/devices/registrations/unrevoke"),
       },
     ],
   },

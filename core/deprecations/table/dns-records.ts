@@ -5,7 +5,8 @@ import {
   planFilters,
   usedFilters,
 } from "../translate/dns-filters.ts";
-import { isChained, unwrapErrorChain } from "../translate/error-chain.ts";
+import { cnameFlattening, switchOf } from "../translate/endpoint-calls.ts";
+import { isChained, unwrapErrorChain, wrapErrorChain } from "../translate/error-chain.ts";
 import { hasSrvData } from "../translate/srv-data.ts";
 import type { QueryPlan, Row, RowRoute } from "./entry.ts";
 
@@ -16,8 +17,7 @@ const ALTERNATIVES = `one request per value, or ?match=any&name=<a>&name=<b> as 
 
 function planQuery(query: string, isEnforced: (id: string) => boolean): QueryPlan {
   const plan = planFilters(query, (number) => isEnforced(`${FILTERS}.${number}`));
-  if (plan.kind === "fan-out")
-    return { kind: "refuse", id: `${FILTERS}.04`, instead: ALTERNATIVES };
+  if (plan.kind === "fan-out") return { ...plan, id: `${FILTERS}.04`, instead: ALTERNATIVES };
   return plan.kind === "refuse"
     ? { kind: "refuse", id: `${FILTERS}.${plan.entry}`, instead: plan.instead }
     : plan;
@@ -107,6 +107,12 @@ export const dnsRecords: readonly Row[] = [
     fields: ["zone_id", "zone_name"],
     where: "response",
     leavesResponses: true,
+    lookUp: "/zones/{zone_id}",
+    oldRecord: (record, { parameters, found }) => ({
+      ...record,
+      zone_id: parameters["zone_id"],
+      ...(typeof found["name"] === "string" && { zone_name: found["name"] }),
+    }),
     rule: "Omitted from responses after the date; ignored in request bodies, so no request change. Zone name is available via GET /zones/:zone_id.",
     routes: [
       { on: "GET /zones/{zone_id}/dns_records", to: ["GET /zones/{zone_id}"] },
@@ -145,6 +151,10 @@ export const dnsRecords: readonly Row[] = [
         isChained(error) ? unwrapErrorChain([error]).map((one) => ({ ...one })) : [error],
       ),
     }),
+    oldFailure: (body) => ({
+      ...body,
+      errors: wrapErrorChain(jsonObjects(body["errors"]).filter(isChained)),
+    }),
     rule: 'Before: one error code 1004 "DNS Validation Error", root cause (for example code 9999) inside error_chain. After: error_chain omitted, root cause returned directly as the error.',
     routes: [{ on: "POST /zones/{zone_id}/dns_records" }],
   },
@@ -159,6 +169,7 @@ export const dnsRecords: readonly Row[] = [
     fields: ["locked"],
     where: "response",
     leavesResponses: true,
+    oldRecord: (record) => ({ ...record, locked: false }),
     rule: "Always false; omitted from responses; still ignored when received.",
     routes: [
       { on: "GET /zones/{zone_id}/dns_records" },
@@ -219,8 +230,16 @@ export const dnsSettings: readonly Row[] = [
     lossless: "yes",
     rule: "DNS settings endpoints (show and update). Old and new stay in sync, no migration needed. off and apex behave the same -> {flatten_all_cnames:false}; on -> {flatten_all_cnames:true}.",
     routes: [
-      { on: "GET /zones/{zone_id}/settings/cname_flattening", now: [ZONE_DNS.get] },
-      { on: "PATCH /zones/{zone_id}/settings/cname_flattening", now: [ZONE_DNS.edit] },
+      {
+        on: "GET /zones/{zone_id}/settings/cname_flattening",
+        now: [ZONE_DNS.get],
+        rewriting: cnameFlattening,
+      },
+      {
+        on: "PATCH /zones/{zone_id}/settings/cname_flattening",
+        now: [ZONE_DNS.edit],
+        rewriting: cnameFlattening,
+      },
       {
         on: "GET /zones/{zone_id}/settings",
         kind: "field",
@@ -257,12 +276,30 @@ export const dnsSettings: readonly Row[] = [
     kind: "endpoint",
     class: "A",
     lossless: "conditional",
-    rule: "DNS settings endpoints.",
+    rule: "DNS settings endpoints: field multi_provider replaces the apex endpoint.",
     routes: [
-      { on: "GET /zones/{zone_id}/dns_settings/use_apex_ns", now: [ZONE_DNS.get] },
-      { on: "PATCH /zones/{zone_id}/dns_settings/use_apex_ns", now: [ZONE_DNS.edit] },
-      { on: "GET /zones/{zone_id}/dns_settings/secondary_overrides", now: [ZONE_DNS.get] },
-      { on: "PATCH /zones/{zone_id}/dns_settings/secondary_overrides", now: [ZONE_DNS.edit] },
+      {
+        on: "GET /zones/{zone_id}/dns_settings/use_apex_ns",
+        now: [ZONE_DNS.get],
+        rewriting: switchOf("use_apex_ns", "multi_provider"),
+      },
+      {
+        on: "PATCH /zones/{zone_id}/dns_settings/use_apex_ns",
+        now: [ZONE_DNS.edit],
+        rewriting: switchOf("use_apex_ns", "multi_provider"),
+      },
+      {
+        on: "GET /zones/{zone_id}/dns_settings/secondary_overrides",
+        now: [ZONE_DNS.get],
+        rewriting: switchOf("secondary_overrides", "secondary_overrides"),
+        rule: "DNS settings endpoints: field secondary_overrides replaces this one.",
+      },
+      {
+        on: "PATCH /zones/{zone_id}/dns_settings/secondary_overrides",
+        now: [ZONE_DNS.edit],
+        rewriting: switchOf("secondary_overrides", "secondary_overrides"),
+        rule: "DNS settings endpoints: field secondary_overrides replaces this one.",
+      },
     ],
   },
 ];

@@ -1,4 +1,6 @@
 import type { Json } from "../../http/json.ts";
+import type { CallRewriting } from "../translate/endpoint-calls.ts";
+import type { FanOutView } from "../translate/dns-filters.ts";
 
 /** The subject of an entry: a whole endpoint, or something finer that headers alone cannot describe. */
 export type DeprecationKind = "endpoint" | "field" | "query" | "protocol" | "notice" | "behaviour";
@@ -86,10 +88,28 @@ export interface DeprecationEntry {
   readonly modernRequest?: (body: Json) => Json;
   /** Rewrites the JSON body of a failure past the cut-off. */
   readonly modernFailure?: (body: Json) => Json;
+  /** Gives a record of a response its old fields back, for a client that is pinned to a day before the cut-off. */
+  readonly oldRecord?: (record: Json, around: Around) => Json;
+  /** A route whose `result` `oldRecord` needs; its parameters are those of `path`. @default none */
+  readonly lookUp?: string;
+  /** Gives the JSON body of a failure (400) its old form back, for such a client. */
+  readonly oldFailure?: (body: Json) => Json;
+  /** Rewrites the calls of an endpoint past the cut-off, where the host has today's route and can be asked. */
+  readonly rewriting?: CallRewriting;
+  /** Whether the path has another meaning in today's API: a host that serves it is asked first. @default false */
+  readonly isReused?: boolean;
   /** Whether the last segment of the path may be in any case. @default false */
   readonly isAnyCase?: boolean;
   /** A route that lives, in whose request body the entry may be named, and is refused then. */
   readonly namedIn?: NamedIn;
+}
+
+/** The surroundings of the records of a response. */
+export interface Around {
+  /** The parameters of the request's path. */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** The `result` of the entry's `lookUp`; empty where that cannot be asked. */
+  readonly found: Json;
 }
 
 /** The second place of an entry: the body of a route that lives. */
@@ -107,10 +127,18 @@ export interface NamedIn {
 /** Plans the rewrite of a raw query; `isEnforced` takes the id of an entry. */
 export type QueryPlanner = (query: string, isEnforced: (id: string) => boolean) => QueryPlan;
 
-/** The rewrite of a query: unchanged, another query, or nothing that has the same meaning. */
+/** The rewrite of a query: unchanged, another query, several, or nothing that has the same meaning. */
 export type QueryPlan =
   | { readonly kind: "unchanged" }
   | { readonly kind: "rewrite"; readonly query: string }
+  /** The merged answers to these queries have the meaning; `instead` is the advice where a host cannot be asked so. */
+  | {
+      readonly kind: "fan-out";
+      readonly id: string;
+      readonly queries: readonly string[];
+      readonly view: FanOutView;
+      readonly instead: string;
+    }
   | { readonly kind: "refuse"; readonly id: string; readonly instead: string };
 
 /** Facts that may differ between the routes of one row, beside the route itself. */

@@ -32,7 +32,7 @@ export const protocol: readonly Row[] = [
     kind: "protocol",
     class: "E",
     lossless: null,
-    rule: "Legacy ChaCha20-Poly1305 draft suites for TLS 1.2 are end of life; use standard suites (RFC 7905) or newer. Not exposed in the API; configuration unaffected.",
+    rule: "Legacy ChaCha20-Poly1305 draft suites for TLS 1.2 are end of life, and requests using them fail from the first quarter of 2024; use standard suites (RFC 7905) or newer. Not exposed in the API; configuration unaffected.",
     routes: [{ on: null }],
   },
   {

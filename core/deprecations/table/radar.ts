@@ -1,3 +1,4 @@
+import { topOf } from "../translate/endpoint-calls.ts";
 import type { Row } from "./entry.ts";
 
 /** Radar. Its dimensions are the one place where case does not matter (docs/compatibility.md). */
@@ -14,7 +15,11 @@ export const radar: readonly Row[] = [
     isAnyCase: true,
     routes: [
       { on: "GET /radar/verified_bots/top/bots", to: ["GET /radar/bots/summary/bot"] },
-      { on: "GET /radar/verified_bots/top/categories", to: ["GET /radar/bots/summary/category"] },
+      {
+        on: "GET /radar/verified_bots/top/categories",
+        to: ["GET /radar/bots/summary/category"],
+        rewriting: topOf("/radar/bots/summary/category", "botCategory"),
+      },
     ],
   },
   {
@@ -31,18 +36,22 @@ export const radar: readonly Row[] = [
       {
         on: "GET /radar/attacks/layer3/top/industry",
         to: ["GET /radar/attacks/layer3/summary/industry"],
+        rewriting: topOf("/radar/attacks/layer3/summary/industry", "name"),
       },
       {
         on: "GET /radar/attacks/layer3/top/vertical",
         to: ["GET /radar/attacks/layer3/summary/vertical"],
+        rewriting: topOf("/radar/attacks/layer3/summary/vertical", "name"),
       },
       {
         on: "GET /radar/attacks/layer7/top/industry",
         to: ["GET /radar/attacks/layer7/summary/industry"],
+        rewriting: topOf("/radar/attacks/layer7/summary/industry", "name"),
       },
       {
         on: "GET /radar/attacks/layer7/top/vertical",
         to: ["GET /radar/attacks/layer7/summary/vertical"],
+        rewriting: topOf("/radar/attacks/layer7/summary/vertical", "name"),
       },
     ],
   },

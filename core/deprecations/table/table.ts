@@ -23,12 +23,35 @@ const rows: readonly Row[] = [
   ...protocol,
 ];
 
-/** Every announced deprecation, as data: 144 entries (docs/compatibility.md). */
+/**
+ * Every announced deprecation, as data: 144 entries (docs/compatibility.md).
+ *
+ * @example
+ * ```ts
+ * import { deprecationTable } from "causey/deprecations";
+ *
+ * deprecationTable.length; // → 144
+ * ```
+ */
 export const deprecationTable: readonly DeprecationEntry[] = rows.flatMap(expandRow);
 
 /**
  * The table with further entries, e.g. a host's own deprecations. Throws `ApiError` (`invalid_options`) that lists their
  * faults.
+ *
+ * @example
+ * ```ts
+ * import { defineDeprecation, deprecationTable, extend } from "causey/deprecations";
+ *
+ * const orders = defineDeprecation({
+ *   id: "orders-v1",
+ *   on: "GET /v1/orders",
+ *   since: "2026-01-01",
+ *   sunset: "2026-07-01",
+ *   use: "GET /v2/orders",
+ * });
+ * extend(deprecationTable, [orders]).length; // → 145
+ * ```
  */
 export function extend(
   table: readonly DeprecationEntry[],

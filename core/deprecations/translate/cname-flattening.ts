@@ -1,7 +1,16 @@
 /** The vocabulary of the old setting's values: as announced, or as the official SDK types them. */
 export type FlatteningVocabulary = "announced" | "sdk";
 
-/** Old value to `flatten_all_cnames`; both vocabularies are understood, null when the value is neither's. */
+/**
+ * Old value to `flatten_all_cnames`; both vocabularies are understood, null when the value is neither's.
+ *
+ * @example
+ * ```ts
+ * import { toFlattenAllCnames } from "causey/deprecations";
+ *
+ * toFlattenAllCnames("flatten_at_root"); // → false
+ * ```
+ */
 export function toFlattenAllCnames(value: unknown): boolean | null {
   switch (value) {
     case "on":
@@ -16,7 +25,16 @@ export function toFlattenAllCnames(value: unknown): boolean | null {
   }
 }
 
-/** `flatten_all_cnames` to the old value. `apex` reads back as `off`: the two behave the same. */
+/**
+ * `flatten_all_cnames` to the old value. `apex` reads back as `off`: the two behave the same.
+ *
+ * @example
+ * ```ts
+ * import { fromFlattenAllCnames } from "causey/deprecations";
+ *
+ * fromFlattenAllCnames(true, "sdk"); // → "flatten_all"
+ * ```
+ */
 export function fromFlattenAllCnames(
   flattenAll: boolean,
   vocabulary: FlatteningVocabulary = "announced",

@@ -33,9 +33,18 @@ const NUMBERS = { name: ["01", "02", "03", "04"], content: ["05", "06", "07", "0
 type Field = keyof typeof NUMBERS;
 type Prefix = (typeof PREFIXES)[number];
 
-/** The old filter forms that a query uses, as entry numbers in the table's order. */
+/**
+ * The old filter forms that a query uses, as entry numbers in the table's order.
+ *
+ * @example
+ * ```ts
+ * import { usedFilters } from "causey/deprecations";
+ *
+ * usedFilters("name=contains:shop&type=A"); // → ["01"]
+ * ```
+ */
 export function usedFilters(query: string): FilterEntry[] {
-  const parameters = parseRawQuery(query);
+  const parameters = joinedLists(parseRawQuery(query), () => true);
   const used = new Set(parameters.flatMap((parameter) => formOf(parameter)?.entry ?? []));
   return [...used].toSorted();
 }
@@ -43,18 +52,24 @@ export function usedFilters(query: string): FilterEntry[] {
 /**
  * Plans the rewrite of the old filter forms for which `enforced` returns true; the other forms, and all other
  * parameters, stay byte for byte. Planning a rewritten query again changes nothing.
+ *
+ * @example
+ * ```ts
+ * import { planFilters } from "causey/deprecations";
+ *
+ * planFilters("name=contains:shop").kind; // → "rewrite"
+ * ```
  */
 export function planFilters(
   query: string,
   enforced: (entry: FilterEntry) => boolean = () => true,
 ): FilterPlan {
   const steps: Step[] = [];
-  for (const parameter of parseRawQuery(query)) {
+  for (const parameter of joinedLists(parseRawQuery(query), enforced)) {
     const operated = operatorOf(parameter);
     if (operated !== null && operated.modern === null && enforced(operated.entry)) {
-      const { entry, field } = operated;
-      const modern = ["contains", "startswith", "endswith", "exact"];
-      return { kind: "refuse", entry, instead: modern.map((one) => `${field}.${one}`).join(", ") };
+      const { entry, instead } = operated;
+      return { kind: "refuse", entry, instead };
     }
     const form = formOf(parameter);
     if (form === null || !enforced(form.entry)) {
@@ -70,11 +85,41 @@ export function planFilters(
   return combine(steps, query);
 }
 
+/** Repeated `name[]=a&name[]=b`, as one comma list. */
+function joinedLists(
+  parameters: readonly RawParameter[],
+  enforced: (entry: FilterEntry) => boolean,
+): RawParameter[] {
+  const lists = new Map<string, number>();
+  const joined: RawParameter[] = [];
+  for (const parameter of parameters) {
+    const field = /^(name|content|type)\[\d*\]$/.exec(parameter.name)?.[1];
+    if (field === undefined || !enforced(LIST_ENTRY[field] ?? "04")) {
+      joined.push(parameter);
+      continue;
+    }
+    const at = lists.get(field);
+    const before = at === undefined ? undefined : joined[at];
+    const rawValue =
+      before === undefined ? parameter.rawValue : `${before.rawValue},${parameter.rawValue}`;
+    const [list] = parseRawQuery(`${field}=${rawValue}`);
+    if (list === undefined) continue;
+    if (at === undefined) lists.set(field, joined.push(list) - 1);
+    else joined[at] = list;
+  }
+  return joined;
+}
+
+/** The entry at whose date a list of a field ends. */
+const LIST_ENTRY: Readonly<Record<string, FilterEntry>> = { name: "04", content: "08", type: "09" };
+
 interface Step {
   /** Several texts are alternatives: the old comma list. */
   readonly texts: readonly string[];
   readonly parameter: RawParameter;
 }
+
+const EXACT_TYPE = "an exact type such as type=CNAME, or search=<text>";
 
 interface Form {
   readonly entry: FilterEntry;
@@ -83,10 +128,10 @@ interface Form {
 }
 
 function formOf({ name, value }: RawParameter): Form | null {
-  if (name === "type")
-    return value.startsWith("contains:")
-      ? { entry: "09", field: "type", prefix: "contains" }
-      : null;
+  if (name === "type") {
+    const prefix = value.startsWith("contains:") ? "contains" : null;
+    return prefix === null && !value.includes(",") ? null : { entry: "09", field: "type", prefix };
+  }
   if (name !== "name" && name !== "content") return null;
   for (const [index, prefix] of PREFIXES.entries()) {
     if (value.startsWith(`${prefix}:`))
@@ -105,8 +150,8 @@ function rewriteForm(
   { rawValue }: RawParameter,
 ): { texts: string[] } | { refuse: string } {
   const { field, prefix } = form;
-  if (field === "type") return { refuse: "an exact type such as type=CNAME, or search=<text>" };
-  if (prefix !== null) {
+  if (field === "type" && prefix !== null) return { refuse: EXACT_TYPE };
+  if (prefix !== null && field !== "type") {
     const rest = afterColon(rawValue);
     if (rest === "") return { refuse: `${field}.${MODERN[prefix]}=<value> with a value` };
     return { texts: [`${field}.${MODERN[prefix]}=${rest}`] };
@@ -118,24 +163,40 @@ function rewriteForm(
 }
 
 interface Operated {
-  readonly field: Field;
   readonly entry: FilterEntry;
   /** The parameter in its modern form; null for an operator that no server knows. */
   readonly modern: string | null;
+  /** The forms there are. */
+  readonly instead: string;
 }
 
+const TEXT_OPERATORS = ["contains", "startswith", "endswith", "exact"];
+/** Operators by field (`client.dns.records.list` of https://www.npmjs.com/package/cloudflare 7.3.0). */
+const OPERATORS: Readonly<Record<string, readonly string[]>> = {
+  name: TEXT_OPERATORS,
+  content: TEXT_OPERATORS,
+  comment: [...TEXT_OPERATORS, "present", "absent"],
+  tag: [...TEXT_OPERATORS, "present", "absent"],
+  type: [],
+};
+
 /**
- * A filter with an operator, in brackets (SDK 3.0.0 sends `name[contains]=v`) or after a dot; null for any other. A server would pass over a filter that it does not know, and answer with the whole zone.
+ * A filter with an operator, in brackets (SDK 3.0.0 sends `name[contains]=v`) or after a dot; null for any other. A server
+ * would pass over a filter that it does not know, and answer with the whole zone.
  */
 function operatorOf({ name, rawValue }: RawParameter): Operated | null {
-  const match = /^(name|content)(?:\.([^[\]]*)|\[(.*)\])$/.exec(name);
-  const field = match?.[1];
-  if (field !== "name" && field !== "content") return null;
+  const match = /^(name|content|comment|tag|type)(?:\.([^[\]]*)|\[(.*)\])$/.exec(name);
+  const field = match?.[1] ?? "";
+  const known = OPERATORS[field];
+  if (known === undefined) return null;
   const operator = (match?.[2] ?? match?.[3] ?? "").replace(/^(starts|ends)_with$/, "$1with");
-  const isKnown = /^(?:contains|startswith|endswith|exact)$/.test(operator);
-  const modern = isKnown ? `${field}.${operator}=${rawValue}` : null;
-  return { field, entry: NUMBERS[field][0], modern };
+  const modern = known.includes(operator) ? `${field}.${operator}=${rawValue}` : null;
+  const instead = field === "type" ? EXACT_TYPE : known.map((one) => `${field}.${one}`).join(", ");
+  return { entry: ENTRY_OF[field] ?? "01", modern, instead };
 }
+
+/** The entry at whose date an operator of a field ends. */
+const ENTRY_OF: Readonly<Record<string, FilterEntry>> = { content: "05", type: "09" };
 
 function combine(steps: readonly Step[], query: string): FilterPlan {
   const lists = steps.filter((step) => step.texts.length > 1);
@@ -144,16 +205,20 @@ function combine(steps: readonly Step[], query: string): FilterPlan {
   const matchesAny = steps.some(
     ({ parameter: { name, value } }) => name === "match" && value === "any",
   );
-  const size = matchesAny ? Math.max(0, ...lists.map((step) => step.texts.length)) : total;
+  // A server takes one type: each is a request of its own.
+  const isByType = lists.some(({ parameter: { name } }) => name === "type");
+  const size =
+    matchesAny && !isByType ? Math.max(0, ...lists.map((step) => step.texts.length)) : total;
   if (first !== undefined && size > FILTER_VALUES_LIMIT) {
-    const field = first.parameter.name as Field;
+    const { name: field } = first.parameter;
     const instead = `one request per value, or ?match=any&${field}=<a>&${field}=<b>, with at most ${FILTER_VALUES_LIMIT} values`;
-    return { kind: "refuse", entry: NUMBERS[field][3], instead };
+    return { kind: "refuse", entry: LIST_ENTRY[field] ?? "04", instead };
   }
   const filters = steps.filter(
     (step) => !NO_FILTER.has(step.parameter.name) && step.parameter.raw !== "",
   );
-  if (first !== undefined && !matchesAny && filters.length > 1) return fanOut(steps);
+  if (first !== undefined && (isByType || (!matchesAny && filters.length > 1)))
+    return fanOut(steps);
   const texts = steps.flatMap((step) => {
     if (first === undefined || matchesAny) return step.texts;
     if (step.parameter.name === "match") return [];
@@ -206,6 +271,16 @@ export interface MergedPage {
 /**
  * Merges the complete answers to the queries of a fan-out: every record once, ordered by the asked field (ties and no
  * field: in the order in which they came), cut to the asked page.
+ *
+ * @example
+ * ```ts
+ * import { mergeFanOut } from "causey/deprecations";
+ *
+ * const view = { page: 1, perPage: 100, order: "name", direction: "asc" } as const;
+ * const a = { id: "1", name: "a.example.com" };
+ * const b = { id: "2", name: "b.example.com" };
+ * mergeFanOut([[b], [a, b]], view).result; // → [a, b]
+ * ```
  */
 export function mergeFanOut(
   lists: readonly (readonly ListedRecord[])[],

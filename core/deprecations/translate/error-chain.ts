@@ -10,6 +10,14 @@ export interface ChainedError {
 /**
  * Old to modern: every error with a non-empty `error_chain` gives way to the chain's members (which may be wrapped
  * themselves), the others stay; no `error_chain` is left. For failed DNS record creation only (docs/compatibility.md).
+ *
+ * @example
+ * ```ts
+ * import { unwrapErrorChain } from "causey/deprecations";
+ *
+ * const cause = { code: 9005, message: "Content for A record must be a valid IPv4 address" };
+ * unwrapErrorChain([{ code: 1004, message: "DNS Validation Error", error_chain: [cause] }]); // → [cause]
+ * ```
  */
 export function unwrapErrorChain(errors: readonly ChainedError[]): ChainedError[] {
   const out: ChainedError[] = [];
@@ -30,6 +38,14 @@ export function isChained(error: Json): error is Json & ChainedError {
 
 /**
  * Modern to old: one error 1004 with the root causes inside. An empty list and already wrapped errors stay as they are.
+ *
+ * @example
+ * ```ts
+ * import { wrapErrorChain } from "causey/deprecations";
+ *
+ * const cause = { code: 9005, message: "Content for A record must be a valid IPv4 address" };
+ * wrapErrorChain([cause])[0]?.code; // → 1004
+ * ```
  */
 export function wrapErrorChain(errors: readonly ChainedError[]): ChainedError[] {
   if (errors.length === 0 || errors.some((error) => error.error_chain !== undefined))

@@ -18,8 +18,13 @@ export function parseRawQuery(query: string): RawParameter[] {
 }
 
 function decode(text: string): string {
+  return withoutEscapes(text.replaceAll("+", " "));
+}
+
+/** A text without its escapes; one whose escapes are not UTF-8 as it stands. */
+export function withoutEscapes(text: string): string {
   try {
-    return decodeURIComponent(text.replaceAll("+", " "));
+    return decodeURIComponent(text);
   } catch {
     return text;
   }

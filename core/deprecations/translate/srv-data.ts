@@ -11,14 +11,33 @@ export interface SrvName {
   readonly name: string;
 }
 
-/** Splits `_service._proto.domain`; null when the name has another form. */
+/**
+ * Splits `_service._proto.domain`; null when the name has another form.
+ *
+ * @example
+ * ```ts
+ * import { splitSrvName } from "causey/deprecations";
+ *
+ * splitSrvName("_sip._tcp.example.com")?.service; // → "_sip"
+ * ```
+ */
 export function splitSrvName(name: string): SrvName | null {
   const match = /^(_[^.]+)\.(_[^.]+)\.(.+)$/.exec(name);
   const [, service = "", proto = "", rest = ""] = match ?? [];
   return match === null ? null : { service, proto, name: rest };
 }
 
-/** Modern response to old: an SRV record gets `data.service`, `data.proto`, `data.name` from its outer name; others stay. */
+/**
+ * Modern response to old: an SRV record gets `data.service`, `data.proto`, `data.name` from its outer name; others stay.
+ *
+ * @example
+ * ```ts
+ * import { addSrvData } from "causey/deprecations";
+ *
+ * const record = { type: "SRV", name: "_sip._tcp.example.com", data: { port: 5060 } };
+ * addSrvData(record)["data"]; // → { port: 5060, service: "_sip", proto: "_tcp", name: "example.com" }
+ * ```
+ */
 export function addSrvData(record: DnsRecord): DnsRecord {
   const { type, name, data } = record;
   if (type !== "SRV" || typeof name !== "string") return record;
@@ -29,6 +48,14 @@ export function addSrvData(record: DnsRecord): DnsRecord {
 /**
  * Old request to modern: an SRV record loses `data.service`, `data.proto` and `data.name`; when it has no outer name
  * (as SDK 3.0.0 may send it) they make one. A record without a type is left alone, because it may be of another type.
+ *
+ * @example
+ * ```ts
+ * import { dropSrvData } from "causey/deprecations";
+ *
+ * const data = { service: "_sip", proto: "_tcp", name: "example.com", port: 5060 };
+ * dropSrvData({ type: "SRV", data })["name"]; // → "_sip._tcp.example.com"
+ * ```
  */
 export function dropSrvData(record: DnsRecord): DnsRecord {
   if (!hasSrvData(record)) return record;
@@ -38,7 +65,16 @@ export function dropSrvData(record: DnsRecord): DnsRecord {
   return { ...record, ...outer, data };
 }
 
-/** Whether an SRV record carries one of the three fields. */
+/**
+ * Whether an SRV record carries one of the three fields.
+ *
+ * @example
+ * ```ts
+ * import { hasSrvData } from "causey/deprecations";
+ *
+ * hasSrvData({ type: "SRV", data: { service: "_sip" } }); // → true
+ * ```
+ */
 export function hasSrvData(record: DnsRecord): boolean {
   const data = dataOf(record["data"]);
   return (

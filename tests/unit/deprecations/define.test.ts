@@ -225,21 +225,24 @@ describe("mistakes are told at the start", () => {
   const entry = defineDeprecation(ORDERS);
   const query = defineDeprecation({ ...ORDERS, id: "q", fields: ["a"] });
   const window = (start: string, end: string): DeprecationsOptions => ({
-    brownouts: { "orders-v1": [{ start, end }] },
+    settings: { "orders-v1": { brownouts: [{ start, end }] } },
   });
   const options: [DeprecationsOptions, string][] = [
     [{ mode: "translat" as never }, 'did you mean "translate"'],
-    [{ modes: { "orders-v1": "on" as never } }, 'Unknown mode "on"'],
-    [{ modes: { "order-v1": "off" } }, 'did you mean "orders-v1"'],
+    [{ settings: { "orders-v1": { mode: "on" as never } } }, 'Unknown mode "on"'],
+    [{ settings: { "order-v1": { mode: "off" } } }, 'did you mean "orders-v1"'],
     [{ basepath: "/api" } as never, 'did you mean "basePath"'],
     [{ basePath: "/api/" }, 'write "/api"'],
     [{ basePath: "api" }, 'write "/api"'],
     [{ basePath: "/" }, 'write ""'],
     [window("2026-06-02", "2026-06-01"), "ends before it begins"],
-    [window("2026-06-30", "2026-07-02"), "ends after the cut-off 2026-07-01T00:00:00Z"],
-    [{ brownouts: { q: [{ start: "2026-06-01", end: "2026-06-02" }] } }, "only a whole endpoint"],
-    [{ brownouts: { "orders-v1": "progresive" as never } }, 'expected "progressive"'],
-    [{ eolOverrides: { "orders-v1": "2025-01-01" } }, "must not be earlier"],
+    [window("2026-06-30", "2026-07-02"), "ends after the end 2026-07-01T00:00:00Z"],
+    [
+      { settings: { q: { brownouts: [{ start: "2026-06-01", end: "2026-06-02" }] } } },
+      "only a whole endpoint",
+    ],
+    [{ settings: { "orders-v1": { brownouts: "progresive" as never } } }, 'expected "progressive"'],
+    [{ settings: { "orders-v1": { end: "2025-01-01" } } }, "must not be earlier"],
     [{ entries: ORDERS as never }, "expected a list"],
   ];
   it.each(options)("of options: %j", (given, message) => {

@@ -108,7 +108,37 @@ describe("planFilters()", () => {
     );
   });
 
-  it.each(["name[contain]=a", "name%5Bother%5D=a", "name[]=a", "name.like=a", "name[a][b]=c"])(
+  it("takes every operator of a comment and a tag, and lists in brackets", () => {
+    expect(rewritten("comment[contains]=a&tag[exact]=b:c")).toBe(
+      "comment.contains=a&tag.exact=b:c",
+    );
+    expect(rewritten("comment[present]=true&tag.absent=true")).toBe(
+      "comment.present=true&tag.absent=true",
+    );
+    expect(rewritten("name[]=a")).toBe("name=a");
+    expect(rewritten("name[]=a&page=2&name[]=b")).toBe("match=any&name=a&name=b&page=2");
+    expect(usedFilters("name%5B0%5D=a&name%5B1%5D=b")).toEqual(["04"]);
+  });
+
+  it("asks for each type of a list alone, because a server takes one", () => {
+    for (const [query, rest] of [
+      ["type=A,AAAA", ""],
+      ["type[]=A&type[]=AAAA&match=any&name=x", "&match=any&name=x"],
+    ])
+      expect(planFilters(query!)).toMatchObject({
+        kind: "fan-out",
+        queries: [`type=A${rest}`, `type=AAAA${rest}`],
+      });
+  });
+
+  it.each(["comment[like]=a", "tag[]=a", "type[contains]=A", "type.not=A"])(
+    "refuses %s, too",
+    (query) => {
+      expect(planFilters(query).kind).toBe("refuse");
+    },
+  );
+
+  it.each(["name[contain]=a", "name%5Bother%5D=a", "name.like=a", "name[a][b]=c"])(
     "refuses %s, which a server would pass over to show the whole zone",
     (query) => {
       expect(planFilters(query)).toMatchObject({
@@ -149,7 +179,7 @@ const parameter = fc.oneof(
   fc
     .tuple(fc.constantFrom("name", "content"), value)
     .map(([name, text]) => `${name}=${encodeURIComponent(text)}`),
-  fc.constantFrom("A", "TXT").map((type) => `type=${type}`),
+  fc.constantFrom("A", "TXT", "A,TXT", "TXT,AAAA").map((type) => `type=${type}`),
 );
 const anyQuery = fc
   .uniqueArray(parameter, { maxLength: 3, selector: (one) => one.split("=")[0] })

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { matcher } from "../../../core/deprecations/matcher.ts";
-import { pathEnd, pathStart } from "../../../core/deprecations/pathname.ts";
+import { matcher } from "../../../core/deprecations/table/matcher.ts";
+import { pathEnd, pathStart } from "../../../core/deprecations/translate/pathname.ts";
 import { deprecationTable } from "../../../core/deprecations/table/table.ts";
 
 const match = matcher(deprecationTable);

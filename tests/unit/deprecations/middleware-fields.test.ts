@@ -158,7 +158,7 @@ describe("parameters and fields", () => {
         headers: { "content-type": "application/json" },
         body: JSON.stringify({ type, data: { service: "_sip" } }),
       });
-    const never = { eolOverrides: { "dns-srv-data": null } };
+    const never = { settings: { "dns-srv-data": { end: null } } };
     expect((await post("SRV", never)).status).toBe(200);
     expect((await post("SRV", never)).headers.has("deprecation")).toBe(true);
     expect((await post("SRV", {})).status).toBe(400);

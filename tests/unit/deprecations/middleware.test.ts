@@ -40,6 +40,17 @@ describe("a retired endpoint that nobody mounts", () => {
     expect(headers.get("content-type")).toContain("application/json");
   });
 
+  it("names today's calls where the announcement names none", async () => {
+    const response = await host().request(`${ROOT}/zones/z/script_monitor/scripts/1%2F2`);
+    const { errors } = await body(response);
+    expect(errors[0]?.message).toContain(
+      "PUT /zones/{zone_id}/page_shield (client.pageShield.update)",
+    );
+    expect(errors[0]?.message).toContain(
+      "GET /zones/{zone_id}/page_shield/scripts (client.pageShield.scripts.list)",
+    );
+  });
+
   it("answers 410 for every single one, with a message that says what to do instead", async () => {
     const app = host();
     const endpoints = deprecationTable.filter(({ kind }) => kind === "endpoint");
@@ -51,7 +62,7 @@ describe("a retired endpoint that nobody mounts", () => {
       const { errors, deprecation } = await body(response);
       expect([response.status, deprecation["id"]]).toEqual([410, id]);
       expect(errors[0]?.message).toMatch(
-        /^Use [A-Z]+ \/\S+.* was retired on \d{4}-\d\d-\d\d\.|; (?:use instead|no replacement)/,
+        /^Use (?:[A-Z]+ )?\/\S+.* was retired on \d{4}-\d\d-\d\d\.|; (?:use instead|no replacement)/,
       );
     }
   });
@@ -118,8 +129,11 @@ describe("a retired endpoint that nobody mounts", () => {
     expect(await status({ mode: "refuse" })).toEqual([410, true]);
     expect(await status({ mode: "strict", ...early })).toEqual([410, true]);
     expect(await status({ mode: "refuse", ...early })).toEqual([404, true]);
-    expect(await status({ modes: { "setting-minify": "off" } })).toEqual([404, false]);
-    expect(await status({ eolOverrides: { "setting-minify": "2030-01-01" } })).toEqual([404, true]);
+    expect(await status({ settings: { "setting-minify": { mode: "off" } } })).toEqual([404, false]);
+    expect(await status({ settings: { "setting-minify": { end: "2030-01-01" } } })).toEqual([
+      404,
+      true,
+    ]);
   });
 });
 
@@ -163,9 +177,9 @@ describe("a route that the host mounts", () => {
 
   it("is dark in a brownout that the operator asked for", async () => {
     const window = { start: "2024-08-01T00:00:00Z", end: "2024-08-01T01:00:00Z" };
-    const brownouts = { "setting-minify": [window] };
+    const settings = { "setting-minify": { brownouts: [window] } };
     const at = (clock: string) =>
-      host({ clock, brownouts }, live).request(`${ROOT}/zones/z/settings/minify`);
+      host({ clock, settings }, live).request(`${ROOT}/zones/z/settings/minify`);
     const dark = await at("2024-08-01T00:59:00Z");
     expect([
       dark.status,

@@ -76,6 +76,41 @@ describe("a response that may carry deprecated fields", () => {
     expect((await reader.read()).value).toBe(`}]}`);
   });
 
+  it("has its headers at once when the body has not begun, and is still without old fields", async () => {
+    const { response, push, end } = pushed();
+    const got = await answer(response);
+    push(`{"result":[{"id":"1","locked":false}]}`);
+    end();
+    expect(await got.text()).toBe(`{"result":[{"id":"1"}]}`);
+    expect(got.headers.has("deprecation")).toBe(false);
+  });
+
+  it("passes untouched, with its headers at once, before the end of what it may carry", async () => {
+    const { response, push, end } = pushed();
+    const got = await answer(response, { clock: "2024-01-01" });
+    push(`{"result":[{"id":"1","locked":false}]}`);
+    end();
+    expect(await got.text()).toBe(`{"result":[{"id":"1","locked":false}]}`);
+  });
+
+  it("waits for the beginning of a body whose bytes its headers describe", async () => {
+    const { response, push, end } = pushed();
+    const text = `{"result":{"locked":false}}`;
+    response.headers.set("content-length", String(text.length));
+    const got = answer(response);
+    push(text);
+    end();
+    expect((await got).headers.has("content-length")).toBe(false);
+    expect(await (await got).text()).toBe(`{"result":{}}`);
+  });
+
+  it("fails as its source does when that never begins", async () => {
+    const body = new ReadableStream({ pull: () => Promise.reject(new Error("gone")) });
+    const got = await answer(new Response(body, { headers: JSON_TYPE })).catch((error) => error);
+    if (got instanceof Response) await expect(got.text()).rejects.toThrow();
+    else expect(got).toBeInstanceOf(Error);
+  });
+
   it("keeps the field of a record whose beginning has left in another form", async () => {
     const { response, push, end } = pushed();
     push(`{"result":[{ "meta":{"x":1}`);

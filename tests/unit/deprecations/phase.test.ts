@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   type Brownout,
+  type EntrySettings,
   isEnforced,
   phase,
   schedule,
@@ -49,7 +50,7 @@ describe("phase()", () => {
   it("knows brownouts, whose end belongs to normal life again", () => {
     const window: Brownout = { start: "2025-09-01T00:00:00Z", end: "2025-09-01T01:00:00Z" };
     const industry = entry("radar-attacks-top.01", {
-      brownouts: { "radar-attacks-top": [window] },
+      settings: { "radar-attacks-top": { brownouts: [window] } },
     });
     expect(phase(industry, Date.UTC(2025, 8, 1))).toBe("brownout");
     expect(phase(industry, Date.UTC(2025, 8, 1, 1))).toBe("deprecated");
@@ -57,10 +58,10 @@ describe("phase()", () => {
 
   it("spreads progressive brownouts over the last four weeks, longer each time, all over before the end", () => {
     const industry = entry("radar-attacks-top.01", {
-      brownouts: { "radar-attacks-top": "progressive" },
+      settings: { "radar-attacks-top": { brownouts: "progressive" } },
     });
     const other = entry("radar-attacks-top.02", {
-      brownouts: { "radar-attacks-top": "progressive" },
+      settings: { "radar-attacks-top": { brownouts: "progressive" } },
     });
     const hours = industry.brownouts.map(({ start, end }) => (end - start) / 3_600_000);
     expect(hours).toEqual([1, 1, 4, 8, 24]);
@@ -69,41 +70,79 @@ describe("phase()", () => {
     expect(other.brownouts[0]!.start).not.toBe(industry.brownouts[0]!.start);
     expect(() =>
       schedule(deprecationTable, {
-        eolOverrides: { "setting-minify": null },
-        brownouts: { "setting-minify": "progressive" },
+        settings: { "setting-minify": { end: null, brownouts: "progressive" } },
       }),
-    ).toThrow("needs a cut-off");
+    ).toThrow("needs an end");
   });
 
   it("never retires what has no cut-off, until one is configured", () => {
     const late = Date.UTC(2100, 0, 1);
     expect(phase(entry("notification-email.01"), late)).toBe("deprecated");
-    const eolOverrides = { "notification-email": "2026-01-01" };
-    expect(phase(entry("notification-email.01", { eolOverrides }), late)).toBe("retired");
+    const settings = { "notification-email": { end: "2026-01-01" } };
+    expect(phase(entry("notification-email.01", { settings }), late)).toBe("retired");
     expect(
-      phase(entry("setting-minify.01", { eolOverrides: { "setting-minify.01": null } }), late),
+      phase(entry("setting-minify.01", { settings: { "setting-minify.01": { end: null } } }), late),
     ).toBe("deprecated");
   });
 
   it("lets the id win over the row in settings", () => {
-    const modes = { "setting-minify": "refuse", "setting-minify.02": "off" } as const;
-    expect(entry("setting-minify.01", { modes }).mode).toBe("refuse");
-    expect(entry("setting-minify.02", { modes }).mode).toBe("off");
-    expect(entry("setting-brotli.01", { modes }).mode).toBe("translate");
+    const settings = {
+      "setting-minify": { mode: "refuse", end: "2030-01-01" },
+      "setting-minify.02": { mode: "off" },
+    } as const;
+    expect(entry("setting-minify.01", { settings }).mode).toBe("refuse");
+    expect(entry("setting-minify.02", { settings }).mode).toBe("off");
+    expect(entry("setting-minify.02", { settings }).enforceAt).toBe(Date.UTC(2030, 0, 1));
+    expect(entry("setting-brotli.01", { settings }).mode).toBe("translate");
   });
 });
 
 describe("schedule()", () => {
   it("refuses unknown ids, bad dates and a cut-off before the deprecation", () => {
-    expect(() => schedule(deprecationTable, { modes: { "no-such-row": "off" } })).toThrow(
-      '"no-such-row"',
-    );
-    expect(() => schedule(deprecationTable, { eolOverrides: { billing: "soon" } })).toThrow(
+    expect(() =>
+      schedule(deprecationTable, { settings: { "no-such-row": { mode: "off" } } }),
+    ).toThrow('"no-such-row"');
+    expect(() => schedule(deprecationTable, { settings: { billing: { end: "soon" } } })).toThrow(
       '"soon"',
     );
-    expect(() => schedule(deprecationTable, { eolOverrides: { billing: "2020-01-01" } })).toThrow(
-      "earlier",
-    );
+    expect(() =>
+      schedule(deprecationTable, { settings: { billing: { end: "2020-01-01" } } }),
+    ).toThrow("earlier");
+  });
+});
+
+describe("settings", () => {
+  const at = (settings: EntrySettings, id = "script-monitor.01") =>
+    entry(id, { settings: { [id]: settings } });
+  const end = Date.UTC(2022, 9, 11);
+  const later = Date.UTC(2030, 0, 1);
+
+  it("extend an end, and pause it with its brownouts", () => {
+    expect(at({}).enforceAt).toBe(end);
+    expect(at({ extend: "2030-01-01" }).enforceAt).toBe(later);
+    const paused = at({ extend: "2030-01-01", brownouts: "progressive", pause: true });
+    expect([paused.enforceAt, paused.brownouts]).toEqual([null, []]);
+  });
+
+  it("end writes before reads", () => {
+    const open = at({ reads: "after" });
+    expect([open.enforceAt, open.forReads?.enforceAt]).toEqual([end, null]);
+    expect(at({ reads: "2030-01-01" }).forReads?.enforceAt).toBe(later);
+    const read = at({ reads: "after", brownouts: "progressive" }, "setting-brotli.01");
+    expect([read.enforceAt, read.brownouts, read.forReads]).toEqual([null, [], undefined]);
+    const write = at({ reads: "after", brownouts: "progressive" }, "setting-brotli.02");
+    expect([write.enforceAt, write.brownouts.length]).toEqual([Date.UTC(2024, 7, 15), 5]);
+  });
+
+  const mistakes: [EntrySettings, string][] = [
+    [{ extend: "2020-01-01" }, "is not later than its end"],
+    [{ end: null, extend: "2030-01-01" }, "is not later than its end, never"],
+    [{ reads: "2022-10-10" }, "before writes do"],
+    [{ reads: "later" }, 'Invalid date "later"'],
+    [{ pasue: true } as never, 'did you mean "pause"'],
+  ];
+  it.each(mistakes)("are refused: %j", (settings, message) => {
+    expect(() => at(settings)).toThrow(message);
   });
 });
 

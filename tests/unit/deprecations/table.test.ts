@@ -1,6 +1,8 @@
 import * as v from "valibot";
 import { describe, expect, it } from "vitest";
 import { checkTable, shadowedRoutes } from "../../../core/deprecations/table/check-table.ts";
+import { schedule } from "../../../core/deprecations/phase.ts";
+import { retired } from "../../../core/deprecations/refuse.ts";
 import type { DeprecationEntry } from "../../../core/deprecations/table/entry.ts";
 import { deprecationTable, extend } from "../../../core/deprecations/table/table.ts";
 import { parseInstant } from "../../../core/http/fields/instant.ts";
@@ -46,6 +48,17 @@ const entrySchema = v.strictObject({
   planQuery: v.exactOptional(v.function()),
   modernRequest: v.exactOptional(v.function()),
   modernFailure: v.exactOptional(v.function()),
+  oldRecord: v.exactOptional(v.function()),
+  lookUp: v.exactOptional(v.literal("/zones/{zone_id}")),
+  oldFailure: v.exactOptional(v.function()),
+  rewriting: v.exactOptional(
+    v.strictObject({
+      readsBody: v.exactOptional(v.literal(true)),
+      toModern: v.function(),
+      toOld: v.exactOptional(v.function()),
+    }),
+  ),
+  isReused: v.exactOptional(v.literal(true)),
   isAnyCase: v.exactOptional(v.literal(true)),
   namedIn: v.exactOptional(
     v.strictObject({
@@ -81,8 +94,8 @@ describe("deprecationTable", () => {
       notice: 2,
       behaviour: 1,
     });
-    expect(count((entry) => entry.class)).toEqual({ A: 55, B: 23, C: 50, D: 13, E: 2, F: 1 });
-    expect(count((entry) => entry.lossless)).toEqual({ yes: 35, conditional: 43, no: 62, null: 4 });
+    expect(count((entry) => entry.class)).toEqual({ A: 49, B: 23, C: 50, D: 19, E: 2, F: 1 });
+    expect(count((entry) => entry.lossless)).toEqual({ yes: 35, conditional: 37, no: 68, null: 4 });
     expect(deprecationTable.filter((entry) => entry.eol !== null)).toHaveLength(12);
     expect(deprecationTable.filter((entry) => entry.enforceFrom === null)).toHaveLength(4);
   });
@@ -94,6 +107,26 @@ describe("deprecationTable", () => {
       118,
     );
     expect(new Set(routed.map((entry) => normal(entry.path!))).size).toBe(65);
+  });
+
+  it("names a route of today in every refusal, or says that there is none", () => {
+    const place = { docs: "", basePath: "", mountPath: "" };
+    const endpoints = schedule(deprecationTable).filter(({ kind }) => kind === "endpoint");
+    expect(endpoints).toHaveLength(99);
+    for (const entry of endpoints) {
+      const { message } = retired(entry, place);
+      const says = entry.class === "D" ? /; no replacement\./ : /^Use (?:[A-Z]+ )?\/\S+/;
+      expect(message).toMatch(says);
+    }
+    const railguns = endpoints.filter(({ path: at }) => at?.includes("/railguns") === true);
+    expect(railguns.map((entry) => entry.class)).toEqual(Array.from({ length: 6 }, () => "D"));
+  });
+
+  it("says where the announcement has a condition or a field of the replacement", () => {
+    const rules = new Map(deprecationTable.map(({ id, rule }) => [id, rule]));
+    expect(rules.get("devices.01")).toContain("multi-user mode");
+    expect(rules.get("dns-settings-sub.02")).toContain("multi_provider");
+    expect(rules.get("dns-settings-sub.04")).toContain("secondary_overrides");
   });
 
   it("passes the boot checks", () => {

@@ -28,7 +28,8 @@ export function withQuery(url: string, query: string): string {
 
 /**
  * A replacement's path with its parameters taken from the old path by name; null when one is not there.
- * `path` is the raw pathname below the API root, so values keep their encoding.
+ * `path` is the raw pathname below the API root, so values keep their encoding. Where both templates end in `/**`, all that
+ * lies below follows.
  */
 export function fillPath(replacement: string, template: string, path: string): string | null {
   const values = new Map<string, string>();
@@ -37,7 +38,9 @@ export function fillPath(replacement: string, template: string, path: string): s
     if (name.startsWith("{")) values.set(name, segments[index] ?? "");
   }
   const filled = replacement
+    .replace(/\/\*\*$/, "")
     .split("/")
     .map((segment) => (segment.startsWith("{") ? values.get(segment) : segment));
+  if (template.endsWith("/**")) filled.push(...segments.slice(template.split("/").length - 1));
   return filled.some((segment) => segment === undefined) ? null : filled.join("/");
 }

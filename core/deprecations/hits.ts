@@ -1,0 +1,51 @@
+import { withoutNeedlessEscapes } from "../net/needless-escapes.ts";
+import type { Deprecations } from "./options.ts";
+import { isEnforced, type ScheduledEntry } from "./phase.ts";
+import { pathEnd, pathStart } from "./translate/pathname.ts";
+
+/** The entries of the table that concern a request, found before anyone answers it. */
+export interface Hits {
+  readonly entries: readonly ScheduledEntry[];
+  /** The pathname below the API root, without needless escapes. */
+  readonly path: string;
+  /** The request is declined for its framing. */
+  readonly badFraming: boolean;
+}
+
+/** Finds the entries that concern a request; null without any. */
+export function findHits(request: Request, known: Deprecations): Hits | null {
+  const { url, method, headers } = request;
+  const { framing, match, place } = known;
+  if (framing !== null && hasTwoFramings(headers) && isEnforced(framing, known.now())) {
+    return { entries: [framing], path: "", badFraming: true };
+  }
+  if (method === "OPTIONS") return null;
+  const start = pathStart(url);
+  const end = pathEnd(url, start);
+  const escape = url.indexOf("%", start);
+  // Most pathnames stay in the address: a copy of each would cost more than the search.
+  const isPlain = escape === -1 || escape > end;
+  const text = isPlain ? url : withoutNeedlessEscapes(url.slice(start, end));
+  const [from, to] = isPlain ? [start, end] : [0, text.length];
+  const below = from + place.basePath.length;
+  if (below > to || !text.startsWith(place.basePath, from)) return null;
+  const entries = match(method, text, below, to);
+  return entries.length === 0 ? null : { entries, path: text.slice(below, to), badFraming: false };
+}
+
+/** The options of this moment, and what they find in a request that an entry may concern; null without hits any more. */
+export async function presentHits(
+  request: Request,
+  hits: Hits,
+  known: Deprecations,
+): Promise<{ readonly hits: Hits; readonly known: Deprecations } | null> {
+  if (known.present === null) return { hits, known };
+  const present = { ...(await known.present()), place: known.place };
+  const found = findHits(request, present);
+  return found === null ? null : { hits: found, known: present };
+}
+
+/** RFC 9112 section 6.1 calls it an attack to be handled as an error; the platform declines it since 2023-07-01. */
+function hasTwoFramings(headers: Headers): boolean {
+  return headers.has("transfer-encoding") && headers.has("content-length");
+}

@@ -1,0 +1,43 @@
+import * as v from "valibot";
+import { parseInstant } from "../../http/fields/instant.ts";
+import type { DeprecationMode, EntrySettings } from "../phase.ts";
+
+/** Windows of one entry. */
+const WINDOWS = 50;
+
+const MESSAGE = "Expected a day (YYYY-MM-DD) or an RFC 3339 instant with its zone";
+
+/** Checks a day or an instant. */
+export const dayOrInstant: v.GenericSchema<string> = v.pipe(
+  v.string(),
+  v.check((text) => parseInstant(text) !== null, MESSAGE),
+);
+
+/** Checks a mode. */
+export const modeSchema: v.GenericSchema<DeprecationMode> = v.picklist([
+  "warn",
+  "translate",
+  "refuse",
+  "strict",
+  "off",
+]);
+
+/** Checks the settings of an entry or a row, in the file and in a request. */
+export const entrySettingsSchema: v.GenericSchema<unknown, EntrySettings> = v.strictObject({
+  end: v.exactOptional(v.nullable(dayOrInstant)),
+  extend: v.exactOptional(dayOrInstant),
+  mode: v.exactOptional(modeSchema),
+  brownouts: v.exactOptional(
+    v.union([
+      v.literal("progressive"),
+      v.pipe(
+        v.array(v.strictObject({ start: dayOrInstant, end: dayOrInstant })),
+        v.maxLength(WINDOWS),
+      ),
+    ]),
+  ),
+  reads: v.exactOptional(
+    v.union([v.literal("after"), dayOrInstant], 'Expected "after", a day or an RFC 3339 instant'),
+  ),
+  pause: v.exactOptional(v.boolean()),
+});
