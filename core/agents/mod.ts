@@ -22,15 +22,17 @@ import { traceparentOf, type Tracer } from "../trace/trace-context.ts";
 import { refuse, type Access } from "./access/access.ts";
 import { needsEdit, startAdmission } from "./access/admission.ts";
 import { type AppAuth, startReviewer } from "./access/reviewer.ts";
-import { allowOrigins, checkOrigins } from "./access/cors.ts";
+import { allowOrigins, checkOrigins } from "../http/origins/cors.ts";
+import { isWebSocketUpgrade } from "../http/origins/websocket-upgrade.ts";
 import { webhookAgent, type AgentClass } from "./kind/define-agent.ts";
 import { eventStream } from "./feed/read-feed.ts";
-import { agentKind, isUpgrade } from "./kind/agent-kind.ts";
+import { agentKind } from "./kind/agent-kind.ts";
 import type { AgentGateway, AgentRender, AgentSearch, AgentServices } from "./define/services.ts";
 import { positionOf } from "./session/session.ts";
 import { agentStub, type AgentStub, type CallableClass } from "./define/agent-stub.ts";
 
 export { defineAgent, webhookAgent, type AgentClass } from "./kind/define-agent.ts";
+export { getCurrentAgent } from "./handlers/current-agent.ts";
 export type { OutboundWebhook } from "./define/agent.ts";
 export type {
   AgentAnswer,
@@ -113,7 +115,17 @@ export interface CallSettings {
  * to be served on the same platform. Throws 400 for an invalid name.
  *
  * @example
- * const latest = await getAgentByName(platform, repo, "octo-hello").latest(5);
+ * ```ts
+ * import { defineAgent, getAgentByName } from "causey/agents";
+ * import { memoryPlatform } from "causey/memory";
+ *
+ * const Greeter = defineAgent({
+ *   name: "greeter",
+ *   callable: { hello: (_agent, name: string) => `Hello ${name}` },
+ * });
+ * const platform = await memoryPlatform();
+ * const greeting = await getAgentByName(platform, Greeter, "main").hello("Ada");
+ * ```
  */
 export function getAgentByName<Calls extends object>(
   platform: Pick<Platform, "actors">,
@@ -127,6 +139,16 @@ export function getAgentByName<Calls extends object>(
 /**
  * Serves agents at `/:class/:name` (HTTP, WebSocket), `/:class/:name/events` (server-sent events) and `POST
  * /:class/:name/ticket` (the ticket with which a browser connects).
+ *
+ * @example
+ * ```ts
+ * import { agents, webhookAgent } from "causey/agents";
+ * import { memoryPlatform } from "causey/memory";
+ * import { Hono } from "hono";
+ *
+ * const platform = await memoryPlatform();
+ * const app = new Hono().route("/agents", agents({ platform, agents: [webhookAgent] }));
+ * ```
  */
 export function agents(options: AgentsOptions): Hono {
   const { platform, accountId = "local", origins } = options;
@@ -151,7 +173,7 @@ export function agents(options: AgentsOptions): Hono {
   }
 
   async function handle(c: Context): Promise<Response> {
-    if (isUpgrade(c.req.raw))
+    if (isWebSocketUpgrade(c.req.raw))
       return connect(c).catch((error: unknown) => {
         const refused = refuse(platform.webSockets, c.req.raw, error);
         if (refused === null) throw error;
@@ -165,7 +187,7 @@ export function agents(options: AgentsOptions): Hono {
 
   if (options.eventStream !== false) {
     app.get("/:class/:name/events", async (c) => {
-      if (isUpgrade(c.req.raw)) return handle(c);
+      if (isWebSocketUpgrade(c.req.raw)) return handle(c);
       const { ref, review } = await admission.visitor(c);
       const signals = [c.req.raw.signal, platform.system.closing];
       const since = positionOf(c.req.header("last-event-id") ?? c.req.query("since") ?? null);

@@ -78,6 +78,8 @@ export type IngestReceipt = {
   readonly job: string | null;
   /** The answer that the first delivery of a duplicate got from its handler. @default none */
   readonly answer?: EventAnswer | null;
+  /** Another process than that of the instance has stored the event: nobody can wait for its handler. @default false */
+  readonly isDetached?: boolean;
 };
 
 /** A handler's answer to the sender of an event: also what is stored of it, for the event's duplicates. */

@@ -1,11 +1,58 @@
 import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
+import type { ActorRef, Actors } from "../ports.ts";
 
 /**
- * Kind of actor that holds the outbound webhooks of one account; its name is the account id. Its method `send` takes a
- * {@link SendBody}.
+ * Kind of actor that holds the outbound webhooks of one account or application; its name is the account id, or that of the
+ * application behind it. Its method `send` takes a {@link SendBody} and {@link ApplicationLimits}.
  */
 export const OUTBOUND_KIND = "webhooks-outbound";
+
+/** The limits that an application's own actor keeps. */
+export type ApplicationLimits = {
+  readonly max_endpoints: number;
+  /** Messages per second that it takes; null = any number. */
+  readonly messages_per_second: number | null;
+};
+
+/** An actor that sends, and the limits of the application that it is of. */
+export interface SenderActor {
+  readonly actor: ActorRef;
+  readonly limits?: ApplicationLimits;
+}
+
+/** The actor that sends for an account, or for one of its applications. Throws 404 for an unknown application. */
+export async function outboundSender(
+  actors: Pick<Actors, "get">,
+  account: string,
+  application: string | undefined,
+): Promise<SenderActor> {
+  const own = actors.get(OUTBOUND_KIND, account);
+  if (application === undefined) return { actor: own };
+  // `as`: the method of that kind.
+  const known = (await own.call("getApplication", application)) as ApplicationLimits;
+  const { max_endpoints, messages_per_second } = known;
+  const limits = { max_endpoints, messages_per_second };
+  return { actor: applicationActor(actors, account, application), limits };
+}
+
+/** The actor of an application. No account's id has a slash. */
+export function applicationActor(
+  actors: Pick<Actors, "get">,
+  account: string,
+  application: string,
+): ActorRef {
+  return actors.get(OUTBOUND_KIND, `${account}/${application}`);
+}
+
+/** The form of an application's id. */
+export const APPLICATION_ID: RegExp = /^[\w-]{1,64}$/;
+
+/** The id of an application. */
+export const applicationId: v.GenericSchema<string, string> = v.pipe(
+  v.string(),
+  v.regex(APPLICATION_ID, "Expected 1 to 64 of A-Z, a-z, 0-9, _ and -"),
+);
 
 /** Longest payload that is sent, in characters of JSON. */
 export const OUTBOUND_LIMIT: number = 256 * 1024;

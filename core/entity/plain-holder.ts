@@ -11,7 +11,7 @@ export const holderSchema: readonly string[] = [
  * (`owners` are its names) takes the place of a removed one.
  */
 export async function plainHolder(
-  { name: actor, sql }: ActorContext,
+  { name: actor, sql }: Pick<ActorContext, "name" | "sql">,
   agent: string,
   owners: readonly string[],
   isAlone: boolean,

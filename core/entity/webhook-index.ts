@@ -126,6 +126,12 @@ export const webhookIndexKind: ActorKind = {
     "report entities failures plainHolder createReplay listReplays getReplay cancelReplay".split(
       " ",
     ),
+  detached: {
+    methods: {
+      plainHolder: (context, agent: string, owners: readonly string[], isAlone: boolean) =>
+        plainHolder(context, agent, owners, isAlone),
+    },
+  },
   start: startIndex,
 };
 

@@ -4,6 +4,8 @@ import type { ActorContext, Plain, SqlRow, Statement } from "../ports.ts";
 import type { Clock } from "./clock.ts";
 import { eventTime } from "./event.ts";
 import { agentKindName } from "./kebab.ts";
+import { delayAfter, type RetrySchedule } from "../work/backoff.ts";
+import { dueRows, isClaimed } from "../work/due-rows.ts";
 import { listReplayEntities } from "./list-replay-entities.ts";
 
 /** One call to an entity to replay a slice of its events. */
@@ -28,6 +30,15 @@ const ROUNDS = 10;
 const PAUSE_MS = 500;
 /** Failed calls in a row after which an entity is given up. */
 const TRIES = 8;
+/** The delays between failed calls. */
+const BACKOFF: RetrySchedule = { delays: { baseMs: 1000, maxMs: 64_000 }, spread: [1, 1] };
+/** The queue of entities, each of which is asked by one call at a time. */
+const ENTITIES = dueRows({
+  table: "webhooks_replay_entities",
+  key: ["actor", "replay", "agent", "entity"],
+  attempts: "tries",
+  leaseMs: 0,
+});
 
 /** The tables of replays. */
 export const replaySchema: readonly string[] = [
@@ -178,24 +189,41 @@ async function work(context: ActorContext): Promise<boolean> {
       WHERE e.actor = ? AND e.due <= ? ORDER BY e.due, e.replay, e.agent, e.entity LIMIT ?`,
     [actor, steady(), AT_A_TIME],
   );
-  await Promise.all(rows.map((row) => workOn(context, row)));
-  return rows.length > 0;
+  if (rows.length === 0) return false;
+  const claims = await sql.batch(
+    rows.map((row) =>
+      ENTITIES.claim({ key: keyOf(actor, row), attempts: Number(row["tries"]) }, steady()),
+    ),
+    { lazy: true },
+  );
+  // Without those whose replay was canceled meanwhile.
+  const claimed = rows.filter((_, index) => isClaimed(claims[index]));
+  await Promise.all(claimed.map((row) => workOn(context, row)));
+  return true;
+}
+
+function keyOf(actor: string, row: SqlRow): [string, string, string, string] {
+  return [actor, String(row["replay"]), String(row["agent"]), String(row["entity"])];
 }
 
 async function workOn(context: ActorContext, row: SqlRow): Promise<void> {
-  const { actors, sql, steady } = context;
-  const [replay, agent, entity] = [row["replay"], row["agent"], row["entity"]].map(String);
-  const slice = { ...(JSON.parse(String(row["filter"])) as ReplaySlice), id: replay ?? "" };
+  const { actors, sql, steady, system } = context;
+  const key = keyOf(context.name, row);
+  const [, replay, agent, entity] = key;
+  const slice = { ...(JSON.parse(String(row["filter"])) as ReplaySlice), id: replay };
   const before = Number(row["queued"]);
-  const key = [context.name, replay ?? "", agent ?? "", entity ?? ""];
+  const attempt = Number(row["tries"]) + 1;
   let receipt: SliceReceipt;
+  // Calls during which the process ended count, too.
+  if (attempt > TRIES) return void (await sql.batch(over(key, "failed", 0)));
   try {
-    const ref = actors.get(agentKindName(agent ?? ""), entity ?? "");
+    const ref = actors.get(agentKindName(agent), entity);
     receipt = (await ref.call("replaySlice", slice)) as SliceReceipt;
   } catch {
-    const tries = Number(row["tries"]) + 1;
-    const due = steady() + PAUSE_MS * 2 ** tries;
-    await sql.batch(tries < TRIES ? [wait(key, due, tries, before)] : over(key, "failed", 0));
+    const delay = attempt < TRIES ? delayAfter(BACKOFF, attempt, system) : null;
+    await sql.batch(
+      delay === null ? over(key, "failed", 0) : [ENTITIES.again(key, steady() + delay)],
+    );
     return;
   }
   const more = receipt.queued - before;
@@ -204,19 +232,13 @@ async function workOn(context: ActorContext, row: SqlRow): Promise<void> {
       ? over(key, "done", more)
       : // It has work now; where nothing fitted, it can look on at once.
         [
-          wait(key, steady() + (receipt.isBehind ? PAUSE_MS : 0), 0, receipt.queued),
+          ENTITIES.again(key, steady() + (receipt.isBehind ? PAUSE_MS : 0), {
+            tries: 0,
+            queued: receipt.queued,
+          }),
           count(key, "queued", more),
         ],
   );
-}
-
-const THIS = "actor = ? AND replay = ? AND agent = ? AND entity = ?";
-
-function wait(key: readonly string[], due: number, tries: number, queued: number): Statement {
-  return {
-    sql: `UPDATE webhooks_replay_entities SET due = ?, tries = ?, queued = ? WHERE ${THIS}`,
-    params: [due, tries, queued, ...key],
-  };
 }
 
 function count([actor = "", id = ""]: readonly string[], column: string, by: number): Statement {
@@ -227,8 +249,7 @@ function count([actor = "", id = ""]: readonly string[], column: string, by: num
 }
 
 function over(key: readonly string[], column: "done" | "failed", queued: number): Statement[] {
-  const gone = { sql: `DELETE FROM webhooks_replay_entities WHERE ${THIS}`, params: [...key] };
-  return [gone, count(key, column, 1), count(key, "queued", queued)];
+  return [ENTITIES.end(key), count(key, column, 1), count(key, "queued", queued)];
 }
 
 /** Ends the replays whose entities are all done. */

@@ -10,8 +10,10 @@ import { readJson } from "../http/fields/body.ts";
 import { envelope } from "../http/envelope.ts";
 import { readQuery } from "../http/fields/query.ts";
 import type { ActorRef, Platform } from "../ports.ts";
-import type { WebhookSource } from "./inbound/source.ts";
 import { instanceOf } from "./inbound/store-event.ts";
+import { endLinks } from "./portal/portal-routes.ts";
+import type { SourceRegistry, SourceSet } from "./sources/source-registry.ts";
+import { sourceRoutes } from "./sources/source-routes.ts";
 import { instantText, outboundOf, outboundRoutes } from "./outbound/outbound-routes.ts";
 
 const limit = v.optional(
@@ -41,29 +43,26 @@ const indexQuery = v.object({ ...entityQuery.entries, entity: v.optional(v.strin
 
 /** Adds the management routes below `base`. */
 export function managementRoutes(app: Hono, base: string, deps: ManagementDeps): void {
+  const check = (c: Context): void => {
+    checkAccount(c, deps);
+  };
+  sourceRoutes(app, base, { ...deps, check });
   inboundRoutes(app, base, deps);
   indexRoutes(app, base, deps);
   replayRoutes(app, base, deps);
-  outboundRoutes(app, base, deps);
+  outboundRoutes(app, base, {
+    ...deps,
+    onDeleted: (account, application) => endLinks(deps.platform, account, application),
+  });
   app.get(`${base}/stats`, deps.read, async (c) => {
     const stats = await outboundOf(deps.platform, c).stats();
     if (c.req.param("account_id") !== deps.inboundAccount) return envelope(stats);
-    const inbound = await readEventCounts(deps.platform.actors, deps.sources.keys());
+    const inbound = await readEventCounts(deps.platform.actors, (await sourcesOf(deps)).keys());
     return envelope({ ...stats, inbound });
   });
 }
 
 function inboundRoutes(app: Hono, base: string, deps: ManagementDeps): void {
-  app.get(`${base}/sources`, deps.read, (c) => {
-    checkAccount(c, deps);
-    const sources = [...deps.sources.values()].map(({ name, agentClass, entity, respond }) => ({
-      name,
-      agent: agentClass,
-      entity,
-      respond,
-    }));
-    return envelope(sources);
-  });
   app.get(`${base}/entities/state`, deps.read, async (c) => {
     checkAccount(c, deps);
     const agent = await entityAgent(deps, readQuery(c, agentQuery));
@@ -102,7 +101,7 @@ function indexRoutes(app: Hono, base: string, deps: ManagementDeps): void {
   app.get(`${base}/entities`, deps.read, async (c) => {
     checkAccount(c, deps);
     const query = await toIndexQuery(deps, readQuery(c, entityQuery));
-    const owners = deps.sources.get(query.source ?? "")?.space.owners;
+    const owners = (await sourcesOf(deps)).get(query.source ?? "")?.space.owners;
     return asPage(await index().entities({ ...query, owners }));
   });
   app.get(`${base}/failures`, deps.read, async (c) => {
@@ -146,15 +145,15 @@ interface NamedEntity {
  * has that source's events of the entity.
  */
 async function placeOf(
-  { platform, sources }: ManagementDeps,
+  deps: ManagementDeps,
   { agent, entity, source }: NamedEntity,
 ): Promise<{ readonly agent?: string; readonly entity?: string }> {
   if (agent !== undefined)
     return { agent: kebab(agent), ...(entity === undefined ? {} : { entity }) };
-  const found = sources.get(source ?? "");
   if (entity === undefined) return {};
+  const found = (await sourcesOf(deps)).get(source ?? "");
   if (found === undefined) return { entity };
-  const name = await instanceOf(found, checkName(entity), platform);
+  const name = await instanceOf(found, checkName(entity), deps.platform);
   return { agent: found.agentClass, entity: name };
 }
 
@@ -163,10 +162,10 @@ async function entityAgent(
   deps: ManagementDeps,
   query: NamedEntity & { readonly entity: string },
 ): Promise<ActorRef> {
-  const { platform, sources } = deps;
+  const { platform } = deps;
   const known = new Set([
     "webhook-agent",
-    ...[...sources.values()].map(({ agentClass }) => agentClass),
+    ...[...(await sourcesOf(deps)).values()].map(({ agentClass }) => agentClass),
   ]);
   const { agent: className = "webhook-agent", entity = query.entity } = await placeOf(deps, query);
   if (!known.has(className))
@@ -195,14 +194,15 @@ export const entityReplayInput: v.GenericSchema<unknown, ReplayFilter> = v.pipe(
 
 /** Adds the routes of replays over many entities below `base`. */
 function replayRoutes(app: Hono, base: string, deps: ManagementDeps): void {
-  const { edit, platform, read, sources } = deps;
+  const { edit, platform, read } = deps;
   const index = (): ReturnType<typeof webhookIndex> => webhookIndex(platform.actors);
   app.post(`${base}/replays`, edit, async (c) => {
     checkAccount(c, deps);
     const input = await readJson(c, entityReplayInput, { platform });
     const filter = { ...input, ...(await placeOf(deps, input)) };
     const { source } = filter;
-    const owners = source === undefined ? null : (sources.get(source)?.space.owners ?? [source]);
+    const owners =
+      source === undefined ? null : ((await sourcesOf(deps)).get(source)?.space.owners ?? [source]);
     return envelope(await index().createReplay(filter, owners), { status: 202 });
   });
   app.get(`${base}/replays`, read, async (c) => {
@@ -223,9 +223,14 @@ interface ManagementDeps {
   readonly platform: Platform;
   /** The account that inbound events belong to. */
   readonly inboundAccount: string;
-  readonly sources: ReadonlyMap<string, WebhookSource>;
+  readonly registry: SourceRegistry;
   readonly read: MiddlewareHandler;
   readonly edit: MiddlewareHandler;
+}
+
+/** The sources of now. */
+async function sourcesOf({ registry }: ManagementDeps): Promise<SourceSet["ready"]> {
+  return (await registry.present()).ready;
 }
 
 /** Throws 404 for an account that inbound events do not belong to. */

@@ -16,20 +16,22 @@ import { withBytes } from "../http/fields/body.ts";
 import { checkMountPath } from "../http/mount-path.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { wholeRequest } from "../http/whole-request.ts";
+import { misspelling } from "../text/nearest.ts";
 import type { Log, Platform } from "../ports.ts";
 import { traceparentOf, type Tracer } from "../trace/trace-context.ts";
 import type { Delivery } from "./inbound/delivery.ts";
 import { receive } from "./inbound/receive.ts";
+import { portalLinkRoutes, portalRoutes } from "./portal/portal-routes.ts";
 import { managementRoutes } from "./management.ts";
 import { outboundKind } from "./outbound/outbound-kind.ts";
-import { sharedClasses, nameSpaces } from "./inbound/name-space.ts";
+import { sharedClasses } from "./inbound/name-space.ts";
 import {
   prepareDeliveryRetention,
   prepareRetention,
-  prepareSource,
   type WebhookSource,
 } from "./inbound/source.ts";
 import type { RetentionOptions, SourceOptions } from "./inbound/source-options.ts";
+import { FALLBACK, type SourceRegistry, sourceRegistry } from "./sources/source-registry.ts";
 
 export {
   defineScheme,
@@ -56,6 +58,9 @@ export type {
   SourceOptions,
 } from "./inbound/source-options.ts";
 
+/** The path, below that of the API, at which customers reach what is theirs. */
+const PORTAL = "/webhook-portal";
+
 /** Options of {@link webhooks} and {@link webhooksManagement}. */
 export interface WebhooksOptions {
   readonly platform: Platform;
@@ -63,7 +68,10 @@ export interface WebhooksOptions {
   readonly accountId?: string;
   /** Guards the management routes; inbound webhooks are verified by signature. @default the stored tokens */
   readonly auth?: Auth;
-  /** The senders, by name, which is the first path segment. One named `default` takes `/webhooks/{entity_id}`. */
+  /**
+   * The senders, by name, which is the first path segment. One named `default` takes `/webhooks/{entity_id}`. Others can be
+   * made through the API while the server runs.
+   */
   readonly sources: Readonly<Record<string, SourceOptions>>;
   /** @default 30 days, any number */
   readonly retention?: RetentionOptions;
@@ -81,34 +89,52 @@ export interface WebhooksOptions {
   readonly masterSecret?: string;
   /** Receives a span for each delivery attempt, whose `traceparent` is sent to the endpoint. @default no tracing */
   readonly tracer?: Tracer | undefined;
+  /** The path of the page that customers open with a link. @default this server has none, and a link is only its token */
+  readonly portalPath?: string | undefined;
+  /** The origin under which clients reach the server, for the links. @default not known */
+  readonly publicUrl?: string | undefined;
   /** Former master secrets, which still open the values that they sealed. @default [] */
   readonly formerMasterSecrets?: readonly string[];
 }
 
-/** Name of the source for paths whose first segment is not a source. */
-const FALLBACK = "default";
-
 /**
  * Receives webhooks at `/:provider`, `/:provider/:entity_id` and `/:entity_id`. The agent classes of its sources
  * must be served by `agents()` on the same platform. Throws `TypeError` on a source that cannot be verified.
+ *
+ * @example
+ * ```ts
+ * import { memoryPlatform } from "causey/memory";
+ * import { webhooks } from "causey/webhooks";
+ *
+ * const platform = await memoryPlatform();
+ * const github = { scheme: "github", secret: "at least 16 characters" } as const;
+ * const app = webhooks({ platform, sources: { github } });
+ * ```
  */
 export function webhooks(options: WebhooksOptions): Hono {
   const { platform, maxBodyBytes = 1024 * 1024 } = options;
   const mountPath = checkMountPath(options.mountPath);
-  const sources = prepareSources(options);
-  logSources(sources.values(), options.sources, platform.log);
+  const sources = registryOf(options);
+  logSources(sources.declared.values(), options.sources, platform.log);
   for (const kind of [eventCountsKind, webhookIndexKind]) platform.actors.define(kind);
   const tally = eventTally(platform.actors, platform.system);
   const app = new Hono();
+
+  // A sender has no token, so only the name that was surely meant is offered.
+  function noSource(c: Context): ApiError {
+    const name = decodeName(rawSegment(c, "provider")).slice(0, 64);
+    const meant = misspelling(name, [...sources.declared.keys()]);
+    const hint = meant === undefined ? "" : `: did you mean "${meant}"?`;
+    return new ApiError("no_route", { message: `No webhook source "${name}"${hint}` });
+  }
 
   async function handle(
     c: Context,
     named: WebhookSource | undefined,
     path: string | null,
   ): Promise<Response> {
-    const source = named ?? (path === null ? undefined : sources.get(FALLBACK));
-    if (source === undefined)
-      throw new ApiError("no_route", { message: "No webhook source of that name" });
+    const source = named ?? (path === null ? undefined : await sources.find(FALLBACK));
+    if (source === undefined) throw noSource(c);
     const note = tally.of(source.name);
     note("received");
     try {
@@ -135,22 +161,33 @@ export function webhooks(options: WebhooksOptions): Hono {
     return receive({ ...given, body: new Uint8Array(0) }, platform);
   }
 
-  app.all("/:provider", (c) => {
+  app.all("/:provider", async (c) => {
     const segment = rawSegment(c, "provider");
-    const named = sources.get(decodeName(segment));
+    const named = await sources.find(decodeName(segment));
     return handle(c, named, named === undefined ? segment : null);
   });
-  app.all("/:provider/:entity_id", (c) => {
-    const named = sources.get(decodeName(rawSegment(c, "provider")));
-    if (named === undefined)
-      throw new ApiError("no_route", { message: "No webhook source of that name" });
+  app.all("/:provider/:entity_id", async (c) => {
+    const named = await sources.find(decodeName(rawSegment(c, "provider")));
+    if (named === undefined) throw noSource(c);
     return handle(c, named, rawSegment(c, "entity_id"));
   });
   closeRoutes(app, ["/*"], "api", platform);
   return app;
 }
 
-/** Serves `/accounts/:account_id/webhooks/…`: events, endpoints, deliveries, sending, replay. Once per platform. */
+/**
+ * Serves `/accounts/:account_id/webhooks/…`: events, endpoints, deliveries, sending, replay. Once per platform.
+ *
+ * @example
+ * ```ts
+ * import { memoryPlatform } from "causey/memory";
+ * import { webhooksManagement } from "causey/webhooks";
+ *
+ * const platform = await memoryPlatform();
+ * const github = { scheme: "github", secret: "at least 16 characters" } as const;
+ * const app = webhooksManagement({ platform, sources: { github } });
+ * ```
+ */
 export function webhooksManagement(options: WebhooksOptions): Hono {
   const { platform } = options;
   const auth = options.auth ?? storedTokens(platform);
@@ -163,34 +200,34 @@ export function webhooksManagement(options: WebhooksOptions): Hono {
       formerMasterSecrets: options.formerMasterSecrets ?? [],
       log: platform.log,
       retention: prepareDeliveryRetention(options.retention),
+      agents: {
+        account: options.accountId ?? "local",
+        retention: prepareRetention(options.retention),
+      },
       tracer: options.tracer,
     }),
   );
   const app = new Hono();
   const base = "/accounts/:account_id/webhooks";
+  const edit = authorize(auth, "Webhooks Edit");
   managementRoutes(app, base, {
     platform,
     inboundAccount: options.accountId ?? "local",
-    sources: prepareSources(options),
+    registry: registryOf(options),
     read: authorize(auth, "Webhooks Read"),
-    edit: authorize(auth, "Webhooks Edit"),
+    edit,
   });
-  closeRoutes(app, [base, `${base}/*`], "api", platform);
+  const { portalPath, publicUrl } = options;
+  const page = portalPath === undefined ? null : { path: portalPath, publicUrl };
+  portalLinkRoutes(app, base, { platform, auth, edit, page });
+  portalRoutes(app, PORTAL, { platform, auth, edit, page });
+  closeRoutes(app, [base, `${base}/*`, PORTAL, `${PORTAL}/*`], "api", platform);
   return app;
 }
 
-function prepareSources(options: WebhooksOptions): ReadonlyMap<string, WebhookSource> {
-  const retention = prepareRetention(options.retention);
-  const sources = new Map<string, WebhookSource>();
-  const spaceOf = nameSpaces(options.sources);
-  for (const [name, source] of Object.entries(options.sources)) {
-    const space = spaceOf(name, source);
-    sources.set(
-      name,
-      prepareSource(name, source, { retention, space, platform: options.platform }),
-    );
-  }
-  return sources;
+function registryOf(options: WebhooksOptions): SourceRegistry {
+  const { accountId: account = "local" } = options;
+  return sourceRegistry({ ...options, account, retention: prepareRetention(options.retention) });
 }
 
 /**

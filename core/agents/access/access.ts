@@ -29,13 +29,6 @@ export async function accessOf(auth: Auth, request: Request, account: string): P
   }
 }
 
-/** Throws 403 for a WebSocket from a page of another origin than those allowed: browsers always send theirs. */
-export function checkOrigin(request: Request, allowed: readonly string[] | undefined): void {
-  const origin = request.headers.get("origin");
-  if (allowed === undefined || origin === null || allowed.includes(origin)) return;
-  throw new ApiError("forbidden", { message: "Pages of this origin may not connect" });
-}
-
 /** The token of a request that {@link accessOf} takes; null when it shows none, or a ticket in place of it. */
 export function shownToken(request: Request): string | null {
   const header = request.headers.get("authorization");

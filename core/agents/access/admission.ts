@@ -5,7 +5,8 @@ import { rawSegment } from "../../entity/segments.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { readJson } from "../../http/fields/body.ts";
 import type { ActorRef, Platform } from "../../ports.ts";
-import { accessOf, checkOrigin, type Access } from "./access.ts";
+import { refusedOrigin } from "../../http/origins/cors.ts";
+import { accessOf, type Access } from "./access.ts";
 import type { AgentClass } from "../kind/define-agent.ts";
 import { ticketInput, tickets, type Issued } from "./ticket.ts";
 
@@ -53,8 +54,10 @@ export function startAdmission(deps: AdmissionDeps): Admission {
   const issuer = tickets(platform, accountId);
 
   function find(c: Context): NamedAgent {
-    const found = classes.get(decodeName(rawSegment(c, "class")));
-    if (found === undefined) throw new ApiError("not_found", { message: "No such agent class" });
+    const wanted = decodeName(rawSegment(c, "class"));
+    const found = classes.get(wanted);
+    if (found === undefined)
+      throw new ApiError("not_found", { message: `No agent class "${wanted.slice(0, 64)}"` });
     const name = decodeName(rawSegment(c, "name"));
     const ref = platform.actors.get(found.kind.name, name);
     return { found, ref, agent: `${found.name}/${name}` };
@@ -66,7 +69,8 @@ export function startAdmission(deps: AdmissionDeps): Admission {
     caller,
     async visitor(c) {
       const { headers } = c.req.raw;
-      checkOrigin(c.req.raw, origins);
+      const refused = origins === undefined ? null : refusedOrigin(c.req.raw, origins);
+      if (refused !== null) throw refused;
       const shown = headers.has("authorization") ? undefined : c.req.query("ticket");
       if (shown === undefined) {
         const access = await caller(c);

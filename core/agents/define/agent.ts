@@ -27,9 +27,11 @@ export interface OutboundWebhook {
   readonly entity?: string;
   /** @default every endpoint that takes the type */
   readonly endpoint_id?: string;
+  /** The application of the account whose endpoints get it. @default those of the account itself */
+  readonly application?: string;
   /**
-   * Only the first message of an instance with a given key is sent, as long as its deliveries are kept. @default every
-   * message is sent
+   * Only the first message of an instance (to an application) with a given key is sent, as long as its deliveries are kept.
+   * @default every message is sent
    */
   readonly idempotency_key?: string;
 }
@@ -103,7 +105,7 @@ export interface Agent<State = Plain> extends AgentReach {
   readonly className: string;
   /**
    * Aborted when the time of this run of the handler is over. From then on every method with an effect throws, so that
-   * a late handler changes nothing.
+   * a late handler changes nothing. In a stream also aborted when its client has left; the handler may still store something.
    */
   readonly signal: AbortSignal;
   readonly state: State;
@@ -117,7 +119,8 @@ export interface Agent<State = Plain> extends AgentReach {
   events(query?: EventQuery): Promise<EventRecord[]>;
   /**
    * Runs one SQL statement, `` agent.sql`SELECT …` ``, values as parameters. Instances may share a database:
-   * give your tables (definition's `schema`) an `actor` column and put {@link Agent.key} there.
+   * give your tables (definition's `schema`) an `actor` column and put {@link Agent.key} there. Whole numbers beyond 2^53
+   * are rounded: read them with `CAST(n AS TEXT)`, whose text `BigInt()` takes.
    */
   sql(strings: TemplateStringsArray, ...values: readonly SqlValue[]): Promise<SqlRow[]>;
   /** The key of the instance in shared tables: class and name. */

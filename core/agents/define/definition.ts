@@ -8,6 +8,7 @@ export interface StreamReply {
   send(chunk: Plain): boolean;
   end(result?: Plain): void;
   error(message: string): void;
+  /** True as soon as the client has left, or the stream has ended. */
   readonly isClosed: boolean;
 }
 

@@ -62,6 +62,9 @@ export const agentSchema: readonly string[] = [
   "UPDATE agents_schedules SET due = 253402300799999 WHERE due > 253402300799999",
   // The handler's answer to the sender, as JSON: duplicates get it again.
   "ALTER TABLE agents_events ADD COLUMN answer TEXT",
+  // All schedules are due by the steady clock; this is the date or time of day, by the machine's, of those that have one.
+  "ALTER TABLE agents_schedules ADD COLUMN wall BIGINT",
+  "UPDATE agents_schedules SET wall = due WHERE kind = 'cron' OR (kind = 'once' AND rule <> 'delay')",
 ];
 
 /** The tables that hold rows of an instance. */

@@ -88,7 +88,21 @@ export interface RetryOptions {
   readonly maxMs?: number;
 }
 
-/** Thrown by a handler: the job becomes a dead letter at once. */
+/**
+ * Thrown by a handler: the job becomes a dead letter at once.
+ *
+ * @example
+ * ```ts
+ * import { defineAgent, NonRetryableError } from "causey/agents";
+ *
+ * const Mailer = defineAgent({
+ *   name: "mailer",
+ *   onEvent(_agent, event) {
+ *     if (event.type !== "mail") throw new NonRetryableError(`No handler of ${event.type}`);
+ *   },
+ * });
+ * ```
+ */
 export class NonRetryableError extends Error {
   override readonly name = "NonRetryableError";
 }

@@ -141,6 +141,15 @@ export async function eventsAfter(
   return rows.map((row) => ({ seq: Number(row["seq"]), event: toRecord(row) }));
 }
 
+/** The event stored last; null before the first, and where none is kept. */
+export async function newestEvent(sql: Sql, agent: string): Promise<NumberedEvent | null> {
+  const [row] = await sql.all(
+    `SELECT seq, ${EVENT_COLUMNS.join(", ")} FROM agents_events WHERE agent = ? ORDER BY seq DESC LIMIT 1`,
+    [agent],
+  );
+  return row === undefined ? null : { seq: Number(row["seq"]), event: toRecord(row) };
+}
+
 /**
  * The positions of the oldest kept event and of the newest ever stored; `oldest` is past `last` when no event is kept.
  */

@@ -7,7 +7,7 @@ import type { Agent, AgentReach } from "../define/agent.ts";
 import type { EventReader } from "../events/events.ts";
 import { forHandlers } from "../protocol/grant.ts";
 import type { Holds } from "../turns/holds.ts";
-import { ownTables } from "./own-tables.ts";
+import { deleteOwnRows } from "./own-tables.ts";
 import { flushOutbox, queueWebhook, type OutboxDeps } from "../queue/outbox.ts";
 import type { Queue } from "../queue/queue.ts";
 import { ITSELF, type Reports } from "../events/reports.ts";
@@ -61,21 +61,35 @@ export type RunHandler = <T>(
 export interface HandlerOptions {
   /** Time limit in ms. @default the definition's */
   readonly ms?: number | undefined;
+  /** The time in ms that a message names, where `ms` is the rest of it. @default `ms` */
+  readonly limit?: number | undefined;
   /** The callers that wait for the run, itself included. @default none */
   readonly chain?: readonly Caller[];
   /** The `traceparent` to send with the run's own requests. @default no tracing */
   readonly trace?: string | null;
   /** The name of the task, if the run is one. @default none */
   readonly task?: string | null;
+  /** Aborted when the client that the run is for has left; the run may still store what it has. @default no client */
+  readonly left?: AbortSignal;
 }
 
 /** Makes the function that runs an instance's handlers. */
 export function handlerRunner(parts: AgentParts): RunHandler {
   const { context, definition } = parts;
-  return (what, work, { ms = timeOf(definition), chain = [], trace = null, task = null } = {}) =>
-    withDeadline(context.system, ms, what, (deadline) =>
-      work(agentApi({ ...parts, trace, task, isStart: what === START }, deadline, chain), deadline),
-    );
+  return (
+    what,
+    work,
+    { ms = timeOf(definition), limit, chain = [], trace = null, task = null, left } = {},
+  ) =>
+    withDeadline(context.system, { ms, limit }, what, (deadline) => {
+      const signal =
+        left === undefined ? deadline.signal : AbortSignal.any([deadline.signal, left]);
+      const run = { ...parts, trace, task, isStart: what === START, signal };
+      const api = agentApi(run, deadline, chain);
+      const { asyncLocal } = context.system;
+      if (asyncLocal === undefined) return work(api, deadline);
+      return asyncLocal.run(api, () => work(api, deadline));
+    });
 }
 
 /** The time limit in ms of a class's handlers and of callables that set none of their own. */
@@ -89,6 +103,7 @@ type RunParts = AgentParts & {
   readonly task: string | null;
   /** Whether the run is that of `onStart`, whose one-time schedules do not pile up. */
   readonly isStart: boolean;
+  readonly signal: AbortSignal;
 };
 
 /** An instance as one run of a handler sees it. */
@@ -109,7 +124,7 @@ function agentApi(parts: RunParts, deadline: Deadline, chain: readonly Caller[])
     name: context.name,
     className,
     key: agent,
-    signal: deadline.signal,
+    signal: parts.signal,
     get state() {
       return state.current();
     },
@@ -192,10 +207,7 @@ async function destroy(parts: AgentParts): Promise<void> {
   await flushOutbox(parts);
   const rows = [
     ...agentTables.map((table) => ({ sql: `DELETE FROM ${table} WHERE agent = ?`, params })),
-    ...ownTables(definition.schema ?? []).map((table) => ({
-      sql: `DELETE FROM ${table} WHERE actor = ?`,
-      params,
-    })),
+    ...(await deleteOwnRows(context.sql, definition.schema ?? [], agent)),
   ];
   await clock.clear([...rows, reports.note(ITSELF)], context.steady()).finally(reports.end);
   life.isOver = true;

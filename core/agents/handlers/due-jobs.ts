@@ -1,6 +1,6 @@
 import type { ActorContext, SqlRow } from "../../ports.ts";
 
-/** Jobs of one alarm; then other calls of the mailbox get their turn. */
+/** Jobs that are read at a time. */
 const BATCH = 32;
 
 const COLUMNS =

@@ -6,21 +6,25 @@ import {
   type EventAnswer,
   type ProcessResult,
 } from "../../entity/event.ts";
-import type { Plain, SqlRow, Statement } from "../../ports.ts";
+import type { SqlRow } from "../../ports.ts";
 import type { RunHandler } from "./agent-api.ts";
 import { eventAnswers, type EventAnswers } from "./event-answers.ts";
 import { dueJobs, eventsUpTo } from "./due-jobs.ts";
-import { backoff } from "../queue/backoff.ts";
+import { jobDelay } from "../queue/backoff.ts";
+import { JOBS } from "../queue/job-rows.ts";
+import { startJobWrites, type JobWrites } from "./job-writes.ts";
 import { SEND_JOB } from "../define/built-in.ts";
 import type { Agent, AgentEvent } from "../define/agent.ts";
 import { NonRetryableError, type RetryOptions, type Run } from "../define/tasks.ts";
-import { holdSends, handToOutbound } from "../queue/outbox.ts";
+import { holdSends, handToOutbound, type QueuedMessage } from "../queue/outbox.ts";
 import type { QueueDeps } from "../queue/queue.ts";
 import { workSpan, type WorkSpan } from "../../trace/traced-work.ts";
 import type { AgentServices } from "../define/services.ts";
 
 /** Longest stored error text. */
 const ERROR_LIMIT = 1000;
+/** Time for which one alarm begins further jobs, in ms; then other calls of the mailbox get their turn. */
+const TURN_MS = 50;
 
 /** Runs the queue of an instance in its mailbox, so that one job runs at a time. */
 export interface Jobs {
@@ -39,12 +43,13 @@ interface JobDeps extends QueueDeps {
 }
 
 /** What running a job takes. */
-type RunDeps = JobDeps & { readonly answers: EventAnswers };
+type RunDeps = JobDeps & { readonly answers: EventAnswers; readonly writes: JobWrites };
 
 /** The runner of an instance's queue. */
 export function startJobs(parts: JobDeps): Jobs {
   const answers = eventAnswers();
-  const deps: RunDeps = { ...parts, answers };
+  const writes = startJobWrites(parts);
+  const deps: RunDeps = { ...parts, answers, writes };
   const { context, agent } = deps;
   const isStrict = deps.definition.ordering !== "none";
 
@@ -59,10 +64,18 @@ export function startJobs(parts: JobDeps): Jobs {
       if (isStrict && job.eventSeq !== null) isHeld = !isSettled;
       if (isSend) areSendsHeld = !isSettled;
     }
+    await writes.flush();
   }
 
   return {
-    runDue: async () => runAll(await dueJobs(context, agent)),
+    async runDue() {
+      const end = context.system.monotonic() + TURN_MS;
+      do {
+        const rows = await dueJobs(context, agent);
+        if (rows.length === 0) return;
+        await runAll(rows);
+      } while (context.system.monotonic() < end);
+    },
     giveUp: (id) => answers.giveUp(id),
     async runEvent(id) {
       const run = async (): Promise<void> => runAll(await eventsUpTo(context, agent, id));
@@ -101,20 +114,17 @@ function toJob(row: SqlRow): Job {
 
 /** Runs a job; resolves to whether it is over, done or dead. */
 async function runJob(deps: RunDeps, job: Job): Promise<boolean> {
-  const { agent, clock, definition, reports } = deps;
+  const { agent, definition, writes } = deps;
   const retry = { ...definition.retry, ...job.retry };
   const limit = retry.maxAttempts ?? 5;
-  // Counted before the run: a job that takes the process down with it does not run for ever.
   if (job.attempt >= limit) {
     await bury(deps, job, "It never finished: the process ended during every run");
     return true;
   }
   const attempt = job.attempt + 1;
-  const where = "WHERE agent = ? AND id = ?";
-  await clock.write(
-    [{ sql: `UPDATE agents_jobs SET attempt = ? ${where}`, params: [attempt, agent, job.id] }],
-    null,
-  );
+  const key = [agent, job.id];
+  // Removed meanwhile.
+  if (!(await writes.claim({ key, attempts: job.attempt }))) return true;
   const span = spanOf(deps, job, attempt);
   let handled: Handled;
   try {
@@ -133,25 +143,27 @@ async function runJob(deps: RunDeps, job: Job): Promise<boolean> {
       await deps.run("onError", (api) => definition.onError?.(api, error, null));
       return true;
     }
-    const due = deps.context.steady() + backoff(deps.context.system, retry, attempt);
-    // Without ordering the event goes behind all that have not run yet, whose positions are small.
-    const isMoved = job.eventSeq !== null && definition.ordering === "none";
-    const sql = `UPDATE agents_jobs SET due = ?, error = ?, failed_at = ?, trace = COALESCE(trace, ?), position = ${isMoved ? "?" : "position"} ${where}`;
-    const failedAt = eventTime(deps.context.system.now());
-    const { traceparent } = span;
-    const params = [due, text, failedAt, traceparent, ...(isMoved ? [due] : []), agent, job.id];
+    const due = deps.context.steady() + jobDelay(deps.context.system, retry, attempt);
+    const failed = JOBS.again(key, due, {
+      error: text,
+      failed_at: eventTime(deps.context.system.now()),
+      // A later run belongs to the trace of the first.
+      ...(job.trace === null ? { trace: span.traceparent } : {}),
+      // Without ordering the event goes behind all that have not run yet, whose positions are small.
+      ...(job.eventSeq !== null && definition.ordering === "none" ? { position: due } : {}),
+    });
     const held = job.task === SEND_JOB ? [holdSends(agent, job.id, due)] : [];
-    await reports.write(clock, [job.id], [{ sql, params }, ...held]);
+    await writes.report(job.id, [failed, ...held]);
     return false;
   }
-  const done: Statement[] = [{ sql: `DELETE FROM agents_jobs ${where}`, params: [agent, job.id] }];
   const { answer, provider } = handled;
   if (answer !== null) {
     // With the event, which its duplicates find, and for as long.
     const sql = "UPDATE agents_events SET answer = ? WHERE agent = ? AND seq = ?";
-    done.push({ sql, params: [JSON.stringify(answer), agent, job.eventSeq] });
+    await writes.store({ sql, params: [JSON.stringify(answer), agent, job.eventSeq] });
   }
-  await (attempt === 1 ? clock.write(done, null) : reports.write(clock, [job.id], done));
+  if (attempt === 1) writes.end(JOBS.end(key));
+  else await writes.report(job.id, [JOBS.end(key)]);
   if (provider !== null) deps.tally.add(provider, "handled");
   return true;
 }
@@ -203,7 +215,7 @@ async function handle(deps: RunDeps, job: Job, api: Agent, run: Run): Promise<Ha
     return { answer: await deps.answers.read(job.id, returned), provider: event.provider };
   }
   if (job.task === SEND_JOB) {
-    await handToOutbound(deps, JSON.parse(job.payload ?? "null") as Plain);
+    await handToOutbound(deps, JSON.parse(job.payload ?? "{}") as QueuedMessage);
     return NO_EVENT;
   }
   const tasks = definition.tasks ?? {};
@@ -226,30 +238,26 @@ async function loadEvent({ context, agent }: JobDeps, seq: number): Promise<Agen
   return { ...(row as Omit<AgentEvent, "payload" | "text" | "seq">), payload, text, seq };
 }
 
-async function bury(deps: JobDeps, job: Job, error: string): Promise<void> {
-  const { context, agent, clock, reports } = deps;
-  await reports.write(
-    clock,
-    [job.id],
-    [
-      {
-        sql: `INSERT INTO agents_dead (agent, id, task, payload, event_seq, attempts, error, failed_at)
+async function bury(deps: RunDeps, job: Job, error: string): Promise<void> {
+  const { context, agent, writes } = deps;
+  await writes.report(job.id, [
+    {
+      sql: `INSERT INTO agents_dead (agent, id, task, payload, event_seq, attempts, error, failed_at)
           VALUES (?, ?, ?, ?, ?, ?, ?, ?)
           ON CONFLICT (agent, id) DO UPDATE SET payload = excluded.payload, attempts = excluded.attempts,
             error = excluded.error, failed_at = excluded.failed_at`,
-        params: [
-          agent,
-          job.id,
-          job.task,
-          job.payload,
-          job.eventSeq,
-          job.attempt,
-          error,
-          eventTime(context.system.now()),
-        ],
-      },
-      { sql: "DELETE FROM agents_jobs WHERE agent = ? AND id = ?", params: [agent, job.id] },
-    ],
-  );
+      params: [
+        agent,
+        job.id,
+        job.task,
+        job.payload,
+        job.eventSeq,
+        job.attempt,
+        error,
+        eventTime(context.system.now()),
+      ],
+    },
+    JOBS.end([agent, job.id]),
+  ]);
   await note(deps, job, "dead");
 }

@@ -1,49 +1,42 @@
-const NAME = String.raw`("(?:[^"]|"")+"|[\w$]+)`;
-const CREATE = new RegExp(
-  String.raw`^CREATE\s+(?:VIRTUAL\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?${NAME}`,
-  "i",
-);
-const DROP = new RegExp(String.raw`^DROP\s+TABLE\s+(?:IF\s+EXISTS\s+)?${NAME}`, "i");
-const RENAME = new RegExp(String.raw`^ALTER\s+TABLE\s+${NAME}\s+RENAME\s+TO\s+${NAME}`, "i");
-const GAIN = new RegExp(String.raw`^ALTER\s+TABLE\s+${NAME}\s+ADD\s+(?:COLUMN\s+)?"?actor\b`, "i");
-const LOSE = new RegExp(
-  String.raw`^ALTER\s+TABLE\s+${NAME}\s+(?:DROP|RENAME)\s+(?:COLUMN\s+)?"?actor\b`,
-  "i",
-);
+import type { Sql, Statement } from "../../ports.ts";
+import { agentTables } from "../define/schema.ts";
+
+const TABLES = {
+  sqlite: "SELECT name FROM sqlite_schema WHERE type = 'table'",
+  postgres:
+    "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = current_schema()",
+};
+const HAS_ACTOR = {
+  sqlite: "SELECT name FROM pragma_table_info(?) WHERE LOWER(name) = 'actor'",
+  postgres: `SELECT column_name AS name FROM information_schema.columns
+    WHERE table_schema = current_schema() AND table_name = ? AND column_name = 'actor'`,
+};
 
 /**
- * The tables that a definition's schema steps leave behind and that have an `actor` column: those hold rows of single
- * instances. A table without one belongs to all instances.
+ * The statements that delete an instance's rows from the tables of its class: those that the steps of the definition's
+ * schema name, and that have an `actor` column. A table without one belongs to all instances.
  */
-export function ownTables(steps: readonly string[]): readonly string[] {
-  // By the name without quotes and case: how it was written, and whether it has the column.
-  const tables = new Map<string, { readonly name: string; readonly isOwn: boolean }>();
-  const set = (name: string, isOwn: boolean): void => void tables.set(keyOf(name), { name, isOwn });
-  for (const statement of steps.flatMap(statementsOf)) {
-    const [, created] = CREATE.exec(statement) ?? [];
-    const [, dropped] = DROP.exec(statement) ?? [];
-    const [, old, renamed] = RENAME.exec(statement) ?? [];
-    const [, gained] = GAIN.exec(statement) ?? [];
-    const [, lost] = LOSE.exec(statement) ?? [];
-    if (created !== undefined) {
-      const isKnown = tables.has(keyOf(created));
-      if (!isKnown) set(created, /\bactor\b/i.test(statement.slice(statement.indexOf(created))));
-    } else if (dropped !== undefined) tables.delete(keyOf(dropped));
-    else if (old !== undefined && renamed !== undefined) {
-      set(renamed, tables.get(keyOf(old))?.isOwn === true);
-      tables.delete(keyOf(old));
-    } else if (gained !== undefined) set(gained, true);
-    else if (lost !== undefined) set(lost, false);
+export async function deleteOwnRows(
+  sql: Pick<Sql, "all" | "dialect">,
+  steps: readonly string[],
+  agent: string,
+): Promise<Statement[]> {
+  if (steps.length === 0) return [];
+  const text = steps.join("\n").toLowerCase();
+  const rows = await sql.all(TABLES[sql.dialect]);
+  const named = rows
+    .map(({ name }) => String(name))
+    .filter((name) => text.includes(quoted(name).slice(1, -1).toLowerCase()))
+    // There `actor` is who caused an event.
+    .filter((name) => !(agentTables as readonly string[]).includes(name));
+  const statements: Statement[] = [];
+  for (const name of named) {
+    if ((await sql.all(HAS_ACTOR[sql.dialect], [name])).length === 0) continue;
+    statements.push({ sql: `DELETE FROM ${quoted(name)} WHERE actor = ?`, params: [agent] });
   }
-  return [...tables.values()].filter(({ isOwn }) => isOwn).map(({ name }) => name);
+  return statements;
 }
 
-function keyOf(name: string): string {
-  return name.replace(/^"(.*)"$/s, "$1").toLowerCase();
-}
-
-/** The statements of a step, without comments and texts. The body of a trigger does not matter here. */
-function statementsOf(step: string): string[] {
-  const bare = step.replaceAll(/'(?:[^']|'')*'|--[^\n]*|\/\*[\s\S]*?\*\//g, " ");
-  return bare.split(";").map((statement) => statement.trim());
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
 }

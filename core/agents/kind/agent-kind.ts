@@ -1,3 +1,4 @@
+import { isWebSocketUpgrade } from "../../http/origins/websocket-upgrade.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { agentKindName, kebab } from "../../entity/kebab.ts";
 import { eventTally } from "../../entity/event-counts.ts";
@@ -6,9 +7,11 @@ import type { ReplaySlice } from "../../entity/webhook-replays.ts";
 import type { Actor, ActorContext, ActorKind, Plain } from "../../ports.ts";
 import { startClock } from "../../entity/clock.ts";
 import { handlerRunner, type AgentParts, type RunHandler } from "../handlers/agent-api.ts";
+import { builtInCallables } from "../define/built-in.ts";
 import type { AnyAgent } from "../define/definition.ts";
 import { eventLister, eventReader, type EventFilter, type EventLister } from "../events/events.ts";
 import { entityOwner } from "../feed/claim-entity.ts";
+import { detachedMethods } from "./detached.ts";
 import { firstDelivery } from "../feed/first-delivery.ts";
 import { startIntake } from "./ingest.ts";
 import { nextJob } from "../handlers/due-jobs.ts";
@@ -31,6 +34,8 @@ import { startState } from "../state/state.ts";
 import { readTraceparent, writeTraceparent } from "../../trace/trace-context.ts";
 import type { CodeCall } from "../define/agent-stub.ts";
 
+/** Waiting tasks that an inspection shows. */
+const SHOWN_TASKS = 100;
 /** Longest time between an admission and its connection, in ms. */
 const ADMISSION_MS = 10_000;
 
@@ -45,6 +50,7 @@ export function agentKind(definition: AnyAgent, services: AgentServices = {}): A
     interleaved: [
       "call",
       "ingest",
+      "followUp",
       "forgetSender",
       "answerOf",
       "nextEvents",
@@ -58,6 +64,7 @@ export function agentKind(definition: AnyAgent, services: AgentServices = {}): A
       "ownerOf",
     ],
     timeOfDay: true,
+    detached: detachedMethods(definition),
     start: (context) => startAgent(context, definition, services),
   };
 }
@@ -155,12 +162,16 @@ function actorOf(parts: Parts, start: () => Promise<void>): Actor {
   const admitted = new Map<string, number>();
   const ready = restarter(parts, start);
   const replays = startInstanceReplays(parts);
-  const take = startIntake(parts);
+  const intake = startIntake(parts);
   return {
     methods: {
       ingest(event: IncomingEvent) {
         const restart = ready();
-        return restart === undefined ? take(event) : restart.then(() => take(event));
+        return restart === undefined ? intake.take(event) : restart.then(() => intake.take(event));
+      },
+      async followUp() {
+        await ready();
+        await intake.followUp();
       },
       async call(call: CodeCall) {
         await ready();
@@ -176,8 +187,7 @@ function actorOf(parts: Parts, start: () => Promise<void>): Actor {
       listEvents: (filter: EventFilter) => listEvents(filter),
       async inspect(): Promise<Plain> {
         await ready();
-        const schedules = await parts.schedules.list();
-        return { state: parts.state.current(), schedules: schedules.map((one) => ({ ...one })) };
+        return inspection(parts);
       },
       ownerOf: () => entityOwner(context.sql, agent),
       deadLetters: (limit: number) => queue.deadRows(limit),
@@ -194,7 +204,7 @@ function actorOf(parts: Parts, start: () => Promise<void>): Actor {
     },
     async fetch(request) {
       await ready();
-      if (isUpgrade(request)) {
+      if (isWebSocketUpgrade(request)) {
         const key = request.headers.get("sec-websocket-key") ?? "";
         return session.connect(request, admitted.delete(key));
       }
@@ -203,6 +213,17 @@ function actorOf(parts: Parts, start: () => Promise<void>): Actor {
     onAlarm: () => parts.clock.onAlarm(() => runDue(parts)),
     onMessage: (connection, message) => session.onMessage(connection, message),
     onClose: (connection, code, reason) => session.onClose(connection, code, reason),
+  };
+}
+
+/** Lists the state of an instance, its plans and waiting tasks, and the operations that clients may call. */
+async function inspection({ definition, queue, schedules, state }: Parts): Promise<Plain> {
+  const [planned, tasks] = await Promise.all([schedules.list(), queue.list()]);
+  return {
+    state: state.current(),
+    schedules: planned.map((one) => ({ ...one })),
+    queue: tasks.slice(0, SHOWN_TASKS).map((one) => ({ ...one })),
+    callables: [...builtInCallables, ...Object.keys(definition.callable ?? {})],
   };
 }
 
@@ -245,7 +266,10 @@ async function serve(parts: Parts, request: Request): Promise<Response> {
   }
   try {
     const trace = services.tracer === undefined ? null : requestTrace(request);
-    return await run("onRequest", (api) => respond(api, request), { trace });
+    const response = await run("onRequest", (api) => respond(api, request), { trace });
+    // No server can send a network error (https://fetch.spec.whatwg.org/#concept-network-error), and each says so in other words.
+    if (response.type === "error") throw new TypeError("onRequest returned Response.error()");
+    return response;
   } catch (error) {
     await run("onError", (api) => definition.onError?.(api, error, null));
     throw error;
@@ -256,11 +280,6 @@ async function serve(parts: Parts, request: Request): Promise<Response> {
 function requestTrace({ headers }: Request): string | null {
   const span = readTraceparent(headers.get("traceparent"));
   return span === null ? null : writeTraceparent(span);
-}
-
-/** Whether a request wants to become a WebSocket. */
-export function isUpgrade(request: Request): boolean {
-  return request.headers.get("upgrade")?.toLowerCase() === "websocket";
 }
 
 /** The earliest time at which a job, a schedule or the expiry of an event is due. */

@@ -20,7 +20,25 @@ export interface AgentClass<Calls extends object = object> extends CallableClass
   readonly kind: ActorKind;
 }
 
-/** Checks a definition and makes a class of it. Throws `TypeError` when it cannot work. */
+/**
+ * Checks a definition and makes a class of it. Throws `TypeError` when it cannot work.
+ *
+ * @example
+ * ```ts
+ * import { defineAgent } from "causey/agents";
+ *
+ * const Counter = defineAgent({
+ *   name: "counter",
+ *   initialState: { count: 0 },
+ *   callable: {
+ *     async add(agent, by: number) {
+ *       await agent.setState({ count: agent.state.count + by });
+ *       return agent.state.count;
+ *     },
+ *   },
+ * });
+ * ```
+ */
 export function defineAgent<State = Plain, Calls extends Callables<State> = Callables<State>>(
   definition: AgentDefinition<State, Calls>,
 ): AgentClass<Calls> {
@@ -90,7 +108,18 @@ function checkTimes<State>(definition: AgentDefinition<State>, where: string): v
   }
 }
 
-/** The built-in agent: it needs no code, keeps the events and shows the newest as its state. */
+/**
+ * The built-in agent: it needs no code, keeps the events and shows the newest as its state.
+ *
+ * @example
+ * ```ts
+ * import { agents, webhookAgent } from "causey/agents";
+ * import { memoryPlatform } from "causey/memory";
+ *
+ * const platform = await memoryPlatform();
+ * const app = agents({ platform, agents: [webhookAgent] });
+ * ```
+ */
 export const webhookAgent: AgentClass = defineAgent({
   name: "webhook-agent",
   feed: true,

@@ -11,7 +11,7 @@ import type { Clock } from "../../entity/clock.ts";
 import { lockRows } from "../../sql/sql-text.ts";
 import { claimEntity, marks } from "../feed/claim-entity.ts";
 import { firstDelivery, type FirstDelivery } from "../feed/first-delivery.ts";
-import { LAST_SEQ } from "../events/events.ts";
+import { LAST_SEQ, newestEvent } from "../events/events.ts";
 import { ITSELF, type Reports } from "../events/reports.ts";
 import { pruneByCount } from "../events/retention.ts";
 import type { AnyAgent } from "../define/definition.ts";
@@ -25,7 +25,7 @@ const PROCESS_GRACE_MS = 10_000;
 
 export interface IngestDeps {
   readonly agent: string;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, "write">;
   readonly now: number;
   /** The same moment by the clock of due times. */
   readonly steady: number;
@@ -240,18 +240,23 @@ interface IntakeDeps {
   readonly reports: Reports;
 }
 
-/**
- * Stores events for an instance; its followers receive them after the commit. Remembers what the entity's row
- * says and when retention ran, so that the usual event is one statement.
- */
-export function startIntake(deps: IntakeDeps): (event: IncomingEvent) => Promise<IngestReceipt> {
+/** Stores events for an instance. */
+interface Intake {
+  /** Stores one; the followers of the instance receive it after the commit. */
+  take(event: IncomingEvent): Promise<IngestReceipt>;
+  /** Takes over events that another process has stored meanwhile: runs their jobs, and tells the followers. */
+  followUp(): Promise<void>;
+}
+
+/** Remembers what the entity's row says and when retention ran, so that the usual event is one statement. */
+export function startIntake(deps: IntakeDeps): Intake {
   const { agent, clock, context, definition, live, reports, state } = deps;
   /** The newest claim that is stored. */
   let known: Claim | undefined;
   /** Events since retention by count ran; at the start it is due. */
   let unpruned = Number.POSITIVE_INFINITY;
 
-  return async (event) => {
+  async function take(event: IncomingEvent): Promise<IngestReceipt> {
     const { maxEvents } = event.retention;
     const prunes = maxEvents !== null && ++unpruned >= pruneEvery(maxEvents);
     if (prunes) unpruned = 0;
@@ -276,5 +281,19 @@ export function startIntake(deps: IntakeDeps): (event: IncomingEvent) => Promise
       live.publish(receipt.seq, event.record);
     }
     return receipt;
-  };
+  }
+
+  async function followUp(): Promise<void> {
+    const announces = reports.isStale();
+    // The alarm looks for jobs, and for events to remove.
+    await clock.wake(announces ? [reports.note(ITSELF)] : []).finally(reports.noted);
+    if (announces) reports.renew();
+    const newest = await newestEvent(context.sql, agent);
+    if (newest === null) return;
+    // Followers that lack earlier ones read them from the table.
+    state.addEvent(newest.seq, newest.event);
+    live.publish(newest.seq, newest.event);
+  }
+
+  return { take, followUp };
 }

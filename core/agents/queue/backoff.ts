@@ -1,5 +1,6 @@
 import { checkNumber, clamp, LONGEST_SECONDS } from "../../http/fields/bounded-number.ts";
 import type { System } from "../../ports.ts";
+import { delayAfter } from "../../work/backoff.ts";
 import { NonRetryableError, type RetryOptions } from "../define/tasks.ts";
 
 /** Defaults of `agent.retry()`: those of the public SDK (docs/compatibility.md). */
@@ -9,13 +10,16 @@ const inPlace = { maxAttempts: 3, baseMs: 100, maxMs: 3000 };
 const attemptsRange = { min: 1, max: 1_000_000, whole: true };
 const delayRange = { min: 0, max: LONGEST_SECONDS * 1000 };
 
-/** Exponential with full jitter, in ms, so that the retries of a burst do not come back as one. */
-export function backoff(system: System, retry: RetryOptions, attempt: number): number {
-  const { baseMs = 1000, maxMs = 300_000 } = retry;
+/** The delay in ms after a failed attempt, by the retry options of a job. */
+export function jobDelay(
+  system: System,
+  { baseMs = 1000, maxMs = 300_000 }: RetryOptions,
+  attempt: number,
+): number {
   // Stored options may be those of a version that took any number.
-  const longest = clamp(Math.min(maxMs, baseMs * 2 ** (attempt - 1)), 0, delayRange.max);
-  const [byte = 255] = system.random(1);
-  return Math.ceil((longest * (byte + 1)) / 256);
+  const longest = clamp(maxMs, 0, delayRange.max);
+  const delays = { baseMs: clamp(baseMs, 0, delayRange.max), maxMs: longest };
+  return delayAfter({ delays, spread: [0, 1] }, attempt, system) ?? longest;
 }
 
 /** Throws 400 on retry options that would never run a job, or never again; names the field and its range. */
@@ -42,6 +46,6 @@ export async function retryInPlace<T>(
     } catch (error) {
       if (error instanceof NonRetryableError || attempt >= retry.maxAttempts) throw error;
     }
-    await system.sleep(backoff(system, retry, attempt), signal);
+    await system.sleep(jobDelay(system, retry, attempt), signal);
   }
 }

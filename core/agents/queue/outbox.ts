@@ -1,12 +1,15 @@
+import { misfitText } from "../../http/fields/misfit.ts";
 import type { OutboundWebhook } from "../define/agent.ts";
 import * as v from "valibot";
 import { sha256Hex } from "../../crypto/digest.ts";
 import {
+  applicationId,
   keyConflict,
-  OUTBOUND_KIND,
   OUTBOUND_LIMIT,
+  outboundSender,
   sendInput,
   type SendBody,
+  type SenderActor,
 } from "../../entity/outbound.ts";
 import { checkFields } from "../../http/fields/unknown-fields.ts";
 import { parsedJson } from "../../http/json.ts";
@@ -43,12 +46,13 @@ export async function queueWebhook(
         'agent.webhooks needs the option "sendsWebhooks" of agents(), beside webhooksManagement(); platformApi() has both',
     });
   }
-  const { json, output } = checkedMessage(message);
+  const { application, json, output } = checkedMessage(message);
   const { idempotency_key: key, payload, ...rest } = output;
   // Also the key in the account's queue of messages: however often this job runs, it makes one message.
-  const id = key === undefined ? context.system.id() : await sha256Hex(`${agent}\0${key}`);
+  const id = key === undefined ? context.system.id() : await idOf(agent, key, application);
   const input = {
     entity: context.name,
+    ...(application === undefined ? {} : { application }),
     ...rest,
     ...(json === undefined ? { payload: payload as Plain } : { json }),
     idempotency_key: `agent:${id}`,
@@ -71,8 +75,14 @@ export async function queueWebhook(
   return insertSend(agent, job);
 }
 
+/** The id of a keyed message. Each application has keys of its own. */
+function idOf(agent: string, key: string, application: string | undefined): Promise<string> {
+  return sha256Hex([agent, key, ...(application === undefined ? [] : [application])].join("\0"));
+}
+
 /** A message whose fields are right. Throws 400. */
-function checkedMessage({ json, ...given }: OutboundWebhook): {
+function checkedMessage({ application, json, ...given }: OutboundWebhook): {
+  readonly application: string | undefined;
   readonly json: string | undefined;
   readonly output: SendBody;
 } {
@@ -80,43 +90,52 @@ function checkedMessage({ json, ...given }: OutboundWebhook): {
   if (unknown.length > 0)
     throw new ApiError("invalid_request", { message: `webhooks.send: ${unknown.join("; ")}` });
   const checked = v.safeParse(sendInput, json === undefined ? given : { ...given, payload: null });
-  if (!checked.success) throw malformed(checked.issues[0]);
+  if (!checked.success)
+    throw new ApiError("invalid_request", {
+      message: `webhooks.send: ${misfitText(checked.issues)}`,
+    });
+  if (application !== undefined && !v.is(applicationId, application))
+    throw new ApiError("invalid_request", {
+      message: "webhooks.send: application: Expected the id of an application",
+    });
   if (json !== undefined && (typeof json !== "string" || parsedJson(json) === undefined))
     throw new ApiError("invalid_request", { message: "webhooks.send: json: Expected a JSON text" });
-  return { json, output: checked.output };
+  return { application, json, output: checked.output };
 }
 
 /** Throws 409 if the key of a message is that of another one, which waits here or was sent. */
 async function checkRepeated(
   { agent, context, services }: Pick<OutboxDeps, "agent" | "context" | "services">,
   id: string,
-  input: SendInput,
+  input: QueuedMessage,
 ): Promise<void> {
   const select = "SELECT payload FROM agents_jobs WHERE agent = ? AND id = ?";
   const [waiting] = await context.sql.all(select, [agent, id]);
   if (waiting !== undefined) {
-    const other = JSON.parse(String(waiting["payload"])) as SendInput;
+    const other = JSON.parse(String(waiting["payload"])) as QueuedMessage;
     if (contentOf(other) !== contentOf(input)) throw keyConflict();
     return;
   }
   try {
-    const account = services.outboundAccount ?? "local";
-    await context.actors.get(OUTBOUND_KIND, account).call("checkRepeated", input);
+    const { application, ...message } = input;
+    const { actor } = await senderOf({ context, services }, application);
+    await actor.call("checkRepeated", message);
   } catch (error) {
-    // The message waits here for an account that cannot be reached now.
-    if (error instanceof ApiError && error.status < 500) throw error;
+    // The message waits here for an account that cannot be reached now, or is a dead letter for lack of the application.
+    if (error instanceof ApiError && error.kind === "conflict") throw error;
   }
 }
 
 /** The parts of a queued message. */
-type SendInput = {
+export type QueuedMessage = {
+  readonly application?: string;
   readonly type: string;
   readonly payload?: Plain;
   readonly json?: string;
   readonly entity?: string | undefined;
 };
 
-function contentOf({ entity = "", json, payload, type }: SendInput): string {
+function contentOf({ entity = "", json, payload, type }: QueuedMessage): string {
   return JSON.stringify([type, entity, json ?? JSON.stringify(payload)]);
 }
 
@@ -143,25 +162,27 @@ export function holdSends(agent: string, id: string, due: number): Statement {
   };
 }
 
-function malformed(issue: v.BaseIssue<unknown>): ApiError {
-  const field = v.getDotPath(issue) ?? "the message";
-  return new ApiError("invalid_request", { message: `webhooks.send: ${field}: ${issue.message}` });
-}
-
 /** Hands a queued message to the account's outbound webhooks. */
 export async function handToOutbound(
-  { context, services }: Pick<OutboxDeps, "context" | "services">,
-  input: Plain,
+  deps: Pick<OutboxDeps, "context" | "services">,
+  input: QueuedMessage,
 ): Promise<void> {
+  const { application, ...message } = input;
   try {
-    await context.actors
-      .get(OUTBOUND_KIND, services.outboundAccount ?? "local")
-      .call("send", input);
+    const { actor, limits } = await senderOf(deps, application);
+    await actor.call("send", message, ...(limits === undefined ? [] : [limits]));
   } catch (error) {
-    // For example an unknown endpoint: no later attempt will find it.
-    if (error instanceof ApiError && error.status < 500) throw new NonRetryableError(error.message);
-    throw error;
+    // For example an unknown endpoint: no later attempt will find it. An application that takes no more now will later.
+    const isFinal = error instanceof ApiError && error.status < 500 && error.status !== 429;
+    throw isFinal ? new NonRetryableError(error.message) : error;
   }
+}
+
+function senderOf(
+  { context, services }: Pick<OutboxDeps, "context" | "services">,
+  application: string | undefined,
+): Promise<SenderActor> {
+  return outboundSender(context.actors, services.outboundAccount ?? "local", application);
 }
 
 /** Hands over all that is queued; rejects if that fails. */
@@ -169,5 +190,5 @@ export async function flushOutbox(deps: Omit<OutboxDeps, "queue">): Promise<void
   const { agent, context } = deps;
   const select = "SELECT payload FROM agents_jobs WHERE agent = ? AND task = ? ORDER BY position";
   for (const { payload } of await context.sql.all(select, [agent, SEND_JOB]))
-    await handToOutbound(deps, JSON.parse(String(payload)) as Plain);
+    await handToOutbound(deps, JSON.parse(String(payload)) as QueuedMessage);
 }

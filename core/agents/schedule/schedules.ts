@@ -1,15 +1,18 @@
 import type { ActorContext, Plain, SqlRow, Statement } from "../../ports.ts";
-import {
-  boundedInstant,
-  checkNumber,
-  clamp,
-  LAST_INSTANT,
-  LONGEST_SECONDS,
-} from "../../http/fields/bounded-number.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { boundedInstant, clamp, LONGEST_SECONDS } from "../../http/fields/bounded-number.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import type { Clock } from "../../entity/clock.ts";
 import { nextCron } from "./next-cron.ts";
+import {
+  aheadOf,
+  intervalPlan,
+  planOf,
+  ROUNDED_MS,
+  spanOf,
+  steadyTime,
+  wallPlan,
+  type Plan,
+} from "./plan.ts";
 import type { AnyAgent } from "../define/definition.ts";
 import type { Schedule, ScheduleFilter, AgentScheduleOptions, When } from "../define/tasks.ts";
 import { checkTask, encodePayload, insertJob, type Queue } from "../queue/queue.ts";
@@ -39,24 +42,8 @@ export interface AddOptions extends AgentScheduleOptions {
   readonly trace?: string | null;
 }
 
-const SELECT = "SELECT id, task, payload, due, kind, rule FROM agents_schedules WHERE agent = ?";
-/** The rule of a one-time schedule that is due some time after it was made. */
-const DELAY = "delay";
-/** Rows that are due some time after they were made, and so by the steady clock; others are due at a time of day. */
-const ELAPSED = `(kind = 'interval' OR rule = '${DELAY}')`;
-/** A change of the clock below this leaves times of day as they are, in ms. */
-const JUMP_MS = 1000;
-
-interface Plan {
-  readonly id: string;
-  readonly kind: Schedule["kind"];
-  /** Milliseconds, a cron expression, `delay`, or nothing for a date. */
-  readonly rule: string;
-  readonly due: number;
-  /** The trace that its run belongs to. @default each run begins one */
-  readonly trace?: string | null;
-}
-
+const SELECT =
+  "SELECT id, task, payload, due, wall, kind, rule FROM agents_schedules WHERE agent = ?";
 interface ScheduleDeps {
   readonly context: ActorContext;
   readonly definition: AnyAgent;
@@ -68,9 +55,16 @@ interface ScheduleDeps {
 /** The schedules of an instance. */
 export function startSchedules(deps: ScheduleDeps): Schedules {
   const { context, agent, clock } = deps;
-  const { sql, system } = context;
-  const offset = (): number => context.steady() - system.now();
-  let known = offset();
+  const { sql } = context;
+  let aligned: number | undefined;
+  /** Moves the rows whose time of day the steady clock no longer has where it had it. */
+  async function align(): Promise<Statement[]> {
+    const ahead = aheadOf(context);
+    if (aligned !== undefined && Math.abs(ahead - aligned) <= ROUNDED_MS) return [];
+    const moves = await movesOf(deps);
+    aligned = ahead;
+    return moves;
+  }
   return {
     async add(when, task, payload, { idempotent, trace = null } = {}) {
       const plan = planOf(when, context);
@@ -87,16 +81,15 @@ export function startSchedules(deps: ScheduleDeps): Schedules {
       const ms = spanOf("seconds", seconds);
       // The id is the content, so that asking twice schedules once.
       const id = await contentId("every", [task, ms, payload]);
-      const plan: Plan = { id, kind: "interval", rule: String(ms), due: context.steady() + ms };
-      return put(deps, plan, task, payload);
+      return put(deps, intervalPlan(id, ms, context), task, payload);
     },
     async get(id) {
       const [row] = await sql.all(`${SELECT} AND id = ?`, [agent, id]);
-      return row === undefined ? null : toSchedule(row, offset());
+      return row === undefined ? null : toSchedule(row, aheadOf(context));
     },
     async list({ kind, task } = {}) {
       const rows = await sql.all(SELECT, [agent]);
-      const ahead = offset();
+      const ahead = aheadOf(context);
       return rows
         .map((row) => toSchedule(row, ahead))
         .toSorted((a, b) => a.due - b.due)
@@ -112,14 +105,14 @@ export function startSchedules(deps: ScheduleDeps): Schedules {
     },
     fireDue: () => fireDue(deps),
     async followClock() {
-      const before = known;
-      known = offset();
-      if (Math.abs(known - before) > JUMP_MS) await recomputeTimes(deps);
+      const moves = await align();
+      if (moves.length > 0) await clock.write(moves, null);
     },
     async ensureDefined() {
       await ensureDefined(deps);
-      // The process that ran before may have had another clock.
-      await recomputeTimes(deps);
+      // The process that ran before may have had another clock, so its alarm may be at any time: one goes off now.
+      const moves = await align();
+      if (moves.length > 0) await clock.clear(moves, context.steady());
     },
   };
 }
@@ -130,12 +123,11 @@ async function contentId(prefix: string, content: readonly unknown[]): Promise<s
 
 async function fireDue(deps: ScheduleDeps): Promise<void> {
   const { agent, clock, context } = deps;
-  const { sql, system } = context;
   const steady = context.steady();
-  const rows = await sql.all(
+  const rows = await context.sql.all(
     `SELECT id, task, payload, due, kind, rule, trace FROM agents_schedules
-          WHERE agent = ? AND due <= CASE WHEN ${ELAPSED} THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END ORDER BY due LIMIT ?`,
-    [agent, steady, system.now(), BATCH],
+      WHERE agent = ? AND due <= ? ORDER BY due LIMIT ?`,
+    [agent, steady, BATCH],
   );
   if (rows.length === 0) return;
   const statements: Statement[] = [];
@@ -163,7 +155,7 @@ async function put(
 ): Promise<Schedule> {
   checkTask(deps.definition, task);
   const insert = {
-    sql: `INSERT INTO agents_schedules (agent, id, task, payload, due, kind, rule, trace) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    sql: `INSERT INTO agents_schedules (agent, id, task, payload, due, wall, kind, rule, trace) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (agent, id) DO NOTHING`,
     params: [
       deps.agent,
@@ -171,58 +163,58 @@ async function put(
       task,
       encodePayload(payload),
       plan.due,
+      plan.wall,
       plan.kind,
       plan.rule,
       plan.trace ?? null,
     ],
   };
-  const { steady, system } = deps.context;
-  const ahead = steady() - system.now();
-  const isElapsed = plan.kind === "interval" || plan.rule === DELAY;
-  const [inserted] = await deps.clock.write([insert], isElapsed ? plan.due : plan.due + ahead);
+  const ahead = aheadOf(deps.context);
+  const [inserted] = await deps.clock.write([insert], plan.due);
   if (inserted?.changes !== 1) {
     const [known] = await deps.context.sql.all(`${SELECT} AND id = ?`, [deps.agent, plan.id]);
     if (known !== undefined) return toSchedule(known, ahead);
   }
-  const due = isElapsed ? plan.due - ahead : plan.due;
-  return { id: plan.id, kind: plan.kind, due, task, payload };
+  return { id: plan.id, kind: plan.kind, due: plan.wall ?? plan.due - ahead, task, payload };
 }
 
 /**
- * Restores times of day that setting the clock back has moved away. A time that has just run is not run again: a time
- * that comes before half of the usual interval has passed is skipped.
+ * Finds the rows whose time of day comes at another moment now, because the clock was set. It also restores times that
+ * setting the clock back has moved away. A time that has just run is not run again: a time that comes before half of the
+ * usual interval has passed is skipped.
  */
-async function recomputeTimes({ agent, clock, context }: ScheduleDeps): Promise<void> {
+async function movesOf({ agent, context }: ScheduleDeps): Promise<Statement[]> {
   const { sql, steady, system } = context;
   const now = system.now();
   const rows = await sql.all(
-    "SELECT id, rule, due, fired FROM agents_schedules WHERE agent = ? AND kind = 'cron' AND due > ?",
-    [agent, now],
+    "SELECT id, kind, rule, due, wall, fired FROM agents_schedules WHERE agent = ? AND wall IS NOT NULL",
+    [agent],
   );
-  for (const row of rows) {
-    const rule = String(row["rule"]);
-    let next = nextCron(rule, now);
-    const following = nextCron(rule, next);
-    const fired = row["fired"] == null ? Number.NEGATIVE_INFINITY : Number(row["fired"]);
-    if (steady() + next - now - fired < (following - next) / 2) next = following;
-    if (next >= Number(row["due"])) continue;
-    const update = "UPDATE agents_schedules SET due = ? WHERE agent = ? AND id = ?";
-    await clock.write(
-      [{ sql: update, params: [next, agent, String(row["id"])] }],
-      steady() + next - now,
-    );
-  }
+  return rows.flatMap((row): Statement[] => {
+    const wall = wallAfter(row, now, steady());
+    const due = steadyTime(wall, context);
+    if (wall === Number(row["wall"]) && Math.abs(due - Number(row["due"])) <= ROUNDED_MS) return [];
+    const move = "UPDATE agents_schedules SET due = ?, wall = ? WHERE agent = ? AND id = ?";
+    return [{ sql: move, params: [due, wall, agent, String(row["id"])] }];
+  });
+}
+
+function wallAfter(row: SqlRow, now: number, steady: number): number {
+  const wall = Number(row["wall"]);
+  if (row["kind"] !== "cron" || wall <= now) return wall;
+  const rule = String(row["rule"]);
+  let next = nextCron(rule, now);
+  const following = nextCron(rule, next);
+  const fired = row["fired"] == null ? Number.NEGATIVE_INFINITY : Number(row["fired"]);
+  if (steady + next - now - fired < (following - next) / 2) next = following;
+  return Math.min(next, wall);
 }
 
 /** When the next schedule is due, by the steady clock; null without any. */
-export async function nextSchedule(
-  { sql, steady, system }: ActorContext,
-  agent: string,
-): Promise<number | null> {
-  const [row] = await sql.all(
-    `SELECT MIN(CASE WHEN ${ELAPSED} THEN due ELSE due + ? END) AS due FROM agents_schedules WHERE agent = ?`,
-    [steady() - system.now(), agent],
-  );
+export async function nextSchedule({ sql }: ActorContext, agent: string): Promise<number | null> {
+  const [row] = await sql.all("SELECT MIN(due) AS due FROM agents_schedules WHERE agent = ?", [
+    agent,
+  ]);
   return row?.["due"] == null ? null : Number(row["due"]);
 }
 
@@ -247,68 +239,30 @@ async function ensureDefined(deps: ScheduleDeps): Promise<void> {
   }
   for (const [id, { task, rule }] of wanted) {
     if (known.has(id)) continue;
-    const now = context.system.now();
-    const plan: Plan =
+    const plan =
       typeof rule === "number"
-        ? {
-            id,
-            kind: "interval",
-            rule: String(rule * 1000),
-            due: context.steady() + rule * 1000,
-          }
-        : { id, kind: "cron", rule, due: nextCron(rule, now) };
+        ? intervalPlan(id, rule * 1000, context)
+        : wallPlan({ id, kind: "cron", rule }, nextCron(rule, context.system.now()), context);
     await put(deps, plan, task, undefined);
   }
 }
 
-function planOf(when: When, { steady, system }: ActorContext): Plan {
-  const id = system.id();
-  if (typeof when === "string") {
-    try {
-      return { id, kind: "cron", rule: when, due: nextCron(when, system.now()) };
-    } catch (error) {
-      throw new ApiError("invalid_request", {
-        message: error instanceof Error ? error.message : "",
-      });
-    }
-  }
-  if (typeof when === "number") {
-    return { id, kind: "once", rule: DELAY, due: steady() + spanOf("when", when) };
-  }
-  if (!(when instanceof Date)) throw noTime(when);
-  const due = when.getTime();
-  // Dates end at 275,760, and the text of one after 9999 sorts before all others.
-  if (!(due >= 0 && due <= LAST_INSTANT)) throw noTime(Number.isNaN(due) ? "an invalid date" : due);
-  return { id, kind: "once", rule: "", due };
-}
-
-/** From a tenth of a millisecond to a hundred years, as whole ms. */
-function spanOf(field: string, seconds: unknown): number {
-  const checked = checkNumber(field, seconds, { min: 0.0001, max: LONGEST_SECONDS });
-  return Math.ceil(checked * 1000);
-}
-
-/** Anything may come from plain JavaScript, or from a client's arguments that were passed on. */
-function noTime(when: unknown): ApiError {
-  const shown = typeof when === "number" ? `${when} ms` : String(when);
-  const message = `when: Expected seconds, a cron expression, or a date from 1970 to 9999, got ${shown}`;
-  return new ApiError("invalid_request", { message });
-}
-
 /** The next time counts from the last one, so that nothing drifts. Runs that were missed are made up by one. */
-function moveOn({ agent, context: { steady, system } }: ScheduleDeps, row: SqlRow): Statement {
+function moveOn({ agent, context }: ScheduleDeps, row: SqlRow): Statement {
   const id = String(row["id"]);
   if (row["kind"] === "once") {
     return { sql: "DELETE FROM agents_schedules WHERE agent = ? AND id = ?", params: [agent, id] };
   }
   const rule = String(row["rule"]);
+  const steady = context.steady();
+  const wall = row["kind"] === "cron" ? nextCron(rule, context.system.now()) : null;
   const due =
-    row["kind"] === "cron"
-      ? nextCron(rule, system.now())
-      : nextInterval(Number(row["due"]), intervalOf(rule), steady());
+    wall === null
+      ? nextInterval(Number(row["due"]), intervalOf(rule), steady)
+      : steadyTime(wall, context);
   return {
-    sql: "UPDATE agents_schedules SET due = ?, fired = ? WHERE agent = ? AND id = ?",
-    params: [due, steady(), agent, id],
+    sql: "UPDATE agents_schedules SET due = ?, wall = ?, fired = ? WHERE agent = ? AND id = ?",
+    params: [due, wall, steady, agent, id],
   };
 }
 
@@ -324,12 +278,12 @@ function intervalOf(rule: string): number {
 
 /** `ahead` is the difference of the steady clock to the wall clock. */
 function toSchedule(row: SqlRow, ahead: number): Schedule {
-  const { due, id, kind, payload, rule, task } = row;
+  const { due, id, kind, payload, task, wall } = row;
   return {
     id: String(id),
     task: String(task),
     payload: typeof payload === "string" ? (JSON.parse(payload) as Plain) : undefined,
-    due: boundedInstant(Number(due) - (kind === "interval" || rule === DELAY ? ahead : 0)),
+    due: boundedInstant(wall == null ? Number(due) - ahead : Number(wall)),
     kind: String(kind) as Schedule["kind"],
   };
 }

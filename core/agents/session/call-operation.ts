@@ -26,6 +26,8 @@ interface OperationDeps {
 export interface CallDeps extends OperationDeps {
   readonly state: StateHolder;
   readonly grant: ConnectionGrant;
+  /** Aborted when the client has left. */
+  readonly left: AbortSignal;
 }
 
 type Call = Extract<ClientFrame, { type: "rpc" }>;
@@ -74,7 +76,7 @@ function runOperation(
     deadline?.check();
     const ms = deadline?.left() ?? settings.timeoutMs;
     const call = (api: Agent): unknown => operation(api, ...(args as never[]));
-    return run(nameOf(method), call, { ms, chain: [...chain, self] });
+    return run(nameOf(method), call, { ms, limit: deadline?.limit, chain: [...chain, self] });
   };
   return self.exclusive ? exclusive(work) : work();
 }
@@ -97,7 +99,7 @@ export async function callByCode(
   // The time includes waiting for other exclusive calls.
   const result = await withDeadline(
     deps.context.system,
-    Math.min(own, ms),
+    { ms: Math.min(own, ms) },
     nameOf(method),
     (deadline) =>
       runOperation(deps, { method, found, args: JSON.parse(args) as Plain[], chain, deadline }),
@@ -161,7 +163,7 @@ function builtIn(deps: OperationDeps, method: string): Callable<Plain> | undefin
 }
 
 function stream(
-  { run }: CallDeps,
+  { left, run }: CallDeps,
   connection: Connection,
   { id, method, args }: Call,
   found: StreamCallable,
@@ -174,12 +176,12 @@ function stream(
   };
   const replyIn = ({ check, extend }: Deadline): StreamReply => ({
     get isClosed() {
-      return closed;
+      return closed || left.aborted;
     },
     send(chunk) {
       check();
       extend();
-      if (closed) return false;
+      if (closed || left.aborted) return false;
       if (!connection.send(resultFrame(id, chunk, false))) closed = true;
       return !closed;
     },
@@ -195,7 +197,7 @@ function stream(
   const work = run(
     nameOf(method),
     (api, deadline) => found.run(api, replyIn(deadline), ...(args as never[])),
-    { ms: found.timeoutMs },
+    { ms: found.timeoutMs, left },
   );
   return work.then(
     () => {

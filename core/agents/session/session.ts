@@ -44,6 +44,7 @@ export interface AgentSessionDeps {
 export function startSession(deps: AgentSessionDeps): AgentSession {
   const { context, definition, reviews, state, live } = deps;
   const lines = startLines();
+  const clients = startClients();
 
   async function connect(request: Request, edit: boolean): Promise<Response> {
     const query = new URL(request.url).searchParams;
@@ -53,6 +54,8 @@ export function startSession(deps: AgentSessionDeps): AgentSession {
     // A pending frame is for the other connections: this one gets the state in its greeting.
     state.flush();
     const tags = definition.connectionTags?.(request) ?? [];
+    // An older connection with this id is replaced.
+    clients.leave(id);
     const response = context.sockets.accept(request, { id, tags, attachment: grant });
     const connection = context.sockets.connections().find((one) => one.id === id);
     if (connection === undefined) return response;
@@ -74,7 +77,8 @@ export function startSession(deps: AgentSessionDeps): AgentSession {
       if (line.opened !== undefined) await line.opened.catch(() => undefined);
       const frame = typeof message === "string" ? parseFrame(message) : null;
       if (frame?.type === "rpc") {
-        const caller = { ...deps, grant: grantOf(connection) };
+        const left = clients.signalOf(connection.id);
+        const caller = { ...deps, grant: grantOf(connection), left };
         await line.calls(() => callOperation(caller, connection, frame));
       } else if (frame === null) {
         await line.messages(() =>
@@ -85,6 +89,8 @@ export function startSession(deps: AgentSessionDeps): AgentSession {
       } else await onFrame(deps, connection, frame);
     },
     async onClose(connection, code, reason) {
+      const isReplaced = context.sockets.connections().some(({ id }) => id === connection.id);
+      if (!isReplaced) clients.leave(connection.id);
       reviews.end(connection);
       live.unsubscribe(connection);
       const line = lines.of(connection.id);
@@ -93,8 +99,30 @@ export function startSession(deps: AgentSessionDeps): AgentSession {
           definition.onClose?.(api, own, code, reason),
         ),
       );
-      const isReplaced = context.sockets.connections().some(({ id }) => id === connection.id);
-      if (!isReplaced) lines.drop(connection.id);
+      const isBack = context.sockets.connections().some(({ id }) => id === connection.id);
+      if (!isBack) lines.drop(connection.id);
+    },
+  };
+}
+
+interface Clients {
+  /** Returns the signal that is aborted when the client of this connection has left. */
+  signalOf(id: string): AbortSignal;
+  leave(id: string): void;
+}
+
+/** The clients that have called something, by the ids of their connections. */
+function startClients(): Clients {
+  const callers = new Map<string, AbortController>();
+  return {
+    signalOf(id) {
+      const caller = callers.get(id) ?? new AbortController();
+      callers.set(id, caller);
+      return caller.signal;
+    },
+    leave(id) {
+      callers.get(id)?.abort(new DOMException("The client has left", "AbortError"));
+      callers.delete(id);
     },
   };
 }

@@ -12,15 +12,18 @@ export interface Deadline {
   readonly left: () => number;
   /** Starts the time again from the beginning. */
   readonly extend: () => void;
+  /** The whole time in ms, for messages. */
+  readonly limit: number;
 }
 
 /**
  * Runs work that has `ms` of elapsed time; rejects with `ApiError` 408 when it takes longer. Nothing can stop
- * JavaScript that goes on regardless: the deadline's `check` keeps it from having effects.
+ * JavaScript that goes on regardless: the deadline's `check` keeps it from having effects. `limit` is the time
+ * that the message names: the whole one, where `ms` is what an outer deadline has left of it.
  */
 export async function withDeadline<T>(
   system: System,
-  ms: number,
+  { ms, limit = ms }: { readonly ms: number; readonly limit?: number | undefined },
   what: string,
   work: (deadline: Deadline) => T | Promise<T>,
 ): Promise<T> {
@@ -35,6 +38,7 @@ export async function withDeadline<T>(
     extend() {
       until = system.monotonic() + ms;
     },
+    limit,
   });
   if (!(result instanceof Promise)) return result;
   const done = new AbortController();
@@ -42,7 +46,7 @@ export async function withDeadline<T>(
     for (let left = ms; left > 0; left = until - system.monotonic()) {
       await system.sleep(left, done.signal);
     }
-    const message = `${what} took more than ${Math.ceil(ms)} ms`;
+    const message = `${what} took more than ${Math.ceil(limit)} ms`;
     const error = new ApiError("request_timeout", { message });
     over.abort(error);
     throw error;

@@ -21,14 +21,14 @@ export async function outcomeOf(
   source: WebhookSource,
   platform: Platform,
 ): Promise<Outcome> {
-  const { answer, job, status } = stored;
-  const waits = job !== null && source.respond === "processed";
+  const { answer, isDetached, job, status } = stored;
+  const waits = job !== null && source.respond === "processed" && isDetached !== true;
   if (status === "duplicate") {
     const first = answer ?? (waits ? await answerOfFirst(stored, job, source, platform) : null);
     return { status, answer: first };
   }
-  if (source.respond === "queued") return QUEUED;
-  if (job === null) return PROCESSED;
+  if (source.respond === "processed" && job === null) return PROCESSED;
+  if (!waits) return QUEUED;
   const result = await processed({ source, entity: stored.entity, job }, platform, () =>
     platform.actors.get(source.agentKind, stored.entity).call("forgetSender", job),
   );

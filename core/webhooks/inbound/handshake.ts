@@ -3,6 +3,7 @@ import { constantTimeEqual } from "../../crypto/equal.ts";
 import { hmacKey, hmacSign } from "../../crypto/hmac.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { json } from "../../http/envelope.ts";
+import { noAnswerReason } from "../../net/transport-error.ts";
 import type { Platform } from "../../ports.ts";
 import { withinMs } from "../../time/within-ms.ts";
 import { nameOf, type Payload, textAt } from "../signing/pick.ts";
@@ -183,7 +184,7 @@ async function confirm(
       return response.status;
     }),
   ).catch((cause: unknown) => {
-    throw unconfirmed("it could not be reached", cause);
+    throw unconfirmed(`it gave no answer (${noAnswerReason(cause)})`, cause);
   });
   if (status < 200 || status > 299) throw unconfirmed(`it answered ${status}`);
 }

@@ -13,7 +13,7 @@ import type { NowOrLater } from "../../work/now-or-later.ts";
 import { isObject } from "../../http/json.ts";
 import { jsonSource } from "../../http/json/json-source.ts";
 import type { Payload } from "../signing/pick.ts";
-import type { Scheme } from "../signing/scheme.ts";
+import type { RequestSource, Scheme } from "../signing/scheme.ts";
 import { verify, type Refusal } from "../signing/verify.ts";
 
 const refusals: Record<Refusal, string> = {
@@ -63,7 +63,7 @@ async function take(delivery: Delivery, platform: Platform): Promise<Response> {
   const encoding = request.headers.get("content-encoding");
   const content =
     encoding === null ? body : await decoded(delivery, encoding, { check, platform, refusal });
-  if (encoding === null && refusal !== null) throw refused(refusal);
+  if (encoding === null && refusal !== null) throw refused(refusal, source.scheme);
   delivery.note("verified");
 
   const parsed =
@@ -82,8 +82,20 @@ async function take(delivery: Delivery, platform: Platform): Promise<Response> {
   return answerOne(source, stored, await outcomeOf(stored, source, platform));
 }
 
-function refused(refusal: Refusal): ApiError {
-  return new ApiError("signature_invalid", { message: refusals[refusal], cause: refusal });
+function refused(refusal: Refusal, { signature }: Scheme): ApiError {
+  const where =
+    refusal === "missing" ? `: expected it in ${signature.map(placeOf).join(" or ")}` : "";
+  return new ApiError("signature_invalid", {
+    message: `${refusals[refusal]}${where}`,
+    cause: refusal,
+  });
+}
+
+/** The place of a signature in words. */
+function placeOf(source: RequestSource): string {
+  const at = source.indexOf(":");
+  const [kind, name] = [source.slice(0, at), source.slice(at + 1)];
+  return `${kind === "query" ? "the parameter" : kind === "body" ? "the field" : "the header"} "${name}"`;
 }
 
 /** Throws 405 for a method by which the sender brings no events. */
@@ -103,14 +115,14 @@ interface EncodedCheck {
 
 /** The decoded body. Some senders sign what they send, others what they encode. Throws 401, and as decoding does. */
 async function decoded(
-  { body, maxBodyBytes: limit }: Delivery,
+  { body, maxBodyBytes: limit, source: { scheme } }: Delivery,
   encoding: string,
   { check, platform, refusal }: EncodedCheck,
 ): Promise<Uint8Array> {
-  if (refusal !== null && refusal !== "mismatch") throw refused(refusal);
+  if (refusal !== null && refusal !== "mismatch") throw refused(refusal, scheme);
   const content = await decodedBody(body, { encoding, limit }, platform.system);
   const left = refusal === null ? null : await check(content);
-  if (left !== null) throw refused(left);
+  if (left !== null) throw refused(left, scheme);
   return content;
 }
 

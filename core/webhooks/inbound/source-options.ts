@@ -68,6 +68,12 @@ export interface SourceOptions {
   readonly answerSeconds?: number;
   /** The answer to accepted events whose handler returns no response. @default the API's, 200 or 202 */
   readonly answer?: FixedAnswer;
+  /**
+   * Sends the events on as outbound webhooks of the account, with the type `source.type`: endpoints choose them by type and
+   * filter. With a `filter`, only those whose payload fulfils it. Needs `webhooksManagement()` on the platform.
+   * @default false
+   */
+  readonly forward?: boolean | { readonly filter?: Readonly<Record<string, unknown>> };
   /** Replaces the scheme's tolerance of the signed time, in seconds. */
   readonly toleranceSeconds?: number;
   /** The origin that the sender calls, where the address is signed and a proxy hides it. */

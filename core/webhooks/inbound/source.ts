@@ -16,6 +16,7 @@ import { plainNames } from "./plain-names.ts";
 import { prepareKey, type Key, type Secret } from "../signing/keys.ts";
 import { remoteKeys, type RemoteDeps } from "../signing/remote-keys.ts";
 import { prepareHandshakes, type Handshakes } from "./handshake.ts";
+import { prepareForward, type SourceForward } from "./forward.ts";
 import { prepareFields, type RecordReader } from "./record.ts";
 import { defineScheme, type Scheme } from "../signing/scheme.ts";
 import { schemeNamed, schemes } from "../signing/schemes.ts";
@@ -32,6 +33,8 @@ export interface WebhookSource {
   readonly entity: EntityRule;
   readonly fallbackEntity: string | undefined;
   readonly space: NameSpace;
+  /** Whether {@link NameSpace.isAlone} of its space still holds. */
+  readonly isStillAlone: () => Promise<boolean>;
   /** Whether it may take unclaimed plain names, see {@link plainNames}. */
   readonly takesPlainNames: () => NowOrLater<boolean>;
   /** Entities whose plain name belongs to another space, as found before. */
@@ -44,6 +47,8 @@ export interface WebhookSource {
   /** The answer to events whose handler gives none; null for that of the API. */
   readonly answer: EventAnswer | null;
   readonly publicUrl: string | undefined;
+  /** How its events are sent on; null if they are not. */
+  readonly forward: SourceForward | null;
   readonly bodyWindowMs: number;
   readonly retention: Retention;
 }
@@ -66,7 +71,16 @@ const ANSWER_MS = 5000;
 
 const DAY_MS = 86_400_000;
 
-/** Checks retention settings; throws `TypeError`. */
+/**
+ * Checks retention settings; throws `TypeError`.
+ *
+ * @example
+ * ```ts
+ * import { prepareRetention } from "causey/webhooks";
+ *
+ * const retention = prepareRetention({ maxAgeDays: 7 });
+ * ```
+ */
 export function prepareRetention(options: RetentionOptions = {}): Retention {
   const { maxEvents = null, maxAgeDays = 30 } = options;
   checkBounds({ maxEvents, maxAgeDays });
@@ -101,8 +115,11 @@ interface SourceSystem extends RemoteDeps {
 
 /** The platform that receives for a source, and the defaults of all sources. */
 export interface SourceContext {
+  /** The account that inbound events belong to. */
+  readonly account: string;
   readonly retention: Retention;
   readonly space: NameSpace;
+  readonly isStillAlone: () => Promise<boolean>;
   readonly platform: SourceSystem;
 }
 
@@ -110,7 +127,7 @@ export interface SourceContext {
 export function prepareSource(
   name: string,
   options: SourceOptions,
-  { retention, space, platform }: SourceContext,
+  { account, isStillAlone, retention, space, platform }: SourceContext,
 ): WebhookSource {
   const where = `webhook source "${name}"`;
   const scheme = schemeOf(options, where);
@@ -139,6 +156,7 @@ export function prepareSource(
     handshakes: prepareHandshakes(scheme, options.verifyToken, where),
     entity: entityRule(options.entity, scheme),
     space,
+    isStillAlone,
     takesPlainNames: plainNames(actors, agentClass, space),
     prefixedEntities: new Set(),
     fallbackEntity:
@@ -149,6 +167,7 @@ export function prepareSource(
     answerMs: answerMs(options.answerSeconds, where),
     answer: options.answer === undefined ? null : fixedAnswer(options.answer, where),
     publicUrl: options.publicUrl === undefined ? undefined : new URL(options.publicUrl).origin,
+    forward: prepareForward(options.forward, account, where),
     bodyWindowMs: (options.bodyDedupeSeconds ?? 0) * 1000,
     retention,
   };

@@ -7,6 +7,7 @@ import type { Platform, System } from "../../ports.ts";
 import type { Entity } from "./entity-of.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Payload } from "../signing/pick.ts";
+import { forwardEvent } from "./forward.ts";
 import { keptHeaders, toRecord } from "./record.ts";
 import { looksPrefixed, prefixedName } from "./name-space.ts";
 import type { WebhookSource } from "./source.ts";
@@ -60,6 +61,8 @@ export interface StoredEvent {
   readonly job: string | null;
   /** The answer that the first delivery of a duplicate got from the handler. */
   readonly answer: EventAnswer | null | undefined;
+  /** Whether its instance does not answer, so that nobody waits for the handler. */
+  readonly isDetached: boolean | undefined;
 }
 
 /**
@@ -77,10 +80,11 @@ export async function storeEvent(
     const { base, claim } = place;
     const entity = claim === null ? prefixedName(source.space, base) : base;
     const sent = claim === event.claim ? event : claimedAs(event, claim, name);
-    const { answer, job, outcome } = await ingest(platform, source, entity, sent);
-    if (outcome === "stored" || outcome === "duplicate") {
+    const { answer, isDetached, job, outcome } = await ingest(platform, source, entity, sent);
+    if (isTaken(outcome)) {
+      if (source.forward !== null) await forwardEvent(source.forward, event, entity, platform);
       note(outcome === "duplicate" ? "duplicates" : "stored");
-      return { id: event.record.id, entity, status: outcome, job, answer };
+      return { id: event.record.id, entity, status: outcome, job, answer, isDetached };
     }
     if (claim === "existing" || (claim !== null && outcome === "foreign")) {
       place = await behindForeign(source, { base, claim }, platform);
@@ -89,6 +93,10 @@ export async function storeEvent(
     } else if (base === name) place = { base: await guardedName(event.canonical ?? name), claim };
     else throw new ApiError("conflict", { message: "The entity name is taken" });
   }
+}
+
+function isTaken(outcome: IngestReceipt["outcome"]): outcome is StoredEvent["status"] {
+  return outcome === "stored" || outcome === "duplicate";
 }
 
 /** An instance to try for an event. */
@@ -131,11 +139,11 @@ async function behindForeign(
  * renaming, and this one's entity has no instance of its own yet.
  */
 async function isInherited(
-  { agentKind, space }: WebhookSource,
+  { agentKind, isStillAlone, space }: WebhookSource,
   name: string,
   platform: Platform,
 ): Promise<boolean> {
-  if (!space.isAlone) return false;
+  if (!space.isAlone || !(await isStillAlone())) return false;
   return (await platform.actors.get(agentKind, prefixedName(space, name)).call("ownerOf")) === null;
 }
 

@@ -28,9 +28,14 @@ export type WebhookVerdict =
  *
  * @example
  * ```ts
- * const verdict = await verifyWebhook(request, { scheme: "github", secret });
- * if (!verdict.valid) return new Response(verdict.reason, { status: 401 });
- * const event = JSON.parse(new TextDecoder().decode(verdict.body));
+ * import { verifyWebhook } from "causey/webhooks";
+ *
+ * export async function receive(request: Request, secret: string): Promise<Response> {
+ *   const verdict = await verifyWebhook(request, { scheme: "github", secret });
+ *   if (!verdict.valid) return new Response(verdict.reason, { status: 401 });
+ *   const event: unknown = JSON.parse(new TextDecoder().decode(verdict.body));
+ *   return Response.json({ received: event });
+ * }
  * ```
  */
 export async function verifyWebhook(

@@ -10,8 +10,8 @@ import { isEd25519, signEd25519 } from "../signing/ed25519.ts";
 import { textAt } from "../signing/pick.ts";
 import { TIMER_OVER } from "../../time/timer-over.ts";
 
-/** Time for connect, headers and body together, in ms. */
-const TOTAL_TIMEOUT_MS = 15_000;
+/** Seconds for connect, headers and body together, unless the endpoint sets its own number. */
+export const TIMEOUT_DEFAULT_S = 15;
 /** Bytes of an answer that are read and kept. */
 const BODY_LIMIT = 8192;
 const ERROR_LIMIT = 500;
@@ -72,20 +72,22 @@ export interface EndpointRequest {
   /** Headers beside its content type. */
   readonly extra: readonly HeaderPair[];
   readonly body: string;
+  /** Time for connect, headers and body together, in ms. */
+  readonly timeoutMs: number;
 }
 
 /** Sends one request and reads the beginning of the answer. Never throws. */
 export async function attempt(
   transport: Transport,
   system: System,
-  { url, extra, body }: EndpointRequest,
+  { url, extra, body, timeoutMs }: EndpointRequest,
 ): Promise<AttemptResult> {
   const started = system.monotonic();
   const over = new AbortController();
   const done = new AbortController();
-  const expiry = system.sleep(TOTAL_TIMEOUT_MS, done.signal).then(
+  const expiry = system.sleep(timeoutMs, done.signal).then(
     () => {
-      over.abort(new TransportError("aborted", `No complete answer within ${TOTAL_TIMEOUT_MS} ms`));
+      over.abort(new TransportError("aborted", `No complete answer within ${timeoutMs} ms`));
     },
     () => undefined,
   );

@@ -8,8 +8,8 @@ import {
   NEXT_SEQ,
   payloadText,
   prepareMessage,
-  pruneOld,
   shortId,
+  startPruning,
   type DeliveryRetention,
   type SendInput,
 } from "./messages.ts";
@@ -54,7 +54,7 @@ export interface Deliveries {
   /** Throws 409 if the idempotency key of a message was used for another one. */
   checkRepeated(input: SendInput): Promise<void>;
   list(query: DeliveryQuery): Promise<SqlRow[]>;
-  /** One delivery with its attempts; throws 404. */
+  /** One delivery with the type and payload of its message, and its attempts; throws 404. */
   get(id: string): Promise<{ readonly [key: string]: Plain }>;
   /** A new delivery of the same message to the same endpoint; throws 404. */
   replay(id: string): Promise<{ readonly id: string }>;
@@ -73,6 +73,7 @@ export function deliveries(
   notify: (endpoints: readonly string[]) => void,
 ): Deliveries {
   const { sql, system, name: actor } = context;
+  const old = startPruning(actor, keep);
 
   async function requeue(rows: readonly SqlRow[]): Promise<string[]> {
     const [now, due] = [system.now(), context.steady()];
@@ -91,7 +92,7 @@ export function deliveries(
   return {
     async send(input) {
       const message = await prepareMessage(context, input);
-      const statements = [...message.statements, ...pruneOld(actor, system.now(), keep)];
+      const statements = [...message.statements, ...old(system.now())];
       const [inserted] = await clock.write(statements, context.steady());
       if (inserted?.changes !== 1) {
         const before = await sentBefore(context, input);
@@ -211,7 +212,11 @@ async function get(
     ...one,
     headers: typeof one["headers"] === "string" ? (JSON.parse(one["headers"]) as Plain) : null,
   }));
-  return { ...row, log };
+  const [message] = await sql.all(
+    "SELECT type, payload FROM webhooks_messages WHERE actor = ? AND id = ?",
+    [name, String(row["message_id"])],
+  );
+  return { ...row, ...message, log };
 }
 
 async function sentBefore(

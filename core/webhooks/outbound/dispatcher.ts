@@ -1,8 +1,9 @@
 import type { Clock } from "../../entity/clock.ts";
 import { eventTime } from "../../entity/event.ts";
 import type { ActorContext, Log, SqlRow, Statement, System } from "../../ports.ts";
-import type { Turns } from "./turns.ts";
+import type { Turns } from "../pace/turns.ts";
 import { count } from "./counters.ts";
+import type { Topics } from "./topics.ts";
 import { endpointAfter } from "./endpoint-health.ts";
 import {
   dueOf,
@@ -10,17 +11,35 @@ import {
   type EndpointQueue,
   type EndpointQueues,
 } from "./endpoint-queues.ts";
-import { judge, judgeInOrder, type AttemptResult, type Verdict } from "./retry-policy.ts";
+import {
+  judge,
+  judgeInOrder,
+  scheduleOf,
+  type AttemptResult,
+  type Verdict,
+} from "./retry-policy.ts";
+import { exhausted } from "./notices.ts";
 import { type EndpointSender, requestEndpoint } from "./request-endpoint.ts";
 import { TIMER_OVER } from "../../time/timer-over.ts";
+import { delayAfter } from "../../work/backoff.ts";
+import { dueRows, isClaimed } from "../../work/due-rows.ts";
 
 /** A claimed delivery whose process died is taken up again after this, in ms; longer than any attempt. */
 const LEASE_MS = 60_000;
+/** The queue of an account's deliveries, of which many are attempted at a time. */
+const DELIVERIES = dueRows({
+  table: "webhooks_deliveries",
+  key: ["actor", "id"],
+  attempts: "attempt",
+  open: "status = 'pending'",
+  leaseMs: LEASE_MS,
+});
 
 export interface Sender extends EndpointSender {
   readonly clock: Clock;
   readonly log: Log;
   readonly inTurn: Turns;
+  readonly topics: Topics;
 }
 
 /** Longest time that one alarm goes on, in ms: some runtimes end an alarm that takes a quarter of an hour. */
@@ -117,13 +136,15 @@ async function claim(
     }),
   );
   const taken = found.flat();
-  const statements = taken.map(([, row]) => ({
-    sql: "UPDATE webhooks_deliveries SET attempt = attempt + 1, due = ? WHERE actor = ? AND id = ?",
-    params: [now + LEASE_MS, name, row["id"] ?? ""],
-  }));
-  if (statements.length > 0) await clock.write(statements, now + LEASE_MS);
-  for (const [queue] of taken) if (queue.rate !== null) queue.tokens -= 1;
-  return taken;
+  if (taken.length === 0) return [];
+  const statements = taken.map(([, row]) =>
+    DELIVERIES.claim({ key: [name, row["id"] ?? ""], attempts: Number(row["attempt"]) }, now),
+  );
+  const results = await clock.write(statements, now + LEASE_MS, { lazy: true });
+  // Without those that were canceled meanwhile.
+  const claimed = taken.filter((_, index) => isClaimed(results[index]));
+  for (const [queue] of claimed) if (queue.rate !== null) queue.tokens -= 1;
+  return claimed;
 }
 
 /** Makes one attempt; resolves to whether it succeeded. */
@@ -132,7 +153,7 @@ async function sendOne(sender: Sender, queues: EndpointQueues, row: SqlRow): Pro
   const { system } = context;
   const number = Number(row["attempt"]) + 1;
   const [found] = await context.sql.all(
-    `SELECT e.*, m.type, m.payload, m.trace FROM webhooks_endpoints e JOIN webhooks_messages m ON m.actor = e.actor
+    `SELECT e.*, m.type, m.payload, m.trace, m.entity, m.is_notice FROM webhooks_endpoints e JOIN webhooks_messages m ON m.actor = e.actor
      WHERE e.actor = ? AND e.id = ? AND m.id = ?`,
     [context.name, row["endpoint_id"] ?? "", row["message_id"] ?? ""],
   );
@@ -145,11 +166,14 @@ async function sendOne(sender: Sender, queues: EndpointQueues, row: SqlRow): Pro
   };
   const started = system.now();
   queues.hold(message.payload.length);
-  const result = await requestEndpoint(sender, found, { message, number }).finally(() => {
+  const result = await requestEndpoint(sender, found, {
+    delivery: String(row["id"]),
+    message,
+    number,
+  }).finally(() => {
     queues.hold(-message.payload.length);
   });
-  const [byte = 128] = system.random(1);
-  const made = { number, started, result, jitter: byte / 256 };
+  const made = { number, started, result };
   const verdict = await verdictOn(context, made, row, found);
   // A failure reads the endpoint's failures and writes them back; successes need not wait for each other's commit.
   if (verdict.kind === "delivered")
@@ -163,8 +187,6 @@ interface Attempt {
   /** Unix ms. */
   readonly started: number;
   readonly result: AttemptResult;
-  /** In [0, 1). */
-  readonly jitter: number;
 }
 
 interface MadeDelivery {
@@ -183,15 +205,26 @@ async function settle(
   const now = context.system.now();
   const { result } = made;
   const id = String(delivery["id"]);
+  const isDelivered = verdict.kind === "delivered";
   const isDead = verdict.kind === "dead" || verdict.kind === "gone";
   const statements = [
     recordAttempt(context.name, id, made),
     finish(verdict, { actor: context.name, id, result, now }),
     ...(await endpointAfter(context, sender.log, endpoint, verdict)),
+    ...(isDead
+      ? await exhausted(context, endpoint, delivery, { attempts: made.number, result })
+      : []),
+    await sender.topics.count({
+      type: String(endpoint["type"]),
+      endpoint: String(endpoint["id"]),
+      isDelivered,
+      isDead,
+      durationMs: result.durationMs,
+    }),
     ...count(context.name, {
       attempts: 1,
-      delivered: verdict.kind === "delivered" ? 1 : 0,
-      failed: verdict.kind === "delivered" ? 0 : 1,
+      delivered: isDelivered ? 1 : 0,
+      failed: isDelivered ? 0 : 1,
       dead: isDead ? 1 : 0,
       latency_ms: Math.max(0, Math.round(result.durationMs)),
     }),
@@ -213,7 +246,8 @@ async function verdictOn(
 ): Promise<Verdict> {
   const { name, sql, system } = context;
   const now = system.now();
-  const verdict = bySteadyClock(judge(made.result, made.number, now, made.jitter), context);
+  const delay = delayAfter(scheduleOf(endpoint["retry_delays"]), made.number, system);
+  const verdict = bySteadyClock(judge(made.result, delay, now), context);
   if (Number(endpoint["ordered"]) === 0) return verdict;
   // Counted from the delivery's own first attempt: one that waited behind another has its full time.
   const [first] = await sql.all(
@@ -254,19 +288,8 @@ interface FinishedDelivery {
 }
 
 function finish(verdict: Verdict, { actor, id, result, now }: FinishedDelivery): Statement {
-  const retry = verdict.kind === "retry";
-  const status = retry ? "pending" : verdict.kind === "delivered" ? "delivered" : "dead";
-  return {
-    sql: `UPDATE webhooks_deliveries SET status = ?, due = ?, last_status = ?, last_error = ?, finished_at = ?
-      WHERE actor = ? AND id = ? AND status = 'pending'`,
-    params: [
-      status,
-      retry ? verdict.due : now,
-      result.status,
-      result.error,
-      retry ? null : eventTime(now),
-      actor,
-      id,
-    ],
-  };
+  const last = { last_status: result.status, last_error: result.error };
+  if (verdict.kind === "retry") return DELIVERIES.again([actor, id], verdict.due, last);
+  const status = verdict.kind === "delivered" ? "delivered" : "dead";
+  return DELIVERIES.end([actor, id], { status, due: now, finished_at: eventTime(now), ...last });
 }

@@ -1,5 +1,6 @@
 import type { ActorContext, SqlRow, SqlValue } from "../../ports.ts";
 import { TRIP_FAILURES } from "./retry-policy.ts";
+import { fullBucket, hasToken, refill, type TokenBucket, tokenIn } from "../pace/token-bucket.ts";
 
 /** Requests to one endpoint in flight at a time, unless the endpoint sets its own number. */
 export const CONCURRENCY_DEFAULT = 50;
@@ -17,16 +18,12 @@ const PLAN_LIMIT = 128;
 const NAMED_LIMIT = 90;
 
 /** The queue of one endpoint: its requests in flight, and the time of the next one. */
-export interface EndpointQueue {
+export interface EndpointQueue extends TokenBucket {
   readonly endpoint: string;
   inFlight: number;
   /** Requests that may be in flight at the moment: grows with successes, shrinks with failures. */
   window: number;
   concurrency: number;
-  /** Requests per second; null = any number. */
-  rate: number | null;
-  tokens: number;
-  refilled: number;
   /** Failures in a row. */
   failures: number;
   /** Unix ms from which on something is to be sent; null = nothing waits. */
@@ -212,34 +209,11 @@ function update(queues: Map<string, EndpointQueue>, row: SqlRow, now: number): v
   const rate = row["rate"] == null ? null : Number(row["rate"]);
   let queue = queues.get(endpoint);
   if (queue === undefined) {
-    const tokens = burstOf(rate);
-    const fresh = { endpoint, inFlight: 0, window: WINDOW_AT_START, refilled: now, failures: 0 };
-    queues.set(endpoint, (queue = { ...fresh, concurrency, rate, tokens, due: null }));
+    const fresh = { endpoint, inFlight: 0, window: WINDOW_AT_START, failures: 0, due: null };
+    queues.set(endpoint, (queue = { ...fresh, concurrency, ...fullBucket(rate, now) }));
   }
   queue.concurrency = concurrency;
   queue.rate = rate;
   queue.failures = Number(row["failures"]);
   queue.due = row["due"] == null ? null : Number(row["due"]);
-}
-
-/** Requests that may leave at once after a pause: those of a second, one at least. */
-function burstOf(rate: number | null): number {
-  return rate === null ? 0 : Math.max(1, rate);
-}
-
-function refill(queue: EndpointQueue, now: number): void {
-  if (queue.rate === null) return;
-  // A clock that was set back gives nothing and takes nothing.
-  const since = Math.max(0, now - queue.refilled);
-  queue.tokens = Math.min(burstOf(queue.rate), queue.tokens + (since * queue.rate) / 1000);
-  queue.refilled = now;
-}
-
-function hasToken(queue: EndpointQueue, planned: number): boolean {
-  return queue.rate === null || queue.tokens >= planned + 1;
-}
-
-/** Ms until the next request may leave. */
-function tokenIn(queue: EndpointQueue): number {
-  return queue.rate === null ? 0 : Math.max(1, Math.ceil(((1 - queue.tokens) * 1000) / queue.rate));
 }

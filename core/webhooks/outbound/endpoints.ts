@@ -1,15 +1,26 @@
 import type { Clock } from "../../entity/clock.ts";
 import { eventTime } from "../../entity/event.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { ActorContext, SqlRow, Statement, Transport } from "../../ports.ts";
-import type { Turns } from "./turns.ts";
+import type { ActorContext, SqlRow, SqlValue, Statement, Transport } from "../../ports.ts";
+import type { Turns } from "../pace/turns.ts";
+import type { Changes } from "../../work/due-rows.ts";
 import { isEd25519, publicKeyOf } from "../signing/ed25519.ts";
 import { CONCURRENCY_DEFAULT } from "./endpoint-queues.ts";
-import type { EndpointInput, EndpointPatch, RotateInput } from "./outbound-schema.ts";
+import type {
+  PayloadFilter,
+  EndpointInput,
+  EndpointPatch,
+  RotateInput,
+} from "./outbound-schema.ts";
+import { agentTarget, type AgentTargets } from "./agent-target.ts";
+import { TIMEOUT_DEFAULT_S } from "./attempt.ts";
+import { forgetTopics } from "./topics.ts";
+import { headerNames, sealHeaders } from "./endpoint-headers.ts";
 import type { EndpointSecrets } from "./endpoint-secrets.ts";
+import type { Sealer } from "./sealer.ts";
 
-/** Most endpoints of an account. */
-const ENDPOINT_LIMIT = 500;
+/** Most endpoints of an account, and of an application. */
+export const ENDPOINT_LIMIT = 500;
 
 /** An endpoint as the API shows it: without its secrets. */
 export type EndpointView = {
@@ -23,6 +34,13 @@ export type EndpointView = {
   readonly concurrency: number;
   /** Requests to it per second; null = any number. */
   readonly rate_per_second: number | null;
+  /** The condition that payloads fulfil; null = every payload is sent. */
+  readonly filter: PayloadFilter | null;
+  /** Names of the headers of its own; their values are not shown. */
+  readonly header_names: readonly string[];
+  /** Seconds between the attempts; null = the standard schedule. */
+  readonly retry_delays_seconds: readonly number[] | null;
+  readonly timeout_seconds: number;
   /** The key that checks the Ed25519 signatures (`whpk_…`); null for HMAC. */
   readonly public_key: string | null;
   readonly enabled: boolean;
@@ -37,7 +55,8 @@ export type EndpointWithSecret = EndpointView & { readonly secret?: string };
 
 /** The endpoints of an account. Operations on one throw 404 for an unknown id. */
 export interface Endpoints {
-  create(input: EndpointInput): Promise<EndpointWithSecret>;
+  /** Throws 409 beyond `most` endpoints. */
+  create(input: EndpointInput, most: number): Promise<EndpointWithSecret>;
   list(): Promise<EndpointView[]>;
   get(id: string): Promise<EndpointView>;
   update(id: string, patch: EndpointPatch): Promise<EndpointView>;
@@ -50,9 +69,11 @@ export interface Endpoints {
 /** Clock, secrets and transport of the endpoints of an account. */
 export interface EndpointDeps {
   readonly secrets: EndpointSecrets;
+  readonly sealer: Sealer;
   readonly clock: Clock;
   readonly inTurn: Turns;
   readonly egress: Transport;
+  readonly agents: AgentTargets;
   /** Receives the endpoints whose deliveries may go on. */
   readonly notify: (endpoints: readonly string[]) => void;
 }
@@ -60,31 +81,35 @@ export interface EndpointDeps {
 /** The endpoints of an account. */
 export function endpoints(
   context: ActorContext,
-  { secrets, clock, inTurn, egress, notify }: EndpointDeps,
+  { secrets, sealer, clock, inTurn, egress, agents, notify }: EndpointDeps,
 ): Endpoints {
   const { sql, system, name: actor } = context;
 
   const find = (id: string): Promise<SqlRow> => findEndpoint(context, id);
   const view = async (id: string): Promise<EndpointView> => toView(await find(id));
+  const check = (url: string): void => {
+    if (agentTarget(url) === null) checkTarget(egress, url);
+    else checkAgents(agents, actor);
+  };
 
   return {
     get: view,
-    async create(input) {
-      checkTarget(egress, input.url);
-      return create(context, secrets, input);
+    async create(input, most) {
+      check(input.url);
+      return create(context, { secrets, sealer }, { input, most });
     },
-    async list() {
-      const order = "ORDER BY created_at, id";
-      const rows = await sql.all(`SELECT * FROM webhooks_endpoints WHERE actor = ? ${order}`, [
-        actor,
-      ]);
-      return rows.map(toView);
-    },
+    list: async () => (await listEndpoints(context)).map(toView),
     update: (id, patch) =>
       inTurn(async () => {
-        if (patch.url !== undefined) checkTarget(egress, patch.url);
+        if (patch.url !== undefined) check(patch.url);
+        await find(id);
+        const { headers } = patch;
+        const columns = {
+          ...changedColumns(patch),
+          ...(headers && { headers: await sealHeaders(sealer, id, headers) }),
+        };
         // Deliveries that waited for a disabled endpoint may be due the moment it is enabled.
-        await clock.write([updateEndpoint(actor, await find(id), patch)], context.steady());
+        await clock.write([updateEndpoint(actor, id, columns)], context.steady());
         notify([id]);
         return view(id);
       }),
@@ -93,6 +118,7 @@ export function endpoints(
       const finished = eventTime(system.now());
       await sql.batch([
         { sql: "DELETE FROM webhooks_endpoints WHERE actor = ? AND id = ?", params: [actor, id] },
+        forgetTopics(actor, id),
         {
           sql: `UPDATE webhooks_deliveries SET status = 'canceled', finished_at = ?
             WHERE actor = ? AND endpoint_id = ? AND status = 'pending'`,
@@ -126,6 +152,13 @@ function checkTarget(egress: Transport, url: string): void {
   if (reason !== null) throw new ApiError("invalid_request", { message: `url: ${reason}` });
 }
 
+/** Throws 400 for the agents of another account, or for those of an application, which is somebody else. */
+function checkAgents({ account }: AgentTargets, own: string): void {
+  if (account === own) return;
+  const message = "url: Only the account that has the agents can send to one, no application";
+  throw new ApiError("invalid_request", { message });
+}
+
 /** The secret that was given, or a fresh one of the type asked for. Throws 400 where the two disagree. */
 async function newKey(
   secrets: EndpointSecrets,
@@ -146,6 +179,11 @@ function withSecret(view: EndpointView, secret: string): EndpointWithSecret {
   return isEd25519(secret) ? view : { ...view, secret };
 }
 
+function listEndpoints({ sql, name }: ActorContext): Promise<SqlRow[]> {
+  const order = "ORDER BY created_at, id";
+  return sql.all(`SELECT * FROM webhooks_endpoints WHERE actor = ? ${order}`, [name]);
+}
+
 async function findEndpoint({ sql, name }: ActorContext, id: string): Promise<SqlRow> {
   const [row] = await sql.all("SELECT * FROM webhooks_endpoints WHERE actor = ? AND id = ?", [
     name,
@@ -157,19 +195,20 @@ async function findEndpoint({ sql, name }: ActorContext, id: string): Promise<Sq
 
 async function create(
   context: ActorContext,
-  secrets: EndpointSecrets,
-  input: EndpointInput,
+  { secrets, sealer }: Pick<EndpointDeps, "secrets" | "sealer">,
+  { input, most }: { readonly input: EndpointInput; readonly most: number },
 ): Promise<EndpointWithSecret> {
   const { sql, system, name: actor } = context;
   const id = `ep_${system.id().replaceAll("-", "")}`;
   const { publicKey, secret } = await newKey(secrets, input, false);
-  const stored = { secrets: await secrets.first(id, secret), publicKey };
+  const headers = await sealHeaders(sealer, id, input.headers);
+  const stored = { secrets: await secrets.first(id, secret), publicKey, headers };
   const [inserted] = await sql.batch([
-    insertEndpoint(actor, { id, input, key: stored, created: eventTime(system.now()) }),
+    insertEndpoint(actor, { id, input, most, key: stored, created: eventTime(system.now()) }),
   ]);
   if (inserted?.changes !== 1) {
     throw new ApiError("conflict", {
-      message: `An account has at most ${ENDPOINT_LIMIT} webhook endpoints`,
+      message: `At most ${most} webhook endpoints are allowed`,
     });
   }
   return withSecret(toView(await findEndpoint(context, id)), secret);
@@ -178,17 +217,22 @@ async function create(
 interface NewEndpoint {
   readonly id: string;
   readonly input: EndpointInput;
-  readonly key: { readonly secrets: string; readonly publicKey: string | null };
+  readonly most: number;
+  readonly key: {
+    readonly secrets: string;
+    readonly publicKey: string | null;
+    readonly headers: string | null;
+  };
   readonly created: string;
 }
 
-function insertEndpoint(actor: string, { id, input, key, created }: NewEndpoint): Statement {
+function insertEndpoint(actor: string, { id, input, most, key, created }: NewEndpoint): Statement {
   const { url, description = null, types, format, ordered, concurrency, rate_per_second } = input;
   return {
     sql: `INSERT INTO webhooks_endpoints
-        (actor, id, url, description, types, format, ordered, concurrency, rate, secrets, public_key, enabled,
-        failures, created_at)
-      SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?
+        (actor, id, url, description, types, format, ordered, concurrency, rate, filter, headers, retry_delays,
+        timeout_seconds, secrets, public_key, enabled, failures, created_at)
+      SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?
       WHERE (SELECT COUNT(*) FROM webhooks_endpoints WHERE actor = ?) < ?`,
     params: [
       actor,
@@ -200,39 +244,51 @@ function insertEndpoint(actor: string, { id, input, key, created }: NewEndpoint)
       ordered ? 1 : 0,
       concurrency,
       rate_per_second,
+      jsonOrNull(input.filter),
+      key.headers,
+      jsonOrNull(input.retry_delays_seconds),
+      input.timeout_seconds,
       key.secrets,
       key.publicKey,
       created,
       actor,
-      ENDPOINT_LIMIT,
+      most,
     ],
   };
 }
 
 /** A change gives the endpoint a fresh start: its failures are forgotten. */
-function updateEndpoint(actor: string, row: SqlRow, patch: EndpointPatch): Statement {
-  const enabled = patch.enabled ?? Number(row["enabled"]) === 1;
-  const ordered = patch.ordered ?? Number(row["ordered"]) === 1;
-  const types = patch.types === undefined ? String(row["types"]) : JSON.stringify(patch.types);
-  const rate = patch.rate_per_second === undefined ? row["rate"] : patch.rate_per_second;
-  const reason =
-    patch.enabled === false ? "Disabled through the API" : (row["disabled_reason"] ?? null);
+function updateEndpoint(actor: string, id: string, columns: Changes): Statement {
+  const set = Object.keys(columns).map((column) => `${column} = ?, `);
   return {
-    sql: `UPDATE webhooks_endpoints SET url = ?, description = ?, types = ?, ordered = ?, concurrency = ?,
-      rate = ?, enabled = ?, disabled_reason = ?, failing_since = NULL, failures = 0, tripped_until = NULL WHERE actor = ? AND id = ?`,
-    params: [
-      patch.url ?? String(row["url"]),
-      patch.description ?? row["description"] ?? null,
-      types,
-      Number(ordered),
-      patch.concurrency ?? row["concurrency"] ?? null,
-      rate ?? null,
-      Number(enabled),
-      enabled ? null : reason,
-      actor,
-      String(row["id"]),
-    ],
+    sql: `UPDATE webhooks_endpoints SET ${set.join("")}failing_since = NULL, failures = 0, tripped_until = NULL
+      WHERE actor = ? AND id = ?`,
+    params: [...Object.values(columns), actor, id],
   };
+}
+
+/** The columns that a patch changes, but for those of its headers. */
+function changedColumns(patch: EndpointPatch): Changes {
+  const { enabled, filter, ordered, retry_delays_seconds: delays, types } = patch;
+  const columns: { readonly [column: string]: SqlValue | undefined } = {
+    url: patch.url,
+    description: patch.description,
+    types: types && JSON.stringify(types),
+    ordered: ordered === undefined ? undefined : Number(ordered),
+    concurrency: patch.concurrency,
+    rate: patch.rate_per_second,
+    filter: filter && JSON.stringify(filter),
+    retry_delays: delays && JSON.stringify(delays),
+    timeout_seconds: patch.timeout_seconds,
+    enabled: enabled === undefined ? undefined : Number(enabled),
+    disabled_reason:
+      enabled === undefined ? undefined : enabled ? null : "Disabled through the API",
+  };
+  return Object.fromEntries(
+    Object.entries(columns).flatMap(([column, value]) =>
+      value === undefined ? [] : [[column, value]],
+    ),
+  );
 }
 
 function toView(row: SqlRow): EndpointView {
@@ -245,12 +301,25 @@ function toView(row: SqlRow): EndpointView {
     ordered: Number(row["ordered"]) === 1,
     concurrency: Number(row["concurrency"] ?? CONCURRENCY_DEFAULT),
     rate_per_second: row["rate"] == null ? null : Number(row["rate"]),
+    filter: valueOrNull(row["filter"]) as PayloadFilter | null,
+    header_names: headerNames(row["headers"]),
+    retry_delays_seconds: valueOrNull(row["retry_delays"]) as number[] | null,
+    timeout_seconds: Number(row["timeout_seconds"] ?? TIMEOUT_DEFAULT_S),
     public_key: textOrNull(row["public_key"]),
     enabled: Number(row["enabled"]) === 1,
     disabled_reason: textOrNull(row["disabled_reason"]),
     tripped_until: row["tripped_until"] == null ? null : eventTime(Number(row["tripped_until"])),
     created_at: String(row["created_at"]),
   };
+}
+
+/** A column of JSON text for a value that may be missing. */
+function jsonOrNull(value: unknown): string | null {
+  return value === null ? null : JSON.stringify(value);
+}
+
+function valueOrNull(column: unknown): unknown {
+  return typeof column === "string" ? (JSON.parse(column) as unknown) : null;
 }
 
 function textOrNull(value: unknown): string | null {

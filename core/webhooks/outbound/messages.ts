@@ -2,9 +2,11 @@ import { eventTime } from "../../entity/event.ts";
 import { OUTBOUND_LIMIT } from "../../entity/outbound.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { ActorContext, Plain, Statement } from "../../ports.ts";
+import { payloadFilter } from "../../http/json/payload-filter.ts";
 
-/** Old rows of each kind that one `send` removes. */
-const PRUNE_LIMIT = 20;
+/** Messages after which old rows are removed, and how many of each kind at a time. */
+export const PRUNE_EVERY = 8;
+const PRUNE_LIMIT = 160;
 
 /** The input of `send`. */
 export type SendInput = {
@@ -54,33 +56,39 @@ export async function prepareMessage(
       message: `The payload must be JSON of at most ${OUTBOUND_LIMIT} characters`,
     });
   }
-  const targets = await matching(context, input, isNotice);
+  const targets = await matching(context, { ...input, payload }, isNotice);
   const id = shortId(context, "msg");
   return {
     id,
     endpoints: targets,
-    statements: insertMessage(context, input, { id, payload, targets }),
+    statements: insertMessage(context, input, { id, payload, targets, isNotice }),
   };
 }
+
+/** A message whose payload is a text. */
+type TextMessage = Pick<SendInput, "type" | "endpoint_id"> & { readonly payload: string };
 
 /** Endpoints that a message goes to. One that is named must exist; disabled ones get nothing. */
 async function matching(
   { sql, name }: ActorContext,
-  input: SendInput,
+  { endpoint_id: named, payload, type }: TextMessage,
   isNotice: boolean,
 ): Promise<string[]> {
-  const rows = await sql.all("SELECT id, types, enabled FROM webhooks_endpoints WHERE actor = ?", [
-    name,
-  ]);
-  if (input.endpoint_id !== undefined && !rows.some((row) => row["id"] === input.endpoint_id)) {
+  const rows = await sql.all(
+    "SELECT id, types, filter, enabled FROM webhooks_endpoints WHERE actor = ?",
+    [name],
+  );
+  if (named !== undefined && !rows.some((row) => row["id"] === named)) {
     throw new ApiError("not_found", { message: "No such webhook endpoint" });
   }
+  const passes = payloadFilter(payload);
   return rows
     .filter((row) => Number(row["enabled"]) === 1)
     .filter((row) =>
-      input.endpoint_id === undefined
-        ? takes(JSON.parse(String(row["types"])) as string[], input.type, isNotice)
-        : row["id"] === input.endpoint_id,
+      named === undefined
+        ? takes(JSON.parse(String(row["types"])) as string[], type, isNotice) &&
+          passes(row["filter"])
+        : row["id"] === named,
     )
     .map((row) => String(row["id"]));
 }
@@ -97,13 +105,14 @@ interface Prepared {
   readonly id: string;
   readonly payload: string;
   readonly targets: readonly string[];
+  readonly isNotice: boolean;
 }
 
 /** The message, and its deliveries and counts unless the idempotency key had been used. */
 function insertMessage(
   context: ActorContext,
   input: SendInput,
-  { id, payload, targets }: Prepared,
+  { id, payload, targets, isNotice }: Prepared,
 ): Statement[] {
   const { name: actor, system } = context;
   const created = eventTime(system.now());
@@ -116,9 +125,9 @@ function insertMessage(
   });
   return [
     {
-      sql: `INSERT INTO webhooks_messages (actor, id, type, payload, entity, idempotency_key, trace, created_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (actor, idempotency_key) DO NOTHING`,
-      params: [actor, id, type, payload, entity, key, trace, created],
+      sql: `INSERT INTO webhooks_messages (actor, id, type, payload, entity, idempotency_key, trace, is_notice, created_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (actor, idempotency_key) DO NOTHING`,
+      params: [actor, id, type, payload, entity, key, trace, isNotice ? 1 : 0, created],
     },
     ...targets.map((endpoint) => ({
       sql: `INSERT INTO webhooks_deliveries
@@ -144,8 +153,13 @@ export interface DeliveryRetention {
   readonly deadMs: number | null;
 }
 
-/** Deletes old deliveries, a few at each `send`. Pending ones stay. */
-export function pruneOld(actor: string, now: number, keep: DeliveryRetention): Statement[] {
+/** Deletes old deliveries, a few at every {@link PRUNE_EVERY}th message. Pending ones stay. */
+export function startPruning(actor: string, keep: DeliveryRetention): (now: number) => Statement[] {
+  let messages = 0;
+  return (now) => (messages++ % PRUNE_EVERY === 0 ? pruneOld(actor, now, keep) : []);
+}
+
+function pruneOld(actor: string, now: number, keep: DeliveryRetention): Statement[] {
   const { deadMs, settledMs } = keep;
   const statements: Statement[] = [];
   const forget = (condition: string, order: string, before: string | number): void => {

@@ -1,14 +1,19 @@
-import { OUTBOUND_KIND } from "../../entity/outbound.ts";
+import { type ApplicationLimits, OUTBOUND_KIND } from "../../entity/outbound.ts";
 import { startClock } from "../../entity/clock.ts";
 import type { Actor, ActorContext, ActorKind, Log, Transport } from "../../ports.ts";
 import type { Tracer } from "../../trace/trace-context.ts";
-import { turns } from "./turns.ts";
+import { applications, deleteRows } from "./applications.ts";
+import type { AgentTargets } from "./agent-target.ts";
+import { type Topics, topics } from "./topics.ts";
+import { turns } from "../pace/turns.ts";
 import { readStats } from "./counters.ts";
-import { deliveries } from "./deliveries.ts";
-import { endpoints } from "./endpoints.ts";
-import type { DeliveryRetention } from "./messages.ts";
-import { outboundSchema } from "./outbound-schema.ts";
+import { deliveries, type SendResult } from "./deliveries.ts";
+import { ENDPOINT_LIMIT, endpoints, type EndpointWithSecret } from "./endpoints.ts";
+import type { DeliveryRetention, SendInput } from "./messages.ts";
+import { type EndpointInput, outboundSchema } from "./outbound-schema.ts";
+import { messageRate } from "../pace/token-bucket.ts";
 import { endpointSecrets } from "./endpoint-secrets.ts";
+import { startSealer } from "./sealer.ts";
 import { nextDue } from "./endpoint-queues.ts";
 import { startDispatcher } from "./dispatcher.ts";
 
@@ -20,36 +25,50 @@ export interface OutboundDeps {
   readonly formerMasterSecrets: readonly string[];
   readonly log: Log;
   readonly retention: DeliveryRetention;
+  readonly agents: AgentTargets;
   /** @default no tracing */
   readonly tracer: Tracer | undefined;
 }
 
+type OwnApplications = ReturnType<typeof applications>;
 type Endpoints = ReturnType<typeof endpoints>;
 type Deliveries = ReturnType<typeof deliveries>;
 
 /** The methods of the actor. */
 export interface OutboundMethods {
-  createEndpoint: Endpoints["create"];
+  /** `limits` are those of an application. */
+  createEndpoint(input: EndpointInput, limits?: ApplicationLimits): Promise<EndpointWithSecret>;
   listEndpoints: Endpoints["list"];
   getEndpoint: Endpoints["get"];
   updateEndpoint: Endpoints["update"];
   deleteEndpoint: Endpoints["remove"];
   rotateSecret: Endpoints["rotate"];
-  send: Deliveries["send"];
+  /** Throws 429 beyond the rate of an application. */
+  send(input: SendInput, limits?: ApplicationLimits): Promise<SendResult>;
   checkRepeated: Deliveries["checkRepeated"];
   listDeliveries: Deliveries["list"];
   getDelivery: Deliveries["get"];
   replay: Deliveries["replay"];
   replayAll: Deliveries["replayAll"];
   stats(): ReturnType<typeof readStats>;
+  topics: Topics["list"];
+  createApplication: OwnApplications["create"];
+  listApplications: OwnApplications["list"];
+  getApplication: OwnApplications["get"];
+  updateApplication: OwnApplications["update"];
+  hideApplication: OwnApplications["hide"];
+  forgetApplication: OwnApplications["forget"];
+  /** Deletes everything that an application had; called on the application's own actor. */
+  deleteRows(): Promise<void>;
 }
 
 /** Methods that may run while the alarm holds the mailbox. */
 const interleaved =
-  "createEndpoint listEndpoints getEndpoint updateEndpoint deleteEndpoint rotateSecret send checkRepeated listDeliveries getDelivery replay replayAll stats";
+  "createEndpoint listEndpoints getEndpoint updateEndpoint deleteEndpoint rotateSecret send checkRepeated listDeliveries getDelivery replay replayAll stats topics createApplication listApplications getApplication updateApplication hideApplication forgetApplication deleteRows";
 
 /**
- * The kind of actor that sends the webhooks of an account. All methods are interleaved and touch only SQL, so the alarm
+ * The kind of actor that sends the webhooks of an account, or of one of its applications: each application has an actor,
+ * and so rows, of its own. All methods are interleaved and touch only SQL, so the alarm
  * may hold the mailbox while it waits for the network. Only here is that right, because the platform runs an alarm
  * again when a crash cut it off.
  */
@@ -64,29 +83,55 @@ export function outboundKind(deps: OutboundDeps): ActorKind {
 
 async function startOutbound(context: ActorContext, deps: OutboundDeps): Promise<Actor> {
   const clock = await startClock(context, () => nextDue(context));
-  const secrets = endpointSecrets(context, deps.masterSecret, deps.formerMasterSecrets);
+  const sealer = startSealer(context, deps.masterSecret, deps.formerMasterSecrets);
+  const secrets = endpointSecrets(context, sealer);
   const inTurn = turns();
-  const { egress, log, tracer } = deps;
-  const dispatcher = startDispatcher({ context, clock, egress, inTurn, log, secrets, tracer });
+  const figures = topics(context);
+  const { agents, egress, log, tracer } = deps;
+  const dispatcher = startDispatcher({
+    agents,
+    context,
+    clock,
+    egress,
+    inTurn,
+    log,
+    sealer,
+    secrets,
+    topics: figures,
+    tracer,
+  });
   const notify = (ids: readonly string[]): void => {
     dispatcher.notify(ids);
   };
-  const own = endpoints(context, { secrets, clock, inTurn, egress, notify });
+  const own = endpoints(context, { secrets, sealer, clock, inTurn, egress, agents, notify });
   const queue = deliveries(context, clock, deps.retention, notify);
+  const customers = applications(context);
+  const rate = messageRate();
   const methods: OutboundMethods = {
-    createEndpoint: (input) => own.create(input),
+    createEndpoint: (input, limits) => own.create(input, limits?.max_endpoints ?? ENDPOINT_LIMIT),
     listEndpoints: () => own.list(),
     getEndpoint: (id) => own.get(id),
     updateEndpoint: (id, patch) => own.update(id, patch),
     deleteEndpoint: (id) => own.remove(id),
     rotateSecret: (id, input) => own.rotate(id, input),
-    send: (input) => queue.send(input),
+    send(input, limits) {
+      if (limits !== undefined) rate.take(limits.messages_per_second, context.steady());
+      return queue.send(input);
+    },
     checkRepeated: (input) => queue.checkRepeated(input),
     listDeliveries: (query) => queue.list(query),
     getDelivery: (id) => queue.get(id),
     replay: (id) => queue.replay(id),
     replayAll: (filter) => queue.replayAll(filter),
     stats: () => readStats(context),
+    topics: () => figures.list(),
+    createApplication: (input) => customers.create(input),
+    listApplications: (limit, cursor) => customers.list(limit, cursor),
+    getApplication: (id) => customers.get(id),
+    updateApplication: (id, patch) => customers.update(id, patch),
+    hideApplication: (id) => customers.hide(id),
+    forgetApplication: (id) => customers.forget(id),
+    deleteRows: () => deleteRows(context),
   };
   return {
     methods: { ...methods },

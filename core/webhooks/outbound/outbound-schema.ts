@@ -1,5 +1,12 @@
+import { invalidUrl } from "../../net/check-url.ts";
 import * as v from "valibot";
+import type { Plain } from "../../ports.ts";
+import { hopByHop } from "../../http/hop-by-hop.ts";
+import { HEADER_NAME, headerCredential } from "../../http/fields/header-schema.ts";
+import { conditionProblem } from "../../http/json/condition.ts";
 import { CONCURRENCY_DEFAULT } from "./endpoint-queues.ts";
+import { agentTarget } from "./agent-target.ts";
+import { TIMEOUT_DEFAULT_S } from "./attempt.ts";
 
 /** The tables of the outbound side, keyed by account. */
 export const outboundSchema: readonly string[] = [
@@ -43,12 +50,28 @@ export const outboundSchema: readonly string[] = [
     ON webhooks_deliveries (actor, endpoint_id, status, due, seq)`,
   // The trace of the call to `send`: a delivery may follow days later.
   "ALTER TABLE webhooks_messages ADD COLUMN trace TEXT",
+  "ALTER TABLE webhooks_endpoints ADD COLUMN filter TEXT",
+  "ALTER TABLE webhooks_endpoints ADD COLUMN headers TEXT",
+  "ALTER TABLE webhooks_endpoints ADD COLUMN retry_delays TEXT",
+  "ALTER TABLE webhooks_endpoints ADD COLUMN timeout_seconds INTEGER",
+  `CREATE TABLE IF NOT EXISTS webhooks_applications (
+    actor TEXT NOT NULL, id TEXT NOT NULL, name TEXT, max_endpoints INTEGER NOT NULL, rate DOUBLE PRECISION,
+    hidden INTEGER NOT NULL, created_at TEXT NOT NULL, PRIMARY KEY (actor, id))`,
+  "ALTER TABLE webhooks_messages ADD COLUMN is_notice INTEGER NOT NULL DEFAULT 0",
+  `CREATE TABLE IF NOT EXISTS webhooks_topics (
+    actor TEXT NOT NULL, type TEXT NOT NULL, endpoint_id TEXT NOT NULL, attempts BIGINT NOT NULL,
+    delivered BIGINT NOT NULL, dead BIGINT NOT NULL, latency_ms BIGINT NOT NULL,
+    PRIMARY KEY (actor, type, endpoint_id))`,
 ];
 
 const url = v.pipe(
   v.string(),
   v.maxLength(2048),
-  v.check(isTarget, "Expected an http(s) URL without credentials"),
+  v.check(
+    (text) => URL.parse(text) !== null,
+    ({ input }) => invalidUrl(input),
+  ),
+  v.check(isTarget, 'Expected an http(s) URL without credentials, or "agent:CLASS/NAME"'),
 );
 const types = v.pipe(
   v.array(
@@ -74,6 +97,65 @@ const concurrency = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(20
 /** Requests to the endpoint per second; null = any number. */
 const rate = v.nullable(v.pipe(v.number(), v.minValue(0.01), v.maxValue(10_000)));
 
+/** Most characters of a filter: those of all endpoints are read for each message. */
+const FILTER_LIMIT = 2048;
+/** A condition that the payload fulfils; null = every payload is sent. */
+const filter = v.nullable(
+  v.pipe(
+    v.unknown(),
+    v.check(
+      (value) => conditionProblem(value) === null,
+      ({ input }) => conditionProblem(input) ?? "expected a condition",
+    ),
+    v.check(
+      (value) => JSON.stringify(value).length <= FILTER_LIMIT,
+      `A filter has at most ${FILTER_LIMIT} characters`,
+    ),
+    v.transform((value) => value as PayloadFilter),
+  ),
+);
+/** Names that a request has from its connection, its body and its signature. */
+const ownHeaders: ReadonlySet<string> = new Set([
+  ...hopByHop,
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "expect",
+  "host",
+  "traceparent",
+  "tracestate",
+  "user-agent",
+  "x-signature",
+  "x-webhook-event",
+]);
+const headers = v.pipe(
+  v.record(
+    v.pipe(
+      v.string(),
+      v.regex(HEADER_NAME, "expected a header name"),
+      v.toLowerCase(),
+      v.check(
+        (name) => !ownHeaders.has(name) && !name.startsWith("webhook-"),
+        "this header is set by the sender",
+      ),
+    ),
+    headerCredential,
+  ),
+  v.maxEntries(20),
+);
+/** Seconds between the attempts; null = the standard schedule, an empty list = one attempt. */
+const retryDelays = v.nullable(
+  v.pipe(
+    v.array(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(86_400))),
+    v.maxLength(20),
+  ),
+);
+/** Seconds of an attempt; a claim of a delivery has to last longer. */
+const timeout = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(30));
+
+/** A checked filter: a condition over a payload. */
+export type PayloadFilter = { readonly [path: string]: Plain };
+
 /** A checked body of `POST …/endpoints`. */
 export type EndpointInput = {
   readonly url: string;
@@ -83,6 +165,10 @@ export type EndpointInput = {
   readonly ordered: boolean;
   readonly concurrency: number;
   readonly rate_per_second: number | null;
+  readonly filter: PayloadFilter | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly retry_delays_seconds: readonly number[] | null;
+  readonly timeout_seconds: number;
   readonly key_type?: KeyType | undefined;
   readonly secret?: string | undefined;
 };
@@ -106,6 +192,10 @@ export type EndpointPatch = {
   readonly ordered?: boolean | undefined;
   readonly concurrency?: number | undefined;
   readonly rate_per_second?: number | null | undefined;
+  readonly filter?: PayloadFilter | null | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly retry_delays_seconds?: readonly number[] | null | undefined;
+  readonly timeout_seconds?: number | undefined;
 };
 
 /** Body of `POST …/endpoints`. */
@@ -120,6 +210,10 @@ export const endpointInput: v.GenericSchema<unknown, EndpointInput> = v.object({
   ordered: v.optional(v.boolean(), false),
   concurrency: v.optional(concurrency, CONCURRENCY_DEFAULT),
   rate_per_second: v.optional(rate, null),
+  filter: v.optional(filter, null),
+  headers: v.optional(headers, () => ({})),
+  retry_delays_seconds: v.optional(retryDelays, null),
+  timeout_seconds: v.optional(timeout, TIMEOUT_DEFAULT_S),
   key_type: v.optional(keyType),
   secret: v.optional(secret),
 });
@@ -144,10 +238,15 @@ export const endpointPatch: v.GenericSchema<unknown, EndpointPatch> = v.object({
   ordered: v.optional(v.boolean()),
   concurrency: v.optional(concurrency),
   rate_per_second: v.optional(rate),
+  filter: v.optional(filter),
+  headers: v.optional(headers),
+  retry_delays_seconds: v.optional(retryDelays),
+  timeout_seconds: v.optional(timeout),
 });
 
 function isTarget(text: string): boolean {
   if (!URL.canParse(text)) return false;
+  if (text.startsWith("agent:")) return agentTarget(text) !== null;
   const { protocol, username, password } = new URL(text);
   return (protocol === "https:" || protocol === "http:") && username === "" && password === "";
 }

@@ -1,20 +1,31 @@
+import type { RetrySchedule } from "../../work/backoff.ts";
+
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** Delay before each attempt in ms: the schedule that the Standard Webhooks specification advises. */
-export const attemptDelays: readonly number[] = [
-  0,
-  5 * SECOND,
-  5 * MINUTE,
-  30 * MINUTE,
-  2 * HOUR,
-  5 * HOUR,
-  10 * HOUR,
-  14 * HOUR,
-  20 * HOUR,
-  24 * HOUR,
-];
+/** The schedule that the Standard Webhooks specification advises, behind the first attempt at once. */
+export const STANDARD_SCHEDULE: RetrySchedule = {
+  delays: [
+    5 * SECOND,
+    5 * MINUTE,
+    30 * MINUTE,
+    2 * HOUR,
+    5 * HOUR,
+    10 * HOUR,
+    14 * HOUR,
+    20 * HOUR,
+    24 * HOUR,
+  ],
+  spread: [0.8, 1.2],
+};
+
+/** The schedule of an endpoint, whose column holds its delays in seconds as JSON, or null for the standard. */
+export function scheduleOf(column: unknown): RetrySchedule {
+  if (typeof column !== "string") return STANDARD_SCHEDULE;
+  const seconds = JSON.parse(column) as number[];
+  return { ...STANDARD_SCHEDULE, delays: seconds.map((one) => one * SECOND) };
+}
 
 /** Longest wait that a receiver may ask for. */
 const RETRY_AFTER_LIMIT = 24 * HOUR;
@@ -44,22 +55,15 @@ export type Verdict =
   | { readonly kind: "retry"; readonly due: number };
 
 /**
- * Decides what follows from attempt number `attempt` (1 = first). Only 2xx is a success: a redirect is never followed.
- * `jitter` in [0, 1) spreads each delay by ±20 %.
+ * Decides what follows from an attempt, whose schedule has the next one after `delay` ms, or no other (null). Only 2xx is a
+ * success: a redirect is never followed.
  */
-export function judge(
-  result: AttemptResult,
-  attempt: number,
-  now: number,
-  jitter: number,
-): Verdict {
+export function judge(result: AttemptResult, delay: number | null, now: number): Verdict {
   const { status, retryAfter } = result;
   if (status !== null && status >= 200 && status < 300) return { kind: "delivered" };
   if (status === 410) return { kind: "gone" };
-  const delay = attemptDelays[attempt];
-  if (delay === undefined || result.refused) return { kind: "dead" };
-  const wanted = retryAfterMs(retryAfter, now) ?? 0;
-  return { kind: "retry", due: now + Math.ceil(Math.max(delay * (0.8 + 0.4 * jitter), wanted)) };
+  if (delay === null || result.refused) return { kind: "dead" };
+  return { kind: "retry", due: now + Math.max(delay, retryAfterMs(retryAfter, now) ?? 0) };
 }
 
 /** Ms to wait by a `Retry-After` in seconds or as an HTTP date (RFC 9110 section 10.2.3); null for anything else. */

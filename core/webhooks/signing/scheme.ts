@@ -172,7 +172,17 @@ export interface Scheme {
   readonly batch?: boolean | string;
 }
 
-/** Checks a custom scheme and fills it up with the defaults of the generic one. */
+/**
+ * Checks a custom scheme and fills it up with the defaults of the generic one.
+ *
+ * @example
+ * ```ts
+ * import { defineScheme } from "causey/webhooks";
+ *
+ * const acme = defineScheme({ signature: ["header:x-acme-signature"] });
+ * acme.algorithm; // → "hmac-sha-256"
+ * ```
+ */
 export function defineScheme(scheme: Partial<Scheme> & Pick<Scheme, "signature">): Scheme {
   const whole: Scheme = {
     algorithm: "hmac-sha-256",

@@ -37,6 +37,13 @@ export type SchemeName =
 /**
  * Every built-in scheme, by name. Where each event's id comes from, and the document that says so, is in
  * `docs/webhook-schemes.md`. An algorithm is pinned here, never read from a header.
+ *
+ * @example
+ * ```ts
+ * import { schemes } from "causey/webhooks";
+ *
+ * schemes.github.algorithm; // → "hmac-sha-256"
+ * ```
  */
 export const schemes: Readonly<Record<SchemeName, Scheme>> = {
   generic,

@@ -21,6 +21,22 @@ export interface UnsignedRequest {
 /**
  * The headers that a provider would send with a request. For schemes of public keys the secret is a private key, see
  * `signPrivately`. Throws `TypeError` for a scheme that signs in the body: that is `simulate`'s business.
+ *
+ * @example
+ * ```ts
+ * import { schemes, signLike } from "causey/webhooks";
+ *
+ * const request = {
+ *   method: "POST",
+ *   url: "https://example.com/webhooks/github",
+ *   body: new TextEncoder().encode('{"zen":"Keep it simple"}'),
+ *   contentType: "application/json",
+ *   id: "1",
+ *   now: 0,
+ * };
+ * const headers = await signLike(schemes.github, "secret", request);
+ * headers.get("x-hub-signature-256")?.slice(0, 7); // → "sha256="
+ * ```
  */
 export async function signLike(
   scheme: Scheme,

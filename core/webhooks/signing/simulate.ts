@@ -9,6 +9,23 @@ import { signatureOf, signLike, timestampOf, type UnsignedRequest } from "./sign
  * Makes the request that a provider would send for an event: the headers of `signLike`, with the id and the type in the
  * headers that the scheme reads. The body holds the values that the scheme expects there: the time (Linear), or the
  * whole signature (Mailgun). Throws `TypeError`.
+ *
+ * @example
+ * ```ts
+ * import { schemes, simulate } from "causey/webhooks";
+ *
+ * const request = {
+ *   method: "POST",
+ *   url: "https://example.com/webhooks/github",
+ *   body: new TextEncoder().encode('{"zen":"Keep it simple"}'),
+ *   contentType: "application/json",
+ *   id: "1",
+ *   now: 0,
+ *   type: "ping",
+ * };
+ * const { headers, body } = await simulate(schemes.github, "secret", request);
+ * headers.get("x-github-event"); // → "ping"
+ * ```
  */
 export async function simulate(
   scheme: Scheme,

@@ -26,6 +26,40 @@ const subscription: Handshake = {
   answer: { text: "query:hub.challenge" },
 };
 
+/** The chat of an update, or else the user whom it is about. */
+const telegramEntities: readonly string[] = [
+  ...[
+    "message",
+    "edited_message",
+    "channel_post",
+    "edited_channel_post",
+    "business_message",
+    "edited_business_message",
+    "deleted_business_messages",
+    "guest_message",
+    "message_reaction",
+    "message_reaction_count",
+    "my_chat_member",
+    "chat_member",
+    "chat_join_request",
+    "chat_boost",
+    "removed_chat_boost",
+    "stopped_message_generation",
+    "callback_query.message",
+  ].map((kind) => `${kind}.chat.id`),
+  ...[
+    "callback_query",
+    "inline_query",
+    "chosen_inline_result",
+    "shipping_query",
+    "pre_checkout_query",
+    "purchased_paid_media",
+  ].map((kind) => `${kind}.from.id`),
+  ...["poll_answer", "business_connection", "managed_bot", "subscription"].map(
+    (kind) => `${kind}.user.id`,
+  ),
+];
+
 /** Schemes of networks, calendars and clouds that test their receiver first; and of further business tools. */
 export const testingSchemes: Readonly<Record<TestingScheme, Scheme>> = {
   // WhatsApp, Messenger, Instagram, Threads and Facebook: https://developers.facebook.com/docs/graph-api/webhooks/getting-started
@@ -66,16 +100,18 @@ export const testingSchemes: Readonly<Record<TestingScheme, Scheme>> = {
     fields: { id: [DIGEST], type: ["body:data.event_type"] },
     entity: ["for_user_id", "data.filter.user_id"],
   }),
-  // https://core.telegram.org/bots/api#setwebhook
+  // https://core.telegram.org/bots/api#setwebhook; kinds of updates: https://core.telegram.org/bots/api#update
   telegram: defineScheme({
     algorithm: "token",
     signature: ["header:x-telegram-bot-api-secret-token"],
     fields: {
       id: ["body:update_id"],
-      title: ["body:message.text"],
-      actor: ["body:message.from.username"],
+      title: ["body:message.text", "body:edited_message.text", "body:channel_post.text"],
+      actor: ["body:message.from.username", "body:callback_query.from.username"],
     },
-    entity: ["message.chat.id", "callback_query.message.chat.id", "inline_query.from.id"],
+    entity: telegramEntities,
+    // A poll is in no chat, and Telegram adds kinds of updates: one that is refused holds up the later ones.
+    entityDefault: "default",
   }),
   // https://dev.twitch.tv/docs/eventsub/handling-webhook-events
   twitch: defineScheme({

@@ -36,7 +36,8 @@ const surface: AgentClass = defineAgent<{ n: number }>({
     if (message === "boom") throw new Error("boom");
     connection.send(`${String(message)} ${connection.readonly}`);
   },
-  onRequest() {
+  onRequest(_agent, request) {
+    if (request.url.endsWith("/network-error")) return Response.error();
     throw new Error("request");
   },
   // The suite's own sockets cannot carry a query, so it comes this way.
@@ -380,5 +381,10 @@ describe("a connection that could set the state", () => {
       query = new URLSearchParams();
       expect(accepted).toMatchObject([{ edit: true, readonly }]);
     }
+  });
+
+  it("takes Response.error() of onRequest for a failure: no server can send it", async () => {
+    const answer = refOf("errors").fetch(new Request("http://causey.test/network-error"));
+    await expect(answer).rejects.toThrow("Response.error()");
   });
 });

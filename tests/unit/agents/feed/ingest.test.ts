@@ -40,11 +40,7 @@ describe("ingest()", () => {
       reports: null,
       owner: null,
       sql: { dialect: "sqlite", all: () => Promise.resolve([]) },
-      clock: {
-        write: () => Promise.reject(new SqlError(reason, reason)),
-        onAlarm: () => Promise.resolve(),
-        clear: () => Promise.resolve([]),
-      },
+      clock: { write: () => Promise.reject(new SqlError(reason, reason)) },
     });
 
   it("is 503 with Retry-After when the store is full or busy, so that the sender comes back", async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { connect, openPlatform } from "#platform";
 import { agents, defineAgent, type Agent, type AgentClass } from "../../../../core/agents/mod.ts";
+import { withDeadline } from "../../../../core/agents/turns/deadline.ts";
 import type { IncomingEvent } from "../../../../core/entity/event.ts";
 import type { ActorRef, Plain, Platform } from "../../../../core/ports.ts";
 import type { TestSocket } from "../../../platform/open-platform.d.ts";
@@ -268,6 +269,14 @@ describe("a connection's own messages", () => {
 });
 
 describe("a callable past its time", () => {
+  it("is told its whole time, also when it had the rest of it", async () => {
+    const rest = { ms: 3, limit: 50 };
+    const never = (): Promise<never> => new Promise(() => undefined);
+    await expect(withDeadline(platform.system, rest, "Method x", never)).rejects.toThrow(
+      "Method x took more than 50 ms",
+    );
+  });
+
   it("is answered with what happened, and does nothing more", async () => {
     const ref = refOf("past");
     const { call, socket } = await client(ref);

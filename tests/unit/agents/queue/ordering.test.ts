@@ -30,11 +30,19 @@ const base: AgentDefinition<{ n: number }> = {
   tasks: {
     note: (agent, payload: number) => note(agent, `task ${payload}`),
     tick: () => undefined,
+    async drop(agent, id: string) {
+      note(agent, `drop ${await agent.dequeue(id)}`);
+    },
   },
   schedules: { tick: "0 3 * * *" },
   callable: {
     queueMany: async (agent, count: number) => {
       for (let i = 0; i < count; i++) await agent.queue("note", i);
+    },
+    dropped: async (agent) => {
+      // Both are due before the first one runs.
+      await Promise.all([agent.queue("drop", "second"), agent.queue("note", 2, { id: "second" })]);
+      await agent.queue("note", 3);
     },
     schedules: async (agent) => (await agent.listSchedules()).map(({ task }) => task),
     count: async (agent) =>
@@ -171,6 +179,19 @@ describe("a long queue", () => {
     expect(ran).toEqual(Array.from({ length: 300 }, (_, i) => `long task ${i}`));
     socket.close();
   }, 60_000);
+});
+
+describe("a task that was dequeued when it was due already", () => {
+  it("does not run", async () => {
+    const { call, socket } = await client(refOf("dropped"));
+    await call("dropped");
+    await until(() => log.includes("dropped task 3"));
+    expect(log.filter((line) => /^dropped (?:task|drop)/.test(line))).toEqual([
+      "dropped drop true",
+      "dropped task 3",
+    ]);
+    socket.close();
+  });
 });
 
 describe("destroy()", () => {

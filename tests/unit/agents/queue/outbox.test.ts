@@ -66,9 +66,14 @@ const mute = defineAgent({
 const egress = receiver();
 let platform: Platform;
 let alone: Platform;
+let outbound: ReturnType<typeof webhooksManagement>;
 beforeAll(async () => {
   platform = await openPlatform();
-  webhooksManagement({ platform: { ...platform, egress }, auth: "off", sources: {} });
+  outbound = webhooksManagement({
+    platform: { ...platform, egress },
+    auth: "off",
+    sources: {},
+  });
   agents({ platform, auth: "off", agents: [shop], sendsWebhooks: true });
   alone = await openPlatform();
   agents({ platform: alone, auth: "off", agents: [mute] });
@@ -79,9 +84,9 @@ afterAll(async () => {
 });
 beforeEach(() => void (notes.length = 0));
 
-/** How many messages the account's queue has taken. */
-async function messages(): Promise<number> {
-  const stats = await platform.actors.get("webhooks-outbound", "local").call("stats");
+/** How many messages the queue of the account, or of an application, has taken. */
+async function messages(of = "local"): Promise<number> {
+  const stats = await platform.actors.get("webhooks-outbound", of).call("stats");
   return (stats as { counters: { messages: number } }).counters.messages;
 }
 
@@ -114,6 +119,40 @@ describe("agent.webhooks.send()", () => {
     await stub.send(first);
     await expect(stub.send({ ...first, payload: { a: 2 } })).rejects.toMatchObject(conflict);
   });
+
+  it(
+    "hands a message for an application to that one alone, whose keys are its own",
+    LONG,
+    async () => {
+      for (const id of ["acme", "bolt"]) {
+        const body = JSON.stringify({ id, messages_per_second: 1 });
+        const path = "/accounts/local/webhooks/applications";
+        expect((await outbound.request(path, { method: "POST", body })).status).toBe(201);
+      }
+      const before = await messages();
+      const stub = getAgentByName(platform, shop, "tenants");
+      const message = { type: "shop.open", payload: { a: 1 }, idempotency_key: "k" };
+      await stub.send({ ...message, application: "acme" });
+      await stub.send({ ...message, application: "bolt", payload: { a: 2 } });
+      await eventually(async () => (await messages("local/acme")) === 1, "one arrives");
+      await eventually(async () => (await messages("local/bolt")) === 1, "the other arrives");
+      await expect(
+        stub.send({ ...message, application: "acme", payload: { a: 2 } }),
+      ).rejects.toMatchObject({ status: 409 });
+      // Beyond its rate the message waits, and is not lost.
+      await stub.send({ ...message, application: "acme", idempotency_key: "k2" });
+      await eventually(async () => (await messages("local/acme")) === 2, "the second arrives");
+      expect(await messages()).toBe(before);
+      expect(await stub.dead()).toEqual([]);
+      for (const application of ["", "a/b", 1 as never])
+        await expect(stub.send({ ...message, application })).rejects.toThrow(
+          "webhooks.send: application:",
+        );
+      await stub.send({ ...message, application: "nobody" });
+      await eventually(async () => (await stub.dead()).length === 1, "the message is dead");
+      expect(await stub.dead()).toMatchObject([{ error: "No such webhook application" }]);
+    },
+  );
 
   it("refuses what can never be sent, where it is written", async () => {
     const stub = getAgentByName(platform, shop, "a");

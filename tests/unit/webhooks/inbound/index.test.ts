@@ -16,6 +16,7 @@ const worker = defineAgent({
     if (agent.name !== "planned") return;
     await agent.setState({ planned: true });
     await agent.scheduleEvery(3600, "later", { n: 1 });
+    await agent.queue("later", { n: 2 }, { delaySeconds: 3600 });
   },
   onEvent(_, event) {
     const { mode } = event.payload as { mode?: string };
@@ -193,6 +194,8 @@ it("an entity's agent shows its state and its schedules", async () => {
   expect(result).toEqual({
     state: { planned: true },
     schedules: [expect.objectContaining({ task: "later", kind: "interval", payload: { n: 1 } })],
+    queue: [expect.objectContaining({ task: "later", attempt: 0, payload: { n: 2 } })],
+    callables: expect.arrayContaining(["getEvents"]) as unknown,
   });
   expect((await ask(`${path}&agent=index-worker`)).status).toBe(200);
   expect((await ask(`${path}&agent=unknown-class`)).status).toBe(404);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPlatform } from "#platform";
 import type { ActorKind, Plain, Platform } from "../../../../core/ports.ts";
 import { outboundSchema } from "../../../../core/webhooks/outbound/outbound-schema.ts";
+import { startSealer } from "../../../../core/webhooks/outbound/sealer.ts";
 import { endpointSecrets } from "../../../../core/webhooks/outbound/endpoint-secrets.ts";
 
 /** Seals and opens inside an actor, as the outbound side does, under the master secrets that a call names. */
@@ -11,9 +12,12 @@ const probe: ActorKind = {
   start: (context) => ({
     methods: {
       seal: (master: string | undefined, secret: string) =>
-        endpointSecrets(context, master).first("e1", secret),
+        endpointSecrets(context, startSealer(context, master)).first("e1", secret),
       open: (master: string | undefined, former: readonly string[], secrets: string) =>
-        endpointSecrets(context, master, former).open({ id: "e1", secrets }),
+        endpointSecrets(context, startSealer(context, master, former)).open({
+          id: "e1",
+          secrets,
+        }),
     },
   }),
 };

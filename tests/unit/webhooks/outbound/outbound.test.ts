@@ -6,11 +6,12 @@ import type { Platform } from "../../../../core/ports.ts";
 import { prepareKey } from "../../../../core/webhooks/signing/keys.ts";
 import { webhooksManagement } from "../../../../core/webhooks/mod.ts";
 import {
-  attemptDelays,
   judge,
   retryAfterMs,
+  STANDARD_SCHEDULE,
   type AttemptResult,
 } from "../../../../core/webhooks/outbound/retry-policy.ts";
+import { delayAfter } from "../../../../core/work/backoff.ts";
 import { schemes, type SchemeName } from "../../../../core/webhooks/signing/schemes.ts";
 import { verify } from "../../../../core/webhooks/signing/verify.ts";
 import { receiver, type Received } from "../../../fakes/webhooks-receiver.ts";
@@ -147,10 +148,12 @@ describe("an outbound webhook", () => {
     expect((await api("POST", `/deliveries/${dead.id}/replay`)).status).toBe(202);
     const delivered = await settled(id, "delivered");
     expect(delivered.id).not.toBe(dead.id);
-    const { result } = await api<{ log: { status: number; body: string }[] }>(
+    const { result } = await api<{ type: string; payload: string; log: object[] }>(
       "GET",
       `/deliveries/${delivered.id}`,
     );
+    expect(typeof result.type).toBe("string");
+    expect(() => JSON.parse(result.payload) as unknown).not.toThrow();
     expect(result.log).toMatchObject([{ attempt: 1, status: 200, body: "answer body" }]);
   });
 
@@ -297,16 +300,19 @@ describe("judge()", () => {
   };
 
   it("follows the schedule within 20 % and gives up after its last step", () => {
-    for (let attempt = 1; attempt < attemptDelays.length; attempt++) {
-      const delay = attemptDelays[attempt]!;
-      for (const jitter of [0, 0.5, 0.999]) {
-        const verdict = judge(result, attempt, 1000, jitter);
+    const delays = STANDARD_SCHEDULE.delays as readonly number[];
+    for (const [index, delay] of delays.entries()) {
+      for (const byte of [0, 128, 255]) {
+        const random = (): Uint8Array => new Uint8Array([byte]);
+        const verdict = judge(result, delayAfter(STANDARD_SCHEDULE, index + 1, { random }), 1000);
         const due = verdict.kind === "retry" ? verdict.due - 1000 : 0;
         expect(due).toBeGreaterThanOrEqual(delay * 0.8);
         expect(due).toBeLessThanOrEqual(delay * 1.2 + 1);
       }
     }
-    expect(judge(result, attemptDelays.length, 0, 0)).toEqual({ kind: "dead" });
+    const random = (): Uint8Array => new Uint8Array([0]);
+    const last = delayAfter(STANDARD_SCHEDULE, delays.length + 1, { random });
+    expect(judge(result, last, 0)).toEqual({ kind: "dead" });
   });
 
   it("waits as long as Retry-After says, in seconds or as a date, and ignores anything else", () => {
@@ -317,6 +323,6 @@ describe("judge()", () => {
     for (const bad of ["-1", "1.5", "soon", "2026-01-01", ""])
       expect(retryAfterMs(bad, now)).toBeNull();
     const busy = { ...result, status: 503, retryAfter: "60" };
-    expect(judge(busy, 1, 0, 0.5)).toEqual({ kind: "retry", due: 60_000 });
+    expect(judge(busy, 5000, 0)).toEqual({ kind: "retry", due: 60_000 });
   });
 });
