@@ -94,12 +94,42 @@ export interface SearchPartsOptions extends SearchOptions {
 /**
  * Makes the routes of search with and without generation, and the management of its instances, items, jobs and namespaces
  * (docs/search.md).
+ *
+ * @example
+ * ```ts
+ * import { memoryPlatform } from "causey/memory";
+ * import { search } from "causey/search";
+ * import { Hono } from "hono";
+ *
+ * const platform = await memoryPlatform();
+ * // The app's own middleware decides who may come.
+ * const app = new Hono().route("/client/v4", search({ platform, auth: "off" }));
+ * const made = await app.request("/client/v4/accounts/local/ai-search/instances", {
+ *   method: "POST",
+ *   headers: { "Content-Type": "application/json" },
+ *   body: '{"id":"docs"}',
+ * });
+ * made.status; // → 200
+ * await platform.close();
+ * ```
  */
 export function search(options: SearchOptions): Hono {
   return searchParts(options).routes;
 }
 
-/** {@link search}, and its instances for code of the same process. */
+/**
+ * {@link search}, and its instances for code of the same process.
+ *
+ * @example
+ * ```ts
+ * import { memoryPlatform } from "causey/memory";
+ * import { searchParts } from "causey/search";
+ *
+ * const platform = await memoryPlatform();
+ * const { routes, binding } = searchParts({ platform });
+ * const found = await binding("docs").search({ query: "refunds" });
+ * ```
+ */
 export function searchParts(options: SearchPartsOptions): SearchParts {
   const { platform, accountId: account = "local" } = options;
   const bounded = withModelDeadlines(options);

@@ -5,12 +5,8 @@ import type { InstanceSettings } from "../state/instance-settings.ts";
 import { scheduleStatements } from "../queue/run-schedule.ts";
 import { jobsDue } from "../state/work-rows.ts";
 import { type InstanceState, vectorTag } from "../state/instance-state.ts";
-import {
-  createKeywordIndex,
-  dropKeywordIndex,
-  fillKeywordIndex,
-  tokenizerOf,
-} from "../query/keyword-index.ts";
+import { tokenizerOf } from "../keyword/keyword-index.ts";
+import type { KeywordChange } from "../keyword/keyword-change.ts";
 import { indexMetadata, type Metadata } from "../filter/metadata.ts";
 import { instanceTableNames } from "../state/tables.ts";
 
@@ -30,13 +26,12 @@ export async function initializeInstance(
     activeMs: null,
   };
   const schedule = scheduleStatements(state, settings, null);
-  await state.clock.write(
-    [
-      ...(settings.index_method.keyword ? createKeywordIndex(state, settings) : []),
-      ...schedule,
-      state.save(facts),
-    ],
-    schedule.length > 0 ? state.context.steady() : null,
+  const keywords = settings.index_method.keyword ? made(settings) : null;
+  await state.keywords.commit(keywords, (together) =>
+    state.clock.write(
+      [...together, ...schedule, state.save(facts)],
+      schedule.length > 0 ? state.context.steady() : null,
+    ),
   );
   state.remember(facts);
   state.queueNews.notify();
@@ -53,15 +48,6 @@ export async function changeInstance(
   const facts = state.facts();
   const old = facts.settings;
   const statements: Statement[] = [];
-  const keywordChanged =
-    settings.index_method.keyword !== old.index_method.keyword ||
-    tokenizerOf(settings) !== tokenizerOf(old);
-  if (keywordChanged && settings.index_method.keyword) {
-    statements.push(
-      ...createKeywordIndex(state, settings),
-      ...(await fillKeywordIndex(state, tokenizerOf(settings))),
-    );
-  } else if (keywordChanged) statements.push(...dropKeywordIndex(state));
   if (JSON.stringify(settings.custom_metadata) !== JSON.stringify(old.custom_metadata)) {
     statements.push(...(await reindexMetadata(state, settings)));
   }
@@ -73,11 +59,24 @@ export async function changeInstance(
   if (goesOn) statements.push(jobsDue(state));
   // Work that waited while the instance was paused is now due.
   const due = goesOn || schedule.length > 0 ? state.context.steady() : null;
-  await state.clock.write([...statements, state.save(next)], due);
+  await state.keywords.commit(keywordChange(settings, old), (together) =>
+    state.clock.write([...together, ...statements, state.save(next)], due),
+  );
   state.remember(next);
   state.queueNews.notify();
   state.forgetCounts();
   if (settings.embedding_model !== old.embedding_model) state.vectors.reset();
+}
+
+function keywordChange(settings: InstanceSettings, old: InstanceSettings): KeywordChange | null {
+  const { keyword } = settings.index_method;
+  if (keyword === old.index_method.keyword && tokenizerOf(settings) === tokenizerOf(old))
+    return null;
+  return keyword ? made(settings) : { type: "drop" };
+}
+
+function made(settings: InstanceSettings): KeywordChange {
+  return { type: "make", tokenizer: tokenizerOf(settings) };
 }
 
 async function reindexMetadata(
@@ -106,15 +105,13 @@ async function reindexMetadata(
 /** Removes the instance with all its rows. */
 export async function destroyInstance(state: InstanceState): Promise<InstanceSettings> {
   const { settings } = state.facts();
-  await state.clock.clear(
-    [
-      ...dropKeywordIndex(state),
-      ...instanceTableNames.map((table) => ({
-        sql: `DELETE FROM ${table} WHERE actor = ?`,
-        params: [state.actor],
-      })),
-    ],
-    null,
+  const others = instanceTableNames.filter((table) => table !== "search_instances");
+  const rows = others.map((table) => ({
+    sql: `DELETE FROM ${table} WHERE actor = ?`,
+    params: [state.actor],
+  }));
+  await state.keywords.commit({ type: "drop" }, (together) =>
+    state.clock.clear([...together, ...rows, state.save(null)], null),
   );
   state.queueNews.notify();
   state.remember(null);

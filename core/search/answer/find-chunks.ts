@@ -133,6 +133,7 @@ function searchInput(
     vector,
     operators: asked.query_operators,
     typoTolerance: asked.typo_tolerance,
+    prefix: asked.prefix,
     facets: asked.facets,
     sort: asked.sort,
     distinct: asked.distinct,

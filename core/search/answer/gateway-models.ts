@@ -33,7 +33,22 @@ export type GatewayRun = (
 /** Stands for an address: the gateway knows the provider's. */
 const BASE = "gateway:";
 
-/** Makes a chat model of any provider, in the OpenAI format, through a gateway. */
+/**
+ * Makes a chat model of any provider, in the OpenAI format, through a gateway.
+ *
+ * @example
+ * ```ts
+ * import { createAiBinding } from "causey/gateway";
+ * import { memoryPlatform } from "causey/memory";
+ * import { gatewayChatModel, search } from "causey/search";
+ *
+ * const platform = await memoryPlatform();
+ * const binding = createAiBinding({ platform });
+ * const model = { gateway: "default", model: "openai/gpt-4o-mini" };
+ * const chatModel = gatewayChatModel(model, (step, options) => binding.run(step, options));
+ * const app = search({ platform, chatModel });
+ * ```
+ */
 export function gatewayChatModel(
   { model, headers }: GatewayModel,
   run: GatewayRun,
@@ -44,7 +59,22 @@ export function gatewayChatModel(
   );
 }
 
-/** Makes an embedder of a provider that has OpenAI's `embeddings`, through a gateway. */
+/**
+ * Makes an embedder of a provider that has OpenAI's `embeddings`, through a gateway.
+ *
+ * @example
+ * ```ts
+ * import { createAiBinding } from "causey/gateway";
+ * import { memoryPlatform } from "causey/memory";
+ * import { gatewayEmbedder, search } from "causey/search";
+ *
+ * const platform = await memoryPlatform();
+ * const binding = createAiBinding({ platform });
+ * const model = { gateway: "default", model: "openai/text-embedding-3-small", dimensions: 1536 };
+ * const embedder = gatewayEmbedder(model, (step, options) => binding.run(step, options));
+ * const app = search({ platform, embedder });
+ * ```
+ */
 export function gatewayEmbedder(endpoint: GatewayEmbeddings, run: GatewayRun): Embedder {
   const [provider = ""] = endpoint.model.split("/", 1);
   const transport = gatewayTransport(run, provider, (name) => name.slice(provider.length + 1));

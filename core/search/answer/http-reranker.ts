@@ -16,7 +16,19 @@ const scored = v.array(
 /** Cohere, Jina and vLLM say `results`, Voyage `data`, Text Embeddings Inference sends the list itself. */
 const answer = v.union([v.object({ results: scored }), v.object({ data: scored }), scored]);
 
-/** Makes a reranker behind an endpoint like Cohere's, Jina's or vLLM's: `POST {baseUrl}/rerank`. */
+/**
+ * Makes a reranker behind an endpoint like Cohere's, Jina's or vLLM's: `POST {baseUrl}/rerank`.
+ *
+ * @example
+ * ```ts
+ * import { memoryPlatform } from "causey/memory";
+ * import { httpReranker, search } from "causey/search";
+ *
+ * const platform = await memoryPlatform();
+ * const endpoint = { baseUrl: "https://api.cohere.com/v2", model: "rerank-v3.5", apiKey: "secret" };
+ * const app = search({ platform, reranker: httpReranker(endpoint, platform.transport) });
+ * ```
+ */
 export function httpReranker(endpoint: OpenAiEndpoint, transport: Transport): Reranker {
   const { model } = endpoint;
   return {

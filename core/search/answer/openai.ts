@@ -37,7 +37,19 @@ export interface OpenAiEmbeddings extends OpenAiEndpoint {
 /** Bytes of an embeddings answer that are read. */
 const MAX_ANSWER = 64 * 1024 * 1024;
 
-/** Makes a chat model behind any OpenAI-compatible endpoint. */
+/**
+ * Makes a chat model behind any OpenAI-compatible endpoint.
+ *
+ * @example
+ * ```ts
+ * import { memoryPlatform } from "causey/memory";
+ * import { openAiChatModel, search } from "causey/search";
+ *
+ * const platform = await memoryPlatform();
+ * const endpoint = { baseUrl: "http://localhost:11434/v1", model: "llama3.2" };
+ * const app = search({ platform, chatModel: openAiChatModel(endpoint, platform.transport) });
+ * ```
+ */
 export function openAiChatModel(endpoint: OpenAiEndpoint, transport: Transport): NamedChatModel {
   const url = endpointUrl(endpoint, "chat/completions");
   const model = async (request: Request): Promise<Response> => {
@@ -68,6 +80,16 @@ const BATCH = 32;
 /**
  * Makes an embedder behind any OpenAI-compatible endpoint. A batch that is refused for its size (413, 422, or 400 that
  * says so) is halved.
+ *
+ * @example
+ * ```ts
+ * import { memoryPlatform } from "causey/memory";
+ * import { openAiEmbedder, search } from "causey/search";
+ *
+ * const platform = await memoryPlatform();
+ * const endpoint = { baseUrl: "http://localhost:11434/v1", model: "nomic-embed-text", dimensions: 768 };
+ * const app = search({ platform, embedder: openAiEmbedder(endpoint, platform.transport) });
+ * ```
  */
 export function openAiEmbedder(endpoint: OpenAiEmbeddings, transport: Transport): Embedder {
   const { model, dimensions, batchSize = BATCH } = endpoint;

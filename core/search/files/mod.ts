@@ -43,10 +43,11 @@ const PACKAGES: Readonly<Record<DocumentKind | "text", string>> = {
  *
  * @example
  * ```ts
+ * import { memoryPlatform } from "causey/memory";
  * import { search } from "causey/search";
  * import { fileReader } from "causey/search/files";
  *
- * app.route("/client/v4", search({ platform, readFile: fileReader }));
+ * const app = search({ platform: await memoryPlatform(), readFile: fileReader });
  * ```
  */
 export const fileReader: FileReader = {

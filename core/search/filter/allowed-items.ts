@@ -15,6 +15,10 @@ export interface KnownHits {
   readonly own: Int32Array;
   /** The chunks of all groups that one search asks for. */
   readonly all: Int32Array;
+  /** How many chunks keywords find, whatever their items. */
+  readonly found: number;
+  /** Whether a chunk is the group's. */
+  readonly isOwn: (chunk: number) => boolean;
   /** The full-text table's answers for `all`, by the query. */
   readonly asked: Map<string, Promise<SqlRow[]>>;
 }

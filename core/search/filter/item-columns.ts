@@ -17,6 +17,8 @@ export interface Column {
 export interface ItemView {
   /** Ascending. */
   readonly ids: readonly string[];
+  /** Whether it has all items that have chunks. */
+  readonly isWhole: boolean;
   /** The number of the item of each of some chunks, which must ascend; -1 where it is unknown. */
   ofChunks(chunks: Int32Array): Int32Array;
   /** The number of the item that a chunk belongs to; -1 where it is unknown. */
@@ -188,6 +190,7 @@ function viewOf(
   };
   return {
     ids,
+    isWhole: asked === null,
     ofId,
     ofChunks(chunks) {
       let at = -1;

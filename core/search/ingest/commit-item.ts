@@ -4,13 +4,14 @@ import { dropWork, enqueue } from "../state/work-rows.ts";
 import { fromBytes } from "../vectors/dense.ts";
 import { emptyBlock, quantize, toBlock, type VectorBlock } from "../vectors/vector-block.ts";
 import { dropVectors, vectorStatements } from "../vectors/vector-rows.ts";
-import { isRemote, recipeOf } from "../state/instance-settings.ts";
+import { type InstanceSettings, isRemote, recipeOf } from "../state/instance-settings.ts";
 import { type InstanceState, needsTraining, vectorTag } from "../state/instance-state.ts";
 import { getItem, itemRow, type Pending } from "../rows/item-store.ts";
 import { logStatements } from "../rows/item-log.ts";
 import { packContent } from "../rows/kept-content.ts";
 import type { Item } from "../rows/item-record.ts";
-import { insertKeywordRow, removeKeywordRows, tokenizerOf } from "../query/keyword-index.ts";
+import { type KeywordRow, tokenizerOf } from "../keyword/keyword-index.ts";
+import type { KeywordChange } from "../keyword/keyword-change.ts";
 import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
 import {
   type IndexedValue,
@@ -78,7 +79,7 @@ export async function commitItem(
   const metadata = withFileFields(said.metadata, fields, settings.custom_metadata);
   const live = { ...said, metadata };
   const statements = [
-    ...removeIndexed(state, itemId, settings.index_method.keyword),
+    ...removeIndexed(state, itemId),
     ...inserts,
     ...metaStatements(
       state.actor,
@@ -101,7 +102,10 @@ export async function commitItem(
     state.save(next),
   ];
   const isDue = waits || needsTraining(next);
-  await state.clock.write(statements, isDue ? state.context.steady() : null);
+  const rows = chunks.map(({ heading, text }, ord) => ({ id: first + ord, heading, text }));
+  await state.keywords.commit(keywordsOf(settings, itemId, rows), (together) =>
+    state.clock.write([...together, ...statements], isDue ? state.context.steady() : null),
+  );
   state.queueNews.notify();
   state.remember(next);
   state.vectors.replace(itemId, tag, vectors);
@@ -159,7 +163,7 @@ async function insertChunks(
 ): Promise<Statement[]> {
   const inserts: Statement[] = [];
   for (const [ord, chunk] of chunks.entries()) {
-    inserts.push(...insertChunk(state, { itemId, id: first + ord, ord, chunk }));
+    inserts.push(insertChunk(state, { itemId, id: first + ord, ord, chunk }));
     if (ord % SLICE === SLICE - 1) await state.context.system.sleep(0);
   }
   return inserts;
@@ -172,12 +176,14 @@ interface PlacedChunk {
   readonly chunk: NewChunk;
 }
 
-function insertChunk(state: InstanceState, { itemId, id, ord, chunk }: PlacedChunk): Statement[] {
-  const { settings } = state.facts();
-  const row: Statement = {
+function insertChunk(
+  { actor }: Pick<InstanceState, "actor">,
+  { itemId, id, ord, chunk }: PlacedChunk,
+): Statement {
+  return {
     sql: "INSERT INTO search_chunks (actor, id, item_id, ord, start_byte, end_byte, heading, text, first_page, last_page) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     params: [
-      state.actor,
+      actor,
       id,
       itemId,
       ord,
@@ -189,23 +195,22 @@ function insertChunk(state: InstanceState, { itemId, id, ord, chunk }: PlacedChu
       chunk.pages?.last ?? null,
     ],
   };
-  if (!settings.index_method.keyword) return [row];
-  return [
-    row,
-    insertKeywordRow(state, {
-      tokenizer: tokenizerOf(settings),
-      id,
-      heading: chunk.heading,
-      text: chunk.text,
-    }),
-  ];
 }
 
-/** Returns statements that take everything of an item out of the indexes. */
-export function removeIndexed(state: InstanceState, itemId: string, keyword: boolean): Statement[] {
+/** Returns the change of the keyword index when an item has other chunks; null without such an index. */
+export function keywordsOf(
+  settings: InstanceSettings,
+  itemId: string,
+  chunks: readonly KeywordRow[],
+): KeywordChange | null {
+  if (!settings.index_method.keyword) return null;
+  return { type: "item", itemId, chunks, tokenizer: tokenizerOf(settings) };
+}
+
+/** Returns statements that take everything of an item out of the indexes of the database, but for keywords. */
+export function removeIndexed(state: InstanceState, itemId: string): Statement[] {
   const params = [state.actor, itemId];
   return [
-    ...(keyword ? [removeKeywordRows(state, itemId)] : []),
     { sql: "DELETE FROM search_chunks WHERE actor = ? AND item_id = ?", params },
     dropVectors(state.actor, itemId),
     { sql: "DELETE FROM search_meta WHERE actor = ? AND item_id = ?", params },

@@ -1,6 +1,6 @@
 import { dropWork } from "../state/work-rows.ts";
 import { type InstanceState, vectorTag } from "../state/instance-state.ts";
-import { removeIndexed } from "./commit-item.ts";
+import { keywordsOf, removeIndexed } from "./commit-item.ts";
 import { logStatements } from "../rows/item-log.ts";
 import type { Item } from "../rows/item-record.ts";
 import { getItem, itemRow } from "../rows/item-store.ts";
@@ -51,14 +51,18 @@ export async function removeItem(state: InstanceState, itemId: string): Promise<
     chunks: facts.chunks - Number(row["chunks"] ?? 0),
     activeMs: state.context.system.now(),
   };
-  await state.context.sql.batch([
-    ...removeIndexed(state, itemId, facts.settings.index_method.keyword),
-    { sql: "DELETE FROM search_content WHERE actor = ? AND item_id = ?", params },
-    { sql: "DELETE FROM search_logs WHERE actor = ? AND item_id = ?", params },
-    { sql: "DELETE FROM search_items WHERE actor = ? AND id = ?", params },
-    dropWork(state.actor, itemId),
-    state.save(next),
-  ]);
+  const change = keywordsOf(facts.settings, itemId, []);
+  await state.keywords.commit(change, (together) =>
+    state.context.sql.batch([
+      ...together,
+      ...removeIndexed(state, itemId),
+      { sql: "DELETE FROM search_content WHERE actor = ? AND item_id = ?", params },
+      { sql: "DELETE FROM search_logs WHERE actor = ? AND item_id = ?", params },
+      { sql: "DELETE FROM search_items WHERE actor = ? AND id = ?", params },
+      dropWork(state.actor, itemId),
+      state.save(next),
+    ]),
+  );
   state.queueNews.notify();
   state.remember(next);
   state.vectors.replace(itemId, vectorTag(facts), null);

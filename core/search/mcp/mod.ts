@@ -22,9 +22,11 @@ export type {
  *
  * @example
  * ```ts
+ * import { memoryPlatform } from "causey/memory";
+ * import { search } from "causey/search";
  * import { serveMcp } from "causey/search/mcp";
  *
- * app.route("/client/v4", search({ platform, mcp: serveMcp }));
+ * const app = search({ platform: await memoryPlatform(), mcp: serveMcp });
  * ```
  */
 export const serveMcp: ServeMcp = async (request, body, tools, closing) => {

@@ -1,4 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
+import { completionsOf } from "./completions.ts";
 import { typoSpellings } from "./typo-spellings.ts";
 import type { TypoTolerance } from "../terms/typo-tolerance.ts";
 import {
@@ -9,9 +10,10 @@ import {
   quoted,
 } from "../terms/query-terms.ts";
 import { plainParts, readOperators } from "../terms/read-operators.ts";
+import { words as wordsIn } from "../text/segment.ts";
 import { synonymIndex } from "../terms/synonyms.ts";
 import type { InstanceState } from "../state/instance-state.ts";
-import { tokenizerOf } from "./keyword-index.ts";
+import { tokenizerOf } from "../keyword/keyword-index.ts";
 
 /** A word that a query asks for, or some that have synonyms together. */
 export interface WordChoice {
@@ -38,6 +40,8 @@ export interface QueryReading {
   readonly query: string;
   readonly operators?: boolean | undefined;
   readonly typoTolerance?: TypoTolerance | undefined;
+  /** Whether its last word may be the beginning of one. */
+  readonly prefix?: boolean | undefined;
 }
 
 /** Reads a query as its instance's settings and the request say. Throws 400 for operators without a keyword index. */
@@ -56,12 +60,14 @@ export async function keywordPlan(state: InstanceState, asked: QueryReading): Pr
         "query_operators: the instance has no keyword index, which phrases and exclusions need",
     });
   }
-  const choices = withSynonyms(queryTerms(parts.words, tokenizer), state, tokenizer);
+  const known = withSynonyms(queryTerms(parts.words, tokenizer), state, tokenizer);
+  const begun = asked.prefix === true ? begunWord(parts.words, known, state) : null;
+  const choices = begun === null ? known : await withCompletions(state, known, begun);
   const tolerance = asked.typoTolerance ?? settings.typo_tolerance ?? null;
   const spelt =
     tolerance === null || !settings.index_method.keyword
       ? choices
-      : await withSpellings(state, choices, tolerance);
+      : await withSpellings(state, choices, tolerance, begun);
   const text = [parts.words, ...parts.required].join(" ");
   return { text, tokenizer, words: bounded(spelt), required, excluded };
 }
@@ -82,15 +88,40 @@ function withSynonyms(
   return out;
 }
 
+/** Returns the word that a query may leave off in the middle of; null where it ends with punctuation, or with a word that is no term. */
+function begunWord(
+  text: string,
+  choices: readonly WordChoice[],
+  state: InstanceState,
+): string | null {
+  const { settings } = state.facts();
+  const [word, ...more] = choices.at(-1)?.terms ?? [];
+  if (word === undefined || more.length > 0 || !/[\p{L}\p{N}\p{M}]$/u.test(text)) return null;
+  // Runs of three characters are found within words as it is.
+  if (!settings.index_method.keyword || tokenizerOf(settings) === "trigram") return null;
+  return word === wordsIn(text, "query").at(-1) ? word : null;
+}
+
+async function withCompletions(
+  state: InstanceState,
+  choices: readonly WordChoice[],
+  begun: string,
+): Promise<WordChoice[]> {
+  const completions = await completionsOf(state, begun);
+  const { terms, others } = choices.at(-1) ?? { terms: [begun], others: [] };
+  return [...choices.slice(0, -1), { terms, others: [...others, ...completions] }];
+}
+
 async function withSpellings(
   state: InstanceState,
   choices: readonly WordChoice[],
   tolerance: TypoTolerance,
+  begun: string | null,
 ): Promise<WordChoice[]> {
   const single = choices.flatMap(({ terms, others }) =>
     others.length === 0 && terms.length === 1 ? terms : [],
   );
-  const spellings = await typoSpellings(state, single, tolerance);
+  const spellings = await typoSpellings(state, single, tolerance, begun);
   return choices.map((choice) =>
     choice.others.length > 0 || choice.terms.length > 1
       ? choice

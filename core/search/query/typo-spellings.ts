@@ -1,6 +1,6 @@
-import { editDistance } from "../../http/fields/nearest.ts";
+import { editDistance } from "../../text/nearest.ts";
 import type { InstanceState } from "../state/instance-state.ts";
-import { longQuery, makeWords, wordsOf } from "./keyword-index.ts";
+import { longQuery } from "./long-query.ts";
 import { stem } from "../text/porter.ts";
 import { words } from "../text/segment.ts";
 import { type TypoTolerance, typosAllowed } from "../terms/typo-tolerance.ts";
@@ -9,17 +9,21 @@ import { type TypoTolerance, typosAllowed } from "../terms/typo-tolerance.ts";
 const MAX_WORDS = 8;
 const MAX_SPELLINGS = 3;
 const MAX_COMPARED = 20_000;
+/** Letters of a word that is compared with the beginning of one. */
+const LONGEST_WORD = 64;
 /** Words that are compared before others may go on: a few milliseconds. */
 const SLICE = 1_000;
 
 /**
  * Finds words of the instance that unknown words are likely misspellings of, nearest first. Their first letter must be
- * right. Words with digits are names and numbers, which stay as they are.
+ * right. Words with digits are names and numbers, which stay as they are. Of `begun`, a word that is not typed to its end, the
+ * beginnings of words are compared.
  */
 export async function typoSpellings(
   state: InstanceState,
   terms: readonly string[],
   tolerance: TypoTolerance,
+  begun: string | null = null,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   const out = new Map<string, readonly string[]>();
   if (tolerance.enabled === false) return out;
@@ -36,9 +40,11 @@ export async function typoSpellings(
   const counts = await state.termCounts.of(candidates, longQuery(state));
   const unknown = candidates.filter((term) => counts.get(term) === 0).slice(0, MAX_WORDS);
   if (unknown.length === 0) return out;
-  await makeWords(state);
   for (const term of unknown)
-    out.set(term, await spellingsOf(state, term, typosAllowed(lengthOf(term), tolerance)));
+    out.set(
+      term,
+      await spellingsOf(state, term, typosAllowed(lengthOf(term), tolerance), term === begun),
+    );
   return out;
 }
 
@@ -47,21 +53,30 @@ async function spellingsOf(
   state: InstanceState,
   term: string,
   allowed: number,
+  isBegun: boolean,
 ): Promise<readonly string[]> {
-  const { sql, system } = state.context;
+  const { system } = state.context;
   const [first = ""] = term;
   // Stems are compared with stems; the index holds nothing else.
   const own = stem(term);
-  const rows = await sql.all(
-    `SELECT term, doc FROM ${wordsOf(state)}
+  const rows = await state.keywords.all(
+    `SELECT term, doc FROM ${await state.keywords.words()}
       WHERE term >= ? AND term < ? AND LENGTH(term) BETWEEN ? AND ? LIMIT ${MAX_COMPARED}`,
-    [first, following(first), lengthOf(own) - allowed, lengthOf(term) + allowed],
+    [
+      first,
+      following(first),
+      lengthOf(own) - allowed,
+      isBegun ? LONGEST_WORD : lengthOf(term) + allowed,
+    ],
     longQuery(state),
   );
   const near: { readonly word: string; readonly distance: number; readonly chunks: number }[] = [];
   for (const [n, row] of rows.entries()) {
     const word = String(row["term"]);
-    const distance = Math.min(editDistance(own, word), editDistance(term, word));
+    const distances = isBegun
+      ? beginningsOf(word, term.length).map((one) => editDistance(term, one))
+      : [editDistance(own, word), editDistance(term, word)];
+    const distance = Math.min(...distances);
     if (distance <= allowed) near.push({ word, distance, chunks: Number(row["doc"]) });
     if (n % SLICE === SLICE - 1) await system.sleep(0);
   }
@@ -69,6 +84,11 @@ async function spellingsOf(
     .toSorted((a, b) => a.distance - b.distance || b.chunks - a.chunks || compare(a.word, b.word))
     .flatMap(({ word }) => spelled(word) ?? [])
     .slice(0, MAX_SPELLINGS);
+}
+
+/** Returns the beginnings of a word that may have been typed in so many letters, with one too many or too few. */
+function beginningsOf(word: string, typed: number): string[] {
+  return [typed - 1, typed, typed + 1].map((length) => word.slice(0, length));
 }
 
 /** Endings that stemming takes off again, tried in this order. */
@@ -86,7 +106,7 @@ export function spelled(stemmed: string): string | null {
 }
 
 /** Returns the least text behind all that begin with a character. */
-function following(character: string): string {
+export function following(character: string): string {
   return String.fromCodePoint((character.codePointAt(0) ?? 0) + 1);
 }
 

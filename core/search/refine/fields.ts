@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import { didYouMean } from "../../http/fields/nearest.ts";
+import { didYouMean } from "../../text/nearest.ts";
 import type { Filter } from "../filter/filter.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { builtinFields, type FieldType } from "../filter/metadata.ts";

@@ -42,6 +42,8 @@ export interface Places {
   compare(a: number, b: number): number;
   /** The group of which only one result is shown; -1 = the item is its own. */
   groupOf(item: number): number;
+  /** The most groups that there can be; Infinity where an item may be its own. */
+  readonly groups: number;
   of(item: number, id: string): ItemPlace;
 }
 
@@ -65,6 +67,10 @@ export async function placesOf(
       }
       return 0;
     },
+    groups:
+      groups !== null && view.isWhole && !groups.codes.includes(-1)
+        ? groups.values.length
+        : Infinity,
     groupOf: (item) => (distinct === ITEM ? item : (groups?.codes[item] ?? -1)),
     of(item, id) {
       const group = groups?.values[groups.codes[item] ?? -1];

@@ -6,7 +6,7 @@ import type { InstanceState } from "../state/instance-state.ts";
 import { type KeywordPlan, matchExpression } from "../query/keyword-plan.ts";
 import { quoted } from "../terms/query-terms.ts";
 import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
-import { longQuery } from "../query/keyword-index.ts";
+import { longQuery } from "../query/long-query.ts";
 import { orderedHits, type KeywordHit, keywordLeg, type KeywordMode } from "./keyword-leg.ts";
 import type { RetrievalType, SearchInput } from "./search-input.ts";
 import { weighedByItems } from "./whole-items.ts";
@@ -48,8 +48,12 @@ export async function askLegs(
 ): Promise<LegResults> {
   const failed = { keyword: [] as string[], vector: [] as string[] };
   const amount = { mode: keywordMode(state, input), enough, limit: bring, allowed };
-  const askKeywords = async (): Promise<readonly KeywordHit[]> =>
-    orderedHits(await weighedByItems(state, plan, await keywordLeg(state, plan, amount)));
+  let isWhole = true;
+  const askKeywords = async (): Promise<readonly KeywordHit[]> => {
+    const found = await keywordLeg(state, plan, amount);
+    isWhole = found.isWhole && found.hits.length < bring;
+    return orderedHits(await weighedByItems(state, plan, found.hits));
+  };
   const keywords = type === "vector" ? noKeywords : attempt(askKeywords, failed.keyword);
   // Each `await` of it still throws its failure; this only prevents an unhandled rejection when the vector leg ends first.
   keywords.catch(() => undefined);
@@ -80,7 +84,7 @@ export async function askLegs(
       seen,
     },
     both: keyword !== null && vector !== null,
-    exhausted: (keyword ?? []).length < bring && hits.length < bring,
+    exhausted: isWhole && hits.length < bring,
   };
 }
 
@@ -108,7 +112,7 @@ async function conforming(
   if (required.length + excluded.length === 0 || hits.length === 0) return hits;
   const wanted = matchExpression({ words: [], required, excluded }, "and");
   const match = wanted ?? excluded.map(quoted).join(" OR ");
-  const rows = await state.context.sql.all(
+  const rows = await state.keywords.all(
     `SELECT rowid AS id FROM ${state.index} WHERE ${state.index} MATCH ? AND +${isOneOf("rowid", "BIGINT")}`,
     [match, asSet(hits.map(({ chunk }) => chunk))],
     longQuery(state),

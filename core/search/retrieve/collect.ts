@@ -55,33 +55,43 @@ export async function collect(search: Search): Promise<Collected> {
   const wide = type === "hybrid" || reordered(search);
   const bring = wide ? CANDIDATES : limit + SPARE;
   // A sorted keyword search needs no best hits: `matchingItems()` below finds all its matches.
-  const legs = isSorted && type === "keyword" ? NOTHING : await ask(search, allowed, bring);
+  const legs = isSorted && type === "keyword" ? NOTHING : await ask(search, allowed, bring, limit);
+  const askMore = (more: number): Promise<LegResults> => ask(search, allowed, more, more);
   const fields = input.facets;
   if (!isSorted && fields === undefined)
-    return { ...(await inGroups(search, legs, bring, null)), facets: null };
+    return { ...(await inGroups(search, { legs, bring, askMore, view: null })), facets: null };
   const matching = await matchingItems(search, legs.legs.vector);
   const { view, items } = matching;
   const facets = fields === undefined ? null : await countFacets(state, fields, view, items);
-  if (!isSorted) return { ...(await inGroups(search, legs, bring, view)), facets };
+  if (!isSorted) return { ...(await inGroups(search, { legs, bring, askMore, view })), facets };
   const first = await firstItems(state, order, matching, limit);
-  const ordered = await askInOrder(search, matching, first);
-  return { ...(await inOrder(search, ordered, view)), legs: ordered, facets };
+  const askInOrder = ordered(search, matching, first);
+  const inPlace = {
+    legs: await askInOrder(bring, limit),
+    bring,
+    askMore: (more: number) => askInOrder(more, more),
+    view,
+  };
+  return { ...(await inGroups(search, inPlace)), facets };
+}
+
+/** Results of the legs, and how to ask for more of them. */
+interface Asked {
+  readonly legs: LegResults;
+  readonly bring: number;
+  readonly askMore: (bring: number) => Promise<LegResults>;
+  readonly view: ItemView | null;
 }
 
 /** Asks for more while groups are missing. */
-async function inGroups(
-  search: Search,
-  asked: LegResults,
-  brought: number,
-  view: ItemView | null,
-): Promise<Omit<Collected, "facets">> {
-  const { order, limit, allowed } = search;
-  for (let [legs, bring] = [asked, brought]; ;) {
-    const found = await inOrder(search, legs, view);
-    const isEnough = order.distinct === null || legs.exhausted || found.ranked.length >= limit;
-    if (isEnough || bring >= MOST_CANDIDATES) return { ...found, legs };
+async function inGroups(search: Search, asked: Asked): Promise<Omit<Collected, "facets">> {
+  const { order, limit } = search;
+  for (let { legs, bring } = asked; ;) {
+    const { groups, ...found } = await inOrder(search, legs, asked.view);
+    const enough = order.distinct === null || legs.exhausted ? 0 : Math.min(limit, groups);
+    if (found.ranked.length >= enough || bring >= MOST_CANDIDATES) return { ...found, legs };
     bring *= WIDEN;
-    legs = await ask(search, allowed, bring);
+    legs = await asked.askMore(bring);
   }
 }
 
@@ -96,21 +106,22 @@ async function inOrder(
   { state, input, order, limit, join }: Search,
   legs: LegResults,
   known: ItemView | null,
-): Promise<Pick<Collected, "ranked" | "placeOf">> {
+): Promise<Pick<Collected, "ranked" | "placeOf"> & { readonly groups: number }> {
   const candidates = join(legs);
   const boosts = boostsOf(state, input);
   if (order.sort.length === 0 && order.distinct === null)
-    return { ranked: await rank(state, candidates, boosts), placeOf: null };
+    return { ranked: await rank(state, candidates, boosts), placeOf: null, groups: Infinity };
   const chunks = Int32Array.from(new Set(candidates.map(({ chunk }) => chunk))).toSorted();
   const view = known ?? (await state.columns.of(chunks, state.facts().chunks));
   const places = await placesOf(state, order, view);
   // Boosts may put any of them first.
   const shown = boosts.length > 0 ? candidates : firstOf(candidates, view, places, limit + SPARE);
-  const ranked = await rank(state, shown, boosts);
-  const placed = ranked.map((one) => ({ one, item: view.ofId(itemOf(one)) }));
+  const best = await rank(state, shown, boosts);
+  const placed = best.map((one) => ({ one, item: view.ofId(itemOf(one)) }));
   const sorted = placed.toSorted((a, b) => places.compare(a.item, b.item)).map(({ one }) => one);
   const placeOf = (item: string): ItemPlace => places.of(view.ofId(item), item);
-  return { ranked: firstOfEach(sorted, (one) => placeOf(itemOf(one)).group), placeOf };
+  const ranked = firstOfEach(sorted, (one) => placeOf(itemOf(one)).group);
+  return { ranked, placeOf, groups: places.groups };
 }
 
 /** The candidates that hold the first `count` results of an order, and those that share the place and the score of the last. */
@@ -154,32 +165,49 @@ function reordered({ state, input, plan, order }: Search): boolean {
   return isOrdered || narrowed || boostsOf(state, input).length > 0;
 }
 
-function ask(search: Search, allowed: Allowed | null, bring: number): Promise<LegResults> {
-  const { state, input, plan, type, limit, order } = search;
-  // Groups and orders may leave most of the hits of all words out.
-  const enough = order.distinct === null && order.sort.length === 0 ? limit : bring;
+/** @param enough hits of all words with which hits of some are not looked for */
+function ask(
+  { state, input, plan, type }: Search,
+  allowed: Allowed | null,
+  bring: number,
+  enough: number,
+): Promise<LegResults> {
   return askLegs(state, input, { plan, type, amount: { enough, bring }, allowed });
 }
 
-/** Asks the legs about the items that come first. Items that are all shown are asked for apart, so that none is crowded out. */
-async function askInOrder(
+/**
+ * Returns a function that asks the legs about the items that come first. Items that are all shown are asked for apart, so that
+ * none is crowded out.
+ *
+ * @param groups the items that are all shown, if there are any, and then those of which the score decides
+ */
+function ordered(
   search: Search,
   matching: Matching,
   groups: readonly (readonly number[])[],
-): Promise<LegResults> {
-  const found: LegResults[] = [];
-  for (const allowed of allowedGroups(matching, groups)) {
-    const bring = Math.min(MOST_CANDIDATES, Math.max(CANDIDATES, allowed.chunks));
-    found.push(await ask(search, allowed, bring));
-  }
-  const all = found.map(({ legs }) => legs);
-  return {
-    both: found.every(({ both }) => both),
-    exhausted: true,
-    legs: {
-      keyword: all.flatMap(({ keyword }) => keyword).toSorted((a, b) => b.value - a.value),
-      vector: all.flatMap(({ vector }) => vector).toSorted((a, b) => b.nearness - a.nearness),
-      seen: (chunk) => all.reduce<Seen | null>((known, one) => known ?? one.seen(chunk), null),
-    },
+): (bring: number, enough: number) => Promise<LegResults> {
+  const allowed = allowedGroups(matching, groups);
+  const whole = new Map<Allowed, LegResults>();
+  return async (bring, enough) => {
+    const found: LegResults[] = [];
+    for (const one of allowed) {
+      const isAll = one !== allowed.at(-1);
+      const most = Math.min(MOST_CANDIDATES, Math.max(CANDIDATES, one.chunks));
+      const legs =
+        whole.get(one) ??
+        (isAll ? await ask(search, one, most, most) : await ask(search, one, bring, enough));
+      if (isAll) whole.set(one, legs);
+      found.push(legs);
+    }
+    const all = found.map(({ legs }) => legs);
+    return {
+      both: found.every(({ both }) => both),
+      exhausted: found.at(-1)?.exhausted ?? true,
+      legs: {
+        keyword: all.flatMap(({ keyword }) => keyword).toSorted((a, b) => b.value - a.value),
+        vector: all.flatMap(({ vector }) => vector).toSorted((a, b) => b.nearness - a.nearness),
+        seen: (chunk) => all.reduce<Seen | null>((known, one) => known ?? one.seen(chunk), null),
+      },
+    };
   };
 }

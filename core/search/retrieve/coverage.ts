@@ -4,7 +4,7 @@ import type { KeywordPlan } from "../query/keyword-plan.ts";
 import { stem } from "../text/porter.ts";
 import { folded, withoutAccents } from "../text/segment.ts";
 import { termScanner } from "../text/term-scanner.ts";
-import { longQuery } from "../query/keyword-index.ts";
+import { longQuery } from "../query/long-query.ts";
 
 /** A word of a question, and all by which a text may hold it: each a list of keys that must all be there. */
 interface Asked {

@@ -1,8 +1,8 @@
-import type { SqlRow } from "../../ports.ts";
+import type { SqlRow, SqlValue } from "../../ports.ts";
 import { asSet, isOneOf } from "../../sql/sql-text.ts";
-import type { Allowed } from "../filter/allowed-items.ts";
+import type { Allowed, KnownHits } from "../filter/allowed-items.ts";
 import type { InstanceState } from "../state/instance-state.ts";
-import { longQuery } from "../query/keyword-index.ts";
+import { longQuery } from "../query/long-query.ts";
 import { type KeywordPlan, matchExpression } from "../query/keyword-plan.ts";
 
 /** A chunk that the keyword leg found. */
@@ -30,24 +30,33 @@ export interface KeywordAmount {
   readonly allowed: Allowed | null;
 }
 
+/** The hits of the keyword leg. */
+export interface KeywordHits {
+  readonly hits: KeywordHit[];
+  /** Whether hits of some words were looked for, where the mode has them. */
+  readonly isWhole: boolean;
+}
+
 /** The best chunks for a query by BM25, at most `limit`, ordered. Never fails on any query text. */
 export async function keywordLeg(
   state: InstanceState,
   plan: KeywordPlan,
   { mode, enough, limit, allowed }: KeywordAmount,
-): Promise<KeywordHit[]> {
+): Promise<KeywordHits> {
   const find = async (operator: "and" | "or"): Promise<KeywordHit[]> => {
     const match = matchExpression(plan, operator);
     return match === null ? [] : (await matches(state, match, limit, allowed)).map(toHit);
   };
-  if (mode !== "fill") return find(mode);
+  if (mode !== "fill") return { hits: await find(mode), isWhole: true };
   const all = await find("and");
   // A query of one word or none has no hits of "some" words.
   const asked = new Set(plan.words.flatMap(({ terms }) => terms));
-  if (all.length >= enough || asked.size < (plan.required.length > 0 ? 1 : 2)) return all;
+  if (asked.size < (plan.required.length > 0 ? 1 : 2)) return { hits: all, isWhole: true };
+  if (all.length >= enough) return { hits: all, isWhole: false };
   const complete = new Set(all.map(({ chunk }) => chunk));
   const some = (await find("or")).filter(({ chunk }) => !complete.has(chunk));
-  return [...all.map((hit) => ({ ...hit, comesFirst: true })), ...some];
+  const hits = [...all.map((hit) => ({ ...hit, comesFirst: true })), ...some];
+  return { hits, isWhole: true };
 }
 
 /** The chunks of so many items are looked up at most; of more, what the whole index finds is looked at. */
@@ -66,37 +75,70 @@ async function matches(
   limit: number,
   allowed: Allowed | null,
 ): Promise<SqlRow[]> {
-  const { index, actor } = state;
-  const { sql } = state.context;
+  const { index, keywords } = state;
   // bm25() is negative, better is smaller. It weighs by the whole index, whatever the filter.
-  const best = (narrowed: string): string =>
-    `SELECT rowid AS id, bm25(${index}, ${HEADING_WEIGHT}, 1.0) AS score FROM ${index}
-      WHERE ${index} MATCH ? ${narrowed} ORDER BY score, rowid LIMIT ?`;
-  const beside = longQuery(state);
-  if (allowed === null) return sql.all(best(""), [match, limit], beside);
+  const best: Best = (most, narrowed = "", params = []) =>
+    keywords.all(
+      `SELECT rowid AS id, bm25(${index}, ${HEADING_WEIGHT}, 1.0) AS score FROM ${index}
+        WHERE ${index} MATCH ? ${narrowed} ORDER BY score, rowid LIMIT ?`,
+      [match, ...params, most],
+      longQuery(state),
+    );
+  if (allowed === null) return best(limit);
   const { hits } = allowed;
-  if (hits !== undefined && hits.all.length <= KNOWN) {
-    const ofHits = (chunks: Int32Array, most: number): Promise<SqlRow[]> => {
-      const known = `AND +${isOneOf("rowid", "BIGINT")}`;
-      return sql.all(best(known), [match, asSet([...chunks]), most], beside);
-    };
-    // The limit may leave some of them out.
-    if (hits.all.length > limit) return ofHits(hits.own, limit);
-    const asked = hits.asked.get(match) ?? ofHits(hits.all, hits.all.length);
-    hits.asked.set(match, asked);
-    const own = new Set(hits.own);
-    return (await asked).filter((row) => own.has(Number(row["id"])));
-  }
-  const share = Math.max(1, state.facts().chunks) / Math.max(1, allowed.chunks);
-  if (allowed.ids.size <= FEW && share > RARE) {
+  return hits === undefined
+    ? amongItems(state, best, limit, allowed)
+    : amongHits(hits, match, best, limit);
+}
+
+/** Asks for the best matches, of which `narrowed` may hold a condition. */
+type Best = (most: number, narrowed?: string, params?: readonly SqlValue[]) => Promise<SqlRow[]>;
+
+/** The best matches of some items. */
+async function amongItems(
+  state: InstanceState,
+  best: Best,
+  limit: number,
+  { ids, chunks }: Allowed,
+): Promise<SqlRow[]> {
+  const share = Math.max(1, state.facts().chunks) / Math.max(1, chunks);
+  if (ids.size <= FEW && share > RARE) {
     // The plus keeps FTS5 from running the whole query once per number (https://sqlite.org/optoverview.html, section 7).
-    const chunks = `AND +rowid IN (SELECT id FROM search_chunks WHERE actor = ? AND ${isOneOf("item_id", "TEXT")})`;
-    return sql.all(best(chunks), [match, actor, asSet([...allowed.ids]), limit], beside);
+    const narrowed = `AND +rowid IN (SELECT id FROM search_chunks WHERE actor = ? AND ${isOneOf("item_id", "TEXT")})`;
+    return best(limit, narrowed, [state.actor, asSet([...ids])]);
   }
   for (let window = Math.ceil(limit * share * MARGIN); ; window *= WIDEN) {
-    const rows = await sql.all(best(""), [match, window], beside);
-    const found = await ofItems(state, rows, allowed.ids);
+    const rows = await best(window);
+    const found = await ofItems(state, rows, ids);
     if (found.length >= limit || rows.length < window) return found.slice(0, limit);
+  }
+}
+
+/** The best of some chunks that are known to match. */
+async function amongHits(
+  { all, own, found, isOwn, asked }: KnownHits,
+  match: string,
+  best: Best,
+  limit: number,
+): Promise<SqlRow[]> {
+  const ofChunks = (chunks: Int32Array, most: number): Promise<SqlRow[]> =>
+    best(most, `AND +${isOneOf("rowid", "BIGINT")}`, [asSet([...chunks])]);
+  const owned = (rows: readonly SqlRow[]): SqlRow[] =>
+    rows.filter((row) => isOwn(Number(row["id"])));
+  if (all.length <= limit) {
+    // The limit leaves none of them out: one answer is for all groups.
+    const rows = asked.get(match) ?? ofChunks(all, all.length);
+    asked.set(match, rows);
+    return owned(await rows);
+  }
+  const share = found / Math.max(1, own.length);
+  const isListed = own.length <= KNOWN;
+  if (isListed && share > RARE) return ofChunks(own, limit);
+  for (let window = Math.ceil(limit * share * MARGIN); ; window *= WIDEN) {
+    const rows = await best(window);
+    const some = owned(rows);
+    if (some.length >= limit || rows.length < window) return some.slice(0, limit);
+    if (isListed) return ofChunks(own, limit);
   }
 }
 
@@ -106,8 +148,8 @@ async function ofItems(
   rows: readonly SqlRow[],
   items: ReadonlySet<string>,
 ): Promise<SqlRow[]> {
-  const { actor, context } = state;
-  const owners = await context.sql.all(
+  const { actor, keywords } = state;
+  const owners = await keywords.all(
     `SELECT id, item_id FROM search_chunks WHERE actor = ? AND ${isOneOf("id", "BIGINT")}`,
     [actor, asSet(rows.map((row) => Number(row["id"])))],
     longQuery(state),

@@ -23,7 +23,6 @@ import { keywordPlan } from "../query/keyword-plan.ts";
 import type { Facets } from "../refine/facets.ts";
 import { filterNotes } from "../refine/fields.ts";
 import { highlighter } from "../refine/highlight.ts";
-import { checkKeywordIndex } from "../query/keyword-index.ts";
 import { type ItemPlace, readOrder } from "../refine/order.ts";
 
 /** Share of the builtin vectors in a hybrid score: after a training, and before. */
@@ -42,10 +41,10 @@ export type Retrieved = {
 /**
  * The one retrieval pipeline: both legs, fusion, threshold, boosts, order, cut, text. The best hit of keywords scores what it
  * holds of the question, and the others less: the best of bad hits has a bad score.
- * Throws 400 for keywords where the database has no full-text tables, 7070 for a type that the instance cannot serve, the filter's errors, and 7073 when no leg answered.
+ * Throws 503 while the keyword index is being made, 7070 for a type that the instance cannot serve, the filter's errors, and 7073 when no leg answered.
  */
 export async function retrieve(state: InstanceState, input: SearchInput): Promise<Retrieved> {
-  if (state.facts().settings.index_method.keyword) checkKeywordIndex(state);
+  if (state.facts().settings.index_method.keyword) await state.keywords.ready();
   const search = await readSearch(state, input);
   const { limit, plan, type } = search;
   const collected = await collect(search);
@@ -94,6 +93,7 @@ async function readSearch(state: InstanceState, input: SearchInput): Promise<Sea
     query: input.query,
     operators: input.operators,
     typoTolerance: input.typoTolerance,
+    prefix: input.prefix,
   });
   return {
     state,

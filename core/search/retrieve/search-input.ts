@@ -25,6 +25,8 @@ export type SearchInput = {
   /** Whether phrases in quotation marks and exclusions are read. */
   readonly operators?: boolean | undefined;
   readonly typoTolerance?: TypoTolerance | undefined;
+  /** Whether the last word may be the beginning of one. */
+  readonly prefix?: boolean | undefined;
   /** Fields whose values are counted over all that matches. */
   readonly facets?: readonly string[] | undefined;
   /** Fields with `:asc` or `:desc`, the first one first. */

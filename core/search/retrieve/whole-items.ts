@@ -1,6 +1,6 @@
 import type { SqlRow } from "../../ports.ts";
 import { asSet, isOneOf } from "../../sql/sql-text.ts";
-import { longQuery } from "../query/keyword-index.ts";
+import { longQuery } from "../query/long-query.ts";
 import type { KeywordPlan } from "../query/keyword-plan.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { stem } from "../text/porter.ts";

@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import { readUpTo } from "../../http/stream.ts";
 import type { InboundResponse, Platform } from "../../ports.ts";
-import { TransportError } from "../../net/transport-error.ts";
+import { noAnswerReason, TransportError } from "../../net/transport-error.ts";
 import { withinMs } from "../../time/within-ms.ts";
 import type { BucketCredentials } from "../directory/token-secrets.ts";
 import type { BucketSource } from "../state/check-bucket.ts";
@@ -44,7 +44,8 @@ export async function askBucket(
       if (error instanceof ApiError) throw error;
       if (error instanceof TransportError && error.reason === "late")
         throw bucketFailure(`The bucket gave no answer within ${REQUEST_MS / 1000} s`);
-      if (attempt === ATTEMPTS) throw bucketFailure("The bucket's store could not be reached");
+      if (attempt === ATTEMPTS)
+        throw bucketFailure(`The bucket gave no answer: ${noAnswerReason(error)}`);
       return null;
     });
     const isBusy = answer === null || answer.status === 429 || answer.status >= 500;

@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import { checkUrl, reasonOf } from "../../net/check-url.ts";
+import { checkUrl, invalidUrl, reasonOf } from "../../net/check-url.ts";
 import type { Transport } from "../../ports.ts";
 import type { BucketEndpoint, SearchOptions } from "../models/search-deps.ts";
 import { invalid, withoutEffect } from "./source-errors.ts";
@@ -77,7 +77,7 @@ function checkEndpoint(endpoint: string, egress: Transport): void {
   // The egress guard has the last word when it knows the address.
   const reason =
     url === null
-      ? "The URL is not valid"
+      ? invalidUrl(endpoint)
       : (reasonOf(checkUrl(url, anyHost)) ?? egress.refusal?.(endpoint) ?? null);
   if (url === null || reason !== null) throw invalid("source_params.endpoint", reason ?? "");
   if (url.pathname !== "/" || url.search !== "" || url.hash !== "")

@@ -1,11 +1,14 @@
 import { sha256Hex } from "../../crypto/digest.ts";
 import { type Clock, startClock } from "../../entity/clock.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { ActorContext, QueryOptions, SqlRow, Statement } from "../../ports.ts";
-import type { InstanceSettings } from "./instance-settings.ts";
+import type { ActorContext, QueryOptions, Statement } from "../../ports.ts";
+import { type InstanceFacts, knownFacts } from "./instance-facts.ts";
 import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
+import type { KeywordStore } from "../keyword/keyword-change.ts";
+import { keywordStore } from "../keyword/keyword-store.ts";
 import { type Notifier, createNotifier } from "./notifier.ts";
 import { earliestDue, endLeases } from "./work-rows.ts";
+import { createTurns, type InTurn } from "../keyword/turns.ts";
 import { type AllowedItems, createAllowedItems } from "../filter/allowed-items.ts";
 import { createItemColumns, type ItemColumns } from "../filter/item-columns.ts";
 import { convertVectors } from "../vectors/convert-vectors.ts";
@@ -13,24 +16,13 @@ import type { VectorBudget } from "../vectors/vector-budget.ts";
 import { createVectorStore, type VectorStore } from "../lexical/vector-store.ts";
 import { quoted } from "../terms/query-terms.ts";
 
-/** An instance's own facts; written through {@link InstanceState.save}. */
-export interface InstanceFacts {
-  readonly settings: InstanceSettings;
-  readonly nextChunk: number;
-  readonly chunks: number;
-  /** Counts trainings; names the version of the builtin vectors. 0 = never trained. */
-  readonly trainedVersion: number;
-  /** Chunks that the last training saw. */
-  readonly trainedChunks: number;
-  readonly activeMs: number | null;
-}
-
 /** The running half of an instance actor: facts in memory, rows behind them. */
 export interface InstanceState {
   readonly actor: string;
   readonly context: ActorContext;
   /** The instance's own full-text table: ranking statistics are per table. */
   readonly index: string;
+  readonly keywords: KeywordStore;
   readonly vectors: VectorStore;
   readonly allowed: AllowedItems;
   readonly termCounts: TermCounts;
@@ -50,8 +42,11 @@ export interface InstanceState {
   /** Throws 7002 when the instance does not exist. */
   facts(): InstanceFacts;
   exists(): boolean;
-  /** The statement that stores changed facts. Follow its commit with {@link InstanceState.remember}. */
-  save(facts: InstanceFacts): Statement;
+  /**
+   * The statement that stores changed facts, or removes them (null). Follow its commit with {@link InstanceState.remember}:
+   * otherwise the next work of {@link InstanceState.inTurn} reads them again, because nobody knows whether it counted.
+   */
+  save(facts: InstanceFacts | null): Statement;
   remember(facts: InstanceFacts | null): void;
 }
 
@@ -66,80 +61,67 @@ export async function openState(
   budget: VectorBudget,
 ): Promise<InstanceState> {
   const actor = context.name;
-  const [row] = await context.sql.all("SELECT * FROM search_instances WHERE actor = ?", [actor]);
-  let current = row === undefined ? null : toFacts(row);
+  const known = await knownFacts(context);
   await endLeases({ actor, context });
   await convertVectors(context);
   const clock = await startClock(context, async () => {
-    if (current?.settings.paused === true) return null;
-    const trains = current !== null && needsTraining(current);
+    const facts = known.current();
+    if (facts?.settings.paused === true) return null;
+    const trains = facts !== null && needsTraining(facts);
     return trains ? context.steady() : earliestDue({ actor, context });
   });
   const index = await keywordIndexName(actor);
-  const memories = createMemories(context, index, budget);
+  const keywords = keywordStore(context, { actor, index });
+  const memories = createMemories(context, { index, keywords }, budget);
+  const vectors = createVectorStore(context, budget);
+  const forgetCounts = (): void => {
+    for (const one of Object.values(memories)) one.reset();
+  };
+  const inTurn = createTurns();
   return {
     actor,
     context,
     index,
-    vectors: createVectorStore(context, budget),
+    keywords,
+    vectors,
     ...memories,
-    forgetCounts() {
-      for (const one of Object.values(memories)) one.reset();
-    },
+    forgetCounts,
     clock,
     queueNews: createNotifier(),
-    inTurn: createTurns(),
+    inTurn: (work) =>
+      inTurn(async () => {
+        if (!known.isSettled()) {
+          await known.settle();
+          vectors.reset();
+          forgetCounts();
+        }
+        return work();
+      }),
     trainInTurn: createTurns(),
     facts() {
-      if (current !== null) return current;
+      const facts = known.current();
+      if (facts !== null) return facts;
       const id = actor.split("/").at(-1) ?? "";
       throw new ApiError("instance_not_found", {
         message: `ai_search_not_found: no instance "${id.slice(0, 64)}"`,
       });
     },
-    exists: () => current !== null,
-    save: (facts) => ({
-      sql: `INSERT INTO search_instances (actor, settings, next_chunk, chunks, trained_version, trained_chunks, active_ms)
-        VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (actor) DO UPDATE SET settings = excluded.settings,
-        next_chunk = excluded.next_chunk, chunks = excluded.chunks, trained_version = excluded.trained_version,
-        trained_chunks = excluded.trained_chunks, active_ms = excluded.active_ms`,
-      params: [
-        actor,
-        JSON.stringify(facts.settings),
-        facts.nextChunk,
-        facts.chunks,
-        facts.trainedVersion,
-        facts.trainedChunks,
-        facts.activeMs,
-      ],
-    }),
-    remember(facts) {
-      current = facts;
-    },
+    exists: () => known.current() !== null,
+    save: known.save,
+    remember: known.remember,
   };
 }
 
 /** Makes the caches of the items, which are valid until one changes. */
 function createMemories(
   context: ActorContext,
-  index: string,
+  table: Pick<InstanceState, "index" | "keywords">,
   budget: VectorBudget,
 ): Pick<InstanceState, "allowed" | "termCounts" | "columns"> {
   return {
     allowed: createAllowedItems(context),
-    termCounts: createTermCounts(context, index),
+    termCounts: createTermCounts(table),
     columns: createItemColumns(context, budget),
-  };
-}
-
-function toFacts(row: SqlRow): InstanceFacts {
-  return {
-    settings: JSON.parse(String(row["settings"])) as InstanceSettings,
-    nextChunk: Number(row["next_chunk"]),
-    chunks: Number(row["chunks"]),
-    trainedVersion: Number(row["trained_version"]),
-    trainedChunks: Number(row["trained_chunks"]),
-    activeMs: row["active_ms"] === null ? null : Number(row["active_ms"]),
   };
 }
 
@@ -155,32 +137,6 @@ export function vectorTag(facts: InstanceFacts): string {
   return model === LEXICAL_MODEL ? `${LEXICAL_MODEL}@${facts.trainedVersion}` : model;
 }
 
-/** Runs pieces of work one after another. Rejects with 503 when too many wait. */
-export type InTurn = <T>(work: () => T | Promise<T>) => Promise<T>;
-
-/** Pieces of work that wait for one instance. */
-const MOST = 10_000;
-
-/** Makes a line in which work waits for its turn. */
-function createTurns(): InTurn {
-  let tail: Promise<unknown> = Promise.resolve();
-  let size = 0;
-  return (work) => {
-    if (size >= MOST) {
-      const message = `${MOST} changes wait for this instance already: try again later`;
-      return Promise.reject(
-        new ApiError("unavailable", { message, headers: { "retry-after": "1" } }),
-      );
-    }
-    size += 1;
-    const result = tail.then(work).finally(() => {
-      size -= 1;
-    });
-    tail = result.catch(() => undefined);
-    return result;
-  };
-}
-
 /** In how many chunks of an instance words stand, kept until an item changes. */
 export interface TermCounts {
   of(terms: readonly string[], options: QueryOptions): Promise<ReadonlyMap<string, number>>;
@@ -194,7 +150,10 @@ const KEPT = 1000;
 const COUNTED = 64;
 
 /** Makes the memory of counts over a full-text table. */
-function createTermCounts({ sql }: ActorContext, index: string): TermCounts {
+function createTermCounts({
+  index,
+  keywords,
+}: Pick<InstanceState, "index" | "keywords">): TermCounts {
   let current = new Map<string, number>();
   return {
     async of(terms, options) {
@@ -208,7 +167,7 @@ function createTermCounts({ sql }: ActorContext, index: string): TermCounts {
         const counts = some.map(
           (_, n) => `(SELECT COUNT(*) FROM ${index} WHERE ${index} MATCH ?) AS n${n}`,
         );
-        const [row] = await sql.all(`SELECT ${counts.join(", ")}`, some.map(quoted), options);
+        const [row] = await keywords.all(`SELECT ${counts.join(", ")}`, some.map(quoted), options);
         for (const [n, term] of some.entries()) known.set(term, Number(row?.[`n${n}`] ?? 0));
       }
       return new Map(known);

@@ -20,6 +20,8 @@ export interface RetrievalOptions {
   readonly query_operators?: Opt<boolean>;
   /** @default that of the instance */
   readonly typo_tolerance?: Opt<TypoTolerance>;
+  /** Takes the last word for the beginning of one, as a search box asks while somebody types. @default false */
+  readonly prefix?: Opt<boolean>;
   /** Fields whose values are counted. */
   readonly facets?: Opt<readonly string[]>;
   /** `field:asc` or `field:desc`, the first one first. */
@@ -68,6 +70,7 @@ export const retrievalOptions: v.GenericSchema<unknown, RetrievalOptions> = v.pi
     return_on_failure: v.optional(v.boolean()),
     query_operators: v.optional(v.boolean()),
     typo_tolerance: v.optional(typoTolerance),
+    prefix: v.optional(v.boolean()),
     facets: v.optional(
       v.pipe(
         v.array(field),

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import type { ErrorName } from "../../http/codes.ts";
-import { misspelling } from "../../http/fields/nearest.ts";
+import { misspelling } from "../../text/nearest.ts";
 import { instanceId } from "./instance-schema.ts";
 import {
   notArray,

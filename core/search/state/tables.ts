@@ -84,6 +84,8 @@ export const instanceTables: readonly string[] = [
   "ALTER TABLE search_work ADD COLUMN trace TEXT",
   // Whatever of an item's file could not be read, a list in JSON; null = all of it was read.
   "ALTER TABLE search_items ADD COLUMN warnings TEXT",
+  // Changes with the chunks, where the full-text table is in another database: see `keyword/keyword-copy.ts`.
+  "CREATE TABLE search_keyword_positions (actor TEXT PRIMARY KEY, position TEXT NOT NULL)",
 ];
 
 /** Every table that holds rows of an instance, for its deletion. */
@@ -101,6 +103,7 @@ export const instanceTableNames: readonly string[] = [
   "search_job_logs",
   "search_work",
   "search_answers",
+  "search_keyword_positions",
 ];
 
 /** The tables of an account's directory of instances and namespaces, see `directory-actor.ts`. */

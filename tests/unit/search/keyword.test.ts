@@ -222,4 +222,10 @@ describe("the keyword leg", () => {
     for (const character of ["東", "都"])
       expect((await keyword(character)).map((chunk) => chunk.item.key)).toContain("cjk-0.txt");
   });
+
+  it("completes the last word", async () => {
+    await api.upload("begun.txt", "Zymurgists brew.", { type: "text/plain" });
+    const begun = (query: string) => keyword(query, { prefix: true });
+    expect((await begun("brew zymu")).map((chunk) => chunk.item.key)).toEqual(["begun.txt"]);
+  });
 });

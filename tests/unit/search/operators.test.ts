@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { withinBudget } from "../../../core/search/query/completions.ts";
 import { spelled } from "../../../core/search/query/typo-spellings.ts";
 import { readOperators } from "../../../core/search/terms/read-operators.ts";
 import { stem } from "../../../core/search/text/porter.ts";
@@ -141,6 +142,83 @@ describe("synonyms", () => {
     expect(await keys("terns", { retrieval_type: "keyword" })).toHaveLength(3);
     expect(await put(null)).toEqual([200, undefined]);
     expect(await keys("terns", { retrieval_type: "keyword" })).toEqual(["tern.md"]);
+  });
+});
+
+describe("prefix", () => {
+  const words = { retrieval_type: "keyword", prefix: true };
+
+  it("takes the last word for the beginning of one", async () => {
+    await open();
+    await api.upload(
+      "plants.md",
+      "Photosynthesis and computation. The theory of a relational base.",
+    );
+    for (const [query, found] of [
+      ["riv", ["heron.md", "nest.md", "tern.md"]],
+      ["blue her", ["heron.md", "nest.md"]],
+      ["photos", ["plants.md"]],
+      // Longer than the stem that the index holds.
+      ["computati", ["plants.md"]],
+      ["nesti", ["heron.md", "nest.md", "tern.md"]],
+      ["relatio", ["plants.md"]],
+      ["theo", ["plants.md"]],
+    ] as const)
+      expect([query, (await keys(query, words)).toSorted()]).toEqual([query, found]);
+    for (const query of ["photos.", "nes blue-", "p", "zzz"])
+      expect([query, await keys(query, { ...words, keyword_match_mode: "and" })]).toEqual([
+        query,
+        [],
+      ]);
+    expect(await keys("photos", { retrieval_type: "keyword" })).toEqual([]);
+  });
+
+  it("needs all other words, and marks what it found", async () => {
+    await open();
+    const all = { ...words, keyword_match_mode: "and", attributes_to_highlight: ["text"] };
+    const [found, ...others] = await api.search("blue fish ne", all);
+    expect([found, others]).toMatchObject([
+      {
+        item: { key: "heron.md" },
+        formatted: { text: expect.stringContaining("<em>nests</em>") },
+        scoring_details: { coverage: 1 },
+      },
+      [],
+    ]);
+    expect(await keys("terns ree", all)).toEqual([]);
+  });
+
+  it("reads over typing errors in what was typed", async () => {
+    await open({ typo_tolerance: {} });
+    await api.upload("plants.md", "Photosynthesis.");
+    for (const query of ["phottosyn", "photsyn", "phtosynth", "photisynt"])
+      expect([query, await keys(query, words)]).toEqual([query, ["plants.md"]]);
+    expect(await keys("phottosyn", { retrieval_type: "keyword" })).toEqual([]);
+    expect(await keys("phottosyn.", words)).toEqual([]);
+  });
+
+  it("leaves runs of three characters and indexes of vectors as they are", async () => {
+    await open({ indexing_options: { keyword_tokenizer: "trigram" } });
+    expect(await keys("blue her", words)).toContain("heron.md");
+    await api.close();
+    await open({ index_method: { vector: true, keyword: false } });
+    expect(await refusal("blue her", { prefix: true })).toEqual([200, undefined]);
+  });
+
+  it("asks for a bounded number of words in a bounded number of chunks", () => {
+    const many = Array.from(
+      { length: 30 },
+      (_, n) => [`pre${"abcdefgh".charAt(n % 8)}x${n}`, 10] as const,
+    );
+    expect(withinBudget(many)).toHaveLength(12);
+    const large = [
+      ["frequent", 20_001],
+      ["known", 15_000],
+      ["further", 6000],
+      ["rare", 5000],
+    ] as const;
+    expect(withinBudget(large)).toEqual(["known", "rare"]);
+    expect(withinBudget([["the", 3]])).toEqual([]);
   });
 });
 

@@ -58,6 +58,33 @@ async function search(
 const keysOf = ({ chunks }: Result): string[] => chunks.map(({ item }) => item.key);
 const keyword = { retrieval_type: "keyword" };
 
+describe("a sort by a field that all items share", () => {
+  const names = "bread butter river heron boat noon pier island ferry tern".split(" ");
+  /** Items with the words of the query in numbers of their own; more than the legs bring. */
+  const text = (n: number): string => {
+    const own = names.map((name, at) => ` ${name}`.repeat((n * (at + 3)) % 7));
+    return `Document ${n}.${own.join("")}${" filler".repeat(n % 11)}`;
+  };
+
+  it.each([
+    ["keyword", {}],
+    ["hybrid", {}],
+    ["vector", {}],
+    ["keyword", { boost_by: [{ field: "price", direction: "desc" }] }],
+    ["hybrid", { boost_by: [{ field: "price", direction: "desc" }] }],
+  ])("finds by %s what no sort finds, %j", async (retrieval_type, more) => {
+    api = await searchUnderTest({}, { custom_metadata });
+    for (let n = 0; n < 130; n++)
+      await api.upload(`d${n}.md`, text(n), { metadata: { kind: "same", price: (n * 37) % 130 } });
+    const options = { retrieval_type, ...more, max_num_results: 20 };
+    for (const query of ["bread", "heron boat noon", "ferry ferry tern"]) {
+      const plain = keysOf(await search(query, options));
+      const sorted = await search(query, { ...options, sort: ["kind:asc"] });
+      expect([query, keysOf(sorted)]).toEqual([query, plain]);
+    }
+  });
+});
+
 describe("facets", () => {
   it("count the items that match the words and the filter, whatever the limit", async () => {
     await open();
