@@ -58,7 +58,9 @@ import { logQueue } from "./observe/log/log-queue.ts";
 import { logIds } from "./observe/log/log-row.ts";
 import { storedProviders, withDeclaredProviders } from "./providers/stored/stored-providers.ts";
 import type { Vault } from "./account/records/vault.ts";
-import { autoRouter } from "./routing/router/auto-router.ts";
+import { type AutoRouter, autoRouter } from "./routing/router/auto-router.ts";
+import { modelPools } from "./routing/pools/model-pools.ts";
+import { type TargetHealth, targetHealth } from "./routing/pools/target-health.ts";
 import { storedReplies } from "./cache/exact/stored-replies.ts";
 import { tokenSearches } from "./guard/tokens/token-search.ts";
 import { tracing } from "./observe/trace/tracing.ts";
@@ -75,6 +77,7 @@ export interface Engine extends Omit<FrontParts, "sockets">, ConnectParts {
   readonly records: RecordStore;
   readonly vault: Vault;
   readonly prices: AccountPrices;
+  readonly health: TargetHealth;
   readonly metrics?: GatewayMetrics | undefined;
   readonly spend: SpendDays;
   readonly resume?: ResumableRuns | undefined;
@@ -84,9 +87,7 @@ export interface Engine extends Omit<FrontParts, "sockets">, ConnectParts {
 export function gatewayEngine(options: GatewayOptions): Engine {
   const { platform, auth = storedTokens(platform), gateways = {}, accountId } = options;
   const { system, log } = platform;
-  checkProviders(options);
-  checkDeclared(gateways, options);
-  checkDeclaredKeys(options);
+  checkOptions(options);
   const declared = { gateways, accountId };
   const keys = keyStore(options);
   // One budget with the API's tokens, where it has one.
@@ -111,6 +112,8 @@ export function gatewayEngine(options: GatewayOptions): Engine {
     resume: options.resume?.(system),
     spend: spendDays(platform),
     targets: configuredTargets(options, accountId),
+    pools: modelPools(declared),
+    health: targetHealth(system),
     bodies: platform.bodies ?? bodyBudget(Number.POSITIVE_INFINITY),
     decoding: contentDecoding(system),
     failureStatus: options.compat2005 ?? 502,
@@ -119,7 +122,7 @@ export function gatewayEngine(options: GatewayOptions): Engine {
     ...waitLimits(options),
   } as const;
   const stored = withDeclaredProviders(storedProviders(records, vault, system), declared);
-  const router = options.router && autoRouter(options.router, platform, shared.prices.base);
+  const router = routerOf(options, shared);
   const pipeline = stepPipeline(options, shared, stored);
   const { forward, hasChecks } = pipeline;
   const gatewayAdmission = admission({
@@ -129,6 +132,7 @@ export function gatewayEngine(options: GatewayOptions): Engine {
   });
   return {
     ...shared,
+    account: accountId ?? "local",
     admission: gatewayAdmission,
     forward,
     answer: choosing({ ...shared, forward, stored, router }),
@@ -140,6 +144,20 @@ export function gatewayEngine(options: GatewayOptions): Engine {
     providerSocket: (asked) =>
       providerSocket(asked, { ...shared, ...pipeline, admission: gatewayAdmission }),
   };
+}
+
+/** Throws `invalid_options` for what no request could use. */
+function checkOptions(options: GatewayOptions): void {
+  checkProviders(options);
+  checkDeclared(options.gateways ?? {}, options);
+  checkDeclaredKeys(options);
+}
+
+function routerOf(
+  { router, platform }: GatewayOptions,
+  { health, prices }: Pick<Engine, "health" | "prices">,
+): AutoRouter | undefined {
+  return router && autoRouter(router, platform, { health, prices: prices.base });
 }
 
 /** The dependencies that all parts of an engine share. */

@@ -1,5 +1,7 @@
 import { withTraceparent } from "../../trace/trace-context.ts";
 import type { AnswerSilence, InboundResponse, System } from "../../ports.ts";
+import { ApiError } from "../../http/api-error.ts";
+import { failureWords } from "../../net/network-failure.ts";
 import { TransportError } from "../../net/transport-error.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import type { Call } from "./call.ts";
@@ -85,11 +87,39 @@ export function retryDelay(
   return pauseAfter(number, policy, retryAfterOf(answer, system));
 }
 
-function retryAfterOf(answer: AttemptOutcome, system: System): number | null {
+/** Returns the pause that an answer asks for, in ms; null where it does not say. */
+export function retryAfterOf(answer: AttemptOutcome, system: System): number | null {
   if (answer instanceof TransportError) return null;
   return statedRetryAfter(
     headerValue(answer.headers, "retry-after-ms"),
     headerValue(answer.headers, "retry-after"),
     system.now(),
   );
+}
+
+/**
+ * Makes the error for a provider that gave no answer. Its client learns which step of the connection failed and what
+ * helps; the log, what the runtime said of it, too, as that may name addresses of this network.
+ */
+export function providerFailed(cause: AttemptOutcome, slug: string, status: 502 | 400): ApiError {
+  // A body that was refused on its way looks to the transport like one that broke.
+  if (cause instanceof TransportError && cause.cause instanceof ApiError) return cause.cause;
+  const about = `Failed to get response from provider "${slug}"`;
+  if (!(cause instanceof TransportError)) {
+    const message = `${about}: its answer has the status ${cause.status}`;
+    return new ApiError("provider_failed", { status, message });
+  }
+  const { failure } = cause;
+  const reason = `${about}: ${failureNote(cause)}`;
+  if (failure === null)
+    return new ApiError("provider_failed", { status, cause, message: reason, reason });
+  const { detail, hint } = failureWords[failure];
+  const said = failure === "timeout" ? cause.message : detail;
+  const message = `${about}: ${said} (${failure}). ${hint}`;
+  return new ApiError("provider_failed", { status, cause, message, reason, details: { failure } });
+}
+
+/** Says why an attempt had no answer: what the row of it has as its note. */
+export function failureNote({ failure, reason, message }: TransportError): string {
+  return `${failure ?? reason}: ${message}`.slice(0, 300);
 }

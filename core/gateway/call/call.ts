@@ -77,6 +77,8 @@ export interface Step {
   readonly cloud?: ChatFormat;
   /** The figure of the answer that is an estimate. @default nothing is */
   readonly estimated?: string;
+  /** The name of the operator's whose targets answer in place of a provider. */
+  readonly pool?: string;
   /** The dynamic route that answers in place of a provider. */
   readonly route?: string;
   /** The format of a request whose model the automatic router chooses. */

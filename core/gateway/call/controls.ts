@@ -66,6 +66,9 @@ export function gatewayHeader(
 /** The header with the gateway token. */
 export const AUTHORIZATION: GatewayHeader = named("authorization");
 
+/** The header with the id of a gateway, for paths that name none. */
+export const GATEWAY_ID: GatewayHeader = named("gateway-id");
+
 /** Reads the control headers; a malformed one is a 400 that names it. */
 export function parseControls(headers: readonly HeaderPair[]): Controls {
   const controls: Controls = {};

@@ -17,6 +17,8 @@ export type LogRow = {
   cached: boolean;
   /** Milliseconds until the last byte. */
   duration: number;
+  /** Milliseconds until the first byte of the answer's body; null where none came, or nobody watched. */
+  firstByte: number | null;
   tokensIn: number | null;
   tokensOut: number | null;
   cost: number | null;

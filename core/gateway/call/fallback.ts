@@ -2,7 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
 import type { Call } from "./call.ts";
 import { isVerdict } from "./checks.ts";
-import { dropBody } from "../wire/reply-body.ts";
+import { readOut } from "../wire/reply-body.ts";
 import type { Forwarded } from "./forwarded.ts";
 
 /** Asks one of several candidates. */
@@ -13,6 +13,8 @@ export interface FallbackParts {
   readonly system: System;
   /** Makes the error for a request without any candidate. */
   readonly none: () => ApiError;
+  /** Whether a failed answer is the answer all the same: no candidate could make it good. @default no answer is */
+  readonly isFinal?: (answer: Forwarded) => boolean;
 }
 
 /**
@@ -23,14 +25,13 @@ export async function askInOrder<T>(
   all: Iterable<T> | AsyncIterable<T>,
   ask: AskOne<T>,
   { signal }: Call,
-  { system, none }: FallbackParts,
+  { system, none, isFinal = () => false }: FallbackParts,
 ): Promise<Forwarded> {
   let index = 0;
   let failed: Forwarded | null = null;
   let problem: ApiError | null = null;
-  // A failed answer that another candidate makes good is not read.
   const forget = (): void => {
-    if (failed !== null) dropBody(failed.reply, system);
+    if (failed !== null) system.waitUntil(readOut(failed.reply, system));
     [failed, problem] = [null, null];
   };
   try {
@@ -38,7 +39,7 @@ export async function askInOrder<T>(
       forget();
       try {
         failed = await ask(one, index++);
-        if (!failed.failed) return failed;
+        if (!failed.failed || isFinal(failed)) return failed;
       } catch (error) {
         if (signal.aborted || !(error instanceof ApiError) || isVerdict(error)) throw error;
         problem = error;

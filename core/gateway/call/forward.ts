@@ -1,12 +1,13 @@
 import { whenReady } from "../../work/now-or-later.ts";
-import { ApiError } from "../../http/api-error.ts";
 import type { AnswerSilence, InboundResponse, System } from "../../ports.ts";
 import { TransportError } from "../../net/transport-error.ts";
 import type { GatewaySettings } from "../account/settings/settings.ts";
-import { withNullBodyStatus } from "../wire/reply-body.ts";
+import { noUsage } from "../chat/usage.ts";
+import { dropBody, readOut, withNullBodyStatus } from "../wire/reply-body.ts";
 import type { Answers, Flow, ShareAnswer, StepRun } from "./answers.ts";
 import {
-  type AnswerFailure,
+  failureNote,
+  providerFailed,
   sendAttempt,
   type AttemptOutcome,
   hasLongRetryAfter,
@@ -141,7 +142,7 @@ function providerFlow(parts: ForwardParts): Flow {
       const { step, index, call } = run;
       discard(failure, recorder.start(step, index, call), system);
       if (call.signal.aborted || policyOf(call).attempts === 1)
-        throw providerFailed(failure, failureStatus);
+        throw providerFailed(failure, step.slug, failureStatus);
       return ask(run, null, 2);
     },
     maxWait: (call) => policyOf(call).timeout,
@@ -183,7 +184,7 @@ async function lastAttempt(
     const givesWay = !isLast && hasLongRetryAfter(answer, system);
     if (number >= attempts || givesWay || !isWorthRetrying(answer, call, failure))
       return { answer, failure, record, permit };
-    discard(answer, record, system, failure);
+    giveUp(answer, record, system, { failure, prepared });
     // Its provider may have worked for it all the same: the next attempt has a leave of its own.
     if (isLeft(answer)) {
       permit.settle(null);
@@ -205,20 +206,36 @@ const LEFT: ReadonlySet<string> = new Set(["aborted", "late"]);
 
 const unpaid: Settle = () => undefined;
 
-/** Ends an attempt whose answer is not delivered. */
-function discard(
+/** Ends an attempt in whose place another one is made: the beginning of its answer is kept in its row. */
+function giveUp(
   answer: AttemptOutcome,
   record: Recording,
   system: System,
-  failure: AnswerFailure | null = null,
+  { failure, prepared }: Pick<PeekedOutcome, "failure"> & Pick<StepRun, "prepared">,
 ): void {
+  if (answer instanceof TransportError) return discard(answer, record, system);
+  const { status, headers } = answer;
+  const watch = record.watch(headers, prepared);
+  const end = async (): Promise<void> => {
+    await readOut(answer, system, (chunk) => watch?.push(chunk));
+    const found = (await watch?.finish()) ?? null;
+    // The attempt after it has the same leave, so what a failure says of its usage is not charged here.
+    const seen = found === null ? null : { usage: noUsage, body: found.body };
+    record.finish({ status, complete: false, headers, seen, failure });
+  };
+  system.waitUntil(end());
+}
+
+/** Ends an attempt whose answer is not delivered. */
+function discard(answer: AttemptOutcome, record: Recording, system: System): void {
   if (answer instanceof TransportError) {
-    record.finish({ status: null, complete: false, headers: [], seen: null });
+    const note = failureNote(answer);
+    record.finish({ status: null, complete: false, headers: [], seen: null, note });
     return;
   }
-  const { status, headers, body } = answer;
-  if (body instanceof ReadableStream) system.waitUntil(body.cancel().catch(() => undefined));
-  record.finish({ status, complete: false, headers, seen: null, failure });
+  const { status, headers } = answer;
+  dropBody(answer, system);
+  record.finish({ status, complete: false, headers, seen: null });
 }
 
 interface AnswerPlace {
@@ -237,7 +254,7 @@ function conclude(
   if (answer instanceof TransportError || answer.status < 200 || answer.status > 599) {
     discard(answer, record, parts.system);
     settle(isLeft(answer) ? null : 0);
-    throw providerFailed(answer, parts.failureStatus);
+    throw providerFailed(answer, run.step.slug, parts.failureStatus);
   }
   const reply = withNullBodyStatus(answer, parts.system);
   if (checks !== null) return checked(reply, run, parts, { checks, record, share });
@@ -257,7 +274,7 @@ async function checked(
   const found = await checks.reply(reply, flagged, record, call).catch((error: unknown) => {
     if (error instanceof TransportError) {
       discard(error, record, parts.system);
-      throw providerFailed(error, parts.failureStatus);
+      throw providerFailed(error, run.step.slug, parts.failureStatus);
     }
     // It was paid for all the same.
     const { status, headers } = reply;
@@ -288,16 +305,6 @@ function restored(
     return { reply, logId: record.id, step: index, cached, failed, call, ...facts };
   };
   return whenReady(prepared.restore(answer), passed, (error) => {
-    throw error instanceof TransportError ? providerFailed(error, failureStatus) : error;
+    throw error instanceof TransportError ? providerFailed(error, step.slug, failureStatus) : error;
   });
-}
-
-function providerFailed(cause: unknown, status: 502 | 400): ApiError {
-  // A body that was refused on its way looks to the transport like one that broke.
-  if (cause instanceof TransportError && cause.cause instanceof ApiError) return cause.cause;
-  const isLate = cause instanceof TransportError && cause.reason === "late";
-  const message = isLate
-    ? { message: `Failed to get response from provider: ${cause.message}` }
-    : {};
-  return new ApiError("provider_failed", { status, cause, ...message });
 }

@@ -63,6 +63,8 @@ export interface RecordedResult {
   readonly left?: boolean;
   readonly headers: readonly HeaderPair[];
   readonly seen: Observation | null;
+  /** Why there is no answer. @default said by the answer */
+  readonly note?: string;
   /** The failure of an answer that was not delivered. @default as seen */
   readonly failure?: AnswerFailure | null;
   /** @default false */

@@ -2,7 +2,7 @@ import { type NowOrLater, whenReady } from "../../work/now-or-later.ts";
 import { isKeyShaped } from "../../auth/token-format.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
-import { bearerOf, HOW_TO_SEND, presentedToken } from "../call/gateway-token.ts";
+import { bearerOf, presentedToken } from "../call/gateway-token.ts";
 import type { GatewayCaller } from "../call/caller.ts";
 import { callError } from "./call-error.ts";
 import type { Call } from "../call/call.ts";
@@ -22,6 +22,7 @@ import {
   type GatewaySettings,
   isGatewayId,
 } from "../account/settings/settings.ts";
+import { HEADER, type PresentedToken, tokenError } from "./token-error.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import type { EntryRoute } from "../observe/trace/request-spans.ts";
 import { traceParent } from "../call/trace-parent.ts";
@@ -48,7 +49,7 @@ export interface AdmitOptions {
 /** Dependencies of the admission. */
 export interface AdmissionParts {
   readonly access: Pick<GatewayAccess, "callerOf" | "refreshCaller" | "recognises" | "refused">;
-  readonly store: Pick<GatewayStore, "enter" | "open" | "settings">;
+  readonly store: Pick<GatewayStore, "enter" | "hint" | "open" | "settings">;
   readonly prices: Pick<AccountPrices, "base" | "of">;
   readonly tracing: Pick<Tracing, "begin" | "isEverywhere">;
   /** Counts what is refused. @default nothing is counted */
@@ -98,11 +99,13 @@ async function admit(
 ): Promise<Call> {
   if (hasAmbiguousFraming(headers)) throw new ApiError("ambiguous_framing");
   const presented = findToken(headers, options);
-  const { caller, refusal } = await verdictOn(presented, name, parts, options);
+  const { caller, refusal } = await verdictOn(presented, name, parts, { headers, options });
   checkName(name, refusal, parts);
   // An unauthorised caller learns that, and nothing about its headers.
   const read = refusal === null ? readAsked(headers) : null;
   const { settings: found, wait } = await parts.store.enter(name, refusal === null);
+  // An unauthorised caller must not learn which gateways exist.
+  if (found === null && refusal === null) await checkDefault(name, parts);
   const settings = entered(found, name, refusal, parts) ?? (await parts.store.open(name));
   const { controls, trace } = read ?? readAsked(headers);
   const { otel } = settings;
@@ -183,22 +186,14 @@ async function admitConnection(
   const isOpen = settings?.authentication === false && (token === null || !isKeyShaped(token));
   if (!isOpen || token !== null) await checkConnection(name, { token, client, isOpen }, parts);
   checkName(name, null, parts);
-  if (settings === null && name.gateway !== DEFAULT_GATEWAY) throw unknownGateway(name.gateway);
+  if (settings === null && name.gateway !== DEFAULT_GATEWAY)
+    throw unknownGateway(name.gateway, token === null ? "" : await parts.store.hint(name));
   if (settings === null) await parts.store.open(name);
 }
 
 /** `Authorization` may hold either our token or the provider's key: only ours must be held back. */
 async function ownToken(token: string | null, parts: AdmissionParts): Promise<string | null> {
   return token !== null && (await parts.access.recognises(token)) ? token : null;
-}
-
-/** The header of gateway tokens, in either spelling. */
-const HEADER = "cf-aig-authorization";
-
-/** The token that a request presents, and the header in which it stands or should stand. */
-interface PresentedToken {
-  readonly token: string | null;
-  readonly place: string;
 }
 
 function findToken(headers: readonly HeaderPair[], options: AdmitOptions): PresentedToken {
@@ -240,6 +235,9 @@ interface TokenRefusal extends PresentedToken {
   readonly error?: unknown;
   /** Whether it counts on a gateway without authentication, too: a caller that presents a virtual key is held to it. */
   readonly isFinal?: boolean;
+  /** The headers of the request, and how it could have presented a token: for the error. @default a connection's */
+  readonly headers?: readonly HeaderPair[];
+  readonly options?: Pick<AdmitOptions, "tokenInAuthorization">;
 }
 
 /** The caller, or why a gateway with authentication refuses it. */
@@ -252,11 +250,13 @@ function verdictOn(
   presented: PresentedToken,
   name: GatewayName,
   { access }: AdmissionParts,
-  options: AdmitOptions,
+  { headers, options }: Pick<AdmittedRequest, "headers" | "options">,
 ): Promise<Verdict> | Verdict {
   const { client } = options;
   const verdict = (caller: GatewayCaller | null): Verdict =>
-    caller === null ? { caller, refusal: { ...presented, client } } : { caller, refusal: null };
+    caller === null
+      ? { caller, refusal: { ...presented, client, headers, options } }
+      : { caller, refusal: null };
   const isFinal =
     options.caller?.kind === "key" || (presented.token !== null && isKeyShaped(presented.token));
   const failed = (error: unknown): Verdict => ({
@@ -287,12 +287,12 @@ function knownCaller(
 
 /** Returns the error of a refusal that counts. A wrong token is a failed login. */
 function errorOf(
-  { token, place, client, error }: TokenRefusal,
+  { token, place, client, error, headers = [], options }: TokenRefusal,
   { access }: Pick<AdmissionParts, "access">,
 ): unknown {
   if (error !== undefined) return error;
   if (token !== null && client !== undefined) access.refused(client);
-  return unauthorized(token, place);
+  return tokenError({ token, place }, headers, options?.tokenInAuthorization === true);
 }
 
 /**
@@ -321,9 +321,6 @@ function entered(
   refusal: TokenRefusal | null,
   parts: AdmissionParts,
 ): GatewaySettings | null {
-  // An unauthorised caller must not learn which gateways exist.
-  const isUnknown = settings === null && name.gateway !== DEFAULT_GATEWAY;
-  if (isUnknown && refusal === null) throw unknownGateway(name.gateway);
   const isStranger = settings?.authentication === false && refusal?.isFinal !== true;
   if (refusal === null) return settings;
   if (isStranger) {
@@ -347,14 +344,13 @@ function isName({ account, gateway }: GatewayName): boolean {
   return isGatewayId(gateway) && account.length > 0 && account.length <= 64;
 }
 
-function unknownGateway(gateway: string): ApiError {
-  return new ApiError("gateway_unknown", {
-    message: `Please configure AI Gateway: this account has no gateway "${gateway.slice(0, 64)}"`,
-  });
+/** Throws for a gateway that does not exist; only the default one is made by its first request. */
+async function checkDefault(name: GatewayName, { store }: AdmissionParts): Promise<void> {
+  if (name.gateway !== DEFAULT_GATEWAY) throw unknownGateway(name.gateway, await store.hint(name));
 }
 
-function unauthorized(token: string | null, place: PresentedToken["place"] = HEADER): ApiError {
-  const what = place === HEADER ? "the gateway token" : `the token in ${place}`;
-  const wrong = token === null ? "" : `${what} does not open this gateway; `;
-  return new ApiError("gateway_unauthorized", { message: `Unauthorized: ${wrong}${HOW_TO_SEND}` });
+function unknownGateway(gateway: string, hint: string = ""): ApiError {
+  return new ApiError("gateway_unknown", {
+    message: `Please configure AI Gateway: this account has no gateway "${gateway.slice(0, 64)}"${hint}`,
+  });
 }

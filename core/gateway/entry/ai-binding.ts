@@ -60,7 +60,8 @@ export function aiBinding(name: GatewayName, parts: BindingParts): AiBinding {
         const call = await parts.admission.admit(name, headers, signal, IN_PROCESS);
         const list = Array.isArray(steps) ? steps : [steps];
         try {
-          return await parts.deliver(await forwardSteps(toSteps(list), call, parts), true);
+          const checked = toSteps(list, parts.pools(name));
+          return await parts.deliver(await forwardSteps(checked, call, parts), true);
         } catch (error) {
           throw callError(call, error);
         }

@@ -1,5 +1,5 @@
 import { whenReady } from "../../work/now-or-later.ts";
-import { noteResponse, passingOf } from "../../http/response-note.ts";
+import { noteResponse, passingOf, type ResponseNote } from "../../http/response-note.ts";
 import type { InboundResponse, System } from "../../ports.ts";
 import { sharingScope } from "../call/sharing-scope.ts";
 import type { Forwarded } from "../call/forwarded.ts";
@@ -44,11 +44,18 @@ export function delivery(parts: DeliveryParts): DeliverAnswer {
 }
 
 /** Tells the access log what reading it from the answer would cost. */
-function noted(response: Response, { reply: { body }, logId }: Forwarded): Response {
+function noted(response: Response, { reply: { body, status }, logId }: Forwarded): Response {
   return noteResponse(response, {
+    failure: status < 400 ? undefined : providerFailure(status),
     body: body instanceof ReadableStream ? passingOf(body) : body,
     requestId: logId,
   });
+}
+
+/** The text of the provider's answer may hold what the caller sent, so it stays out of the access log. */
+function providerFailure(status: number): ResponseNote["failure"] {
+  const reason = `The provider answered ${status}: the log of the gateway has more under this id`;
+  return { error: "provider_answer", reason };
 }
 
 /**

@@ -3,16 +3,20 @@ import { routePath } from "hono/route";
 import { checkAccountId } from "../../auth/accounts.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { json } from "../../http/envelope.ts";
-import { noRoute } from "../../http/routes.ts";
+import { methodNotAllowed, noRoute, noRouteBut } from "../../http/routes.ts";
+import { meantPath, nearPath } from "../../text/path-hint.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
 import type { GatewayAdmission, AdmitOptions } from "./admission.ts";
+import { chatFormats, COUNT_TOKENS } from "../chat/chat-body.ts";
 import type { Call, Step } from "../call/call.ts";
+import { GATEWAY_ID, gatewayHeader } from "../call/controls.ts";
 import { compatStep } from "../providers/unified-step.ts";
 import { usableModels, type UsableModelsParts } from "./usable-models.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
+import { DEFAULT_GATEWAY } from "../account/settings/settings.ts";
 import { headerPairs } from "../wire/header-hygiene.ts";
 import { type RawTail, rawTail } from "../wire/raw-path.ts";
-import { isWebSocketUpgrade } from "../wire/websocket.ts";
+import { isWebSocketUpgrade } from "../../http/origins/websocket-upgrade.ts";
 import { needsForm, requestBody } from "./request-body.ts";
 import { callError } from "./call-error.ts";
 import type { BodyBudget, BodyHold } from "../../work/body-budget.ts";
@@ -32,6 +36,8 @@ interface Arrival {
 }
 
 const ROOT = "/v1/:account_id/:gateway_id";
+/** Segments of {@link ROOT}, with the empty one in front of it. */
+const ROOT_SEGMENTS = ROOT.split("/").length - 1;
 const PROVIDER = `${ROOT}/:provider/*`;
 const POSTED: AdmitOptions = { entry: { method: "POST", route: PROVIDER } };
 const UNIVERSAL: AdmitOptions = { entry: { method: "POST", route: ROOT } };
@@ -47,8 +53,19 @@ export interface SocketRequest extends RawTail {
   readonly segment: string;
 }
 
+/**
+ * Paths of the unified endpoint right below `/v1`, so that `https://host/v1` is a base URL of OpenAI's and Anthropic's clients,
+ * and their methods.
+ */
+export const BARE_PATHS: readonly (readonly [method: string, path: string])[] = [
+  ["GET", "models"],
+  ...[...chatFormats, COUNT_TOKENS].map((path) => ["POST", path] as const),
+];
+
 /** Dependencies of {@link gatewayFront}. */
 export interface FrontParts extends StepsParts, UsableModelsParts {
+  /** The account of {@link BARE_PATHS}. */
+  readonly account: string;
   readonly platform: Pick<Platform, "received">;
   readonly admission: Pick<GatewayAdmission, "admit">;
   /** Answers a step by its provider. */
@@ -78,7 +95,9 @@ export function gatewayFront(
   return async (c) => {
     let call: Call | undefined;
     try {
-      const arrival = arrivalOf(c, await wholeRequest(c.req));
+      const raw = await wholeRequest(c.req);
+      const isBare = c.req.param("account_id") === undefined;
+      const arrival = isBare ? bareArrival(c, raw, parts.account) : arrivalOf(c, raw);
       const other = elsewhere(arrival, c, parts);
       if (other !== null) return await other;
       const { method } = arrival.raw;
@@ -95,11 +114,29 @@ export function gatewayFront(
         ),
       );
     } catch (error) {
-      return refuse(callError(call, error), c);
+      return refuse(meantBare(c, error) ?? callError(call, error), c);
     } finally {
       call?.held?.release();
     }
   };
+}
+
+const BARE_TEMPLATES = BARE_PATHS.map(([, path]) => `/v1/${path}`);
+
+/** Refusals of a caller or a gateway, which a path that nearly is one of {@link BARE_PATHS} gets too. */
+const REFUSALS = new Set<string>(["gateway_unauthorized", "gateway_unknown"]);
+
+/**
+ * Returns the 404 for a refused request that meant one of {@link BARE_PATHS}: its first two parts were read as account and
+ * gateway. Null for all others.
+ */
+function meantBare(c: Context, error: unknown): ApiError | null {
+  if (c.req.param("account_id") === undefined) return null;
+  if (!(error instanceof ApiError) || !REFUSALS.has(error.kind)) return null;
+  // A host app may have mounted this one below a prefix.
+  const own = c.req.path.split("/").slice(1 + segmentsBeforeTail(routePath(c)) - ROOT_SEGMENTS);
+  const meant = nearPath(own.join("/"), BARE_TEMPLATES);
+  return meant === null ? null : noRouteBut(c, meantPath(meant));
 }
 
 /** Answers a request that is not HTTP to a provider; null for one that is. */
@@ -127,6 +164,17 @@ function arrivalOf(c: Context, raw: Request): Arrival {
   return { raw, name, segment, tail: { rest: slash === -1 ? "" : rest.slice(slash + 1), query } };
 }
 
+/** The same for one of {@link BARE_PATHS}. */
+function bareArrival(c: Context, raw: Request, account: string): Arrival {
+  const [, rest = ""] = routePath(c).split("/v1/");
+  const taken = BARE_PATHS.filter(([, path]) => path === rest).map(([method]) => method);
+  if (taken.includes("GET")) taken.push("HEAD");
+  if (!taken.includes(raw.method)) throw methodNotAllowed(taken, raw.method);
+  const gateway = gatewayHeader(headerPairs(raw), GATEWAY_ID) ?? DEFAULT_GATEWAY;
+  const { query } = rawTail(raw.url, 0);
+  return { raw, name: { account, gateway }, segment: "compat", tail: { rest, query } };
+}
+
 /** Returns a path segment as a router reads it. */
 function decoded(segment: string): string {
   if (!segment.includes("%")) return segment;
@@ -145,7 +193,7 @@ async function universal({ raw, name }: Arrival, parts: FrontParts): Promise<Res
   const call = await parts.admission.admit(name, headerPairs(raw), raw.signal, how);
   const held = parts.bodies.hold();
   try {
-    const steps = await readSteps(raw, held, parts.system);
+    const steps = await readSteps(raw, held, parts.system, parts.pools(name));
     return await parts.deliver(await forwardSteps(steps, { ...call, held }, parts), true);
   } catch (error) {
     throw callError(call, error);
@@ -160,7 +208,9 @@ function unified(arrival: Arrival, parts: FrontParts): Promise<Response> | null 
   if (raw.method === "POST")
     return accept(arrival, COMPAT, parts).then(async ({ call, step }) => {
       try {
-        return await parts.deliver(await parts.answer(compatStep(step), 0, true, call));
+        return await parts.deliver(
+          await parts.answer(compatStep(step, parts.pools(name)), 0, true, call),
+        );
       } catch (error) {
         throw callError(call, error);
       } finally {

@@ -6,7 +6,7 @@ import { bearerOf, tokenOf } from "../call/gateway-token.ts";
 import type { Call } from "../call/call.ts";
 import { type GatewayCaller, HOST } from "../call/caller.ts";
 import { chatFormats, COUNT_TOKENS } from "../chat/chat-body.ts";
-import { gatewayHeader, named } from "../call/controls.ts";
+import { GATEWAY_ID, gatewayHeader } from "../call/controls.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { headerPairs, headerValue } from "../wire/header-hygiene.ts";
 import { type InferencePath, inferenceStep } from "../providers/inference-step.ts";
@@ -21,6 +21,7 @@ import type { DeliverAnswer } from "./delivery.ts";
 import { requestBody } from "./request-body.ts";
 import { DEFAULT_GATEWAY } from "../account/settings/settings.ts";
 import { callError } from "./call-error.ts";
+import type { ModelPools } from "../routing/pools/model-pools.ts";
 
 /** The hosted service's status there (docs/compatibility.md). */
 const RUN_BLOCKED = 422;
@@ -28,7 +29,6 @@ const RUN_BLOCKED = 422;
 /** Below which the REST inference API lives. */
 export const INFERENCE_ROOT = "/accounts/:account_id/ai";
 
-const GATEWAY_ID = named("gateway-id");
 const entry = { method: "POST", route: `${INFERENCE_ROOT}/*` };
 
 /** Dependencies of REST inference. */
@@ -39,6 +39,8 @@ export interface InferenceParts {
   readonly access: Pick<GatewayAccess, "callerOf">;
   readonly admission: Pick<GatewayAdmission, "admit">;
   readonly answer: Forward;
+  /** The operator's names for models. */
+  readonly pools: ModelPools;
   readonly deliver: DeliverAnswer;
   readonly bodies: BodyBudget;
 }
@@ -61,7 +63,8 @@ export function inferenceRoutes(app: Hono, deps: InferenceParts): void {
     let call: Call | undefined;
     try {
       const room = { system, hold: () => held, mayPass: () => false };
-      const step = inferenceStep(path, await requestBody(raw, headers, null, room), headers, model);
+      const body = await requestBody(raw, headers, null, room);
+      const step = inferenceStep(path, { body, headers, model, names: deps.pools(name) });
       // The API token was checked: the gateway asks for no second one.
       const admitted = await deps.admission.admit(name, headers, raw.signal, { caller, entry });
       const token = tokenOf(headerValue(headers, "authorization"));

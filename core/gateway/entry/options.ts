@@ -1,3 +1,4 @@
+import { misfitText } from "../../http/fields/misfit.ts";
 import type { DeclaredKeys } from "../account/keys/declared-keys.ts";
 import * as v from "valibot";
 import type { Auth } from "../../auth/authorize.ts";
@@ -15,11 +16,13 @@ import type { ModelRouter } from "../routing/router/model-router.ts";
 import type { SemanticCacheFactory } from "../cache/similar-answers.ts";
 import type { ResumableRunsFactory } from "./resume-run.ts";
 import type { ProviderOptions } from "../account/settings/provider-options.ts";
-import { didYouMean } from "../../http/fields/nearest.ts";
+import { didYouMean } from "../../text/nearest.ts";
 import { noSuchProvider, spendProviders } from "../metering/spend/spend-providers.ts";
 import type { SpanExporter } from "../observe/trace/span.ts";
 import { readGraph } from "../routing/dynamic/graph.ts";
 import { providers as builtIn } from "../providers/known/table.ts";
+import { declaredModels } from "../account/settings/declared-models.ts";
+import { poolProblem } from "../routing/pools/model-pools.ts";
 import { gatewayDeclared } from "../account/settings/settings.ts";
 
 /** Options of `gateway()` and `gatewayManagement()`. */
@@ -97,6 +100,11 @@ export interface GatewayOptions extends SafetyOptions {
   readonly mountPath?: string | undefined;
   /** The origin that clients use, for addresses in answers. @default that of a request to this machine; else paths */
   readonly publicUrl?: string | undefined;
+  /**
+   * Origins whose pages may use the gateway, such as `https://app.example`: over HTTP by CORS, and by WebSockets.
+   * @default WebSockets from all, HTTP from none
+   */
+  readonly origins?: readonly string[] | undefined;
   /** Counts what gateways do, for Prometheus, at `/accounts/:account_id/ai-gateway/metrics`. @default false */
   readonly metrics?: boolean | undefined;
   /** Whether answers report their size and their log row to an access log around the app. @default false */
@@ -146,10 +154,7 @@ export function ownPrices({
 }: GatewayOptions): Pick<OwnPrices, "file" | "free"> {
   const { success, issues } = v.safeParse(priceRows, prices);
   if (success) return { file: prices, free: freeProviders(options) };
-  const [issue] = issues;
-  throw new ApiError("invalid_options", {
-    message: `prices${issue.path === undefined ? "" : `.${v.getDotPath(issue)}`}: ${issue.message}`,
-  });
+  throw new ApiError("invalid_options", { message: misfitText(issues, { within: "prices" }) });
 }
 
 /** In milliseconds. */
@@ -205,7 +210,7 @@ function mayExist(segment: string): boolean {
 function misfitOf(declaration: DeclaredGateway, safety: SafetyOptions): string | null {
   const { settings = {}, keys = {}, routes = {}, providers = {} } = declaration;
   const { success, issues } = v.safeParse(gatewayDeclared, settings);
-  if (!success) return `settings.${v.getDotPath(issues[0]) ?? ""}: ${issues[0].message}`;
+  if (!success) return misfitText(issues, { within: "settings" });
   const [profile] = unknownProfiles(settings.dlp, safety);
   if (profile !== undefined)
     return `settings.dlp: unknown profile "${profile.slice(0, 64)}": use one of ${profileNames(safety).join(", ")}`;
@@ -219,7 +224,13 @@ function misfitOf(declaration: DeclaredGateway, safety: SafetyOptions): string |
     const problem = providerProblem(slug, own);
     if (problem !== null) return `providers: ${problem}`;
   }
-  return brokenRoute(routes);
+  return modelsProblem(declaration) ?? brokenRoute(routes);
+}
+
+/** Says which of a gateway's names for models is at fault; null for none. */
+function modelsProblem(declaration: DeclaredGateway): string | null {
+  const { success, issues } = v.safeParse(declaredModels, declaration.models ?? {});
+  return success ? poolProblem(declaration) : misfitText(issues, { within: "models" });
 }
 
 /** Says which of a gateway's routes is at fault; null for none. */

@@ -5,12 +5,13 @@ import { parse, parseJson, readBytes } from "../../http/fields/body.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import type { HeaderPair, System } from "../../ports.ts";
 import type { Call, Step } from "../call/call.ts";
-import { compatStep } from "../providers/unified-step.ts";
+import { compatStep, type OperatorNames } from "../providers/unified-step.ts";
 import { type Controls, parseControls } from "../call/controls.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import { isGatewayHeader } from "../wire/header-hygiene.ts";
 import type { Forward } from "../call/forward.ts";
 import { askInOrder } from "../call/fallback.ts";
+import type { ModelPools } from "../routing/pools/model-pools.ts";
 import { weightOf } from "../../http/arriving-body.ts";
 
 /** Bytes of a universal request: the JSON bodies of all its steps. */
@@ -42,14 +43,19 @@ const stepsSchema = v.pipe(
 );
 
 /** Reads the steps of a universal request. */
-export async function readSteps(request: Request, held: BodyHold, system: System): Promise<Step[]> {
+export async function readSteps(
+  request: Request,
+  held: BodyHold,
+  system: System,
+  names?: OperatorNames,
+): Promise<Step[]> {
   const take = (bytes: number): boolean => held.take(weightOf(bytes, true));
   const clear = (): void => held.clear();
-  return toSteps(parseJson(await readBytes(request, BODY_LIMIT, { system, take, clear })));
+  return toSteps(parseJson(await readBytes(request, BODY_LIMIT, { system, take, clear })), names);
 }
 
-/** Checks the steps of a universal request; a misfit is a 400 that names it. */
-export function toSteps(value: unknown): Step[] {
+/** Checks the steps of a universal request; a misfit is a 400 that names it. `names` are the operator's for models. */
+export function toSteps(value: unknown, names?: OperatorNames): Step[] {
   return parse(stepsSchema, value).map((step): Step => {
     const given = headersOf(step.headers ?? {}, step.authorization);
     const hasType = given.some(([name]) => name === "content-type");
@@ -66,7 +72,7 @@ export function toSteps(value: unknown): Step[] {
       body: utf8(JSON.stringify(step.query ?? {})),
       controls: { ...parseControls(headers), ...fromConfig(step.config ?? {}) },
     };
-    return step.provider === "compat" ? compatStep(made) : made;
+    return step.provider === "compat" ? compatStep(made, names) : made;
   });
 }
 
@@ -121,6 +127,8 @@ function fromConfig(config: Readonly<Record<string, unknown>>): Controls {
 /** Dependencies of {@link forwardSteps}. */
 export interface StepsParts {
   readonly answer: Forward;
+  /** The operator's names for models. */
+  readonly pools: ModelPools;
   readonly system: System;
   /** The status of error 2005. */
   readonly failureStatus: 502 | 400;

@@ -4,6 +4,7 @@ import type { Call } from "../call/call.ts";
 import { mayUseKeys, servesWithKey } from "../providers/credential.ts";
 import { ECHO, isLocal, providers } from "../providers/known/table.ts";
 import type { LocalModels } from "../providers/configured/local-models.ts";
+import type { ModelPool, ModelPools } from "../routing/pools/model-pools.ts";
 import { type ConfiguredTargets, targetsOf } from "../providers/target.ts";
 import { AUTO_MODEL, DYNAMIC, takesChats } from "../providers/unified-step.ts";
 
@@ -13,16 +14,32 @@ export interface UsableModelsParts {
   readonly stored: Pick<StoredProviders, "hasKey" | "names">;
   /** Lists the models of servers of the operator's own. */
   readonly localModels: LocalModels;
+  /** The operator's names for models. */
+  readonly pools: ModelPools;
   /** Whether the automatic router is there. */
   readonly routes: boolean;
+}
+
+/** A list of models as OpenAI answers it. */
+export interface ModelList {
+  readonly object: "list";
+  readonly data: readonly ListedModel[];
+}
+
+interface ListedModel {
+  /** `{provider}/{model}`, as `compat` takes it. */
+  readonly id: string;
+  readonly object: "model";
+  readonly created: number;
+  readonly owned_by: string;
 }
 
 /**
  * Lists the models that a caller may use, in OpenAI's format with names as `compat` takes them: those with a price at
  * providers that are configured, have a stored key or are custom ones, those that a configured server of the operator's own
- * has, and those that a virtual key names; dynamic routes.
+ * has, and those that a virtual key names; the operator's own names for any of them; dynamic routes.
  */
-export async function usableModels(call: Call, given: UsableModelsParts): Promise<object> {
+export async function usableModels(call: Call, given: UsableModelsParts): Promise<ModelList> {
   const targets = targetsOf(given.targets, call.name);
   const parts = { ...given, targets };
   const { stored, routes } = parts;
@@ -51,7 +68,20 @@ export async function usableModels(call: Call, given: UsableModelsParts): Promis
       !model.includes("*") &&
       (allowed === null || isAllowedModel(model, slug, allowed)),
   );
+  const pools = [...(parts.pools(call.name)?.values() ?? [])];
+  const isReachable = async ({ targets: all }: ModelPool): Promise<boolean> => {
+    const reached = all.map(
+      async ({ provider, model, key }) =>
+        (allowed === null || isAllowedModel(model, provider, allowed)) &&
+        (key === undefined
+          ? usable.has(provider) || (provider === ECHO && targets.demo)
+          : mayUseKeys(call) && (await stored.hasKey(call.name, provider, key))),
+    );
+    return (await Promise.all(reached)).includes(true);
+  };
+  const reachable = await Promise.all(pools.map(isReachable));
   const ids = [
+    ...pools.filter((_, at) => reachable[at]).map(({ name }) => name),
     ...models.map(([slug, model]) => `${slug}/${model}`),
     ...named.map((name) => DYNAMIC + name),
     ...(routes ? [AUTO_MODEL] : []),
@@ -59,7 +89,9 @@ export async function usableModels(call: Call, given: UsableModelsParts): Promis
       ? [`${ECHO}/${DEMO}`]
       : []),
   ];
-  return { object: "list", data: [...new Set(ids)].map(listed) };
+  const isOurs = (id: string): boolean =>
+    id === AUTO_MODEL || id.startsWith(DYNAMIC) || pools.some(({ name }) => name === id);
+  return { object: "list", data: [...new Set(ids)].map((id) => listed(id, isOurs(id))) };
 }
 
 /** The model of the demo provider. */
@@ -81,8 +113,7 @@ function split(model: string): readonly [string, string] {
   return [model.slice(0, Math.max(0, slash)), model.slice(slash + 1)];
 }
 
-function listed(id: string): object {
+function listed(id: string, isOurs: boolean): ListedModel {
   const [owner = ""] = id.split("/");
-  const isOurs = id === AUTO_MODEL || id.startsWith(DYNAMIC);
   return { id, object: "model", created: 0, owned_by: isOurs ? "causey" : owner };
 }

@@ -18,7 +18,7 @@ import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { type ListPage, listPage, resultInfo } from "./list-page.ts";
 import { ECHO, providers } from "../providers/known/table.ts";
 import type { ProviderOptions } from "../account/settings/provider-options.ts";
-import { CUSTOM_PREFIX } from "../providers/target.ts";
+import { CUSTOM_PREFIX, unknownProvider } from "../providers/target.ts";
 import type { RecordStore } from "../account/records/records.ts";
 
 /** The API root of a whole platform; the gateway is beside it. */
@@ -113,5 +113,5 @@ export async function checkProvider(
   deps: Pick<GatewayManagementDeps, "configured" | "records">,
 ): Promise<void> {
   if (await isProvider(segment, account, deps)) return;
-  throw new ApiError("provider_unknown", { message: `Invalid provider "${segment.slice(0, 64)}"` });
+  throw unknownProvider(segment);
 }

@@ -43,7 +43,7 @@ export async function createGateway(
 /** Shows a gateway; throws `not_found`. */
 export async function getGateway(name: GatewayName, store: GatewayStore): Promise<GatewaySettings> {
   const settings = isGatewayId(name.gateway) ? await store.settings(name) : null;
-  if (settings === null) throw notFound(name);
+  if (settings === null) throw await notFound(name, store);
   return settings;
 }
 
@@ -56,7 +56,7 @@ export async function updateGateway(
   // Makes a declared gateway that was not used yet.
   await getGateway(name, store);
   const changed = await store.update(name, changes);
-  if (changed === null) throw notFound(name);
+  if (changed === null) throw await notFound(name, store);
   return changed;
 }
 
@@ -76,9 +76,9 @@ export async function deleteGateway(
   return settings;
 }
 
-/** The error for a gateway that does not exist. */
-export function notFound({ gateway }: GatewayName): ApiError {
+/** Makes the error for a gateway that does not exist. */
+async function notFound(name: GatewayName, store: GatewayStore): Promise<ApiError> {
   return new ApiError("not_found", {
-    message: `There is no gateway "${gateway.slice(0, 64)}" in this account`,
+    message: `There is no gateway "${name.gateway.slice(0, 64)}" in this account${await store.hint(name)}`,
   });
 }

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import { recordView, type StoredRecord } from "../account/records/record.ts";
-import { headerCredential } from "../account/settings/header-schema.ts";
+import { headerCredential } from "../../http/fields/header-schema.ts";
 import { jsonText } from "../../http/json.ts";
 import { cloudOf, readCloudSecret } from "../providers/clouds/cloud-settings.ts";
 import { checkProvider } from "./context.ts";

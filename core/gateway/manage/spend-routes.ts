@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { ApiError } from "../../http/api-error.ts";
 import { envelope } from "../../http/envelope.ts";
-import { didYouMean } from "../../http/fields/nearest.ts";
+import { didYouMean } from "../../text/nearest.ts";
 import { checkQuery } from "../../http/fields/query.ts";
 import {
   type SpendColumn,

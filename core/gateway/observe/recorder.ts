@@ -50,8 +50,7 @@ export function recorder(parts: RecorderParts): Recorder {
     keptBytes,
     wantsUsage: (call) => isWanted(call, followsAll),
     start(step, index, call) {
-      const createdAt = system.now();
-      const began = system.monotonic();
+      const clock = attemptClock(system);
       const id = nextLogId();
       const keep = keptBytes(call);
       const isFollowed = isWanted(call, followsAll);
@@ -66,20 +65,19 @@ export function recorder(parts: RecorderParts): Recorder {
         keep,
         traceparent: traced?.traceparent,
         watch: (headers, sent) =>
-          isFollowed ? watched(headers, sent, keep, withModels(reading, named)) : null,
+          isFollowed ? watched({ headers, sent, keep, clock }, withModels(reading, named)) : null,
         finish(result) {
           over?.();
           if (!isFollowed) return null;
           const request = describe(step, call, result.blocked === true ? 0 : keep);
           const about = result.about === undefined ? request : { ...request, ...result.about };
           const counted = countedUsage(result, about, step);
-          const answer = { ...named, model: about.model, usage: counted, at: createdAt };
+          const answer = { ...named, model: about.model, usage: counted, at: clock.createdAt };
           const paid = { call, result, costsNothing, price: answerPrice(answer, call.prices) };
           const costs = costOf(paid);
           const charge = chargeOf(paid, costs.cost, counted);
-          const duration = Math.max(0, Math.round(system.monotonic() - began));
           const estimated = costsNothing ? estimateOf(counted, result, about) : null;
-          const facts: RowFacts = { id, createdAt, duration, step: index, estimated, ...costs };
+          const facts: RowFacts = { id, ...clock.times(), step: index, estimated, ...costs };
           const ended = {
             name: call.name,
             caller: call.caller,
@@ -107,13 +105,40 @@ function withModels(reading: Reading, named: NamedModels): Reading {
   return mayBeOfAnother(named) ? { ...reading, namesModels: true } : reading;
 }
 
+/** The times of one attempt. */
+interface AttemptClock {
+  /** Unix ms. */
+  readonly createdAt: number;
+  /** Notes that the first byte of the answer is here. */
+  first(): void;
+  times(): Pick<LogRow, "createdAt" | "duration" | "firstByte">;
+}
+
+function attemptClock(system: System): AttemptClock {
+  const createdAt = system.now();
+  const began = system.monotonic();
+  const elapsed = (): number => Math.max(0, Math.round(system.monotonic() - began));
+  let firstByte: number | null = null;
+  return {
+    createdAt,
+    first() {
+      firstByte = elapsed();
+    },
+    times: () => ({ createdAt, duration: elapsed(), firstByte }),
+  };
+}
+
+/** An answer to watch. */
+interface Watched {
+  readonly headers: readonly HeaderPair[];
+  readonly sent: Outbound;
+  /** Bytes of the answer that the row will keep. */
+  readonly keep: number;
+  readonly clock: AttemptClock;
+}
+
 /** Returns what has been seen of an answer, without the credentials of its request. */
-function watched(
-  headers: readonly HeaderPair[],
-  sent: Outbound,
-  keep: number,
-  reading: Reading,
-): AnswerWatch {
+function watched({ headers, sent, keep, clock }: Watched, reading: Reading): AnswerWatch {
   const type = headerValue(headers, "content-type") ?? "";
   const encoding = headerValue(headers, "content-encoding") ?? "";
   const watch = observer(reading, {
@@ -122,8 +147,15 @@ function watched(
     keep,
     add: usageOf(sent.target.slug),
   });
+  let isFirst = true;
   return {
-    push: (chunk) => watch.push(chunk),
+    push(chunk) {
+      if (isFirst) {
+        isFirst = false;
+        clock.first();
+      }
+      watch.push(chunk);
+    },
     finish: () => whenReady(watch.finish(), (seen) => withoutCredentials(seen, sent)),
   };
 }
@@ -144,7 +176,10 @@ function isSent({ cached, blocked, seen }: RecordedResult): boolean {
 }
 
 /** The facts of a row beside its request and its answer. */
-type RowFacts = Pick<LogRow, "id" | "createdAt" | "duration" | "step" | "cost" | "customCost"> & {
+type RowFacts = Pick<
+  LogRow,
+  "id" | "createdAt" | "duration" | "firstByte" | "step" | "cost" | "customCost"
+> & {
   readonly estimated: TokenUsage | null;
 };
 
@@ -166,8 +201,9 @@ const ESTIMATE = "an estimate";
 function noteOf(
   { note }: Description,
   { estimated }: RowFacts,
-  { status, failure, seen }: RecordedResult,
+  { status, failure, seen, note: given }: RecordedResult,
 ): string | null {
+  if (given !== undefined) return given;
   const failed = failure ?? seen?.failure ?? null;
   if (failed !== null && !isErrorStatus(status)) return failureNote(failed);
   return estimated === null ? note : `usage: ${ESTIMATE}`;
@@ -183,6 +219,7 @@ function rowOf(about: Description, facts: RowFacts, result: RecordedResult): Log
     id: facts.id,
     createdAt: facts.createdAt,
     duration: facts.duration,
+    firstByte: facts.firstByte,
     step: facts.step,
     cost: facts.cost,
     customCost: facts.customCost,

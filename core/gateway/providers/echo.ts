@@ -1,3 +1,4 @@
+import { misfitText } from "../../http/fields/misfit.ts";
 import * as v from "valibot";
 import { utf8 } from "../../crypto/encoding.ts";
 import { jsonExcess, parsedJson } from "../../http/json.ts";
@@ -64,7 +65,7 @@ function readChat(body: OutboundRequest["body"]): ChatRequest | string {
   if (value === undefined) return "Request body is not valid JSON";
   const result = v.safeParse(chatRequest, value);
   if (result.success) return result.output;
-  return `${v.getDotPath(result.issues[0]) ?? "body"}: ${result.issues[0].message}`;
+  return misfitText(result.issues);
 }
 
 function answerTo(chat: ChatRequest): string {

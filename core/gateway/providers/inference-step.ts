@@ -3,7 +3,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
 import { segmentOf } from "./author-segment.ts";
 import type { Step } from "../call/call.ts";
-import { AUTO_MODEL, compatStep } from "./unified-step.ts";
+import { AUTO_MODEL, compatStep, type OperatorNames } from "./unified-step.ts";
 import {
   type ChatFormat,
   type COUNT_TOKENS,
@@ -18,50 +18,69 @@ export type InferencePath = ChatPath | "run";
 
 type ChatPath = ChatFormat | typeof COUNT_TOKENS;
 
+/** A request to one of {@link InferencePath}. */
+export interface InferenceRequest {
+  readonly body: Step["body"];
+  readonly headers: readonly HeaderPair[];
+  /** The model that its path names. @default the body names it */
+  readonly model?: string | undefined;
+  /** The operator's names for models. */
+  readonly names: OperatorNames | undefined;
+}
+
 /**
- * Returns the step that a REST inference request stands for: `model` is `author/model`, `dynamic/{route}`, or a Workers AI
- * model (`@cf/…`). Throws `chat_format` for a model of no provider that takes chats.
+ * Returns the step that a REST inference request stands for: `model` is `author/model`, `dynamic/{route}`, a Workers AI
+ * model (`@cf/…`) or one of `names`. Throws `chat_format` for a model of no provider that takes chats.
  */
 export function inferenceStep(
   path: InferencePath,
-  body: Step["body"],
-  headers: readonly HeaderPair[],
-  modelInPath?: string,
+  { body, headers, model: modelInPath, names }: InferenceRequest,
 ): Step {
   const given = readChatBody(body);
   // `Authorization` holds an API token here, never a provider's key.
   const kept = headers.filter(([name]) => !credentialHeaders.has(name));
   const step: Step = { slug: "", rest: "", query: "", method: "POST", headers: kept, body: null };
-  if (path === "run") return runStep(given, modelInPath, step);
-  const { slug, model } = modelOf(modelOfChat(given), AUTO_MODEL);
-  return chatStep(path, { ...given, model: `${slug}/${model}` }, step);
+  if (path === "run") return runStep(given, modelInPath, { step, names });
+  return chatStep(path, { ...given, model: fullName(modelOfChat(given), names) }, step, names);
 }
 
-function chatStep(path: ChatPath, body: Readonly<Record<string, unknown>>, step: Step): Step {
-  return compatStep({ ...step, rest: path, body: utf8(JSON.stringify(body)) });
+/** Returns the model as the unified endpoint takes it. */
+function fullName(named: string, names: OperatorNames | undefined): string {
+  if (names?.has(named) === true) return named;
+  const { slug, model } = modelOf(named, AUTO_MODEL);
+  return `${slug}/${model}`;
+}
+
+function chatStep(
+  path: ChatPath,
+  body: Readonly<Record<string, unknown>>,
+  step: Step,
+  names: OperatorNames | undefined,
+): Step {
+  return compatStep({ ...step, rest: path, body: utf8(JSON.stringify(body)) }, names);
 }
 
 /** `{model, input}`, or the input alone with the model in the path. Other models than Workers AI's are chats. */
 function runStep(
   given: Readonly<Record<string, unknown>>,
   modelInPath: string | undefined,
-  step: Step,
+  { step, names }: { readonly step: Step; readonly names: OperatorNames | undefined },
 ): Step {
   const named = modelInPath ?? modelOfChat(given);
   const input = modelInPath === undefined && "input" in given ? given["input"] : given;
-  const { slug, model } = modelOf(named, AUTO_MODEL);
-  if (slug === "workers-ai") {
+  const full = fullName(named, names);
+  if (names?.has(full) !== true && full.startsWith("workers-ai/")) {
     return {
       ...step,
-      slug,
-      rest: `run/${modelPath(model)}`,
+      slug: "workers-ai",
+      rest: `run/${modelPath(full.slice("workers-ai/".length))}`,
       body: utf8(JSON.stringify(input ?? {})),
     };
   }
   if (typeof input !== "object" || input === null || Array.isArray(input)) {
     throw new ApiError("chat_format", { message: "input: an object with messages is needed" });
   }
-  return chatStep("chat/completions", { ...input, model: `${slug}/${model}` }, step);
+  return chatStep("chat/completions", { ...input, model: full }, step, names);
 }
 
 /**
@@ -80,6 +99,9 @@ export function modelOf(
     return { slug, model: named.slice(slash + 1) };
   }
   throw new ApiError("chat_format", {
-    message: `model must be "{author}/{model}" of a known provider, got "${named.slice(0, 128)}"`,
+    message:
+      named === ""
+        ? 'Missing field "model": write "{author}/{model}", such as "openai/gpt-5.5"'
+        : `model must be "{author}/{model}" of a known provider, got "${named.slice(0, 128)}"`,
   });
 }

@@ -1,3 +1,4 @@
+import { didYouMean } from "../../text/nearest.ts";
 import { hasNeedlessEscapes } from "../../net/needless-escapes.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { CustomTarget } from "../account/records/stored-providers.ts";
@@ -140,7 +141,14 @@ function providerOf(slug: string, settings: ProviderOptions | undefined, demo: b
   if (isCustomSegment(slug) && settings?.baseUrl !== undefined) {
     return { baseUrl: null, credentials: ["authorization"] };
   }
-  throw new ApiError("provider_unknown", { message: `Invalid provider "${slug.slice(0, 64)}"` });
+  throw unknownProvider(slug);
+}
+
+/** The refusal of a name that is not a provider's. */
+export function unknownProvider(slug: string): ApiError {
+  const shown = slug.slice(0, 64);
+  const hint = didYouMean(shown, Object.keys(providers));
+  return new ApiError("provider_unknown", { message: `Invalid provider "${shown}"${hint}` });
 }
 
 /** A caller names the key, so inherited members such as "constructor" must not be found. */

@@ -1,6 +1,6 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { didYouMean } from "../../http/fields/nearest.ts";
+import { didYouMean } from "../../text/nearest.ts";
 import type { Step } from "../call/call.ts";
 import { ECHO, isLocal, providers } from "./known/table.ts";
 import {
@@ -12,6 +12,7 @@ import {
 } from "../chat/chat-body.ts";
 import { fitChatBody } from "../models/fit-chat.ts";
 import { modelRules } from "../models/model-rules.ts";
+import { priceLists } from "../prices/prices.ts";
 
 /** The prefix of a model that names a dynamic route. */
 export const DYNAMIC: string = "dynamic/";
@@ -19,14 +20,21 @@ export const DYNAMIC: string = "dynamic/";
 /** The model that leaves the choice to the automatic router, as the hosted service calls it. */
 export const AUTO_MODEL: string = "cloudflare/auto";
 
+const MODEL_EXAMPLE = 'write "{provider}/{model}", such as "openai/gpt-5.5"';
+
 /** Which version of the Messages API a request is for that does not say it. */
 const ANTHROPIC_VERSION = "2023-06-01";
 
+/** Names of the operator's for models. */
+export interface OperatorNames {
+  has(model: string): boolean;
+}
+
 /**
- * Returns the step that a unified request stands for: `model` is `{provider}/{model}`, the rest is an OpenAI chat or
+ * Returns the step that a unified request stands for: `model` is `{provider}/{model}` or one of `names`, the rest is an OpenAI chat or
  * responses request, an Anthropic message, or one whose tokens are to be counted. Throws `chat_format` (2019) when the model names no provider that takes one.
  */
-export function compatStep(given: Step): Step {
+export function compatStep(given: Step, names?: OperatorNames): Step {
   const step: Step = { ...given, unified: true };
   const path = step.rest.replace(/^v1\//, "");
   const isCount = path === COUNT_TOKENS;
@@ -39,6 +47,8 @@ export function compatStep(given: Step): Step {
   }
   const body = readChatBody(step.body);
   const model = modelOfChat(body);
+  if (model === "") throw badFormat(`Missing field "model": ${MODEL_EXAMPLE}`);
+  if (names?.has(model) === true) return { ...step, slug: "pool", rest: path, pool: model };
   const asked: Step = isCount
     ? { ...step, format: "count", rest: path }
     : { ...step, rest: format };
@@ -50,7 +60,9 @@ export function compatStep(given: Step): Step {
   const slug = model.slice(0, Math.max(0, slash));
   const place = isCount ? countPlace(slug) : placeOf(slug, format);
   if (slash < 1 || slash === model.length - 1) {
-    throw badFormat(`model must be "{provider}/{model}", got "${model.slice(0, 128)}"`);
+    throw badFormat(
+      `model must be "{provider}/{model}", got "${model.slice(0, 128)}"${ownerOf(model)}`,
+    );
   }
   if (place === null) throw notHere(slug, format);
   const named = { ...body, model: model.slice(slash + 1) };
@@ -65,6 +77,16 @@ export function compatStep(given: Step): Step {
     body: utf8(JSON.stringify(chat)),
     dropped,
   };
+}
+
+/** Offers the model of the provider that made it, where the price table knows that. */
+function ownerOf(model: string): string {
+  const name = model.toLowerCase();
+  const family = priceLists.find(({ models }) => models.some((one) => one.model === name))?.family;
+  const slug = family === "google" ? "google-ai-studio" : family === "xai" ? "grok" : family;
+  return slug !== undefined && Object.hasOwn(providers, slug)
+    ? `: did you mean "${slug}/${model}"?`
+    : "";
 }
 
 function badFormat(why: string): ApiError {

@@ -5,7 +5,8 @@ import { headerPairs } from "../wire/header-hygiene.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { socketToken } from "./socket-token.ts";
 import { socketActorName, type SocketParts, universalSocketKind } from "./universal-socket.ts";
-import { isWebSocketUpgrade, checkHandshake } from "../wire/websocket.ts";
+import { isWebSocketUpgrade } from "../../http/origins/websocket-upgrade.ts";
+import { checkHandshake } from "../wire/websocket.ts";
 
 /** Gateways of different options that one platform can serve WebSockets for. */
 const KINDS = 16;

@@ -5,6 +5,7 @@ import { TransportError } from "../../net/transport-error.ts";
 import type { SocketRequest } from "../entry/front.ts";
 import type { GatewayAccess } from "../entry/access.ts";
 import type { GatewayAdmission, AdmitOptions } from "../entry/admission.ts";
+import { type AttemptOutcome, failureNote, providerFailed } from "../call/attempt.ts";
 import type { Call, Step } from "../call/call.ts";
 import { headerPairs } from "../wire/header-hygiene.ts";
 import type { CallLimits } from "../account/keys/call-limits.ts";
@@ -145,8 +146,8 @@ async function opened(
     return connect(dialled, admitted);
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
-    failed(null, admitted);
-    throw new ApiError("provider_failed", { status: parts.failureStatus, cause: error });
+    failed(error, admitted);
+    throw providerFailed(error, step.slug, parts.failureStatus);
   }
 }
 
@@ -167,14 +168,13 @@ async function foreignProtocols(
   return protocols.filter((one) => !access.holdsOwnToken(one, call.token, asked));
 }
 
-function failed(answer: InboundResponse | null, { record, session }: Admitted): void {
-  record.finish({
-    status: answer?.status ?? null,
-    complete: answer !== null,
-    headers: answer?.headers ?? [],
-    seen: null,
-    about: { modelType: "realtime", requestType: "websocket" },
-  });
+function failed(answer: AttemptOutcome, { record, session }: Admitted): void {
+  const ended =
+    answer instanceof TransportError
+      ? { status: null, complete: false, headers: [], note: failureNote(answer) }
+      : { status: answer.status, complete: true, headers: answer.headers };
+  const about = { modelType: "realtime", requestType: "websocket" };
+  record.finish({ ...ended, seen: null, about });
   session.end();
 }
 
@@ -194,7 +194,7 @@ function connect(dialled: Dialled, admitted: Admitted): Response {
     return accepted.response;
   } catch (error) {
     provider.close(1001, "The client went away");
-    failed(null, admitted);
+    failed(new TransportError("aborted", "The client went away"), admitted);
     throw error;
   }
 }

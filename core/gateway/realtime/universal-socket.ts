@@ -186,7 +186,7 @@ async function answer(
     const create = readCreate(message);
     eventId = create.eventId;
     if (!held.take(weightOf(message.length, true))) throw bodiesFull();
-    const steps = toSteps([create.step]);
+    const steps = toSteps([create.step], parts.pools(name));
     // The connection has shown its token already; the request counts like any other, and asks for the caller again.
     const how = { ...MESSAGE, caller, connected: { token } };
     call = await parts.admission.admit(name, steps[0]?.headers ?? [], abort.signal, how);

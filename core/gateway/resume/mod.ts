@@ -15,9 +15,12 @@ export type { ResumeOptions } from "./runs.ts";
  *
  * @example
  * ```ts
+ * import { gateway } from "causey/gateway";
  * import { resumableStreams } from "causey/gateway/resume";
+ * import { memoryPlatform } from "causey/memory";
  *
- * app.route("/", gateway({ platform, resume: resumableStreams() }));
+ * const platform = await memoryPlatform();
+ * const app = gateway({ platform, resume: resumableStreams() });
  * ```
  */
 export function resumableStreams(options: ResumeOptions = {}): ResumableRunsFactory {

@@ -1,23 +1,27 @@
 import { ApiError } from "../../http/api-error.ts";
-import { utf8 } from "../../crypto/encoding.ts";
 import type { Json } from "../../http/json.ts";
 import type { System } from "../../ports.ts";
 import type { Call, Step } from "../call/call.ts";
 import { askInOrder } from "../call/fallback.ts";
 import type { Forward } from "../call/forward.ts";
 import type { StoredProviders } from "../account/records/stored-providers.ts";
-import { AUTO_MODEL, compatStep } from "../providers/unified-step.ts";
+import { AUTO_MODEL } from "../providers/unified-step.ts";
 import { type ChatFormat, readChatBody } from "../chat/chat-body.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import { isGatewayHeader } from "../wire/header-hygiene.ts";
-import { holdsCredentials, stripCredentials } from "../providers/strip-credentials.ts";
+import { stripCredentials } from "../providers/strip-credentials.ts";
 import { retryAfter } from "../wire/retry-after.ts";
-import { credentialHeaders, providers } from "../providers/known/table.ts";
+import { credentialHeaders } from "../providers/known/table.ts";
 import { readMetadata } from "../call/controls.ts";
+import { askModel, randomNumber, verdictsFor, withOwnLimit } from "./ask-model.ts";
+import { retryAfterOf } from "../call/attempt.ts";
 import { advanceRoute, type Graph, readGraph } from "./dynamic/graph.ts";
-import { factAt, type RouteFacts } from "./dynamic/condition.ts";
+import { factAt, type RouteFacts } from "./dynamic/facts.ts";
 import type { ModelElement, RateElement } from "./dynamic/element.ts";
 import type { AutoRouter } from "./router/auto-router.ts";
+import { answerByPool } from "./answer-by-pool.ts";
+import type { ModelPools } from "./pools/model-pools.ts";
+import type { TargetHealth } from "./pools/target-health.ts";
 import type { PoolCandidate } from "./router/pool.ts";
 
 /** Dependencies of {@link choosing}. */
@@ -27,6 +31,8 @@ export interface ChoiceParts {
   readonly stored: Pick<StoredProviders, "route" | "counters">;
   /** @default none: requests for its model are refused */
   readonly router?: AutoRouter | undefined;
+  readonly pools: ModelPools;
+  readonly health: TargetHealth;
 }
 
 /** A dynamic route on its way. */
@@ -41,9 +47,16 @@ interface RouteRun {
   readonly budgets: { readonly key: string; readonly window: number }[];
 }
 
-/** Answers one step: a dynamic route, or the automatic router, by the models that it leads to, any other step by its provider. */
+/**
+ * Answers one step: a dynamic route, the automatic router or a name of the operator's by the models that it leads to, any
+ * other step by its provider.
+ */
 export function choosing(parts: ChoiceParts): Forward {
   return (step, index, isLast, call) => {
+    if (step.pool !== undefined) {
+      const pool = parts.pools(call.name)?.get(step.pool);
+      if (pool !== undefined) return answerByPool(step, call, parts, { pool, index, isLast });
+    }
     // Which model will answer is not known before the message itself comes.
     if (step.format === "count") return parts.forward(step, index, isLast, call);
     if (step.auto !== undefined)
@@ -161,15 +174,6 @@ function factsOf(step: Step, call: Call, body: Json): RouteFacts {
   };
 }
 
-/** From 0 up to, not including, 1. */
-function randomNumber(system: System): number {
-  const bytes = system.random(4);
-  return new DataView(bytes.buffer, bytes.byteOffset, 4).getUint32(0) / 2 ** 32;
-}
-
-/** Answers of a provider that say that it, or its key, cannot serve at the moment. */
-const UNABLE: ReadonlySet<number> = new Set([401, 403, 404, 429]);
-
 interface AutoStep {
   readonly format: ChatFormat;
   readonly index: number;
@@ -197,12 +201,12 @@ async function forwardAuto(
   const controls = { ...call.controls, ...step.controls };
   const decision = await parts.router.route({ call, controls, format, bytes: step.body, body });
   const own = decision.isOneProvider ? step : stripCredentials(step);
-  const isOwnLimit = controls.requestTimeout !== undefined;
-  const isOwnKey = controls.byokAlias !== undefined || holdsCredentials(own, call.token);
+  const { isUnable, isDown } = verdictsFor(own, call);
   const { candidates } = decision;
   const ask = async (candidate: PoolCandidate, rank: number): Promise<Forwarded> => {
     const { slug: provider, model, name } = candidate;
     const isEnd = isLast && rank === candidates.length - 1;
+    decision.asked(candidate);
     try {
       const forwarded = await askModel(
         { provider, model },
@@ -210,48 +214,16 @@ async function forwardAuto(
         withOwnLimit(body, provider, format),
         (target) => parts.forward(target, index, isEnd, call),
       );
-      const { status } = forwarded.reply;
       if (!forwarded.failed) decision.served(candidate);
-      // A provider's refusal of the caller's own key must not affect other callers.
-      else if (status >= 500 || (!isOwnKey && UNABLE.has(status))) decision.failed(candidate);
+      else if (isUnable(forwarded))
+        decision.failed(candidate, retryAfterOf(forwarded.reply, parts.system));
       const reason = rank === 0 ? decision.reason : "fallback_candidate_unavailable";
       return { ...forwarded, routing: { id: decision.id, model: name, reason } };
     } catch (error) {
-      // A client's own impatience says nothing about the provider.
-      const isDown = error instanceof ApiError && error.kind === "provider_failed";
-      if (isDown && !isOwnLimit && !call.signal.aborted) decision.failed(candidate);
+      if (isDown(error)) decision.failed(candidate);
       throw error;
     }
   };
   const none = (): ApiError => new ApiError("provider_failed");
   return askInOrder(candidates, ask, call, { system: parts.system, none });
-}
-
-/**
- * Returns a request with the limit of its answer under the name that a provider takes: a client that leaves the choice to
- * the gateway cannot know it.
- */
-function withOwnLimit(body: Json, slug: string, format: ChatFormat): Json {
-  const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
-  // For a translated request the translation sets the limit.
-  if (format !== "chat/completions" || provider === undefined || provider.chat !== undefined) {
-    return body;
-  }
-  const limits = ["max_completion_tokens", "max_tokens"];
-  const given = limits.map((name) => body[name]).find((limit) => limit !== undefined);
-  if (given === undefined || given === null) return body;
-  const rest = Object.entries(body).filter(([name]) => !limits.includes(name));
-  return { ...Object.fromEntries(rest), [provider.dialect?.limit ?? "max_tokens"]: given };
-}
-
-/** Asks one model that a route or the router leads to, and notes which one it was. */
-async function askModel(
-  { provider, model }: Pick<ModelElement, "provider" | "model">,
-  step: Step,
-  body: Json,
-  forward: (target: Step) => ReturnType<Forward>,
-): Promise<Forwarded> {
-  const named = { ...body, model: `${provider}/${model}` };
-  const target = compatStep({ ...step, body: utf8(JSON.stringify(named)) });
-  return { ...(await forward(target)), answeredBy: { provider, model } };
 }

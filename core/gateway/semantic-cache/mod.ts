@@ -35,9 +35,14 @@ export interface SemanticCacheOptions {
  *
  * @example
  * ```ts
+ * import { gateway } from "causey/gateway";
  * import { semanticCache } from "causey/gateway/semantic-cache";
+ * import { memoryPlatform } from "causey/memory";
  *
- * app.route("/", gateway({ platform, semanticCache: semanticCache({ embed }) }));
+ * const platform = await memoryPlatform();
+ * const embed = (texts: readonly string[]) =>
+ *   Promise.resolve(texts.map((text) => Float32Array.of(text.length, 1)));
+ * const app = gateway({ platform, semanticCache: semanticCache({ embed }) });
  * ```
  */
 export function semanticCache(options: SemanticCacheOptions): SemanticCacheFactory {

@@ -8,6 +8,40 @@ export function dropBody({ body }: Pick<InboundResponse, "body">, system: System
   if (body instanceof ReadableStream) system.waitUntil(body.cancel().catch(() => undefined));
 }
 
+/** The part of an answer that is read although no client gets it, and the time for it in ms. */
+const READ_BYTES = 64 * 1024;
+const READ_MS = 1000;
+
+/**
+ * Reads the beginning of an answer that another one takes the place of, so that the log has its reason and the connection can
+ * be used again. It is dropped where it goes on. Never fails.
+ */
+export async function readOut(
+  { body }: Pick<InboundResponse, "body">,
+  system: System,
+  onChunk: (chunk: Uint8Array) => void = () => undefined,
+): Promise<void> {
+  if (body instanceof Uint8Array) onChunk(body);
+  if (!(body instanceof ReadableStream)) return;
+  const reader = body.getReader();
+  const drop = (): Promise<void> => reader.cancel().catch(() => undefined);
+  const ended = new AbortController();
+  system.sleep(READ_MS, ended.signal).then(drop, () => undefined);
+  try {
+    for (let left = READ_BYTES; left > 0;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      onChunk(value);
+      left -= value.length;
+    }
+    await drop();
+  } catch {
+    // What has come is all that there is to know.
+  } finally {
+    ended.abort();
+  }
+}
+
 /** Statuses whose answers have no body ([null body status](https://fetch.spec.whatwg.org/#null-body-status)). */
 export const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 

@@ -2,11 +2,6 @@ import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
 import { headerValue } from "./header-hygiene.ts";
 
-/** Whether a request asks for a WebSocket. */
-export function isWebSocketUpgrade(request: Request): boolean {
-  return request.headers.get("upgrade")?.toLowerCase() === "websocket";
-}
-
 /**
  * Refuses a handshake that no server may accept (RFC 6455, section 4.2.1), before a provider is asked: not every
  * runtime tells afterwards that it has refused. Throws `upgrade_required` or `invalid_request`.

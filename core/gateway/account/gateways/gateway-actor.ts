@@ -74,6 +74,7 @@ export const gatewayActor: ActorKind = {
     `ALTER TABLE gateway_logs ADD COLUMN caller TEXT`,
     `ALTER TABLE gateway_logs ADD COLUMN dropped TEXT`,
     `ALTER TABLE gateway_logs ADD COLUMN note TEXT`,
+    `ALTER TABLE gateway_logs ADD COLUMN first_byte INTEGER`,
   ],
   // A request must not wait behind a batch of log rows.
   interleaved: ["settings", "enter", "nextLogs", "spendAdmit", "spendSettle", "findReply"],

@@ -17,7 +17,9 @@ import type { LogRow } from "../../call/ended-attempt.ts";
 import type { ReplyShelfMethods } from "../../cache/exact/reply-shelf.ts";
 import { changingPrices, PRICES } from "../../prices/account-prices.ts";
 import { recordStore } from "../records/records.ts";
+import { didYouMean } from "../../../text/nearest.ts";
 import {
+  DEFAULT_GATEWAY,
   type GatewayChanges,
   type GatewaySettings,
   initialSettings,
@@ -27,6 +29,8 @@ import {
 export interface GatewayStore {
   /** The settings, or null when there is no such gateway. */
   settings(name: GatewayName): Promise<GatewaySettings | null>;
+  /** Offers the gateway of the account that a caller may have misspelt, at the end of a message. */
+  hint(name: GatewayName): Promise<string>;
   /** The settings, and one request counted unless its token does not open the gateway (`isOpen`). */
   enter(name: GatewayName, isOpen: boolean): Promise<Entrance>;
   /** Makes the gateway with its initial settings unless it is there. */
@@ -55,6 +59,8 @@ type GatewayCalls = ActorClient<SpendLedger & GatewayLogMethods & ReplyShelfMeth
 
 /** Gateways of an account, of which no more are told of its prices. */
 const MOST = 1_000_000;
+/** Gateways among which a misspelt one is looked for. */
+const HINTED = 100;
 /** Gateways that are told at once that prices have changed. */
 const MARKED = 50;
 
@@ -126,10 +132,21 @@ export function gatewayStore(options: StoreOptions): GatewayStore {
         await enlist(settings({ account, gateway }), index(account));
       return index(account).list(...page);
     },
+    hint: ({ account, gateway }) => hintFor(gateway, index(account), declaredIds(account, options)),
     at: of,
     append: (actor, rows) =>
       actorClient<GatewayMethods>(actors.get(gatewayActor.name, actor)).append(rows),
   };
+}
+
+async function hintFor(
+  gateway: string,
+  index: Account,
+  declared: readonly string[],
+): Promise<string> {
+  const { gateways } = await index.list("", 0, HINTED);
+  const ids = [DEFAULT_GATEWAY, ...declared, ...gateways.map(({ id }) => id)];
+  return didYouMean(gateway.slice(0, 64), ids);
 }
 
 /** Lists a gateway as its actor has it. */

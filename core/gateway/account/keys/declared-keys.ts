@@ -1,7 +1,8 @@
+import { misfitText } from "../../../http/fields/misfit.ts";
 import * as v from "valibot";
 import { quickSha256Hex } from "../../../crypto/digest.ts";
 import { ApiError } from "../../../http/api-error.ts";
-import { didYouMean } from "../../../http/fields/nearest.ts";
+import { didYouMean } from "../../../text/nearest.ts";
 import type { System } from "../../../ports.ts";
 import { type TeamChange, teamDeclared, teamId } from "./team.ts";
 import {
@@ -62,8 +63,7 @@ export function checkDeclaredKeys({ teams = {}, virtualKeys = {} }: DeclaredKeys
 function check(name: string, schema: v.GenericSchema, value: unknown): void {
   const { success, issues } = v.safeParse(schema, value);
   if (success) return;
-  const [issue] = issues;
-  throw misfit(`${name}.${v.getDotPath(issue) ?? ""}: ${issue.message}`);
+  throw misfit(misfitText(issues, { within: name }));
 }
 
 function misfit(message: string): ApiError {

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { didYouMean } from "../../../http/fields/nearest.ts";
+import { didYouMean } from "../../../text/nearest.ts";
 import { jsonObject } from "../../../http/json.ts";
 import { formatUsd } from "../../metering/cost/usd.ts";
 import type { Budget, Limit } from "../../metering/spend/budget.ts";

@@ -1,5 +1,5 @@
 import { ApiError } from "../../../http/api-error.ts";
-import { didYouMean } from "../../../http/fields/nearest.ts";
+import { didYouMean } from "../../../text/nearest.ts";
 import type { ActorContext } from "../../../ports.ts";
 import type { KeyLedger } from "./key-ledger.ts";
 import { type Team, type TeamChange, teamScope, teamSettings, type TeamWithUsage } from "./team.ts";

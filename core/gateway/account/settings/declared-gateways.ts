@@ -1,6 +1,7 @@
 import type { GatewayName } from "./gateway-name.ts";
 import type { Value } from "../../../http/json.ts";
 import type { GatewayProviderOptions } from "./provider-options.ts";
+import type { DeclaredModel } from "./declared-models.ts";
 import type { DeclaredSettings, GatewaySettings } from "./settings.ts";
 
 /** The settings that an operator may declare for a gateway: a declared gateway exists from the start. */
@@ -20,6 +21,8 @@ export interface DeclaredGateway {
   readonly keys?: Readonly<Record<string, DeclaredKey>> | undefined;
   /** Providers by path segment that are other ones than those of all gateways: their whole settings. @default {} */
   readonly providers?: Readonly<Record<string, GatewayProviderOptions>> | undefined;
+  /** Names for models: of one, or of several that share the requests. @default {} */
+  readonly models?: Readonly<Record<string, DeclaredModel>> | undefined;
   /** Elements of dynamic routes by their names. They outrank stored ones. @default {} */
   readonly routes?: Readonly<Record<string, Value>> | undefined;
 }

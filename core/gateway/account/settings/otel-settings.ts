@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { HEADER_NAME, headerCredential } from "./header-schema.ts";
+import { HEADER_NAME, headerCredential } from "../../../http/fields/header-schema.ts";
 
 const headerName = v.pipe(
   v.string(),

@@ -1,27 +1,10 @@
 import * as v from "valibot";
 import { plainText } from "../../../http/plain-text.ts";
+import { hazards } from "./hazards.ts";
 
 const action = v.picklist(["FLAG", "BLOCK"]);
 const id = plainText(128);
 const profileList = v.pipe(v.array(id), v.maxLength(50));
-
-/** Kinds of harm that guardrails know: the thirteen of MLCommons' taxonomy and prompt injection. */
-export const hazards: Readonly<Record<string, string>> = {
-  S1: "violent crimes",
-  S2: "non-violent crimes",
-  S3: "sex crimes",
-  S4: "child exploitation",
-  S5: "defamation",
-  S6: "specialized advice that could harm",
-  S7: "privacy",
-  S8: "intellectual property",
-  S9: "indiscriminate weapons",
-  S10: "hate",
-  S11: "self-harm",
-  S12: "sexual content",
-  S13: "elections",
-  P1: "prompt injection and jailbreaks",
-};
 
 /** The action on a text in which something was found. */
 export type SafetyAction = "FLAG" | "BLOCK";

@@ -5,7 +5,7 @@ import { type Dlp, dlp, type Guardrails, guardrails } from "./safety-settings.ts
 import { type SpendLimits, spendLimits } from "./spend-settings.ts";
 import { type OtelEndpoint, type OtelWrite, otelWrite } from "./otel-settings.ts";
 import { isSecretHeader } from "../../wire/header-hygiene.ts";
-import { HEADER_NAME } from "./header-schema.ts";
+import { HEADER_NAME } from "../../../http/fields/header-schema.ts";
 import { credentialHeaders } from "../../providers/known/table.ts";
 
 /** Without these a client would get what it cannot read, or did not ask for. */
@@ -129,11 +129,10 @@ export type GatewayChanges = {
 /** Settings as a client writes them: `storedChanges` makes them ready to be stored. */
 export type GatewayWrite = Omit<GatewayChanges, "otel"> & { otel?: OtelWrite[] | null | undefined };
 
-const writeEntries = {
+/** The settings that every change names; {@link initialSettings} has those of a gateway that is created without them. */
+const required = {
   cache_invalidate_on_update: v.boolean(),
   cache_ttl: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2_678_400))),
-  cache_ignore_headers: v.nullish(ignoredHeaders),
-  share_answers: v.optional(v.boolean()),
   collect_logs: v.boolean(),
   rate_limiting_interval: v.nullable(
     v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2_678_400)),
@@ -141,6 +140,12 @@ const writeEntries = {
   rate_limiting_limit: v.nullable(
     v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1_000_000)),
   ),
+};
+
+const writeEntries = {
+  ...required,
+  cache_ignore_headers: v.nullish(ignoredHeaders),
+  share_answers: v.optional(v.boolean()),
   rate_limiting_technique: v.nullish(v.picklist(["fixed", "sliding"])),
   authentication: v.optional(v.boolean()),
   stream_usage: v.optional(v.boolean()),
@@ -199,6 +204,7 @@ export const gatewayWrite: v.GenericSchema<unknown, GatewayWrite> = v.pipe(
 export const gatewayCreate: v.GenericSchema<unknown, GatewayWrite & { id: string }> = v.object({
   id: gatewayId,
   ...writeEntries,
+  ...v.partial(v.object(required)).entries,
 });
 
 /** The account's first gateway: made by its first authenticated request (docs/compatibility.md). */

@@ -3,7 +3,7 @@ import { readUpTo } from "../../../http/stream.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { ChatModel } from "../../../ports.ts";
 import type { Checker, CheckPhase } from "../detect/checker.ts";
-import { hazards } from "../../account/settings/safety-settings.ts";
+import { hazards } from "../../account/settings/hazards.ts";
 
 /** Options of {@link llmJudge}. */
 export interface JudgeOptions {

@@ -1,4 +1,4 @@
-import { didYouMean } from "../../../http/fields/nearest.ts";
+import { didYouMean } from "../../../text/nearest.ts";
 import { segmentOf } from "../../providers/author-segment.ts";
 import { providers } from "../../providers/known/table.ts";
 import type { SpendLimits } from "../../account/settings/spend-settings.ts";

@@ -1,3 +1,4 @@
+import { choiceHint } from "../../../text/nearest.ts";
 import { ApiError } from "../../../http/api-error.ts";
 
 /** A comparison of a log filter. */
@@ -37,6 +38,7 @@ const keys: Readonly<Record<string, Kind>> = {
   tokens_in: "number",
   tokens_out: "number",
   duration: "number",
+  first_byte: "number",
   feedback: "number",
   event_id: "text",
   "metadata.key": "text",
@@ -62,6 +64,7 @@ const orders: ReadonlySet<string> = new Set([
   "tokens_in",
   "tokens_out",
   "duration",
+  "first_byte",
   "feedback",
 ]);
 
@@ -145,7 +148,10 @@ export function parseLogQuery(search: string): LogQuery {
 
 function plain(query: LogQuery, name: string, value: string): void {
   if (name === "order_by") {
-    if (!orders.has(value)) throw invalid(`order_by: unknown column "${value.slice(0, 64)}"`);
+    if (!orders.has(value)) {
+      const shown = value.slice(0, 64);
+      throw invalid(`order_by: unknown column "${shown}"${choiceHint(shown, [...orders])}`);
+    }
     query.orderBy = value;
   } else if (name === "order_by_direction" || name === "direction") {
     if (value !== "asc" && value !== "desc") throw invalid(`${name}: expected "asc" or "desc"`);

@@ -56,6 +56,7 @@ const columns = [
   "caller",
   "dropped",
   "note",
+  "first_byte",
   "seq",
 ];
 
@@ -102,6 +103,7 @@ export function insertLog(actor: string, row: LogRow, seq: number): Statement[] 
         row.caller,
         row.dropped,
         row.note,
+        row.firstByte,
         seq,
       ],
     },
@@ -140,7 +142,7 @@ export function whereLogs(actor: string, query: LogQuery): Where {
     params.push(...more);
   }
   if (query.search !== "") {
-    const fields = ["id", "model", "provider", "path", "metadata", "event_id"];
+    const fields = ["id", "model", "provider", "path", "metadata", "event_id", "caller", "note"];
     parts.push(`(${fields.map(contains).join(" OR ")})`);
     for (const _ of fields) params.push(query.search);
   }

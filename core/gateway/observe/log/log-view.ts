@@ -1,7 +1,44 @@
 import type { SqlRow } from "../../../ports.ts";
 
+/** A row of a gateway's log, as the API shows it. */
+export interface ShownLog {
+  readonly id: string;
+  readonly created_at: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly path: string;
+  readonly status_code?: number;
+  readonly success: boolean;
+  readonly cached: boolean;
+  /** Milliseconds. */
+  readonly duration: number;
+  /** Milliseconds; null where no byte of an answer came. */
+  readonly first_byte: number | null;
+  readonly tokens_in: number | null;
+  readonly tokens_out: number | null;
+  /** US dollars. */
+  readonly cost?: number;
+  readonly custom_cost: boolean;
+  readonly step: number;
+  readonly event_id: string | null;
+  readonly user_agent: string | null;
+  readonly authentication: boolean;
+  readonly caller: string | null;
+  readonly dropped: string | null;
+  readonly note: string | null;
+  readonly dlp_action: string | null;
+  readonly feedback: number | null;
+  readonly score: number | null;
+  /** JSON text. */
+  readonly metadata?: string;
+  readonly model_type?: string;
+  readonly request_content_type?: string;
+  readonly request_type?: string;
+  readonly response_content_type?: string;
+}
+
 /** Members that a row lacks rather than has null: the official client's types know no null there. */
-const OPTIONAL = [
+const OPTIONAL: readonly (keyof ShownLog)[] = [
   "cost",
   "metadata",
   "model_type",
@@ -12,8 +49,8 @@ const OPTIONAL = [
 ];
 
 /** Returns a stored row as the management API shows it. */
-export function logView(row: SqlRow): Record<string, unknown> {
-  const view: Record<string, unknown> = {
+export function logView(row: SqlRow): Partial<Record<keyof ShownLog, unknown>> {
+  const view: Partial<Record<keyof ShownLog, unknown>> = {
     id: row["id"],
     created_at: new Date(Number(row["created_at"])).toISOString(),
     provider: row["provider"],
@@ -22,6 +59,7 @@ export function logView(row: SqlRow): Record<string, unknown> {
     success: row["success"] === 1,
     cached: row["cached"] === 1,
     duration: row["duration"],
+    first_byte: row["first_byte"],
     tokens_in: row["tokens_in"],
     tokens_out: row["tokens_out"],
     custom_cost: row["custom_cost"] === 1,

@@ -42,8 +42,8 @@ export function attemptSpan(row: LogRow, resends: number, place: SpanPlace): Spa
 }
 
 function failureOf({ statusCode, note }: LogRow): string {
-  if (statusCode === null) return "No answer";
   if (note !== null) return note;
+  if (statusCode === null) return "No answer";
   return statusCode < 400 ? "The answer did not arrive whole" : `Status ${statusCode}`;
 }
 

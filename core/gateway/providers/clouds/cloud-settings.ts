@@ -1,4 +1,4 @@
-import { didYouMean } from "../../../http/fields/nearest.ts";
+import { didYouMean } from "../../../text/nearest.ts";
 import { parsedObject } from "../../../http/json.ts";
 import { providers } from "../known/table.ts";
 import type { CloudSecret, CloudSettings } from "../../account/settings/provider-options.ts";

@@ -1,4 +1,4 @@
-import { didYouMean } from "../../../http/fields/nearest.ts";
+import { didYouMean } from "../../../text/nearest.ts";
 import { cloudProblem } from "../clouds/cloud-settings.ts";
 import { ECHO, isLocal, providers } from "../known/table.ts";
 import type { ProviderOptions } from "../../account/settings/provider-options.ts";

@@ -1,6 +1,6 @@
 import { parsedObject } from "../../../http/json.ts";
 import type { HeaderPair } from "../../../ports.ts";
-import { HEADER_NAME } from "../../account/settings/header-schema.ts";
+import { HEADER_NAME } from "../../../http/fields/header-schema.ts";
 
 /** Parses the headers of a JSON text; null for anything but an object of headers that may be set. */
 export function readHeaders(json: string): HeaderPair[] | null {

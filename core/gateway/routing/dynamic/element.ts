@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { plainText } from "../../../http/plain-text.ts";
-import { conditionProblem } from "./condition.ts";
+import { conditionProblem } from "../../../http/json/condition.ts";
 
 /** One element of a route as it runs; what leads on is the id of another element, or null. */
 export type RouteElement =

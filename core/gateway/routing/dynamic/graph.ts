@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { ApiError } from "../../../http/api-error.ts";
 import { parse } from "../../../http/fields/body.ts";
-import { type RouteFacts, satisfies } from "./condition.ts";
+import { satisfies } from "../../../http/json/condition.ts";
+import { factAt, type RouteFacts } from "./facts.ts";
 import {
   elementsSchema,
   type ModelElement,
@@ -124,7 +125,7 @@ export function advanceRoute(
         at = element.next;
         break;
       case "conditional":
-        at = satisfies(element.condition, facts) ? element.yes : element.no;
+        at = satisfies(element.condition, (path) => factAt(path, facts)) ? element.yes : element.no;
         break;
       case "percentage":
         // Shares of 100 % in sum may miss the last number by a rounding error.

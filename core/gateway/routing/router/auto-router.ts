@@ -1,11 +1,11 @@
 import type { Platform } from "../../../ports.ts";
 import { asksForStream, readChatBody } from "../../chat/chat-body.ts";
-import { type RecentMap, recentMap } from "../../wire/recent-map.ts";
 import { readMetadata } from "../../call/controls.ts";
 import { type Choose, chooser, type Order } from "./choose.ts";
 import type { ModelRouter, RouteRequest } from "./model-router.ts";
 import { type Needs, needsOf } from "../../chat/conversation.ts";
 import type { PriceBook } from "../../prices/price-book.ts";
+import type { TargetHealth } from "../pools/target-health.ts";
 import { ableOf, allowedOf, type PoolCandidate, readPool } from "./pool.ts";
 import { type Ranked, ranked } from "./rank.ts";
 import { type Affinity, routerSessions, type Sessions, type Routable } from "./sessions.ts";
@@ -18,10 +18,12 @@ export interface Decision {
   readonly candidates: readonly PoolCandidate[];
   /** Whether the caller allows models of one provider only, so that a key of its own can be meant for it. */
   readonly isOneProvider: boolean;
+  /** Notes that a candidate is asked. */
+  readonly asked: (candidate: PoolCandidate) => void;
   /** Notes that a candidate has answered well. */
   readonly served: (candidate: PoolCandidate) => void;
-  /** Notes that a candidate could not serve. */
-  readonly failed: (candidate: PoolCandidate) => void;
+  /** Notes that a candidate could not serve; `retryAfter` is how many ms it wants to be left alone. */
+  readonly failed: (candidate: PoolCandidate, retryAfter?: number | null) => void;
 }
 
 /** Chooses models for requests that leave the choice to the gateway. */
@@ -33,15 +35,13 @@ export interface AutoRouter {
 const TRIES = 5;
 
 /** Milliseconds for which a candidate that failed is tried after all others. */
-const COOLDOWN_MS = 30_000;
-
-const COOLDOWNS = 10_000;
+const COOL_DOWN_MS = 30_000;
 
 /** Makes the automatic router of the options; throws `invalid_options`. */
 export function autoRouter(
   options: ModelRouter,
   platform: Pick<Platform, "system" | "log">,
-  prices: PriceBook,
+  { prices, health }: { readonly prices: PriceBook; readonly health: TargetHealth },
 ): AutoRouter {
   const { system } = platform;
   const router: Router = {
@@ -51,7 +51,7 @@ export function autoRouter(
     ),
     choose: options.choose === undefined ? null : chooser(options.choose, options, platform),
     sessions: routerSessions(options, system),
-    failing: recentMap<true>(COOLDOWNS, COOLDOWN_MS, system),
+    health,
     system,
   };
   return { route: (request) => route(request, router) };
@@ -61,14 +61,13 @@ interface Router {
   readonly pool: readonly PoolCandidate[];
   readonly choose: Choose | null;
   readonly sessions: Sessions;
-  /** By gateway, whose keys and limits are its own. */
-  readonly failing: RecentMap<true>;
+  readonly health: TargetHealth;
   readonly system: Platform["system"];
 }
 
 async function route(request: Routable, router: Router): Promise<Decision> {
   const { call, controls, format, bytes, body } = request;
-  const { system, failing } = router;
+  const { system, health } = router;
   const allowed = allowedOf(router.pool, {
     models: controls.allowedModels,
     providers: controls.allowedProviders,
@@ -76,8 +75,9 @@ async function route(request: Routable, router: Router): Promise<Decision> {
   const needs = needsOf(body, format, bytes.length);
   const able = ableOf(allowed, needs, format);
   const { account, gateway } = call.name;
-  const failingKey = ({ name }: PoolCandidate): string => JSON.stringify([account, gateway, name]);
-  const well = able.filter((one) => failing.get(failingKey(one)) === undefined);
+  // By gateway, whose keys and limits are its own.
+  const key = ({ name }: PoolCandidate): string => JSON.stringify([account, gateway, name]);
+  const well = able.filter((one) => !health.isCooling(key(one)));
   const eligible = well.length > 0 ? well : able;
   const affinity = await router.sessions.of(request);
   const order = await orderOf({ ...request, needs, eligible, affinity }, router);
@@ -88,8 +88,13 @@ async function route(request: Routable, router: Router): Promise<Decision> {
     reason: order.reason,
     candidates: [...order.candidates.map(({ candidate }) => candidate), ...spare].slice(0, TRIES),
     isOneProvider: new Set(allowed.map(({ slug }) => slug)).size === 1,
-    served: ({ name }) => affinity.keep(name),
-    failed: (candidate) => failing.set(failingKey(candidate), true),
+    asked: (candidate) => health.asked(key(candidate), COOL_DOWN_MS),
+    served(candidate) {
+      health.served(key(candidate));
+      affinity.keep(candidate.name);
+    },
+    failed: (candidate, retryAfter) =>
+      health.failed(key(candidate), { coolDownMs: COOL_DOWN_MS, retryAfter }),
   };
 }
 

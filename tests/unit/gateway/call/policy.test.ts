@@ -179,11 +179,17 @@ describe("forwarding", () => {
     expect([response.status, gate.transport.requests.length]).toEqual([502, 1]);
     expect(await response.json()).toMatchObject({
       errors: [
-        { code: 2005, message: "Failed to get response from provider: No answer within 30 ms" },
+        {
+          code: 2005,
+          failure: "timeout",
+          message:
+            'Failed to get response from provider "openai": No answer within 30 ms (timeout). Check the network and firewalls, or allow more time',
+        },
       ],
     });
     const [row] = await gate.rowsOf("open", "bounded", 1);
-    expect(row).toMatchObject({ success: false, provider: "openai" });
+    const note = "timeout: No answer within 30 ms";
+    expect(row).toMatchObject({ success: false, provider: "openai", note });
   });
 
   it("request-timeout bounds every try, the last one and that of the last step too", async () => {

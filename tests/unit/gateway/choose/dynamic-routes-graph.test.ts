@@ -1,10 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { advanceRoute, readGraph } from "../../../../core/gateway/routing/dynamic/graph.ts";
-import {
-  conditionProblem,
-  factAt,
-  satisfies,
-} from "../../../../core/gateway/routing/dynamic/condition.ts";
+import { factAt, type RouteFacts } from "../../../../core/gateway/routing/dynamic/facts.ts";
+import { conditionProblem, satisfies } from "../../../../core/http/json/condition.ts";
 
 const to = (elementId: string) => ({ elementId });
 const start = (next: string) => ({ id: "start", type: "start", outputs: { next: to(next) } });
@@ -22,7 +19,7 @@ const model = (
   outputs: { success: to("end"), fallback: to(fallback) },
 });
 const facts = (metadata: object, body: object = {}, headers: object = {}) =>
-  ({ metadata, body, headers }) as Parameters<typeof satisfies>[1];
+  ({ metadata, body, headers }) as RouteFacts;
 
 describe("a condition", () => {
   it.each([
@@ -48,9 +45,8 @@ describe("a condition", () => {
   ])("%j is %s", (condition, expected) => {
     const body = { messages: [{ role: "user" }] };
     expect(conditionProblem(condition)).toBeNull();
-    expect(satisfies(condition, facts({ plan: "free", age: 7 }, body, { "x-region": "eu" }))).toBe(
-      expected,
-    );
+    const all = facts({ plan: "free", age: 7 }, body, { "x-region": "eu" });
+    expect(satisfies(condition, (path) => factAt(path, all))).toBe(expected);
   });
 
   it.each([

@@ -57,7 +57,8 @@ async function use(token: string, tokens: number, body: object = gpt): Promise<n
   await response.text();
   return response.status;
 }
-const shares = () => sent.map(({ payload }) => payload["share"]);
+/** Two that come close together are sent beside each other. */
+const shares = () => sent.map(({ payload }) => Number(payload["share"])).toSorted((a, b) => a - b);
 /** Waits until the shares that were sent are these: answers are entered behind the client's back. */
 const told = async (wanted: readonly number[]): Promise<void> => {
   await expect.poll(shares, { timeout: 60_000 }).toEqual(wanted);
@@ -101,7 +102,8 @@ describe("a budget", () => {
     const { key, id } = await keys.make({ limits: [{ limitType: "requests", limit: 4 }] });
     for (let at = 0; at < 5; at++) await use(key, 1);
     await told([50, 80, 100]);
-    expect(sent[0]?.payload).toMatchObject({ key: id, resets_at: null, window: null });
+    for (const { payload } of sent)
+      expect(payload).toMatchObject({ key: id, resets_at: null, window: null });
   });
 
   it("does not count what is only set aside", async () => {

@@ -80,6 +80,8 @@ describe("a virtual key", () => {
     expect(sentHeaders(sent)["x-goog-api-key"]).toContain(STORED);
     const [row] = await gate.logs("closed", 1);
     expect(row).toMatchObject({ caller: `key:${id}` });
+    const found = await gate.manage(`/gateways/closed/logs?search=${id}`);
+    expect(found.body.result).toMatchObject([{ id: row?.["id"] }]);
     expect(JSON.stringify([row, sent])).not.toContain(key);
     // Only where a provider takes its key, and only a key that is one.
     const other = `${key.slice(0, -1)}${key.endsWith("x") ? "y" : "x"}`;

@@ -13,6 +13,7 @@ import {
   GATEWAY_TOKEN,
   jsonInit,
 } from "../../../fakes/gateway-app.ts";
+import { TransportError } from "../../../../core/net/transport-error.ts";
 import { bytes, jsonReply, streamReply } from "../../../fakes/gateway-transport.ts";
 
 let gate: GatewayUnderTest;
@@ -109,6 +110,20 @@ describe("a stored row", () => {
     expect(JSON.stringify(patched.body)).toContain("expected a number that is not rounded");
   });
 
+  it("says after how many ms the answer began, and has nothing to say of one that never came", async () => {
+    const rows = await gate.logs("open", 3);
+    for (const row of rows) {
+      const [first, whole] = [Number(row["first_byte"]), Number(row["duration"])];
+      expect(row["first_byte"]).not.toBeNull();
+      expect(first).toBeGreaterThanOrEqual(0);
+      expect(first).toBeLessThanOrEqual(whole);
+    }
+    await gate.create("dead", { authentication: false });
+    gate.transport.behave = () => Promise.reject(new TransportError("unreachable", "down"));
+    await (await gate.send("dead/openai/chat/completions", jsonInit(chat))).text();
+    expect(await gate.logs("dead", 1)).toMatchObject([{ first_byte: null, success: false }]);
+  });
+
   it("takes feedback, score and metadata", async () => {
     const [first] = await gate.logs("open", 3);
     const patch = {
@@ -154,6 +169,11 @@ describe("listing", () => {
     ["filters.key=wholesale&filters.operator=eq&filters.value=true", []],
     [
       "filters.key=compatibilityMode&filters.operator=eq&filters.value=false&order_by=model",
+      ["gpt-test", "gemini-y", "claude-x"],
+    ],
+    ["filters.key=first_byte&filters.operator=eq&filters.value=", []],
+    [
+      "filters.key=first_byte&filters.operator=gt&filters.value=-1&order_by=model",
       ["gpt-test", "gemini-y", "claude-x"],
     ],
     ["search=gemini", ["gemini-y"]],
@@ -387,6 +407,7 @@ async function storeOfRows(name: GatewayName, count: number) {
     authentication: false,
     caller: null,
     dropped: null,
+    firstByte: null,
     note: null,
     dlpAction: null,
     request: body,

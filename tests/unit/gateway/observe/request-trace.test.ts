@@ -294,6 +294,8 @@ describe("the trace of a request", () => {
       status: { code: 2 },
       about: { "error.type": "provider_failed", "http.response.status_code": "502" },
     });
-    expect(found.tries.map(({ status }) => status)).toEqual([{ code: 2, message: "No answer" }]);
+    expect(found.tries.map(({ status }) => status)).toEqual([
+      { code: 2, message: "unreachable: down" },
+    ]);
   });
 });

@@ -63,6 +63,7 @@ const row = (more: Partial<LogRow> = {}): LogRow => ({
   userAgent: null,
   authentication: true,
   dropped: null,
+  firstByte: null,
   note: null,
   dlpAction: null,
   request: { text: '{"messages":[]}', size: 15, complete: true },

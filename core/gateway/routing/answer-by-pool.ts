@@ -1,0 +1,94 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { Json } from "../../http/json.ts";
+import type { System } from "../../ports.ts";
+import type { GatewayName } from "../account/settings/gateway-name.ts";
+import { retryAfterOf } from "../call/attempt.ts";
+import type { Call, Step } from "../call/call.ts";
+import { askInOrder } from "../call/fallback.ts";
+import type { Forward } from "../call/forward.ts";
+import type { Forwarded } from "../call/forwarded.ts";
+import { isRetryable } from "../call/policy.ts";
+import { readChatBody } from "../chat/chat-body.ts";
+import { stripCredentials } from "../providers/strip-credentials.ts";
+import { askModel, isUnableStatus, randomNumber, verdictsFor, withOwnLimit } from "./ask-model.ts";
+import type { ModelPool, ModelTarget } from "./pools/model-pools.ts";
+import { targetOrder } from "./pools/target-order.ts";
+import type { TargetHealth } from "./pools/target-health.ts";
+
+/** Dependencies of {@link answerByPool}. */
+export interface PoolParts {
+  readonly forward: Forward;
+  readonly system: System;
+  readonly health: TargetHealth;
+}
+
+/** A pool that a step names, and the step's place among others. */
+export interface PooledStep {
+  readonly pool: ModelPool;
+  readonly index: number;
+  readonly isLast: boolean;
+}
+
+/** Answers a step by the targets of a pool, tried in turn until one answers well or refuses the request itself. */
+export async function answerByPool(
+  given: Step,
+  call: Call,
+  { forward, system, health }: PoolParts,
+  { pool, index, isLast }: PooledStep,
+): Promise<Forwarded> {
+  const { pool: _, ...step } = given;
+  const own = pool.takesOwnKeys ? step : stripCredentials(step);
+  const body = readChatBody(step.body);
+  const { sessionId, noSessionAffinity } = { ...call.controls, ...step.controls };
+  const { isUnable, isDown } = verdictsFor(own, call);
+  const { coolDownMs } = pool;
+  const key = (target: ModelTarget): string => healthKey(call.name, target);
+  const targets = targetOrder(pool.targets, {
+    isCooling: (target) => health.isCooling(key(target)),
+    random: () => 1 - randomNumber(system),
+    session: noSessionAffinity === true ? undefined : sessionId,
+  });
+  const ask = async (target: ModelTarget, rank: number): Promise<Forwarded> => {
+    const isEnd = rank === targets.length - 1;
+    health.asked(key(target), coolDownMs);
+    try {
+      const answer = await askModel(target, asTarget(own, target, isEnd), bodyFor(target), (sent) =>
+        forward(sent, index, isLast && isEnd, call),
+      );
+      if (!answer.failed) health.served(key(target));
+      else if (isUnable(answer))
+        health.failed(key(target), { coolDownMs, retryAfter: retryAfterOf(answer.reply, system) });
+      return answer;
+    } catch (error) {
+      if (isDown(error)) health.failed(key(target), { coolDownMs });
+      throw error;
+    }
+  };
+  const bodyFor = ({ provider }: ModelTarget): Json =>
+    step.rest === "chat/completions" ? withOwnLimit(body, provider, step.rest) : body;
+  const none = (): ApiError => new ApiError("provider_failed");
+  return askInOrder(targets, ask, call, { system, none, isFinal: isRefused });
+}
+
+/** Names a target among those of all gateways: keys and limits are a gateway's own. */
+function healthKey({ account, gateway }: GatewayName, { id }: ModelTarget): string {
+  return JSON.stringify([account, gateway, id]);
+}
+
+/** Returns the step with a target's key. Other targets are quicker than another attempt at this one. */
+function asTarget(step: Step, { key }: ModelTarget, isEnd: boolean): Step {
+  if (key === undefined && isEnd) return step;
+  return {
+    ...step,
+    controls: {
+      ...step.controls,
+      ...(key === undefined ? {} : { byokAlias: key }),
+      ...(isEnd ? {} : { maxAttempts: 1 }),
+    },
+  };
+}
+
+/** Whether an answer refuses the request, as every other target would. */
+function isRefused({ reply: { status } }: Forwarded): boolean {
+  return status >= 400 && !isUnableStatus(status) && !isRetryable(status, null);
+}
