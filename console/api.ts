@@ -1,8 +1,9 @@
 import type { SessionFacts } from "../core/console/mod.ts";
-import type { DeprecatedUse } from "../core/signals/deprecated-uses.ts";
 
 /** The path at which the console is served: this script lies in its folder. */
 const base = new URL(".", import.meta.url).pathname;
+/** The address of the server, below whose paths a host may have put it. */
+export const serverUrl: string = new URL("..", import.meta.url).href.replace(/\/$/, "");
 /** The header that proves that the console's own page makes a request, see `core/console`. */
 const own = { "x-causey-console": "1" };
 
@@ -56,6 +57,17 @@ export async function logOut(): Promise<void> {
   await fetch(`${base}session`, { method: "DELETE", headers: own });
 }
 
+/** Where the API is asked, and the headers of each request: those of the session, unless {@link askAs} set others. */
+let api: { readonly url: string; readonly headers: Readonly<Record<string, string>> } = {
+  url: `${base}api`,
+  headers: own,
+};
+
+/** Has all further requests go to another root, with a token of its own in place of the session. */
+export function askAs(url: string, authorization: string): void {
+  api = { url, headers: { authorization } };
+}
+
 /** Asks the API, as the token of the session; rejects with {@link AskError} when it refuses. */
 export async function ask(
   path: string,
@@ -71,10 +83,10 @@ export async function ask(
   const sent = json === undefined ? {} : { body: JSON.stringify(json) };
   const type = json === undefined ? {} : { "content-type": "application/json" };
   return checked(
-    await fetch(`${base}api${path}`, {
+    await fetch(`${api.url}${path}`, {
       ...rest,
       ...sent,
-      headers: { ...own, ...type, ...headers },
+      headers: { ...api.headers, ...type, ...headers },
     }),
   );
 }
@@ -106,12 +118,6 @@ export async function* eventsOf(
       if (data !== "") yield { event: of("event")[0] ?? "message", data };
     }
   }
-}
-
-/** Reads the callers that use deprecated entries; null if the token may not see them. */
-export async function readDeprecated(): Promise<readonly DeprecatedUse[] | null> {
-  const response = await checked(await fetch(`${base}deprecated`, { headers: own }));
-  return (await response.json()) as readonly DeprecatedUse[] | null;
 }
 
 /** The console's own live stream. */

@@ -17,16 +17,20 @@ interface ChartProps {
   /** Unix s. */
   readonly times: readonly number[];
   readonly lines: readonly Line[];
+  /** Whether the times are days. @default false */
+  readonly isDaily?: boolean;
 }
 
 /** A chart of lines over time, redrawn when figures or colours change. */
-export function Chart({ title, summary, unit, times, lines }: ChartProps) {
+export function Chart(props: ChartProps) {
+  const { title, summary, unit, times, lines } = props;
+  const textOf = props.isDaily === true ? dayOf : timeOfDay;
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const parent = place.current;
     if (parent === null) return;
     const draw = (): uPlot =>
-      new uPlot(optionsOf(parent, lines, unit), dataOf(times, lines), parent);
+      new uPlot(optionsOf(parent, lines, { unit, textOf }), dataOf(times, lines), parent);
     let plot = draw();
     const redraw = (): void => {
       plot.destroy();
@@ -46,7 +50,7 @@ export function Chart({ title, summary, unit, times, lines }: ChartProps) {
       theme.disconnect();
       plot.destroy();
     };
-  }, [times, lines, unit]);
+  }, [times, lines, unit, textOf]);
   return (
     <figure class="card chart">
       <figcaption>
@@ -69,7 +73,17 @@ function dataOf(times: readonly number[], lines: readonly Line[]): uPlot.Aligned
   return [times, ...lines.map(({ values }) => values)] as unknown as uPlot.AlignedData;
 }
 
-function optionsOf(parent: Element, lines: readonly Line[], unit: string): uPlot.Options {
+interface AxisTexts {
+  readonly unit: string;
+  /** The text of a Unix time in seconds. */
+  readonly textOf: (seconds: number) => string;
+}
+
+function optionsOf(
+  parent: Element,
+  lines: readonly Line[],
+  { unit, textOf }: AxisTexts,
+): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   // A minute between silent ones would be a line without length.
@@ -88,7 +102,7 @@ function optionsOf(parent: Element, lines: readonly Line[], unit: string): uPlot
     cursor: { y: false },
     scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.15 : 1] } },
     axes: [
-      { ...axis, size: 28, values: (_, at) => at.map(timeOfDay) },
+      { ...axis, size: 28, values: (_, at) => at.map(textOf) },
       { ...axis, size: 56, values: (_, at) => at.map((value) => `${value}${unit}`) },
     ],
     series: [
@@ -109,5 +123,14 @@ function timeOfDay(seconds: number): string {
   return new Date(seconds * 1000).toLocaleTimeString("en-GB", {
     hour: "2-digit",
     minute: "2-digit",
+  });
+}
+
+/** Day and month, in UTC as reports have them. */
+function dayOf(seconds: number): string {
+  return new Date(seconds * 1000).toLocaleDateString("en-GB", {
+    day: "numeric",
+    month: "short",
+    timeZone: "UTC",
   });
 }

@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
 import type { ListedEntry } from "../core/deprecations/mod.ts";
-import { askResult, readDeprecated } from "./api.ts";
+import type { ShownUse } from "../core/signals/uses-routes.ts";
+import { askResult } from "./api.ts";
 import { count } from "./format.ts";
-import { type Loaded, type PageProps, Table, useLoaded, Waiting } from "./parts.tsx";
+import { type Loaded, type PageProps, Table, useLoaded } from "./parts.tsx";
 
 /** The page of deprecated entries and their users. */
 export function DeprecationsPage({ live, facts }: PageProps) {
@@ -22,32 +23,50 @@ interface UsesProps extends PageProps {
 
 function Uses({ live, facts, entries }: UsesProps) {
   const newest = live.rows.find(({ deprecation }) => deprecation !== undefined)?.id ?? "";
-  const uses = useLoaded(async () => ({ seen: await readDeprecated() }), [newest]);
-  const isHidden = uses.value !== null && uses.value.seen === null;
+  const isHidden = live.overview?.hidden["platform"] !== undefined;
+  const path = `/client/v4/accounts/${facts.account}/deprecations/uses`;
+  const uses = useLoaded(
+    async () => (isHidden ? [] : askResult<readonly ShownUse[]>(path)),
+    [newest, isHidden],
+  );
   const byId = new Map(entries.map((entry) => [entry.id, entry]));
   return (
     <>
       <h2>Who still uses what</h2>
-      <Waiting of={uses} />
       <Table
+        of={uses}
         label="Uses of what is deprecated"
-        head={["Entry", "Request", "Caller", "Uses", "Refused", "Last", "Instead"]}
+        head={[
+          "Entry",
+          "Request",
+          "Token",
+          "Client",
+          "Uses",
+          "Refused",
+          "First",
+          "Last",
+          "Instead",
+        ]}
         none={
           isHidden
             ? `Not shown: this token lacks the permission Account Read on account ${facts.account}.`
             : "Nothing deprecated has been used since this database was made."
         }
-        rows={(uses.value?.seen ?? []).map((use) => {
-          const entry = byId.get(use.id);
+        rows={(uses.value ?? []).map((use) => {
+          const entry = byId.get(use.entry);
           return {
-            key: `${use.id} ${use.method} ${use.token} ${use.account ?? ""}`,
+            key: `${use.entry} ${use.token_id} ${use.client} ${use.client_version}`,
             cells: [
-              <span class="entry">{use.id}</span>,
-              <span class="wrap">{`${use.method} ${entry?.path ?? ""}`}</span>,
-              <span class="mono">{use.caller === "" ? "–" : use.caller}</span>,
+              <span class="entry">{use.entry}</span>,
+              <span class="wrap">{`${entry?.methods.join(" ") ?? ""} ${entry?.path ?? ""}`}</span>,
+              <span class="wrap" title={use.token_id}>
+                {use.token_name === "" ? use.token_id.slice(0, 8) : use.token_name}
+              </span>,
+              <span class="wrap">{`${use.client} ${use.client_version}`.trim() || "–"}</span>,
               count(use.count),
               count(use.refused),
-              new Date(use.last).toLocaleString("en-GB"),
+              new Date(use.first_used_on).toLocaleString("en-GB"),
+              new Date(use.last_used_on).toLocaleString("en-GB"),
               entry === undefined ? "–" : <span class="wrap">{replacementOf(entry)}</span>,
             ],
           };
@@ -70,8 +89,8 @@ function Entries({ table }: { readonly table: Loaded<readonly ListedEntry[]> }) 
         Find
         <input type="search" value={text} onInput={(event) => setText(event.currentTarget.value)} />
       </label>
-      <Waiting of={table} />
       <Table
+        of={table}
         label="All entries"
         head={["Entry", "What", "Phase", "End", "Instead"]}
         none="No entry fits."

@@ -3,6 +3,7 @@ import { secondBounds } from "../core/signals/requests/request-totals.ts";
 /** A duration for people. */
 export function duration(ms: number | null): string {
   if (ms === null) return "–";
+  if (ms === 0) return "< 1 ms";
   if (ms < 1) return `${ms.toFixed(2)} ms`;
   if (ms < 1000) return `${ms.toFixed(ms < 10 ? 1 : 0)} ms`;
   return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;

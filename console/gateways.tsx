@@ -1,8 +1,10 @@
 import { useState } from "preact/hooks";
 import type { SessionFacts } from "../core/console/mod.ts";
 import type { GatewaySettings } from "../core/gateway/account/settings/settings.ts";
-import { askResult } from "./api.ts";
-import { Field, Form, MakeForm, useRun } from "./form.tsx";
+import { askResult, serverUrl } from "./api.ts";
+import { CustomProviders } from "./custom-providers.tsx";
+import { RecordForm } from "./form.tsx";
+import { Guards } from "./guards.tsx";
 import {
   accountPath,
   Action,
@@ -14,12 +16,31 @@ import {
   type PageProps,
   Table,
   useLoaded,
-  Waiting,
 } from "./parts.tsx";
+import { Prices } from "./prices.tsx";
+import { ProviderKeys } from "./provider-keys.tsx";
 import { Routes } from "./routes.tsx";
+import { saveGateway } from "./save-gateway.ts";
+import { TabList } from "./tab-list.tsx";
 
-/** The gateways of the account, and their settings. */
-export function GatewaysPage({ facts, live }: PageProps) {
+const views = ["Gateways", "Providers", "Prices"] as const;
+
+/** The gateways of the account, and what they share: providers of your own, and prices. */
+export function GatewaysPage(props: PageProps) {
+  const [view, setView] = useState<(typeof views)[number]>("Gateways");
+  return (
+    <>
+      <TabList label="Gateways" names={views} chosen={view} onChoose={setView} />
+      <div role="tabpanel" id="panel" aria-labelledby={`tab-${view}`} class="stack">
+        {view === "Gateways" && <Gateways {...props} />}
+        {view === "Providers" && <CustomProviders {...props} />}
+        {view === "Prices" && <Prices {...props} />}
+      </div>
+    </>
+  );
+}
+
+function Gateways({ facts, live }: PageProps) {
   const root = `${accountPath(facts.account)}/ai-gateway/gateways`;
   const changed = changesOf(live, "gateway", "platform");
   const gateways = useLoaded(
@@ -30,8 +51,8 @@ export function GatewaysPage({ facts, live }: PageProps) {
   const open = gateways.value?.find(({ id }) => id === chosen) ?? gateways.value?.[0];
   return (
     <>
-      <Waiting of={gateways} />
       <Table
+        of={gateways}
         label="Gateways"
         head={["Gateway", "Authentication", "Requests at most", "Cache", "Log", "Created"]}
         none="No gateway yet. The first request to one makes it, or the form below does."
@@ -121,14 +142,13 @@ function Details({ gateway, root, facts, live, onChange }: DetailsProps) {
       <h2 id="gateway-title">{gateway.id}</h2>
       <FactList
         facts={[
-          [
-            "Address",
-            <code>{`${location.origin}/v1/${facts.account}/${gateway.id}/{provider}`}</code>,
-          ],
+          ["Address", <code>{`${serverUrl}/v1/${facts.account}/${gateway.id}/{provider}`}</code>],
           ["Retries", gateway.retry_max_attempts ?? "none"],
         ]}
       />
       <Settings gateway={gateway} path={path} readOnly={readOnly} onSaved={onChange} />
+      <ProviderKeys path={path} readOnly={readOnly} changed={changesOf(live, "gateway")} />
+      <Guards gateway={gateway} path={path} readOnly={readOnly} onSaved={onChange} />
       <Routes
         key={gateway.id}
         path={path}
@@ -159,60 +179,50 @@ interface SettingsProps {
   readonly onSaved: () => void;
 }
 
+const settingFields = {
+  authentication: { label: "Require a token", kind: "check" },
+  collect: { label: "Keep log rows", kind: "check" },
+  cache: {
+    label: "Cache lifetime (seconds)",
+    kind: "number",
+    hint: "0: no answer is kept",
+    input: { required: false },
+  },
+  limit: {
+    label: "Requests per period",
+    kind: "number",
+    hint: "0: no limit",
+    input: { required: false },
+  },
+  interval: { label: "Period (seconds)", kind: "number", input: { required: false } },
+} as const;
+
 function Settings({ gateway, path, readOnly, onSaved }: SettingsProps) {
-  const state = useRun();
-  const [form, setForm] = useState({
-    authentication: gateway.authentication,
-    collect: gateway.collect_logs,
-    cache: String(gateway.cache_ttl ?? 0),
-    limit: String(gateway.rate_limiting_limit ?? 0),
-    interval: String(gateway.rate_limiting_interval ?? 0),
-  });
-  const save = async (): Promise<void> => {
-    const limit = Number(form.limit);
-    await change("PUT", path, {
-      authentication: form.authentication,
-      collect_logs: form.collect,
-      cache_ttl: Number(form.cache),
-      cache_invalidate_on_update: gateway.cache_invalidate_on_update,
-      rate_limiting_limit: limit,
-      rate_limiting_interval: limit > 0 ? Number(form.interval) || 60 : 0,
-      rate_limiting_technique: gateway.rate_limiting_technique ?? "sliding",
-    });
-    onSaved();
-  };
-  const number = (label: string, name: "cache" | "limit" | "interval") => (
-    <Field
-      label={label}
-      value={form[name]}
-      input={{ type: "number", min: 0, required: false }}
-      onInput={(value) => setForm({ ...form, [name]: value })}
-    />
-  );
-  const choice = (label: string, name: "authentication" | "collect") => (
-    <label class="choice">
-      <input
-        type="checkbox"
-        checked={form[name]}
-        onChange={(event) => setForm({ ...form, [name]: event.currentTarget.checked })}
-      />
-      {label}
-    </label>
-  );
   return (
-    <Form action="Save" state={state} disabled={readOnly} onRun={save}>
-      <div class="columns">
-        <div class="form">
-          {choice("Callers need a token", "authentication")}
-          {choice("Keep log rows", "collect")}
-          {number("Cache answers for so many seconds (0 = not)", "cache")}
-        </div>
-        <div class="form">
-          {number("Requests at most (0 = no limit)", "limit")}
-          {number("in so many seconds", "interval")}
-        </div>
-      </div>
-    </Form>
+    <RecordForm
+      action="Save"
+      isKept
+      fields={settingFields}
+      initial={{
+        authentication: gateway.authentication ? "on" : "",
+        collect: gateway.collect_logs ? "on" : "",
+        cache: String(gateway.cache_ttl ?? 0),
+        limit: String(gateway.rate_limiting_limit ?? 0),
+        interval: String(gateway.rate_limiting_interval ?? 0),
+      }}
+      disabled={readOnly}
+      onSave={async (values) => {
+        const limit = Number(values.limit);
+        await saveGateway(path, gateway, {
+          authentication: values.authentication === "on",
+          collect_logs: values.collect === "on",
+          cache_ttl: Number(values.cache),
+          rate_limiting_limit: limit,
+          rate_limiting_interval: limit > 0 ? Number(values.interval) || 60 : 0,
+        });
+        onSaved();
+      }}
+    />
   );
 }
 
@@ -222,31 +232,24 @@ interface NewGatewayProps {
   readonly onMade: (id: string) => void;
 }
 
+const newFields = {
+  id: {
+    label: "Name",
+    hint: "Small letters, digits, “-” and “_”. Callers need a token from the start.",
+    input: { pattern: String.raw`[a-z0-9_\-]{1,64}` },
+  },
+} as const;
+
 function NewGateway({ root, facts, onMade }: NewGatewayProps) {
-  const make = async (id: string): Promise<void> => {
-    await change("POST", root, {
-      id,
-      authentication: true,
-      cache_invalidate_on_update: false,
-      cache_ttl: 0,
-      collect_logs: true,
-      rate_limiting_interval: 0,
-      rate_limiting_limit: 0,
-      rate_limiting_technique: "sliding",
-    });
-    onMade(id);
-  };
   return (
-    <MakeForm
+    <RecordForm
       action="Create"
-      label="Name"
-      input={{ pattern: String.raw`[a-z0-9_\-]{1,64}`, "aria-describedby": "gateway-hint" }}
+      fields={newFields}
       disabled={facts.readOnly}
-      onMake={make}
-    >
-      <p id="gateway-hint" class="muted small">
-        Small letters, digits, “-” and “_”. Callers need a token from the start.
-      </p>
-    </MakeForm>
+      onSave={async ({ id }) => {
+        await change("POST", root, { id });
+        onMade(id);
+      }}
+    />
   );
 }

@@ -1,7 +1,7 @@
 import type { SessionFacts } from "../core/console/mod.ts";
 import type { Live } from "./live.ts";
 
-/** Says which requests this session does not show, and what its token lacks. */
+/** Says which requests are not counted or not shown, and why. */
 export function HiddenParts({
   live,
   facts,
@@ -10,6 +10,14 @@ export function HiddenParts({
   readonly facts: SessionFacts;
 }) {
   const hidden = Object.entries(live.overview?.hidden ?? {});
+  if (!facts.isCounted)
+    return (
+      <p class="notice">
+        Requests are neither counted nor listed live: the program that this server is a part of
+        answers them, because it put the server below its own <code>route()</code>. The stored log
+        and all other pages are complete.
+      </p>
+    );
   if (hidden.length === 0) return null;
   return (
     <aside class="notice" aria-label="Not shown">

@@ -1,5 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { SessionFacts } from "../core/console/mod.ts";
+import type { Answers } from "../scripts/openapi/answers.ts";
+import { AgentDetails, type AgentState } from "./agent-details.tsx";
 import { ask, askResult, eventsOf } from "./api.ts";
 import type { Live } from "./live.ts";
 import {
@@ -7,6 +9,7 @@ import {
   change,
   changesOf,
   instant,
+  type Loaded,
   pretty,
   Table,
   useLoaded,
@@ -14,26 +17,8 @@ import {
   Waiting,
 } from "./parts.tsx";
 
-interface Entity {
-  readonly agent: string;
-  readonly entity: string;
-  readonly source: string;
-  readonly last_seen: string;
-}
-
-interface Counts {
-  readonly received: number;
-  readonly verified: number;
-  readonly stored: number;
-  readonly duplicates: number;
-  readonly failed: number;
-  readonly dead: number;
-  readonly refused: Readonly<Record<string, number>>;
-}
-
-interface Stats {
-  readonly inbound?: Readonly<Record<string, Counts>>;
-}
+type Entity = Answers["WebhookEntity"];
+type Stats = Answers["WebhookStats"];
 
 /** The senders, and the entities that their events reach. */
 export function Inbound({ root, facts, live }: ViewProps) {
@@ -47,12 +32,10 @@ export function Inbound({ root, facts, live }: ViewProps) {
   const open = chosen ?? entities.value?.[0];
   return (
     <>
-      <Waiting of={stats} />
-      <Senders counts={stats.value?.inbound ?? {}} />
+      <Senders stats={stats} />
       <Refused live={live} />
       <h2>Entities</h2>
-      <Waiting of={entities} />
-      <Entities entities={entities.value ?? []} open={open} onChoose={setChosen} />
+      <Entities entities={entities} open={open} onChoose={setChosen} />
       {open !== undefined && (
         <EntityDetails
           key={`${open.agent}/${open.entity}`}
@@ -66,9 +49,10 @@ export function Inbound({ root, facts, live }: ViewProps) {
   );
 }
 
-function Senders({ counts: bySender }: { readonly counts: Readonly<Record<string, Counts>> }) {
+function Senders({ stats }: { readonly stats: Loaded<Stats> }) {
   return (
     <Table
+      of={stats}
       label="Senders"
       head={[
         "Sender",
@@ -80,7 +64,7 @@ function Senders({ counts: bySender }: { readonly counts: Readonly<Record<string
         "Signature failures",
       ]}
       none="No sender has sent anything yet."
-      rows={Object.entries(bySender).map(([name, counts]) => ({
+      rows={Object.entries(stats.value?.inbound ?? {}).map(([name, counts]) => ({
         key: name,
         cells: [
           name,
@@ -119,7 +103,7 @@ function Refused({ live }: { readonly live: Live }) {
 }
 
 interface EntitiesProps {
-  readonly entities: readonly Entity[];
+  readonly entities: Loaded<readonly Entity[]>;
   readonly open: Entity | undefined;
   readonly onChoose: (entity: Entity) => void;
 }
@@ -127,10 +111,11 @@ interface EntitiesProps {
 function Entities({ entities, open, onChoose }: EntitiesProps) {
   return (
     <Table
+      of={entities}
       label="Entities"
       head={["Entity", "Sender", "Agent", "Last event"]}
       none="No entity yet: the first event of one makes it."
-      rows={entities.map((one) => ({
+      rows={(entities.value ?? []).map((one) => ({
         key: `${one.agent}/${one.entity}/${one.source}`,
         cells: [
           <button
@@ -150,24 +135,7 @@ function Entities({ entities, open, onChoose }: EntitiesProps) {
   );
 }
 
-interface StoredEvent {
-  readonly id: string;
-  readonly source?: string;
-  readonly type: string;
-  readonly title: string;
-  readonly payload: string | null;
-  readonly timestamp: string;
-}
-
-interface AgentState {
-  readonly state: unknown;
-  readonly schedules: readonly {
-    readonly id: string;
-    readonly task: string;
-    readonly kind: string;
-    readonly due: number;
-  }[];
-}
+type StoredEvent = Omit<Answers["WebhookEvent"], "source"> & { readonly source?: string };
 
 interface EntityDetailsProps {
   readonly entity: Entity;
@@ -186,21 +154,28 @@ function EntityDetails({ entity, root, facts, changed }: EntityDetailsProps) {
     () => askResult<AgentState>(`${root}/entities/state?${query}`),
     [changed],
   );
-  const fresh = useEvents(
-    `/agents/${encodeURIComponent(entity.agent)}/${encodeURIComponent(entity.entity)}/events`,
-  );
+  const agentPath = `/agents/${encodeURIComponent(entity.agent)}/${encodeURIComponent(entity.entity)}`;
+  const fresh = useEvents(`${agentPath}/events`);
   const known = new Set(fresh.map(({ id }) => id));
   const rows = [...fresh, ...(events.value ?? []).filter(({ id }) => !known.has(id))];
   return (
     <section class="card stack" aria-labelledby="entity-title">
       <h2 id="entity-title">{entity.entity}</h2>
       <Waiting of={agent} />
-      {agent.value !== null && <StateOfAgent {...agent.value} />}
+      {agent.value !== null && (
+        <AgentDetails
+          agent={agent.value}
+          path={agentPath}
+          readOnly={facts.readOnly}
+          onCalled={agent.reload}
+        />
+      )}
       <h3>Events, as they come</h3>
       <Events
+        of={events}
         events={rows}
         readOnly={facts.readOnly}
-        pathOf={({ id, source = entity.source }) =>
+        pathOf={({ id, source = entity.source ?? "" }) =>
           `${root}/events/${encodeURIComponent(id)}/replay?${query}&source=${encodeURIComponent(source)}`
         }
       />
@@ -208,40 +183,19 @@ function EntityDetails({ entity, root, facts, changed }: EntityDetailsProps) {
   );
 }
 
-function StateOfAgent({ state, schedules }: AgentState) {
-  return (
-    <div class="bodies">
-      <section>
-        <h3>State</h3>
-        <pre tabIndex={0} aria-label="State of the agent">
-          {JSON.stringify(state, null, 2)}
-        </pre>
-      </section>
-      <section>
-        <h3>Schedules</h3>
-        {schedules.length === 0 && <p class="muted">None.</p>}
-        <ul>
-          {schedules.map(({ id, task, kind, due }) => (
-            <li key={id}>
-              {task} ({kind}), next {new Date(due).toLocaleString("en-GB")}
-            </li>
-          ))}
-        </ul>
-      </section>
-    </div>
-  );
-}
-
 interface EventsProps {
+  /** The load of the stored ones among them. */
+  readonly of: Loaded<unknown>;
   readonly events: readonly StoredEvent[];
   readonly readOnly: boolean;
   /** The path that handles an event once more. */
   readonly pathOf: (event: StoredEvent) => string;
 }
 
-function Events({ events, readOnly, pathOf }: EventsProps) {
+function Events({ of, events, readOnly, pathOf }: EventsProps) {
   return (
     <Table
+      of={of}
       label="Events"
       head={["Time", "Type", "Title", "Payload", "Again"]}
       none="No event is kept."

@@ -2,7 +2,7 @@ import { useEffect } from "preact/hooks";
 import type { SyncJob } from "../core/search/rows/job-store.ts";
 import type { InstanceSettings } from "../core/search/state/instance-settings.ts";
 import { askResult } from "./api.ts";
-import { Action, change, FactList, instant, Table, useLoaded, Waiting } from "./parts.tsx";
+import { Action, change, FactList, instant, Table, useLoaded } from "./parts.tsx";
 
 interface JobsProps {
   readonly path: string;
@@ -33,8 +33,8 @@ export function Jobs({ path, source, readOnly, changed, onEnd }: JobsProps) {
   return (
     <div>
       {source.type != null && <SourceFacts source={source} />}
-      <Waiting of={jobs} />
       <Table
+        of={jobs}
         label="Sync jobs"
         head={["Began", "By", "Indexed", "Unchanged", "Failed", "Deleted", "State"]}
         none="No sync job yet."

@@ -1,32 +1,15 @@
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { SessionFacts } from "../core/console/mod.ts";
-import { Field, Form, useRun } from "./form.tsx";
-import { Action, change, instant, type Loaded, Once, Table, Waiting } from "./parts.tsx";
-import { limitText, type LimitView } from "./limit-text.ts";
-
-interface OwnerView {
-  readonly id: string;
-  readonly name: string;
-  readonly enabled: boolean;
-  /** Whether only the configuration changes it. */
-  readonly declared: boolean;
-  readonly usage: readonly LimitView[];
-}
+import type { Answers } from "../scripts/openapi/answers.ts";
+import { type FieldSpec, listOf } from "./form.tsx";
+import { Action, change, instant, type Loaded, Once } from "./parts.tsx";
+import { limitText } from "./limit-text.ts";
+import { Records } from "./records.tsx";
 
 /** A team as the API shows it. */
-export interface TeamView extends OwnerView {
-  readonly keys: number;
-}
-
+export type TeamView = Answers["Team"];
 /** A virtual key as the API shows it. */
-export interface KeyView extends OwnerView {
-  readonly preview: string;
-  readonly team: string | null;
-  readonly gateways: readonly string[] | null;
-  readonly models: readonly string[] | null;
-  readonly last_used_at: string | null;
-}
+export type KeyView = Answers["StoredVirtualKey"];
 
 interface ListProps {
   readonly root: string;
@@ -36,58 +19,49 @@ interface ListProps {
   readonly onChange: () => void;
 }
 
-/** The teams: made, switched off and deleted. */
-export function Teams({ root, facts, teams, onChange }: ListProps) {
-  const [id, setId] = useState("");
-  const [budget, setBudget] = useState("");
-  const state = useRun();
-  const make = async (): Promise<void> => {
-    await change("POST", `${root}/teams`, { id, limits: monthly(budget) });
-    setId("");
-    setBudget("");
-    onChange();
-  };
+const budgetField: FieldSpec = {
+  label: "US dollars per month",
+  kind: "number",
+  hint: "Empty: no limit",
+  input: { max: 100_000, required: false },
+};
+const idInput = { pattern: String.raw`[a-z0-9][a-z0-9_\-]{0,63}` };
+
+/** The teams: made, changed, switched off and deleted. */
+export function Teams({ root: account, facts, teams, onChange }: ListProps) {
+  const root = `${account}/teams`;
   return (
-    <section class="stack" aria-labelledby="teams-title">
-      <h2 id="teams-title">Teams</h2>
-      <Waiting of={teams} />
-      <Table
-        label="Teams"
-        head={["Team", "Keys", "Budgets", "State", "Change"]}
-        none="No team yet: one has budgets over all its virtual keys together."
-        rows={(teams.value ?? []).map((one) => ({
-          key: one.id,
-          cells: [
-            one.name,
-            one.keys,
-            one.usage.map(limitText).join("; ") || "none",
-            stateOf(one),
-            <Changes
-              of={one}
-              path={`${root}/teams/${one.id}`}
-              facts={facts}
-              loss="Its counts go with it."
-              onChange={onChange}
-            />,
-          ],
-        }))}
-      />
-      <div class="card">
-        <Form action="Create team" state={state} disabled={facts.readOnly} onRun={make}>
-          <Field
-            label="Id of the new team"
-            value={id}
-            input={{ pattern: String.raw`[a-z0-9][a-z0-9_\-]{0,63}` }}
-            onInput={setId}
-          />
-          <Budget value={budget} onInput={setBudget} />
-        </Form>
-      </div>
-    </section>
+    <Records
+      id="teams-title"
+      title="Teams"
+      noun="team"
+      none="No team yet: one has budgets over all its virtual keys together."
+      of={teams}
+      head={["Team", "Keys", "Budgets", "State"]}
+      keyOf={({ id }) => id}
+      nameOf={({ name }) => name}
+      cellsOf={(one) => [one.name, one.keys, budgetsOf(one), stateOf(one)]}
+      fieldsOf={(row) => ({
+        id: { label: "Id of the team", input: { ...idInput, readOnly: row !== null } },
+        budget: budgetField,
+      })}
+      valuesOf={(one) => ({ id: one.id, budget: monthlyOf(one) })}
+      onSave={async ({ id, budget }, row) => {
+        if (row === null) await change("POST", root, { id, limits: withMonthly([], budget) });
+        else
+          await change("PATCH", `${root}/${row.id}`, { limits: withMonthly(row.limits, budget) });
+        onChange();
+      }}
+      onDelete={({ id }) => change("DELETE", `${root}/${id}`)}
+      loss="Its counts go with it."
+      isDeclared={({ declared }) => declared}
+      actionsOf={(one) => <Switch of={one} root={root} facts={facts} onChange={onChange} />}
+      disabled={facts.readOnly}
+    />
   );
 }
 
-/** The virtual keys: made, rotated, switched off and deleted. */
+/** The virtual keys: made, changed, rotated, switched off and deleted. */
 export function Keys({ root: account, facts, teams, keys, onChange }: ListProps) {
   const root = `${account}/virtual-keys`;
   const [shown, setShown] = useState<string | null>(null);
@@ -95,162 +69,165 @@ export function Keys({ root: account, facts, teams, keys, onChange }: ListProps)
     setShown(key);
     onChange();
   };
+  const names = Object.fromEntries((teams.value ?? []).map(({ id, name }) => [id, name]));
+  const fields = keyFields({ "": "none", ...names });
   return (
-    <section class="stack" aria-labelledby="keys-title">
-      <h2 id="keys-title">Virtual keys</h2>
+    <>
       {shown !== null && <Once title="Virtual key" text={shown} />}
-      <Waiting of={keys} />
-      <Table
-        label="Virtual keys"
-        head={[
-          "Name",
-          "Key",
-          "Team",
-          "Gateways",
-          "Models",
-          "Limits",
-          "Used last",
-          "State",
-          "Change",
-        ]}
+      <Records
+        id="keys-title"
+        title="Virtual keys"
+        noun="key"
         none="No virtual key yet: one lets somebody use the providers' keys without having them."
-        rows={(keys.value ?? []).map((one) => ({
-          key: one.id,
-          cells: [
-            one.name,
-            <span class="mono">{one.preview}</span>,
-            one.team ?? "–",
-            one.gateways?.join(", ") ?? "all",
-            one.models?.join(", ") ?? "all",
-            one.usage.map(limitText).join("; ") || "none",
-            instant(one.last_used_at),
-            stateOf(one),
-            <Changes
-              of={one}
-              path={`${root}/${one.id}`}
-              facts={facts}
-              loss="Callers with it are refused at once."
-              onChange={onChange}
-            >
-              <Action
-                label="Rotate"
-                disabled={facts.readOnly}
-                confirm="The former secret stops working."
-                onRun={async () => show(await change("POST", `${root}/${one.id}/rotate`, {}))}
-              />
-            </Changes>,
-          ],
-        }))}
+        of={keys}
+        head={["Name", "Key", "Team", "Gateways", "Models", "Limits", "Used last", "State"]}
+        keyOf={({ id }) => id}
+        nameOf={({ name }) => name}
+        cellsOf={(one) => [
+          one.name,
+          <span class="mono">{one.preview}</span>,
+          one.team ?? "–",
+          one.gateways?.join(", ") ?? "all",
+          one.models?.join(", ") ?? "all",
+          budgetsOf(one),
+          instant(one.last_used_at),
+          stateOf(one),
+        ]}
+        fieldsOf={() => fields}
+        valuesOf={valuesOf}
+        onSave={async (values, row) => {
+          if (row === null) show(await change("POST", root, bodyOf(values, null)));
+          else await change("PATCH", `${root}/${row.id}`, bodyOf(values, row));
+          onChange();
+        }}
+        onDelete={({ id }) => change("DELETE", `${root}/${id}`)}
+        loss="Callers with it are refused at once."
+        isDeclared={({ declared }) => declared}
+        actionsOf={(one) => (
+          <>
+            <Action
+              label="Rotate"
+              disabled={facts.readOnly}
+              confirm="The former secret stops working."
+              onRun={async () => show(await change("POST", `${root}/${one.id}/rotate`, {}))}
+            />
+            <Switch of={one} root={root} facts={facts} onChange={onChange} />
+          </>
+        )}
+        disabled={facts.readOnly}
       />
-      <NewKey root={root} facts={facts} teams={teams.value ?? []} onMade={show} />
-    </section>
+    </>
   );
 }
 
-interface NewKeyProps {
-  readonly root: string;
-  readonly facts: SessionFacts;
-  readonly teams: readonly TeamView[];
-  readonly onMade: (made: { readonly key: string }) => void;
+function keyFields(teams: Readonly<Record<string, string>>) {
+  return {
+    name: { label: "Name of the key", input: { maxLength: 120 } },
+    team: { label: "Team", options: teams },
+    budget: budgetField,
+    models: {
+      label: "Models",
+      isMore: true,
+      hint: "With commas, such as openai/gpt-5-mini, anthropic/*. Empty: every model",
+    },
+    gateways: { label: "Gateways", isMore: true, hint: "With commas. Empty: every gateway" },
+    rate: { label: "Requests per minute", kind: "number", isMore: true, hint: "Empty: no limit" },
+    expires: { label: "Expires", isMore: true, input: { type: "date" } },
+    owner: { label: "Owner", isMore: true },
+  } satisfies Record<string, FieldSpec>;
 }
 
-function NewKey({ root, facts, teams, onMade }: NewKeyProps) {
-  const [form, setForm] = useState({ name: "", team: "", budget: "" });
-  const state = useRun();
-  const make = async (): Promise<void> => {
-    const { name, team, budget } = form;
-    onMade(
-      await change("POST", root, {
-        name,
-        team: team === "" ? null : team,
-        limits: monthly(budget),
-      }),
-    );
-    setForm({ name: "", team: "", budget: "" });
+function valuesOf(one: KeyView) {
+  return {
+    name: one.name,
+    team: one.team ?? "",
+    budget: monthlyOf(one),
+    models: one.models?.join(", ") ?? "",
+    gateways: one.gateways?.join(", ") ?? "",
+    owner: one.owner ?? "",
+    rate: rateOf(one),
+    expires: one.expires_at?.slice(0, 10) ?? "",
   };
-  return (
-    <div class="card">
-      <Form action="Create key" state={state} disabled={facts.readOnly} onRun={make}>
-        <Field
-          label="Name of the new key"
-          value={form.name}
-          input={{ maxLength: 120 }}
-          onInput={(name) => setForm({ ...form, name })}
-        />
-        <label>
-          Team
-          <select
-            value={form.team}
-            onChange={(event) => setForm({ ...form, team: event.currentTarget.value })}
-          >
-            <option value="">none</option>
-            {teams.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <Budget value={form.budget} onInput={(budget) => setForm({ ...form, budget })} />
-      </Form>
-    </div>
-  );
 }
 
-interface BudgetProps {
-  readonly value: string;
-  readonly onInput: (value: string) => void;
+type Limits = KeyView["limits"];
+
+/** The body of a new key, or of a change; limits that the form does not show stay. */
+function bodyOf(
+  values: Readonly<Record<keyof ReturnType<typeof keyFields>, string>>,
+  row: KeyView | null,
+): object {
+  const orNull = (text: string): string[] | null => {
+    const found = listOf(text);
+    return found.length === 0 ? null : found;
+  };
+  const others = withMonthly(row?.limits ?? [], values.budget).filter((one) => !isRate(one));
+  const rate = { limitType: "requests", limit: Number(values.rate), window: MINUTE };
+  return {
+    name: values.name,
+    team: values.team === "" ? null : values.team,
+    limits: values.rate === "" ? others : [...others, rate],
+    models: orNull(values.models),
+    gateways: orNull(values.gateways),
+    owner: values.owner === "" ? null : values.owner,
+    expires_at: values.expires === "" ? null : `${values.expires}T00:00:00Z`,
+  };
 }
 
-function Budget({ value, onInput }: BudgetProps) {
-  return (
-    <Field
-      label="US dollars per month (empty = no limit)"
-      value={value}
-      input={{ type: "number", min: 0, max: 100_000, step: "any", required: false }}
-      onInput={onInput}
-    />
-  );
+const MINUTE = 60;
+
+function isRate({ limitType, window: length }: Pick<Limits[number], "limitType" | "window">) {
+  return limitType === "requests" && length === MINUTE;
 }
 
-function monthly(budget: string): readonly object[] {
-  if (budget === "") return [];
-  return [{ limitType: "cost", limit: Number(budget), window: "month" }];
+function isMonthly({ limitType, window: length, models, soft }: Limits[number]): boolean {
+  return limitType === "cost" && length === "month" && models === undefined && soft !== true;
 }
 
-function stateOf({ enabled, declared }: OwnerView) {
+function rateOf({ limits }: KeyView): string {
+  return String(limits.find(isRate)?.limit ?? "");
+}
+
+function monthlyOf({ limits }: TeamView | KeyView): string {
+  return String(limits.find(isMonthly)?.limit ?? "");
+}
+
+/** Limits with another monthly budget; none where it is empty. */
+function withMonthly(limits: Limits, budget: string): Limits {
+  const others = limits.filter((one) => !isMonthly(one));
+  if (budget === "") return others;
+  return [
+    ...others,
+    { limitType: "cost", limit: Number(budget), window: "month", technique: "fixed" },
+  ];
+}
+
+function budgetsOf({ usage }: TeamView | KeyView): string {
+  return usage.map(limitText).join("; ") || "none";
+}
+
+function stateOf({ enabled, declared }: TeamView | KeyView) {
   const state = enabled ? "on" : <strong class="warn-text">off</strong>;
   return declared ? <>{state}, of the configuration</> : state;
 }
 
-interface ChangesProps {
-  readonly of: OwnerView;
-  readonly path: string;
+interface SwitchProps {
+  readonly of: TeamView | KeyView;
+  readonly root: string;
   readonly facts: SessionFacts;
-  /** What deleting it means. */
-  readonly loss: string;
   readonly onChange: () => void;
-  /** Further actions. */
-  readonly children?: ComponentChildren;
 }
 
-function Changes({ of: { enabled, declared }, ...props }: ChangesProps) {
-  const { path, facts, loss, onChange, children } = props;
-  if (declared) return <span class="muted small">in the file</span>;
-  const run = async (method: string, body?: object): Promise<void> => {
-    await change(method, path, body);
-    onChange();
-  };
+function Switch({ of: { id, enabled }, root, facts, onChange }: SwitchProps) {
   return (
-    <span class="actions">
-      {children}
-      <Action
-        key={String(enabled)}
-        label={enabled ? "Disable" : "Enable"}
-        disabled={facts.readOnly}
-        onRun={() => run("PATCH", { enabled: !enabled })}
-      />
-      <Action label="Delete" disabled={facts.readOnly} confirm={loss} onRun={() => run("DELETE")} />
-    </span>
+    <Action
+      key={String(enabled)}
+      label={enabled ? "Disable" : "Enable"}
+      disabled={facts.readOnly}
+      onRun={async () => {
+        await change("PATCH", `${root}/${id}`, { enabled: !enabled });
+        onChange();
+      }}
+    />
   );
 }

@@ -1,16 +1,8 @@
+import type { Answers } from "../scripts/openapi/answers.ts";
 import { count } from "./format.ts";
 
 /** A limit with what is used of it. */
-export interface LimitView {
-  readonly limitType: "cost" | "tokens" | "requests";
-  readonly limit: number;
-  readonly window: number | string | null;
-  readonly models?: readonly string[];
-  readonly soft?: boolean;
-  readonly used: number;
-  readonly remaining: number;
-  readonly resets_at: string | null;
-}
+export type LimitView = Answers["Team"]["usage"][number];
 
 /** A limit in words. */
 export function limitText(limit: LimitView): string {

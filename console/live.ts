@@ -12,6 +12,8 @@ export interface Overview extends Figures {
 /** Everything that came over the stream. */
 export interface Live {
   readonly isConnected: boolean;
+  /** Why the stream did not open, or broke. */
+  readonly error: string | null;
   readonly overview: Overview | null;
   /** Newest first. */
   readonly rows: readonly RequestRow[];
@@ -24,7 +26,12 @@ const AGAIN_MS = 2000;
 
 /** Follows the one stream of the console, and opens it again when it breaks. */
 export function useLive(onLoggedOut: () => void): Live {
-  const [live, setLive] = useState<Live>({ isConnected: false, overview: null, rows: [] });
+  const [live, setLive] = useState<Live>({
+    isConnected: false,
+    error: null,
+    overview: null,
+    rows: [],
+  });
   useEffect(() => {
     const over = new AbortController();
     const follow = async (): Promise<void> => {
@@ -38,13 +45,16 @@ export function useLive(onLoggedOut: () => void): Live {
     };
     const keep = async (): Promise<void> => {
       while (!over.signal.aborted) {
+        let failure: string | null = null;
         try {
           await follow();
         } catch (error) {
           if (error instanceof Error && "status" in error && error.status === 401)
             return onLoggedOut();
+          failure = error instanceof Error ? error.message : String(error);
         }
-        setLive((before) => ({ ...before, isConnected: false }));
+        const end = { isConnected: false, error: failure };
+        setLive((before) => ({ ...before, ...end }));
         await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
       }
     };
@@ -54,12 +64,14 @@ export function useLive(onLoggedOut: () => void): Live {
   return live;
 }
 
+const connected = { isConnected: true, error: null };
+
 function added(before: Live, event: string, message: unknown, isStart: boolean): Live {
-  if (event === "overview") return { ...before, isConnected: true, overview: message as Overview };
+  if (event === "overview") return { ...before, ...connected, overview: message as Overview };
   const rows = ((message as RequestRow[] | null) ?? []).toReversed();
   return {
     ...before,
-    isConnected: true,
+    ...connected,
     rows: isStart ? rows : [...rows, ...before.rows].slice(0, KEPT),
   };
 }

@@ -1,43 +1,22 @@
-import { useEffect, useState } from "preact/hooks";
 import type { SessionFacts } from "../core/console/mod.ts";
 import type { RequestEffect } from "../core/http/response-note.ts";
 import type { RequestRow } from "../core/signals/requests/request-row.ts";
-import { ask, AskError, askResult } from "./api.ts";
+import { askResult } from "./api.ts";
+import { useCallers } from "./callers.ts";
 import { duration } from "./format.ts";
-import { accountPath, Action, change, Copy, FactList, messageOf, pretty, Table } from "./parts.tsx";
-import { curlOf, sdkCallOf } from "./snippets.ts";
+import { accountPath, Action, change, FactList, useLoaded } from "./parts.tsx";
+import { StoredDetail } from "./stored-detail.tsx";
+import { findRow } from "./stored-log.ts";
 import { type Span, Timeline } from "./timeline.tsx";
 
-/** The members of a log row that are shown: texts, numbers and booleans. */
-type StoredLog = Readonly<Record<string, string | number | boolean | null | undefined>>;
-
-/** The gateway's log of a request. */
-interface Stored {
-  readonly log: StoredLog;
-  readonly request: string;
-  readonly response: string;
-  readonly path: string;
-  /** All rows of the request, in their order. */
-  readonly attempts: readonly StoredLog[];
-}
-
-/** All facts about one request. */
-export function LogDetail({
-  row,
-  facts,
-}: {
+interface LogDetailProps {
   readonly row: RequestRow;
   readonly facts: SessionFacts;
-}) {
-  const [stored, setStored] = useState<Stored | string | null>(null);
+}
+
+/** All facts about one request; one of the gateway has more in its log. */
+export function LogDetail({ row, facts }: LogDetailProps) {
   const isGateway = row.route.startsWith("/v1/");
-  useEffect(() => {
-    if (!isGateway) return;
-    readStored(row.id, facts.account).then(setStored, (error: unknown) =>
-      setStored(messageOf(error)),
-    );
-  }, [row.id]);
-  const isStored = typeof stored === "object" && stored !== null;
   return (
     <div class="detail-body">
       <FactList
@@ -49,76 +28,34 @@ export function LogDetail({
           ["Error", row.error],
           ["Reason", row.reason],
           ["Deprecated", row.deprecation],
-          ...(isStored
-            ? shownFacts.map(
-                (name) => [name.replaceAll("_", " "), shown(stored.log[name])] as const,
-              )
-            : []),
         ]}
       />
-      <Timeline spans={spansOf(row, isStored ? stored.attempts : [])} />
+      {isGateway ? <InGateway row={row} facts={facts} /> : <Timeline spans={spansOf(row)} />}
       {row.made !== undefined && <Again made={row.made} facts={facts} />}
-      {isGateway && stored === null && <p class="muted">Looking for the log row …</p>}
-      {typeof stored === "string" && <p class="muted">{stored}</p>}
-      {isStored && (
-        <>
-          <Attempts attempts={stored.attempts} />
-          <div class="actions">
-            <Copy label="Copy as curl" text={curlOf(location.origin, stored)} />
-            <Copy label="Copy as SDK call" text={sdkCallOf(location.origin, stored)} />
-            <Replay stored={stored} disabled={facts.readOnly} />
-          </div>
-          <div class="bodies">
-            <Body title="Request" text={stored.request} />
-            <Body title="Answer" text={stored.response} />
-          </div>
-        </>
-      )}
     </div>
   );
 }
 
-function shown(value: string | number | boolean | null | undefined): string | undefined {
-  return value == null ? undefined : String(value);
-}
-
-/** The attempts before an answer came. */
-function Attempts({ attempts }: { readonly attempts: readonly StoredLog[] }) {
-  if (attempts.length < 2) return null;
+function InGateway({ row, facts }: LogDetailProps) {
+  const stored = useLoaded(() => findRow(row.id, facts.account), [row.id]);
+  const callers = useCallers(facts);
+  if (stored.value !== null)
+    return <StoredDetail row={stored.value} facts={facts} callerOf={callers.nameOf} seen={row} />;
   return (
-    <Table
-      label="Attempts"
-      head={["Attempt", "Provider", "Model", "Status", "Took"]}
-      none=""
-      rows={attempts.map((one, at) => ({
-        key: String(one["id"]),
-        cells: [
-          at + 1,
-          one["provider"],
-          one["model"],
-          one["status_code"] ?? "no answer",
-          `${String(one["duration"])} ms`,
-        ],
-      }))}
-    />
+    <>
+      <Timeline spans={spansOf(row)} />
+      <p class="muted">{stored.error ?? "Looking for the log row …"}</p>
+    </>
   );
 }
 
-/** The spans of a request: the whole, its attempts from the log rows, and the forwarding of its answer. */
-function spansOf(row: RequestRow, attempts: readonly StoredLog[]): Span[] {
-  const { firstMs } = row;
+/** The spans of a request that no gateway answered: the whole, and the streaming of its answer. */
+function spansOf({ ms, firstMs, status }: RequestRow): Span[] {
   return [
-    { name: "Request", from: 0, ms: row.ms, tone: row.status >= 400 ? "bad" : "accent" },
-    ...attempts.map((one): Span => {
-      const from = Math.max(0, Date.parse(String(one["created_at"])) - row.time);
-      const isCached = one["cached"] === true;
-      const name = isCached ? "Cache" : `${String(one["provider"])} ${String(one["model"])}`;
-      const tone = one["success"] === true ? "second" : "bad";
-      return { name, from, ms: Number(one["duration"]), tone };
-    }),
+    { name: "Request", from: 0, ms, tone: status >= 400 ? "bad" : "accent" },
     ...(firstMs === undefined
       ? []
-      : [{ name: "Answer streams", from: firstMs, ms: row.ms - firstMs, tone: "good" } as const]),
+      : [{ name: "Answer streams", from: firstMs, ms: ms - firstMs, tone: "good" } as const]),
   ];
 }
 
@@ -156,90 +93,4 @@ function Again({ made, facts }: { readonly made: RequestEffect; readonly facts: 
       <Action label="Deliver again" disabled={facts.readOnly} onRun={deliver} />
     </div>
   );
-}
-
-/** Sends the stored request once more, and shows what comes back. */
-function Replay({ stored, disabled }: { readonly stored: Stored; readonly disabled: boolean }) {
-  const [answer, setAnswer] = useState<string | null>(null);
-  const send = async (): Promise<void> => {
-    const headers = { "content-type": "application/json", "cf-aig-skip-cache": "true" };
-    const response = await ask(stored.path, { method: "POST", headers, body: stored.request });
-    setAnswer(await response.text());
-  };
-  return (
-    <>
-      <Action
-        label="Send again"
-        confirm="It costs what it cost before."
-        disabled={disabled}
-        onRun={send}
-      />
-      {answer !== null && <Body title="Answer now" text={answer} />}
-    </>
-  );
-}
-
-const shownFacts = [
-  "provider",
-  "model",
-  "tokens_in",
-  "tokens_out",
-  "cost",
-  "cached",
-  "duration",
-  "status_code",
-  "success",
-];
-
-function Body({ title, text }: { readonly title: string; readonly text: string }) {
-  return (
-    <section>
-      <h3>{title}</h3>
-      <pre tabIndex={0} aria-label={title}>
-        {pretty(text)}
-      </pre>
-    </section>
-  );
-}
-
-/** The log row with this id, in whichever gateway it is. */
-async function readStored(id: string, account: string): Promise<Stored> {
-  const root = `/client/v4/accounts/${encodeURIComponent(account)}/ai-gateway/gateways`;
-  const gateways = await askResult<readonly { id: string }[]>(`${root}?per_page=50`);
-  for (const { id: gateway } of gateways) {
-    const path = `${root}/${encodeURIComponent(gateway)}/logs/${encodeURIComponent(id)}`;
-    try {
-      const log = await askResult<Stored["log"]>(path);
-      const event = encodeURIComponent(String(log["event_id"] ?? ""));
-      const [request, response, attempts] = await Promise.all([
-        bodyAt(`${path}/request`),
-        bodyAt(`${path}/response`),
-        askResult<readonly StoredLog[]>(
-          `${root}/${encodeURIComponent(gateway)}/logs?filters.key=event_id&filters.operator=eq&filters.value=${event}&order_by_direction=asc`,
-        ).catch(() => []),
-      ]);
-      const provider = String(log["provider"] ?? "");
-      return {
-        log,
-        request,
-        response,
-        attempts,
-        path: `/v1/${account}/${gateway}/${provider}/${String(log["path"] ?? "")}`,
-      };
-    } catch (error) {
-      if (!(error instanceof AskError) || error.status !== 404) throw error;
-    }
-  }
-  throw new Error(
-    "This request has no log row: it was refused before a provider was asked, or its row is gone.",
-  );
-}
-
-async function bodyAt(path: string): Promise<string> {
-  try {
-    return await (await ask(path)).text();
-  } catch (error) {
-    if (error instanceof AskError) return error.message;
-    throw error;
-  }
 }

@@ -1,5 +1,5 @@
 import "./locale.ts";
-import { render } from "preact";
+import { type ComponentType, render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { SessionFacts } from "../core/console/mod.ts";
 import { logIn, logOut, readSession } from "./api.ts";
@@ -9,24 +9,28 @@ import { GatewaysPage } from "./gateways.tsx";
 import { LoginPage } from "./login.tsx";
 import { LogsPage } from "./logs.tsx";
 import { OverviewPage } from "./overview.tsx";
+import type { PageProps } from "./parts.tsx";
 import { PlaygroundPage } from "./playground.tsx";
+import { RenderingPage } from "./rendering.tsx";
 import { SearchPage } from "./search.tsx";
 import { SettingsPage } from "./settings.tsx";
 import { SpendPage } from "./spend.tsx";
 import { WebhooksPage } from "./webhooks.tsx";
 
-const pages = [
-  "Overview",
-  "Logs",
-  "Gateways",
-  "Spend",
-  "Playground",
-  "Search",
-  "Webhooks",
-  "Deprecations",
-  "Settings",
-] as const;
-type Page = (typeof pages)[number];
+const views = {
+  Overview: OverviewPage,
+  Logs: LogsPage,
+  Gateways: GatewaysPage,
+  Spend: SpendPage,
+  Playground: PlaygroundPage,
+  Search: SearchPage,
+  Rendering: RenderingPage,
+  Webhooks: WebhooksPage,
+  Deprecations: DeprecationsPage,
+  Settings: SettingsPage,
+} satisfies Readonly<Record<string, ComponentType<PageProps>>>;
+type Page = keyof typeof views;
+const pages = Object.keys(views) as Page[];
 
 function pageOf(hash: string): Page {
   return pages.find((page) => hash === `#/${page.toLowerCase()}`) ?? "Overview";
@@ -66,6 +70,7 @@ function Console({
 }) {
   const page = usePage();
   const live = useLive(onLoggedOut);
+  const View = views[page];
   return (
     <div class="shell">
       <a
@@ -96,15 +101,12 @@ function Console({
       </header>
       <main id="content" tabIndex={-1}>
         <h1>{page}</h1>
-        {page === "Overview" && <OverviewPage live={live} facts={facts} />}
-        {page === "Logs" && <LogsPage live={live} facts={facts} />}
-        {page === "Gateways" && <GatewaysPage facts={facts} live={live} />}
-        {page === "Spend" && <SpendPage facts={facts} live={live} />}
-        {page === "Search" && <SearchPage facts={facts} live={live} />}
-        {page === "Webhooks" && <WebhooksPage facts={facts} live={live} />}
-        {page === "Deprecations" && <DeprecationsPage live={live} facts={facts} />}
-        {page === "Settings" && <SettingsPage facts={facts} live={live} />}
-        {page === "Playground" && <PlaygroundPage facts={facts} />}
+        {live.error !== null && (
+          <p class="error" role="alert">
+            Nothing comes live from the server: {live.error}
+          </p>
+        )}
+        <View live={live} facts={facts} />
       </main>
       <footer class="muted small">
         causey {facts.version} on {facts.runtime}, account {facts.account}

@@ -1,6 +1,7 @@
 import { useMemo } from "preact/hooks";
 import type { MinuteFigures } from "../core/console/feed.ts";
 import { Chart } from "./chart.tsx";
+import { FirstSteps } from "./first-steps.tsx";
 import { count, duration, quantile } from "./format.ts";
 import { HiddenParts } from "./hidden-parts.tsx";
 import type { Overview } from "./live.ts";
@@ -36,6 +37,7 @@ export function OverviewPage({ live, facts }: PageProps) {
   return (
     <>
       <HiddenParts live={live} facts={facts} />
+      <FirstSteps facts={facts} />
       {history !== null && <Figures overview={overview} history={history} />}
       <section aria-labelledby="parts-title">
         <h2 id="parts-title">Parts</h2>

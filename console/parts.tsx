@@ -62,13 +62,15 @@ export function Waiting({ of }: { readonly of: Loaded<unknown> }) {
   if (of.error !== null)
     return (
       <p class="error" role="alert">
-        {of.error}
+        Not loaded: {of.error}
       </p>
     );
   return of.value === null ? <p class="muted">Loading …</p> : null;
 }
 
 interface TableProps {
+  /** The load of its rows: until it has come, and when it failed, that is said in place of {@link TableProps.none}. */
+  readonly of?: Loaded<unknown>;
   readonly label: string;
   readonly head: readonly string[];
   readonly rows: readonly { readonly key: string; readonly cells: readonly ComponentChildren[] }[];
@@ -77,7 +79,16 @@ interface TableProps {
 }
 
 /** A list as a table that a keyboard can scroll. */
-export function Table({ label, head, rows, none }: TableProps) {
+export function Table({ of, ...props }: TableProps) {
+  return (
+    <>
+      {of !== undefined && <Waiting of={of} />}
+      {of?.value !== null && <Rows {...props} />}
+    </>
+  );
+}
+
+function Rows({ label, head, rows, none }: Omit<TableProps, "of">) {
   if (rows.length === 0) return <p class="muted">{none}</p>;
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={label}>
@@ -185,7 +196,7 @@ export function Copy({ label, text }: { readonly label: string; readonly text: s
   );
 }
 
-/** Facts by name; undefined ones are left out. */
+/** Facts by name; those without a value are left out. */
 export function FactList({
   facts,
 }: {
@@ -194,7 +205,7 @@ export function FactList({
   return (
     <dl>
       {facts.map(([name, value]) =>
-        value === undefined ? null : (
+        value == null ? null : (
           <div key={name}>
             <dt>{name}</dt>
             <dd>{value}</dd>

@@ -1,9 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
 import type { SessionFacts } from "../core/console/mod.ts";
-import type { Chunk } from "../core/search/retrieve/chunk-view.ts";
 import { ask, askResult, eventsOf } from "./api.ts";
-import { Chunks } from "./chunks.tsx";
-import { Area, Field, Form, Output, useRun } from "./form.tsx";
+import { AskSearch } from "./ask-search.tsx";
+import { Area, Choice, Field, Form, Output, useRun } from "./form.tsx";
+import { accountPath, useLoaded, Waiting } from "./parts.tsx";
 import { TabList } from "./tab-list.tsx";
 
 const tools = ["Chat", "Render", "Search", "Webhook"] as const;
@@ -161,47 +161,32 @@ function Rendered({ format, url, text }: Rendering) {
 }
 
 function Search({ facts }: { readonly facts: SessionFacts }) {
-  const root = `/client/v4/accounts/${encodeURIComponent(facts.account)}/ai-search/instances`;
-  const [instances, setInstances] = useState<readonly string[]>([]);
-  const [instance, setInstance] = useState("");
-  const [query, setQuery] = useState("How do I rotate the master key?");
-  const [chunks, setChunks] = useState<readonly Chunk[] | null>(null);
-  const state = useRun();
-  useEffect(() => {
-    void state.run(async () => {
-      const found = (await askResult<readonly { id: string }[]>(root)).map(({ id }) => id);
-      setInstances(found);
-      setInstance(found[0] ?? "");
-    });
-  }, []);
-  const send = async (signal: AbortSignal): Promise<void> => {
-    const response = await ask(`${root}/${encodeURIComponent(instance)}/search`, {
-      method: "POST",
-      json: { query },
-      signal,
-    });
-    setChunks(((await response.json()) as { result: { chunks: Chunk[] } }).result.chunks);
-  };
+  const root = `${accountPath(facts.account)}/ai-search/instances`;
+  const instances = useLoaded(() => askResult<readonly { id: string }[]>(root), [root]);
+  const [chosen, setChosen] = useState("");
+  const names = (instances.value ?? []).map(({ id }) => id);
+  const instance = names.includes(chosen) ? chosen : names[0];
   return (
-    <div class="columns">
-      <Form action="Search" state={state} onRun={send}>
-        <label>
-          Instance
-          <select
-            required
-            value={instance}
-            onChange={(event) => setInstance(event.currentTarget.value)}
-          >
-            {instances.map((one) => (
-              <option key={one}>{one}</option>
-            ))}
-          </select>
-        </label>
-        <Field label="Query" value={query} onInput={setQuery} />
-      </Form>
-      <Output title="Chunks" isEmpty={chunks === null}>
-        {chunks !== null && <Chunks chunks={chunks} />}
-      </Output>
+    <div class="stack">
+      <Waiting of={instances} />
+      {instances.value !== null && instance === undefined && (
+        <p class="muted">
+          No instance yet. <a href="#/search">Make one</a>, and drop files on it.
+        </p>
+      )}
+      {instance !== undefined && (
+        <>
+          <div class="narrow">
+            <Choice
+              label="Instance"
+              value={instance}
+              options={Object.fromEntries(names.map((name) => [name, name]))}
+              onChoose={setChosen}
+            />
+          </div>
+          <AskSearch key={instance} path={`${root}/${encodeURIComponent(instance)}`} waiting={0} />
+        </>
+      )}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { ask } from "./api.ts";
 import { Area, Field, Form, useRun } from "./form.tsx";
-import { Action, change, messageOf, Table, useLoaded, Waiting } from "./parts.tsx";
+import { Action, change, messageOf, Table, useLoaded } from "./parts.tsx";
 
 interface Route {
   readonly id: string;
@@ -45,8 +45,8 @@ export function Routes({ path, readOnly, changed }: RoutesProps) {
   return (
     <section class="stack" aria-labelledby="routes-title">
       <h3 id="routes-title">Dynamic routes</h3>
-      <Waiting of={routes} />
       <Table
+        of={routes}
         label="Dynamic routes"
         head={["Route", "Elements", "Model in a request", "Change"]}
         none="No route yet. One chooses a model by conditions, shares and limits."

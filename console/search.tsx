@@ -1,10 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
-import type { Chunk } from "../core/search/retrieve/chunk-view.ts";
 import type { Item, ItemStatus } from "../core/search/rows/item-record.ts";
 import type { InstanceSettings } from "../core/search/state/instance-settings.ts";
-import { ask, askResult } from "./api.ts";
-import { Chunks } from "./chunks.tsx";
-import { Field, Form, MakeForm, useRun } from "./form.tsx";
+import { AskSearch } from "./ask-search.tsx";
+import { askResult } from "./api.ts";
+import { RecordForm } from "./form.tsx";
 import { size } from "./format.ts";
 import { Jobs } from "./jobs.tsx";
 import { Upload } from "./upload.tsx";
@@ -34,15 +33,14 @@ export function SearchPage({ facts, live }: PageProps) {
   );
   const [chosen, setChosen] = useState<string | null>(null);
   const open = instances.value?.find(({ id }) => id === chosen) ?? instances.value?.[0];
-  const make = async (id: string): Promise<void> => {
+  const make = async ({ id }: { readonly id: string }): Promise<void> => {
     await change("POST", root, { id });
     setChosen(id);
     instances.reload();
   };
   return (
     <>
-      <Waiting of={instances} />
-      <Instances instances={instances.value ?? []} open={open} onChoose={setChosen} />
+      <Instances instances={instances} open={open} onChoose={setChosen} />
       {open !== undefined && (
         <Details
           key={open.id}
@@ -55,20 +53,22 @@ export function SearchPage({ facts, live }: PageProps) {
       )}
       <section class="card" aria-labelledby="create-instance">
         <h2 id="create-instance">New instance</h2>
-        <MakeForm
-          action="Create"
-          label="Name"
-          input={{ pattern: "[a-z0-9_]+(-[a-z0-9_]+)*", maxLength: 32 }}
-          disabled={facts.readOnly}
-          onMake={make}
-        />
+        <RecordForm action="Create" fields={newFields} disabled={facts.readOnly} onSave={make} />
       </section>
     </>
   );
 }
 
+const newFields = {
+  id: {
+    label: "Name",
+    hint: "Small letters, digits, “-” and “_”",
+    input: { pattern: "[a-z0-9_]+(-[a-z0-9_]+)*", maxLength: 32 },
+  },
+} as const;
+
 interface InstancesProps {
-  readonly instances: readonly InstanceSettings[];
+  readonly instances: Loaded<readonly InstanceSettings[]>;
   readonly open: InstanceSettings | undefined;
   readonly onChoose: (id: string) => void;
 }
@@ -76,10 +76,11 @@ interface InstancesProps {
 function Instances({ instances, open, onChoose }: InstancesProps) {
   return (
     <Table
+      of={instances}
       label="Instances"
       head={["Instance", "Status", "Embedder", "Chat model", "Chunks of", "Created"]}
       none="No instance yet: make one below, then drop files on it."
-      rows={instances.map((one) => ({
+      rows={(instances.value ?? []).map((one) => ({
         key: one.id,
         cells: [
           <button
@@ -127,13 +128,14 @@ function Details({ path, instance, facts, live, onGone }: DetailsProps) {
   return (
     <section class="card stack" aria-labelledby="instance-title">
       <h2 id="instance-title">{instance.id}</h2>
+      <Waiting of={stats} />
       {stats.value !== null && <Progress stats={stats.value} />}
       <Upload
         path={path}
         disabled={facts.readOnly}
         onDone={() => setSeen((before) => before + 1)}
       />
-      <Query path={path} />
+      <AskSearch path={path} waiting={waiting} />
       <Jobs
         path={path}
         source={instance}
@@ -173,8 +175,8 @@ interface ItemsProps {
 function Items({ path, items, readOnly, onDelete }: ItemsProps) {
   return (
     <>
-      <Waiting of={items} />
       <Table
+        of={items}
         label="Items"
         head={["Item", "Status", "Chunks", "Size", "Uploaded", "Change"]}
         none="No item yet."
@@ -233,24 +235,6 @@ function Progress({ stats }: { readonly stats: Stats }) {
         ]}
       />
       {waiting > 0 && <progress max={all} value={all - waiting} aria-label="Items indexed" />}
-    </div>
-  );
-}
-
-function Query({ path }: { readonly path: string }) {
-  const [query, setQuery] = useState("");
-  const [chunks, setChunks] = useState<readonly Chunk[] | null>(null);
-  const state = useRun();
-  const send = async (signal: AbortSignal): Promise<void> => {
-    const response = await ask(`${path}/search`, { method: "POST", json: { query }, signal });
-    setChunks(((await response.json()) as { result: { chunks: Chunk[] } }).result.chunks);
-  };
-  return (
-    <div>
-      <Form action="Try" state={state} onRun={send}>
-        <Field label="Try a query" value={query} input={{ type: "search" }} onInput={setQuery} />
-      </Form>
-      {chunks !== null && <Chunks chunks={chunks} />}
     </div>
   );
 }

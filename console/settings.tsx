@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { SessionFacts } from "../core/console/mod.ts";
-import { askResult } from "./api.ts";
+import type { Answers } from "../scripts/openapi/answers.ts";
+import { askResult, serverUrl } from "./api.ts";
 import { Field, Form, useRun } from "./form.tsx";
 import {
   accountPath,
@@ -16,21 +17,8 @@ import {
   Waiting,
 } from "./parts.tsx";
 
-interface Token {
-  readonly id: string;
-  readonly name: string;
-  readonly status: string;
-  readonly issued_on?: string | null;
-  readonly expires_on?: string | null;
-  readonly policies: readonly {
-    readonly permission_groups: readonly { readonly name?: string }[];
-  }[];
-}
-
-interface Group {
-  readonly id: string;
-  readonly name: string;
-}
+type Token = Answers["ApiToken"];
+type Group = Answers["PermissionGroup"];
 
 /** The state of every part, the capabilities of this runtime, and the API tokens. */
 export function SettingsPage({ facts, live }: PageProps) {
@@ -57,7 +45,7 @@ export function SettingsPage({ facts, live }: PageProps) {
             ["Version", facts.version],
             ["Runtime", facts.runtime],
             ["Account", facts.account],
-            ["API", <code>{`${location.origin}/client/v4`}</code>],
+            ["API", <code>{`${serverUrl}/client/v4`}</code>],
           ]}
         />
         <Table
@@ -70,8 +58,8 @@ export function SettingsPage({ facts, live }: PageProps) {
           }))}
         />
         <p class="small">
-          <a href={new URL("../docs", import.meta.url).pathname}>Description of the API</a>,{" "}
-          <a href={new URL("../openapi.json", import.meta.url).pathname}>openapi.json</a>
+          <a href={`${serverUrl}/docs`}>Description of the API</a>,{" "}
+          <a href={`${serverUrl}/openapi.json`}>openapi.json</a>
         </p>
       </section>
       {!facts.isHosted && <Tokens facts={facts} live={live} />}
@@ -89,9 +77,9 @@ function Tokens({ facts, live }: PageProps) {
   return (
     <section class="stack" aria-labelledby="tokens-title">
       <h2 id="tokens-title">API tokens</h2>
-      <Waiting of={tokens} />
       {shown !== null && <Once title="API token" text={shown} />}
       <Table
+        of={tokens}
         label="API tokens"
         head={["Name", "May", "Status", "Issued", "Expires", "Change"]}
         none="No token was made here. Those of the configuration are not listed."
@@ -170,6 +158,7 @@ function NewToken({ root, facts, onMade }: NewTokenProps) {
       />
       <fieldset>
         <legend>May</legend>
+        <Waiting of={groups} />
         {(groups.value ?? []).map(({ id, name: group }) => (
           <label key={id} class="choice">
             <input

@@ -1,7 +1,9 @@
+import type { Answers } from "../scripts/openapi/answers.ts";
 import { useState } from "preact/hooks";
+import { AccountOutbound } from "./account-outbound.tsx";
+import { Applications } from "./applications.tsx";
 import { askResult } from "./api.ts";
 import { Inbound } from "./inbound.tsx";
-import { Outbound } from "./outbound.tsx";
 import {
   accountPath,
   Action,
@@ -12,11 +14,12 @@ import {
   Table,
   useLoaded,
   type ViewProps,
-  Waiting,
 } from "./parts.tsx";
+import { Replays } from "./replays.tsx";
+import { Sources } from "./sources.tsx";
 import { TabList } from "./tab-list.tsx";
 
-const views = ["Inbound", "Failed", "Outbound"] as const;
+const views = ["Inbound", "Sources", "Failed", "Outbound", "Applications"] as const;
 
 /** Webhooks that come and go, and the agents that they reach. */
 export function WebhooksPage({ facts, live }: PageProps) {
@@ -28,23 +31,16 @@ export function WebhooksPage({ facts, live }: PageProps) {
       <TabList label="Webhooks" names={views} chosen={view} onChoose={setView} />
       <div role="tabpanel" id="panel" aria-labelledby={`tab-${view}`} class="stack">
         {view === "Inbound" && <Inbound {...props} />}
+        {view === "Sources" && <Sources {...props} />}
         {view === "Failed" && <Failed {...props} />}
-        {view === "Outbound" && <Outbound {...props} />}
+        {view === "Outbound" && <AccountOutbound {...props} />}
+        {view === "Applications" && <Applications {...props} />}
       </div>
     </>
   );
 }
 
-interface Failure {
-  readonly id: string;
-  readonly agent: string;
-  readonly entity: string;
-  readonly source: string | null;
-  readonly error: string | null;
-  readonly attempts: number;
-  readonly failed_at: string | null;
-  readonly next_at?: string | null;
-}
+type Failure = Answers["WebhookFailure"];
 
 function Failed({ root, facts, live }: ViewProps) {
   const changed = changesOf(live, "webhooks", "agents");
@@ -67,8 +63,8 @@ function Failed({ root, facts, live }: ViewProps) {
   return (
     <>
       <h2>Trying again</h2>
-      <Waiting of={failing} />
       <Table
+        of={failing}
         label="Events that failed and are tried again"
         head={["Entity", "Error", "Attempts", "Failed", "Next"]}
         none="Nothing is waiting to be tried again."
@@ -84,8 +80,8 @@ function Failed({ root, facts, live }: ViewProps) {
         }))}
       />
       <h2>Dead letters</h2>
-      <Waiting of={dead} />
       <Table
+        of={dead}
         label="Dead letters"
         head={["Entity", "Sender", "Error", "Attempts", "Given up", "Again"]}
         none="No dead letter: every event was handled."
@@ -101,6 +97,7 @@ function Failed({ root, facts, live }: ViewProps) {
           ],
         }))}
       />
+      <Replays root={root} facts={facts} changed={changed} onEnd={dead.reload} />
     </>
   );
 }

@@ -21,7 +21,6 @@ export interface MinuteFigures {
 export interface FeedSource {
   /** The permissions that the viewer lacks, by the part that is hidden without them. */
   readonly hidden: (viewer: Viewer) => Readonly<Record<string, string>>;
-  readonly deprecated: (viewer: Viewer) => Promise<unknown>;
   readonly history: (since: number, viewer: Viewer) => Promise<readonly MinuteFigures[] | null>;
   /** The public answer of `/readyz`. */
   readonly health: () => Promise<unknown>;

@@ -8,6 +8,7 @@ import { ApiError } from "../http/api-error.ts";
 import { readJson } from "../http/fields/body.ts";
 import { builtText } from "../http/built-text.ts";
 import { json } from "../http/envelope.ts";
+import { routedPath } from "../http/mount-path.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { sseResponse } from "../http/sse.ts";
 import type { Platform } from "../ports.ts";
@@ -22,7 +23,10 @@ export interface ConsoleOptions {
   readonly platform: Platform;
   readonly accountId: string;
   readonly auth: Auth;
-  /** The path prefix that a host removes: the cookie's path and the page's links include it. */
+  /**
+   * The path prefix that a host removes: the cookie's path and the page's links include it, and the one that a host's
+   * `route()` has put in front.
+   */
   readonly mountPath?: string | undefined;
   readonly source: FeedSource;
   /** The app, which answers the page's requests to the API. */
@@ -43,19 +47,19 @@ const login = v.union([
  */
 export function consoleRoutes(options: ConsoleOptions): Hono {
   const { platform, mountPath = "" } = options;
-  const path = `${mountPath}/console`;
-  const store = sessions(platform, path);
+  const store = sessions(platform);
   const app = new Hono();
   app.get("/", (c) => {
     if (c.req.header("accept")?.includes("text/html") !== true) throw new ApiError("no_route");
-    return c.redirect(path, 302);
+    const { pathname } = new URL(c.req.url);
+    return c.redirect(`${mountPath}${pathname.replace(/\/$/, "")}/console`, 302);
   });
-  for (const name of ["", "app.js", "app.css"])
-    app.get(name === "" ? "/console" : `/console/${name}`, (c) =>
-      unlogged(serveAsset(name, c.req.raw, path)),
-    );
+  for (const name of Object.keys(types)) {
+    const own = name === "" ? "/console" : `/console/${name}`;
+    app.get(own, (c) => unlogged(serveAsset(name, c.req.raw, placeOf(c, own, options))));
+  }
   const session = sessionOf(options, store);
-  sessionRoutes(app, options, { store, session, path });
+  sessionRoutes(app, options, { store, session });
   app.get("/console/events", async (c) => {
     await session(c);
     // The end of the session ends the stream; any other failure breaks it, and the page opens it again.
@@ -63,17 +67,19 @@ export function consoleRoutes(options: ConsoleOptions): Hono {
       session(c).then(({ viewer: found }) => found, strangerOrThrow);
     return unlogged(sseResponse(feed(options.source, viewer, platform.system, c.req.raw.signal)));
   });
-  app.get("/console/deprecated", async (c) => {
-    const { viewer } = await session(c);
-    return unlogged(json(await options.source.deprecated(viewer)));
-  });
   app.all("/console/api/*", async (c) => {
     const { session: found } = await session(c);
     const { pathname } = new URL(c.req.url);
-    return forwardToApi(c.req.raw, pathname.slice("/console/api".length), found, options.handle);
+    const above = `${routedPath(c, "/console/api/*")}/console/api`;
+    return forwardToApi(c.req.raw, pathname.slice(above.length), found, options.handle);
   });
   closeRoutes(app, ["/console/*"], "api", platform);
   return app;
+}
+
+/** The path at which a browser finds the console; `own` is the route of the request as this app calls it. */
+function placeOf(c: Context, own: string, { mountPath = "" }: ConsoleOptions): string {
+  return `${mountPath}${routedPath(c, own)}/console`;
 }
 
 /** A session, and the viewer that its token stands for now. */
@@ -118,22 +124,22 @@ function checkOwn(c: Context): void {
 interface SessionRoutesDeps {
   readonly store: ConsoleSessions;
   readonly session: FindSession;
-  /** The path at which the console is mounted. */
-  readonly path: string;
 }
 
 function sessionRoutes(
   app: Hono,
   options: ConsoleOptions,
-  { store, session, path }: SessionRoutesDeps,
+  { store, session }: SessionRoutesDeps,
 ): void {
   const { auth, platform } = options;
+  const own = "/console/session";
   // A missing session is a normal answer here: the page asks before it knows.
-  app.get("/console/session", async (c) => {
+  app.get(own, async (c) => {
     const found = await session(c).catch(strangerOrThrow);
-    return unlogged(json(found === null ? null : facts(found.session, options)));
+    const isCounted = routedPath(c, own) === "";
+    return unlogged(json(found && { ...facts(found.session, options), isCounted }));
   });
-  app.post("/console/session", async (c) => {
+  app.post(own, async (c) => {
     checkOwn(c);
     if (auth === "off") return json({});
     const body = await readJson(c, login, { platform });
@@ -142,18 +148,21 @@ function sessionRoutes(
     if (token === undefined) auth.logins?.failed(c.req.raw);
     if (token === undefined || (await logInByToken(auth, token, c.req.raw)) === null)
       throw refusal(isLink);
-    const cookie = await store.open(token, body.readOnly, c.req.raw);
+    const { readOnly } = body;
+    const path = placeOf(c, own, options);
+    const cookie = await store.open({ token, readOnly, path, request: c.req.raw });
     return json({}, 200, { "set-cookie": cookie, "cache-control": "no-store" });
   });
-  app.delete("/console/session", async (c) => {
+  app.delete(own, async (c) => {
     await session(c);
-    return json({}, 200, { "set-cookie": store.closing(c.req.raw) });
+    return json({}, 200, { "set-cookie": store.closing(placeOf(c, own, options), c.req.raw) });
   });
   app.post("/console/links", async (c) => {
     const token = bearerToken(c.req.header("authorization") ?? null);
     const principal =
       token === null || auth === "off" ? null : await logInByToken(auth, token, c.req.raw);
     if (token === null || principal === null) throw new ApiError("unauthorized");
+    const path = placeOf(c, "/console/links", options);
     const link = `${path}#login=${await store.newCode(token, principal.id)}`;
     return json({ path: link }, 200, { "cache-control": "no-store" });
   });
@@ -177,12 +186,14 @@ export interface SessionFacts extends Pick<Platform, "runtime" | "capabilities">
   readonly version: string;
   /** Whether the host authenticates: the page then has neither logins nor tokens. */
   readonly isHosted: boolean;
+  /** Whether the server's own requests are counted and listed: not below `route()` of a host, which answers them itself. */
+  readonly isCounted: boolean;
 }
 
 function facts(
   { readOnly }: ConsoleSession,
   { platform, accountId, auth }: ConsoleOptions,
-): SessionFacts {
+): Omit<SessionFacts, "isCounted"> {
   const { runtime, capabilities } = platform;
   return {
     account: accountId,
@@ -210,14 +221,17 @@ const CSP = [
 
 const types: Readonly<Record<string, string>> = {
   "": "text/html; charset=utf-8",
+  portal: "text/html; charset=utf-8",
   "app.js": "text/javascript; charset=utf-8",
+  "portal.js": "text/javascript; charset=utf-8",
   "app.css": "text/css; charset=utf-8",
 };
 
 /** One file of the console; `path` is where it is mounted. */
 function serveAsset(name: string, request: Request, path: string): Response {
   const { text, tag } = assets[name] ?? { text: "", tag: "" };
-  const body = name === "" ? text.replaceAll("/console/", `${path}/`) : text;
+  const isPage = types[name]?.startsWith("text/html") === true;
+  const body = isPage ? text.replaceAll("/console/", `${path}/`) : text;
   return builtText(
     request,
     { tag, text: body },

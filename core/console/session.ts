@@ -28,11 +28,11 @@ export interface ConsoleSession {
  * anything, every process can open it, and a revoked token ends its sessions at once.
  */
 export interface ConsoleSessions {
-  /** The value of `Set-Cookie` for a new session. */
-  open(token: string, readOnly: boolean, request: Request): Promise<string>;
+  /** The value of `Set-Cookie` for a new session of the console at a path. */
+  open(opening: SessionOpening): Promise<string>;
   read(request: Request): Promise<ConsoleSession | null>;
-  /** The value of `Set-Cookie` that ends a session. */
-  closing(request: Request): string;
+  /** The value of `Set-Cookie` that ends a session of the console at a path. */
+  closing(path: string, request: Request): string;
   /**
    * A code that opens one session with this token, once, within an hour. The newest codes of a token (by its id) replace
    * the older ones of the same token, never another's.
@@ -42,10 +42,18 @@ export interface ConsoleSessions {
   takeCode(code: string): Promise<HiddenText | null>;
 }
 
+/** A session to open. */
+export interface SessionOpening extends Pick<ConsoleSession, "readOnly"> {
+  readonly token: string;
+  /** The path at which the console is mounted. */
+  readonly path: string;
+  readonly request: Request;
+}
+
 const payload = v.object({ token: v.string(), readOnly: v.boolean(), expires: v.number() });
 
-/** Makes the sessions of a platform; `path` is where the console is mounted. */
-export function sessions({ actors, system }: Platform, path: string): ConsoleSessions {
+/** Makes the sessions of a platform. */
+export function sessions({ actors, system }: Platform): ConsoleSessions {
   actors.define(consoleKind);
   const call = (method: string, ...args: readonly Plain[]): Promise<Plain> =>
     actors.get(consoleKind.name, "all").call(method, ...args);
@@ -62,7 +70,7 @@ export function sessions({ actors, system }: Platform, path: string): ConsoleSes
   const sealed = async (text: string): Promise<string> =>
     seal(await key(), text, CONTEXT, system.random(12));
   return {
-    async open(token, readOnly, request) {
+    async open({ token, readOnly, path, request }) {
       const session = { token, readOnly, expires: system.now() + SESSION_MS };
       const value = encodeURIComponent(await sealed(JSON.stringify(session)));
       return `${COOKIE}=${value}; Max-Age=${SESSION_MS / 1000}${attributes(path, request)}`;
@@ -75,7 +83,7 @@ export function sessions({ actors, system }: Platform, path: string): ConsoleSes
       if (!success || output.expires < system.now()) return null;
       return { ...output, token: secret(output.token) };
     },
-    closing: (request) => `${COOKIE}=; Max-Age=0${attributes(path, request)}`,
+    closing: (path, request) => `${COOKIE}=; Max-Age=0${attributes(path, request)}`,
     async newCode(token, tokenId) {
       const code = toBase64(system.random(24)).replaceAll("+", "-").replaceAll("/", "_");
       const expires = system.now() + CODE_MS;

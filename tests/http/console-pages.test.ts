@@ -5,16 +5,23 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { eventually } from "../cases/eventually.ts";
 import { type BrowserPage, startBrowser, type TestBrowser } from "./browser-page.ts";
+import {
+  enter,
+  expectFit,
+  headers,
+  holds,
+  LONG,
+  openConsole,
+  press,
+  result,
+  root,
+  url,
+} from "./console-session.ts";
 import { webhookSecrets } from "./prepare-target.ts";
 
 // The console's pages that manage the parts, in a real browser against the served runtime.
 
-const LONG = 120_000;
-const url = inject("baseUrl");
-const token = inject("token");
 const account = inject("accountId");
-const root = `${url}/client/v4/accounts/${account}`;
-const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
 /** Servers outlive a file: names of this run. */
 const own = `c${Date.now().toString(36)}`;
 const folder = mkdtempSync(join(tmpdir(), "causey-console-pages-"));
@@ -28,44 +35,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A session by token on a page of the console. */
-async function at(name: string, readOnly = false): Promise<BrowserPage> {
-  const page = await browser.open(`${url}/console#/${name}`);
-  await page.until("document.querySelector('input[type=password]')");
-  await page.fill("input[type=password]", token);
-  if (readOnly) await page.click("input[type=checkbox]");
-  await page.click("button[type=submit]");
-  await page.until("document.querySelector('.live.on')");
-  await page.until(
-    `document.querySelector('h1').textContent.toLowerCase() === ${JSON.stringify(name)}`,
-  );
-  return page;
-}
-
-/** Nothing serious in light and dark, and nothing beside the page on a phone. */
-async function expectFit(page: BrowserPage): Promise<void> {
-  for (const scheme of ["light", "dark"] as const) {
-    await page.scheme(scheme);
-    expect(await page.findings()).toEqual([]);
-  }
-  await page.width(390);
-  await page.until("document.documentElement.scrollWidth <= 390");
-  await page.width(1200);
-}
-
-/** Presses the button that says this, within what a selector finds. */
-function press(page: BrowserPage, label: string, within = "main"): Promise<unknown> {
-  const found = `[...document.querySelectorAll(${JSON.stringify(`${within} button`)})].find((one) => one.textContent.trim() === ${JSON.stringify(label)})`;
-  return page.until(found).then(() => page.evaluate(`${found}.click()`));
-}
-
-const holds = (selector: string, text: string): string =>
-  `[...document.querySelectorAll(${JSON.stringify(selector)})].some((one) => one.textContent.includes(${JSON.stringify(text)}))`;
-
-async function result<T>(path: string, init: RequestInit = {}): Promise<T> {
-  const response = await fetch(`${root}${path}`, { headers, ...init });
-  return ((await response.json()) as { result: T }).result;
-}
+const at = (name: string, readOnly = false): Promise<BrowserPage> =>
+  openConsole(browser, name, { readOnly });
 
 /** The elements of a route that asks one model. */
 function elements(model: string): string {
@@ -170,6 +141,12 @@ describe("the console's page", () => {
       }, "the request in the report");
       await page.evaluate("location.reload()");
       await page.until(holds("section[aria-labelledby=spent-title] td", team));
+      await page.until("document.querySelectorAll('canvas').length === 2");
+      await expectFit(page);
+      await enter(page, "Time", "hour");
+      await enter(page, "By", "model");
+      await page.until(holds("section[aria-labelledby=spent-title] td", model));
+      await page.until("document.querySelectorAll('canvas').length === 2");
       await expectFit(page);
       const row = (name: string): string =>
         `[...document.querySelectorAll("section[aria-labelledby=keys-title] tr")].find((one) => one.textContent.includes(${JSON.stringify(name)}))`;
@@ -219,6 +196,13 @@ describe("the console's page", () => {
       );
       await press(page, "Try");
       await page.until(holds(".chunks", "rotated by a restart"));
+      await press(page, "Ask");
+      await page.until(holds(".answer", "rotated by a restart"));
+      await page.until(holds("h4", "Sources"));
+      await page.until(holds(".chunks", "keys.md"));
+      await enter(page, "Try a query", "zzzz");
+      await press(page, "Try");
+      await page.until(holds("[aria-label=Result]", "Nothing was found for “zzzz”"));
       await press(page, "Index again what needs it");
       await page.until(holds("[aria-label='Sync jobs'] td", "completed"));
       await expectFit(page);
@@ -259,13 +243,66 @@ describe("the console's page", () => {
       await expectFit(page);
       await page.evaluate("document.querySelector('#tab-Inbound').focus()");
       await page.press("ArrowRight");
+      await page.until(holds("[aria-label=Sources] td", "in the file"));
+      await page.fill("main input[pattern]", own);
+      await page.fill("main input[type=password]", "a secret of the sender");
+      await press(page, "Add source");
+      await page.until(holds("[aria-label=Sources] td", own));
+      await press(page, "Edit");
+      await page.until("document.querySelector('textarea')?.value.includes('generic')");
+      await page.fill(
+        "textarea",
+        '{ "scheme": "generic", "agent": "webhook-agent", "forward": true }',
+      );
+      await press(page, "Save source");
+      await page.until(holds("[aria-label=Sources] td", "yes"));
+      await press(page, "Rotate");
+      await page.fill("main input[type=password]", "the next secret of it");
+      await press(page, "Rotate secret");
+      await page.until("!document.body.textContent.includes('New secret of')");
+      await expectFit(page);
+      await press(page, "Delete");
+      await press(page, "Yes, delete");
+      await page.until(`!(${holds("[aria-label=Sources] td", own)})`);
+      await page.evaluate("document.querySelector('#tab-Sources').focus()");
+      await page.press("ArrowRight");
       await page.until("document.querySelector('[aria-label=\"Dead letters\"], .muted')");
       await expectFit(page);
       await page.press("ArrowRight");
       await page.fill("main input[type=url]", `https://example.com/${own}`);
-      await press(page, "Add endpoint");
+      await press(page, "Create endpoint");
       await page.until("document.querySelector('.secret')?.textContent.startsWith('whsec_')");
       await expectFit(page);
+    },
+  );
+
+  it(
+    "A customer's portal shows the own endpoints and attempts, by a link",
+    { timeout: LONG },
+    async () => {
+      const applications = "/webhooks/applications";
+      const body = JSON.stringify({ id: own, name: "Acme Ltd." });
+      await result(applications, { method: "POST", body });
+      const path = `${applications}/${own}/portal`;
+      const { url: link } = await result<{ url: string }>(path, { method: "POST" });
+      expect(link).toContain("/console/portal#whl_");
+      const page = await browser.open(link);
+      await page.until(holds("h1", "Acme Ltd."));
+      expect(await page.evaluate("location.hash")).toBe("");
+      await page.fill("main input[type=url]", `https://example.com/${own}`);
+      await press(page, "Create endpoint");
+      await page.until(holds("[aria-label=Endpoints] td", own));
+      await page.until("document.querySelector('.secret')?.textContent.startsWith('whsec_')");
+      await press(page, "Send test event");
+      await page.until(holds("[aria-label=Endpoints] button", "Send test event ✓"));
+      await press(page, "Refresh");
+      await page.until(holds("[aria-label=Deliveries] td", own));
+      await page.click("[aria-label=Deliveries] .link");
+      await page.until(holds("pre[aria-label=Payload]", "webhook.test"));
+      await expectFit(page);
+      await result(path, { method: "DELETE" });
+      await press(page, "Refresh");
+      await page.until(holds("[role=alert]", "expired"));
     },
   );
 
@@ -297,78 +334,6 @@ describe("the console's page", () => {
     expect(await page.evaluate("document.querySelectorAll('.part').length")).toBe(4);
     await expectFit(page);
   });
-
-  it("Logs sends a stored request again", { timeout: LONG }, async () => {
-    const body = JSON.stringify({ model: "echo", messages: [{ role: "user", content: own }] });
-    const send = async (): Promise<string> => {
-      const answer = await fetch(`${url}/v1/${account}/default/echo/chat/completions`, {
-        method: "POST",
-        headers: { "cf-aig-authorization": `Bearer ${token}`, "content-type": "application/json" },
-        body,
-      });
-      await answer.text();
-      return answer.headers.get("cf-aig-request-id") ?? "";
-    };
-    const page = await at("logs");
-    // The page shows the newest requests of the whole server: other files may push one out before it is seen.
-    await eventually(async () => {
-      await page.fill("input[type=search]", await send());
-      return page.comesTrue("document.querySelectorAll('table.log tbody tr').length === 1", 5000);
-    }, "the request is shown");
-    await page.click("table.log .link");
-    // The request, its one attempt, and how long each took.
-    await page.until("document.querySelectorAll('.timeline li').length >= 2");
-    await page.until(holds(".timeline .name", "echo"));
-    await page.until(holds("main button", "Copy as SDK call"));
-    await press(page, "Send again");
-    await press(page, "Yes, send again");
-    await page.until(
-      `document.querySelector('pre[aria-label="Answer now"]')?.textContent.includes(${JSON.stringify(own)})`,
-    );
-    await expectFit(page);
-  });
-
-  it(
-    "Logs delivers a webhook again, and finds the event of another",
-    { timeout: LONG },
-    async () => {
-      const send = (path: string, body: object): Promise<{ id: string }> =>
-        result(path, { method: "POST", body: JSON.stringify(body) });
-      const at404 = await send("/webhooks/endpoints", {
-        url: `https://example.com/${own}`,
-        types: [own],
-      });
-      const message = await send("/webhooks/send", { type: own, payload: { id: 7 } });
-      const page = await at("logs");
-      await page.fill("input[type=search]", "webhooks/send");
-      // Other tests send webhooks too: rows are opened, one at a time, until it is the right one.
-      const row = (id: string): string =>
-        `(${holds(".detail .mono", id)} || ((rows) => rows[Math.floor(Math.random() * rows.length)]?.click())([...document.querySelectorAll("table.log .link[aria-expanded=false]")]))`;
-      await page.until(row(message.id));
-      await press(page, "Deliver again");
-      await eventually(async () => {
-        const found = await result<readonly object[]>(
-          `/webhooks/deliveries?message_id=${message.id}`,
-        );
-        return found.length === 2;
-      }, "the second delivery");
-      await expectFit(page);
-      await result(`/webhooks/endpoints/${at404.id}`, { method: "DELETE" });
-
-      const body = JSON.stringify({ entity: own, type: "note", title: "a", id: `${own}-event` });
-      const signature = createHmac("sha256", webhookSecrets.generic).update(body).digest("hex");
-      await fetch(`${url}/webhooks/generic`, {
-        method: "POST",
-        body,
-        headers: { "content-type": "application/json", "x-signature": `sha256=${signature}` },
-      });
-      await page.fill("input[type=search]", "/webhooks/:provider");
-      await page.until(row(`${own}-event`));
-      await press(page, "Handle again");
-      // The built-in agent has no handler, and says so.
-      await page.until(holds("[role=alert]", "no handler"));
-    },
-  );
 
   it("changes nothing in a session that only reads", { timeout: LONG }, async () => {
     const page = await at("gateways", true);

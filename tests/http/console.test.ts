@@ -90,6 +90,8 @@ describe("the console in a browser", () => {
     async () => {
       const page = await loggedIn();
       await page.evaluate("location.hash = '#/logs'");
+      await page.until("document.querySelector('#tab-Live')");
+      await page.click("#tab-Live");
       await page.until("document.querySelector('table.log')");
       const send = async (): Promise<string> => {
         const answer = await fetch(`${url}/v1/${account}/default/echo/chat/completions`, {
@@ -116,7 +118,7 @@ describe("the console in a browser", () => {
       await page.until(
         "document.querySelector('.bodies pre')?.textContent.includes('Seen in the console')",
       );
-      expect(await page.evaluate(text(".detail dl"))).toContain("echo");
+      expect(await page.evaluate(text(".detail .detail-body .detail-body dl"))).toContain("echo");
       await expectAccessible(page);
     },
   );

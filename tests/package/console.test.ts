@@ -7,6 +7,6 @@ test("the console's files are those that its sources give: npm run console", asy
   expect(readFileSync(builtFile, "utf8")).toBe(await buildConsole());
 });
 
-test("the console is at most 150 kB compressed", async () => {
-  expect(gzipSync(await buildConsole()).byteLength).toBeLessThan(150_000);
+test("the console is at most 120 kB compressed", async () => {
+  expect(gzipSync(await buildConsole()).byteLength).toBeLessThan(120_000);
 });
