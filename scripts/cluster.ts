@@ -2,12 +2,12 @@
 // to the next one. What it stores ends with it.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { roundRobin } from "./round-robin.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "causey-cluster-"));
@@ -64,23 +64,9 @@ async function startServer(database: string, number: number): Promise<number> {
 }
 
 const ports = new Set<number>();
-let turn = 0;
 let isEnding = false;
 
-const front = createServer((client) => {
-  const all = [...ports];
-  const port = all[(turn += 1) % all.length];
-  if (port === undefined) return void client.destroy();
-  const server = connect(port, "127.0.0.1");
-  for (const one of [client, server])
-    one
-      .on("error", () => undefined)
-      .on("close", () => {
-        client.destroy();
-        server.destroy();
-      });
-  client.pipe(server).pipe(client);
-});
+const front = roundRobin(() => [...ports]);
 
 async function end(code: number): Promise<void> {
   if (isEnding) return;

@@ -78,7 +78,8 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
       failure: () => reach.failure(),
       all: (sql, params = [], how: QueryOptions = {}) =>
         (how.long === undefined ? quick : long).all({ sql, params }),
-      batch: async (statements) => (statements.length === 0 ? [] : writer.add(statements, fence)),
+      batch: async (statements) =>
+        statements.length === 0 ? [] : writer.add(owner, statements, fence),
       close: () => Promise.resolve(),
     };
   };

@@ -1,4 +1,4 @@
-import type { ActorKind, Log, System } from "../../core/ports.ts";
+import type { ActorKind, Log, Sql, System } from "../../core/ports.ts";
 import type { ActorStore } from "../shared/sql/actor-store.ts";
 import type { PostgresDatabase } from "./open-postgres.ts";
 import { postgresClock } from "./postgres-clock.ts";
@@ -15,6 +15,14 @@ export interface PostgresStoreOptions {
   readonly fenceOf: (kind: string, name: string) => Fence;
   /** The slots of this node. */
   readonly ownSlots: () => readonly number[];
+  /** Returns the database for what PostgreSQL has no index for. @default there is none: actors that need it fail */
+  readonly fullText?: (() => Sql) | undefined;
+}
+
+/** The store of actors, some of which other processes have. */
+export interface PostgresStore extends ActorStore {
+  /** Resolves when the tables are there that are being prepared. */
+  prepared(): Promise<unknown>;
 }
 
 /** Makes the store of actors over a PostgreSQL database. */
@@ -24,13 +32,15 @@ export async function postgresStore({
   log,
   fenceOf,
   ownSlots,
-}: PostgresStoreOptions): Promise<ActorStore> {
+  fullText,
+}: PostgresStoreOptions): Promise<PostgresStore> {
   const sql = db.sqlOf("");
   /** One after the other: each takes a connection of its own. */
   let last: Promise<unknown> = Promise.resolve();
   return {
     sqlOf: (kind, name) => db.sqlOf(`${kind}\0${name}`, fenceOf(kind, name)),
     sql,
+    fullText,
     alarms: slotAlarms(sql, ownSlots),
     clock: await postgresClock(sql, system),
     prepare(kind: ActorKind) {
@@ -43,5 +53,6 @@ export async function postgresStore({
       });
       return work;
     },
+    prepared: () => last,
   };
 }

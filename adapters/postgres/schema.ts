@@ -36,6 +36,8 @@ async function createLeaseTables(session: Session): Promise<void> {
     ALTER TABLE causey_nodes ADD COLUMN IF NOT EXISTS renewed TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp();
     CREATE TABLE IF NOT EXISTS causey_cluster (id INTEGER PRIMARY KEY, secret TEXT NOT NULL);
     CREATE TABLE IF NOT EXISTS causey_slots (slot INTEGER PRIMARY KEY, owner TEXT, epoch BIGINT NOT NULL);
+    CREATE TABLE IF NOT EXISTS causey_news (
+      kind TEXT NOT NULL, actor TEXT NOT NULL, slot INTEGER NOT NULL, version BIGINT NOT NULL, PRIMARY KEY (kind, actor));
     INSERT INTO causey_slots (slot, owner, epoch) SELECT n, NULL, 0 FROM generate_series(0, ${SLOTS - 1}) AS n
       ON CONFLICT (slot) DO NOTHING;
   `);

@@ -17,6 +17,8 @@ export interface Fence {
 
 /** A batch, and who is told of its end. */
 export interface Waiting {
+  /** Whose rows it writes. */
+  readonly owner: string;
   readonly batch: readonly Statement[];
   readonly fence: Fence | undefined;
   attempts: number;

@@ -6,9 +6,13 @@ import type { Reachability } from "./reachability.ts";
 import { commitTogether, type Fence, type CommitOutcome, type Waiting } from "./transaction.ts";
 import type { DatabaseConnection } from "./database-connection.ts";
 
-/** Commits batches in the order in which they came, those that wait together in one transaction. */
+/** Commits the batches of each owner in the order in which they came, those that wait together in one transaction. */
 export interface WriteQueue {
-  add(batch: readonly Statement[], fence: Fence | undefined): Promise<StatementResult[]>;
+  add(
+    owner: string,
+    batch: readonly Statement[],
+    fence: Fence | undefined,
+  ): Promise<StatementResult[]>;
   /** Commits what waits, then closes the connection. */
   close(): Promise<void>;
 }
@@ -108,17 +112,17 @@ export function writeQueue(options: WriteQueueOptions): WriteQueue {
     // What this turn of the event loop still brings is of the first group.
     await new Promise<void>((resolve) => void setImmediate(resolve));
     while (queue.length > 0)
-      queue.unshift(...(await committing.commit(queue.splice(0, groupSize(queue)))));
+      queue.unshift(...(await committing.commit(inOrder(queue.splice(0, groupSize(queue))))));
     running = undefined;
   }
 
   return {
-    add: (batch, fence) =>
+    add: (owner, batch, fence) =>
       new Promise((resolve, reject) => {
         if (isClosed) return reject(new SqlError("invalid", "The database is closed"));
         if (queue.length >= limit)
           return reject(new SqlError("busy", `${limit} batches wait for the database already`));
-        queue.push({ batch, fence, attempts: 0, resolve, reject });
+        queue.push({ owner, batch, fence, attempts: 0, resolve, reject });
         running ??= drain();
       }),
     async close() {
@@ -127,6 +131,14 @@ export function writeQueue(options: WriteQueueOptions): WriteQueue {
       committing.close();
     },
   };
+}
+
+/**
+ * Sorts a group by owner. Two processes may write rows of the same owners at one time, those of an owner that does not
+ * answer: each locks them in the same order then, so that neither waits for the other (deadlock).
+ */
+function inOrder(group: readonly Waiting[]): readonly Waiting[] {
+  return group.toSorted((a, b) => (a.owner < b.owner ? -1 : Number(a.owner > b.owner)));
 }
 
 function groupSize(queue: readonly Waiting[]): number {

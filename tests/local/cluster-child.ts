@@ -67,6 +67,7 @@ const cluster: Cluster = await openCluster({
     holds: (isMeant) =>
       [...counters.values()].some(({ name, running }) => running > 0 && isMeant("counter", name)),
     rescan: () => undefined,
+    detached: () => undefined,
     drop(isGone) {
       for (const name of counters.keys()) if (isGone("counter", name)) counters.delete(name);
     },

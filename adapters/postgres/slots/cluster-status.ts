@@ -13,10 +13,19 @@ export interface NodeStatus {
   readonly renewedMsAgo: number;
   /** Whether its lease holds. */
   readonly lives: boolean;
+  /** How long ago the oldest alarm of its objects was due that has not ended, in ms; 0 without one. */
+  readonly lagMs: number;
 }
 
-const STATUS = `SELECT node.id, address, machine, version, COUNT(slot) AS slots, expires > clock_timestamp() AS lives,
-    CAST(EXTRACT(EPOCH FROM clock_timestamp() - renewed) * 1000 AS BIGINT) AS ago
+/** By the clock of due times, moved on to now. */
+const STATUS = `WITH clock AS (
+    SELECT steady + GREATEST(CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - wall, 0) AS now FROM causey_clock),
+  due AS (
+    SELECT owner AS node, MAX(clock.now - at) AS lag FROM clock, causey_alarms AS alarm
+    JOIN causey_slots AS one ON one.slot = alarm.slot GROUP BY owner)
+  SELECT node.id, address, machine, version, COUNT(slot) AS slots, expires > clock_timestamp() AS lives,
+    CAST(EXTRACT(EPOCH FROM clock_timestamp() - renewed) * 1000 AS BIGINT) AS ago,
+    GREATEST((SELECT lag FROM due WHERE due.node = node.id), 0) AS lag
   FROM causey_nodes AS node LEFT JOIN causey_slots ON owner = node.id GROUP BY node.id ORDER BY address`;
 
 /** Lists the nodes of a database; those that ended without a word are there for a day. */
@@ -30,5 +39,6 @@ export async function clusterStatus(sql: Pick<Sql, "all">): Promise<NodeStatus[]
     slots: Number(row["slots"]),
     renewedMsAgo: Number(row["ago"]),
     lives: row["lives"] === 1,
+    lagMs: Number(row["lag"]),
   }));
 }

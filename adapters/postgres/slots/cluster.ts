@@ -8,7 +8,7 @@ import type { PostgresDatabase } from "../open-postgres.ts";
 import { leaseStore, type ClusterNode } from "./lease-store.ts";
 import { openLeases, type Leases } from "./leases.ts";
 import { peerNodes, type PeerNodes } from "./peer-nodes.ts";
-import { routedActors } from "./routed-actors.ts";
+import { routedActors, type RoutedActorsOptions } from "./routed-actors.ts";
 import { slotOf } from "../slot-of.ts";
 import type { Fence } from "../transaction.ts";
 
@@ -21,6 +21,8 @@ export interface SlotHost {
   readonly drop: (isGone: ActorFilter, code: number, reason: string) => void;
   /** Looks for due alarms: this node has more actors, or may look again. */
   readonly rescan: () => void;
+  /** See `RoutedActorsOptions`. */
+  readonly detached: RoutedActorsOptions["detached"];
 }
 
 /** Options of {@link openCluster}. */
@@ -83,10 +85,10 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const signed = signatures(options.secret);
   const nodes = peerNodes({ ...options, signatures: signed, onChange: () => routed.retry() });
   const routed = routedActors({
+    ...host,
     leases: () => state.leases,
     failure: () => db.failure(),
     nodes,
-    host: host.here,
   });
   const server: PeerServer = await servePeers({
     ...options,

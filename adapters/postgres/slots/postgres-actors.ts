@@ -7,10 +7,12 @@ import {
   type LocalActors,
   type LocalActorsOptions,
 } from "../../shared/actors/local-actors.ts";
+import { fullText } from "../full-text.ts";
 import { openPostgres, type PostgresDatabase } from "../open-postgres.ts";
 import { postgresStore } from "../postgres-store.ts";
 import { clusterSecret } from "./cluster-secret.ts";
 import { openCluster, type Cluster } from "./cluster.ts";
+import { detachedCalls } from "./detached-calls.ts";
 import { checkCluster, type CheckedSettings, type ClusterSettings } from "./cluster-settings.ts";
 
 /** Options of {@link postgresActors}. */
@@ -18,6 +20,8 @@ export interface PostgresActorsOptions extends Omit<LocalActorsOptions, "homes" 
   /** The address of the database, `postgres://…`. */
   readonly database: string;
   readonly cluster?: ClusterSettings | undefined;
+  /** Folder for what can be made again. */
+  readonly stateDir: string;
 }
 
 /** The actors of a database, those of other processes too. */
@@ -51,12 +55,15 @@ async function openActors(
 ): Promise<PostgresActors> {
   const { log, system, upgrade } = options;
   const upgrades: RemoteUpgrades = new WeakMap();
+  const local = fullText(options);
+  const ownSlots = (): readonly number[] => cluster.ownSlots();
   const store = await postgresStore({
     db,
+    fullText: local.open,
     system,
     log,
     fenceOf: (kind, name) => cluster.fenceOf(kind, name),
-    ownSlots: () => cluster.ownSlots(),
+    ownSlots,
   });
   const get = (kind: string, name: string): ActorRef => cluster.get(kind, name);
   const actors = localActors({
@@ -65,9 +72,10 @@ async function openActors(
     upgrade: (request, ...how) => (upgrades.get(request) ?? upgrade)(request, ...how),
     homes: { get, isHere: (kind, name) => cluster.isHere(kind, name) },
   });
+  const detached = detachedCalls({ db, store, system, log, ownSlots, host: actors });
   const cluster: Cluster = await openCluster({
     db,
-    host: actors,
+    host: { ...actors, detached: (...call) => detached.of(...call) },
     listen: settings.listen,
     advertise: settings.advertise,
     machine: hostname(),
@@ -83,19 +91,21 @@ async function openActors(
     get,
     define(kind) {
       actors.define(kind);
+      detached.define(kind);
       // Not before: another node may call at once, and an app defines its kinds in one go.
       cluster.join();
     },
     failure() {
       const reason = db.failure();
-      if (reason !== null) return `The database cannot be used: ${reason}`;
-      return cluster.failure();
+      return reason === null ? cluster.failure() : `The database cannot be used: ${reason}`;
     },
     async close(graceMs) {
       const until = performance.now() + graceMs;
-      await cluster.close(graceMs);
+      await Promise.all([detached.stop(), cluster.close(graceMs)]);
       await actors.close(Math.max(0, until - performance.now()));
     },
-    release: () => db.close(),
+    async release() {
+      await Promise.all([db.close(), local.close()]);
+    },
   };
 }

@@ -1,5 +1,7 @@
-import { setTimeout } from "node:timers";
-import type { ActorRef } from "../../../core/ports.ts";
+import { clearTimeout, setTimeout } from "node:timers";
+import { ApiError } from "../../../core/http/api-error.ts";
+import type { ActorRef, Plain } from "../../../core/ports.ts";
+import { SqlError } from "../../../core/sql/sql-error.ts";
 import { nodeErrors, NotStarted } from "../../peers/owner-errors.ts";
 import type { Leases } from "./leases.ts";
 import type { PeerNodes } from "./peer-nodes.ts";
@@ -23,30 +25,43 @@ export interface RoutedActorsOptions {
   readonly failure: () => string | null;
   readonly nodes: Pick<PeerNodes, "to">;
   /** The actors of this node. */
-  readonly host: (kind: string, name: string) => ActorRef;
+  readonly here: (kind: string, name: string) => ActorRef;
+  /** Returns how this node makes a call without the actor; undefined for methods that need it. */
+  readonly detached: (kind: string, name: string, method: string) => DetachedCall | undefined;
 }
+
+/** A call that is made without its actor. */
+export type DetachedCall = (args: readonly Plain[]) => Promise<Plain>;
 
 /** How long a call waits for an owner, in ms: a killed node's slots are free after its lease. */
 const CALL_WAIT_MS = 15_000;
+/** How long such a call waits that can be made here, in ms. */
+const DETACHED_WAIT_MS = 500;
 /** The pause before a call that was sent back is tried again, in ms: its actor is on the way. */
 const MOVED_PAUSE_MS = 20;
 
 /** Makes the actors of a cluster: those of own slots are called here, others at the node that has them. */
 export function routedActors(options: RoutedActorsOptions): RoutedActors {
-  const { failure, host, leases, nodes } = options;
+  const { detached, failure, leases, nodes } = options;
   const waiting = waitingCalls();
-  const here = localTarget(host);
+  const local = localTarget(options.here);
   let made = 0;
 
+  const isOwn = (slot: number): boolean => leases()?.isOwn(slot) === true;
+
   function targetOf(slot: number): CallTarget | null {
-    if (leases()?.isOwn(slot) === true) return here;
+    if (isOwn(slot)) return local;
     const owner = leases()?.ownerOf(slot) ?? null;
     return owner === null ? null : nodes.to(owner);
   }
 
   /** Nothing is awaited before the call, so that calls keep their order. */
-  async function route<T>(slot: number, ask: TargetedCall<T>): Promise<T> {
-    const turn = { slot, number: (made += 1), until: performance.now() + CALL_WAIT_MS };
+  async function route<T>(
+    slot: number,
+    ask: TargetedCall<T>,
+    waitMs: number = CALL_WAIT_MS,
+  ): Promise<T> {
+    const turn = { slot, number: (made += 1), until: performance.now() + waitMs };
     for (;;) {
       // Not past those that wait.
       const target = waiting.has(slot) ? null : targetOf(slot);
@@ -66,22 +81,57 @@ export function routedActors(options: RoutedActorsOptions): RoutedActors {
     get(kind, name) {
       const slot = slotOf(kind, name);
       return {
-        call: (method, ...args) => route(slot, (target) => target.call(kind, name, method, args)),
+        call(method, ...args) {
+          const ask: TargetedCall<Plain> = (target) => target.call(kind, name, method, args);
+          const here = isOwn(slot) ? undefined : detached(kind, name, method);
+          if (here === undefined) return route(slot, ask);
+          return orDetached(route(slot, ask, DETACHED_WAIT_MS), () => here(args));
+        },
         fetch: (request) => route(slot, (target) => target.fetch(kind, name, request)),
       };
     },
-    isHere: (kind, name) => leases()?.isOwn(slotOf(kind, name)) === true,
+    isHere: (kind, name) => isOwn(slotOf(kind, name)),
     retry() {
       waiting.retry(targetOf);
     },
   };
 }
 
+/**
+ * Makes a call here that its actor does not answer in time, or at all. The actor may still do the same, and answer first: of an
+ * event that both store, one says that it is a duplicate.
+ */
+async function orDetached(call: Promise<Plain>, here: () => Promise<Plain>): Promise<Plain> {
+  let patience: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<null>((resolve) => {
+    patience = setTimeout(resolve, DETACHED_WAIT_MS, null);
+  });
+  const theirs = call.then(
+    (value) => ({ value }),
+    (error: unknown) => {
+      if (isWithoutNode(error)) return null;
+      throw error;
+    },
+  );
+  const first = await Promise.race([theirs, late]).finally(() => {
+    clearTimeout(patience);
+  });
+  if (first !== null) return first.value;
+  const ours = here();
+  return Promise.race([theirs.then((one) => (one === null ? ours : one.value)), ours]);
+}
+
+/** Whether a failure is that of the node which had the actor. */
+function isWithoutNode(error: unknown): boolean {
+  if (error instanceof SqlError) return error.reason === "fenced";
+  return error instanceof ApiError && error.kind === "unavailable";
+}
+
 /** Calls the actors of this node. */
-function localTarget(host: RoutedActorsOptions["host"]): CallTarget {
+function localTarget(here: RoutedActorsOptions["here"]): CallTarget {
   return {
-    call: (kind, name, method, args) => host(kind, name).call(method, ...args),
-    fetch: (kind, name, request) => host(kind, name).fetch(request),
+    call: (kind, name, method, args) => here(kind, name).call(method, ...args),
+    fetch: (kind, name, request) => here(kind, name).fetch(request),
   };
 }
 

@@ -146,6 +146,7 @@ function openNode(machine: string, log: Log): Promise<Cluster> {
       holds: () => false,
       drop: silent,
       rescan: silent,
+      detached: silent,
     },
     listen: checkCluster().listen,
     machine,
@@ -164,6 +165,13 @@ describe("causey cluster status", () => {
     const node = await openNode("here", silent);
     node.join();
     await eventually(() => node.ownSlots().length === 1024, "it has all slots");
+    await asAdmin(
+      url,
+      `DELETE FROM causey_alarms;
+      INSERT INTO causey_alarms (kind, actor, at, attempts, version, slot)
+        SELECT 'k', 'late', steady - 3600000, 0, 7, 5 FROM causey_clock
+        UNION SELECT 'k', 'later', steady + 3600000, 0, 7, 6 FROM causey_clock`,
+    );
     const command = ["cluster", "status", "--database", url];
     const [json, text, none] = await causeyAll([
       [...command, "--json"],
@@ -177,9 +185,10 @@ describe("causey cluster status", () => {
       version: "1",
       slots: 1024,
       lives: true,
+      lagMs: expect.toSatisfy((ms: number) => ms >= 3_600_000 && ms < 7_200_000),
     });
     expect(text!.out).toMatch(
-      /^ADDRESS .*\n127\.0\.0\.1:\d+ +here +1 +1024 +\d+\.\d s ago +lives\n$/u,
+      /^ADDRESS .*\n127\.0\.0\.1:\d+ +here +1 +1024 +\d+\.\d s ago +lives +\d{4}\.\d s\n$/u,
     );
     expect(none!.err).toContain("needs a database");
     await node.close(100);
@@ -216,9 +225,10 @@ describe("a node", () => {
       leases: () => undefined,
       failure: () => "no connection",
       nodes: { to: () => null },
-      host: () => {
+      here: () => {
         throw new Error("Nothing is here");
       },
+      detached: silent,
     });
     const call = get("k", "a").call("m");
     const waits = new Promise((resolve) => void setTimeout(resolve, 5000, "waits"));

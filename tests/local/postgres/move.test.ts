@@ -121,16 +121,6 @@ function rowsOf(folder: string): Record<string, string[]> {
   return Object.fromEntries(rows);
 }
 
-async function statusOf(server: Server, folder: string, path: string): Promise<number> {
-  const token = readFileSync(join(folder, "token"), "utf8").trim();
-  const response = await fetch(`${server.url}/client/v4/accounts/local${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    body: JSON.stringify(question),
-  });
-  return response.status;
-}
-
 const newDatabase = (): Promise<string> => freshDatabase("ENCODING 'UTF8' TEMPLATE template0");
 
 describe.skipIf(lacks !== undefined)("causey import between a folder and a database", () => {
@@ -147,11 +137,18 @@ describe.skipIf(lacks !== undefined)("causey import between a folder and a datab
       code: 0,
     });
     expect(rowsOf(untouched)).toEqual(rowsOf(folder));
+    await asAdmin(database, "INSERT INTO causey_news VALUES ('k', 'unheard', 1, 1)");
+    const told = fresh();
+    await causey(["import", "--to", told, "--database", database]);
+    expect(rowsOf(told)["causey_alarms"]?.filter((row) => row.includes("unheard"))).toEqual([
+      expect.stringMatching(/\bat: 0n\b/u),
+    ]);
+    await asAdmin(database, "DELETE FROM causey_alarms WHERE kind = 'k'");
 
     const config = ["--config", configFile(folder)];
     const server = await serve(folder, [...config, "--database", database]);
     expect(await answersOf(server, folder)).toEqual(answers);
-    expect(await statusOf(server, folder, SEARCH)).toBe(400);
+    expect(await ask(server, folder, SEARCH, question)).toEqual(found);
     await ask(server, folder, "/webhooks/send", { type: "order.paid", payload: { id: 1 } });
     await eventually(() => hook.signed.length > 0, "the webhook");
     const key = Buffer.from(secret.replace("whsec_", ""), "base64");

@@ -1,39 +1,48 @@
-import { expect, it } from "vitest";
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import { expect, inject, it, onTestFinished } from "vitest";
 import { openPlatform } from "#platform";
-import { searchParts } from "../../../core/search/mod.ts";
+import { host } from "../../config/shared.ts";
+import { LONG } from "../../cases/eventually.ts";
 import { describeOnPostgres, freshDatabase } from "../../fakes/postgres.ts";
+import { sameSearch } from "../../fakes/search-same.ts";
+import { exitOf, lineWith, start } from "../runtimes.ts";
+
+const onSqlite = async (): Promise<string> => {
+  const platform = await openPlatform();
+  try {
+    const search = sameSearch(platform);
+    await search.seed();
+    await search.change();
+    return await search.answers();
+  } finally {
+    await platform.close();
+  }
+};
 
 await describeOnPostgres("search on PostgreSQL", () => {
-  it("finds by vectors, and says why it has no keywords", async () => {
+  it("answers byte for byte as on SQLite, by keywords and vectors", async () => {
     const platform = await openPlatform({ database: await freshDatabase() });
-    const { routes } = searchParts({ platform, auth: "off", accountId: "acme" });
-    const ask = async (path: string, body: unknown) => {
-      const isForm = body instanceof FormData;
-      const response = await routes.fetch(
-        new Request(`http://test/accounts/acme/ai-search${path}`, {
-          method: "POST",
-          body: isForm ? body : JSON.stringify(body),
-          ...(isForm ? {} : { headers: { "content-type": "application/json" } }),
-        }),
-      );
-      return { status: response.status, text: await response.text() };
-    };
-    try {
-      const hybrid = await ask("/instances", { id: "hybrid" });
-      expect(hybrid).toEqual({ status: 400, text: expect.stringContaining("index_method") });
-      const index_method = { vector: true, keyword: false };
-      expect((await ask("/instances", { id: "main", index_method })).status).toBe(200);
-      const form = new FormData();
-      form.set(
-        "file",
-        new File(["Cats sleep on warm roofs."], "cats.md", { type: "text/markdown" }),
-      );
-      form.set("wait_for_completion", "true");
-      expect((await ask("/instances/main/items", form)).status).toBeLessThan(300);
-      const found = await ask("/instances/main/search", { query: "warm roofs" });
-      expect(found).toEqual({ status: 200, text: expect.stringContaining("Cats sleep") });
-    } finally {
-      await platform.close();
-    }
+    onTestFinished(() => platform.close());
+    const search = sameSearch(platform);
+    await search.seed();
+    await search.change();
+    const answers = await search.answers();
+    expect(answers).toContain("Cats sleep on warm roofs");
+    expect(answers).not.toContain("thatch");
+    expect(answers).toBe(await onSqlite());
+  });
+
+  it("answers the same at the next server when its server is killed", LONG, async () => {
+    const database = await freshDatabase();
+    const dataDir = mkdtempSync(join(inject("scratch"), "search-node-"));
+    const child = start(host, "search-node-child.ts", [host, database, dataDir]);
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const line = await lineWith(child, "answers ");
+    child.kill("SIGKILL");
+    await exitOf(child);
+    const platform = await openPlatform({ database, cluster: { leaseMs: 1000 } });
+    onTestFinished(() => platform.close());
+    expect(await sameSearch(platform).answers()).toBe(JSON.parse(line.slice("answers ".length)));
   });
 });
