@@ -1,9 +1,11 @@
 import type { PlatformApiOptions } from "./config/platform-api-options.ts";
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import { agents } from "./agents/mod.ts";
 import { auth, storedTokens } from "./auth/mod.ts";
 import { allows, type Viewer } from "./auth/principal.ts";
-import { deprecations, deprecationsMiddleware } from "./deprecations/mod.ts";
+import { deprecations, deprecationsMiddleware, deprecationTable } from "./deprecations/mod.ts";
+import { liveSettings } from "./deprecations/settings/live-settings.ts";
+import { settingsRoutes } from "./deprecations/settings/settings-routes.ts";
 import { type GatewayParts, gatewayParts } from "./gateway/mod.ts";
 import { resumableStreams } from "./gateway/resume/mod.ts";
 import type { Handle } from "./console/forward.ts";
@@ -22,7 +24,13 @@ import { NO_EXPORT, otlpExport, type OtlpExport } from "./signals/otlp/otlp-expo
 import type { PartName } from "./signals/requests/route-template.ts";
 import { type Signals, signals, type SignalsOptions } from "./signals/mod.ts";
 import { partLog, spanLog } from "./trace/part-log.ts";
-import { prepareRetention, webhooks, webhooksManagement } from "./webhooks/mod.ts";
+import type { Tracer } from "./trace/trace-context.ts";
+import {
+  prepareRetention,
+  webhooks,
+  webhooksManagement,
+  type WebhooksOptions,
+} from "./webhooks/mod.ts";
 
 /** The app of {@link platformApi}, and what a program in the same process can use of it without HTTP. */
 export type PlatformApi = Hono &
@@ -37,6 +45,24 @@ const API_ROOT = "/client/v4";
 /**
  * The whole platform API as one Hono app: the API root at `/client/v4`, the gateway at `/v1`, webhooks at
  * `/webhooks`, agents at `/agents`, and `/healthz`, `/readyz`; where they are on also `/metrics`, `/openapi.json`, `/docs` and `/console`.
+ *
+ * @example
+ * ```ts
+ * import { platformApi } from "causey";
+ * import { memoryPlatform } from "causey/memory";
+ *
+ * const platform = await memoryPlatform();
+ * const token = "a-token-of-at-least-16-characters";
+ * const app = platformApi({
+ *   platform,
+ *   accountId: "acme",
+ *   tokens: [{ token, permissions: ["*"], accounts: ["acme"] }],
+ * });
+ * const headers = { Authorization: `Bearer ${token}` };
+ * const answer = await app.request("/client/v4/accounts/acme/ai-gateway/gateways", { headers });
+ * answer.status; // → 200
+ * await platform.close();
+ * ```
  */
 export function platformApi(options: PlatformApiOptions): PlatformApi {
   const { accountId = "local", mountPath, publicUrl } = options;
@@ -58,10 +84,8 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
     ...asPart(shared, "search"),
     tracer,
   });
-  const inWebhooks = asPart(shared, "webhooks");
-  const webhookOptions = { sources: {}, ...options.webhooks, ...inWebhooks, mountPath, tracer };
-  const inDeprecations = asPart(shared, "deprecations");
-  const deprecationOptions = { ...options.deprecations, ...inDeprecations, mountPath };
+  const webhookOptions = webhookOptionsOf(options, asPart(shared, "webhooks"), tracer);
+  const retired = deprecationParts(options, shared);
 
   const api = mergedRoutes([
     auth(shared),
@@ -69,11 +93,12 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
     pages.routes,
     instances.routes,
     webhooksManagement(webhookOptions),
-    deprecations(deprecationOptions),
+    ...retired.routes,
+    seen.uses,
   ]);
 
   const app = new Hono({ router: prefixRouter() });
-  app.use(`${API_ROOT}/*`, deprecationsMiddleware(deprecationOptions));
+  app.use(`${API_ROOT}/*`, retired.middleware);
   app.route(API_ROOT, api);
   app.route("/", parts.gateway);
   app.route("/webhooks", webhooks(webhookOptions));
@@ -95,10 +120,29 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
   if (options.openApi === true) app.route("/", openApiRoutes({ platform, mountPath }));
   const reach: Reach = { handle: (request) => app.fetch(request) };
   mountConsole(app, options, { shared, parts, seen, reach });
-  closeRoutes(app, [`${API_ROOT}/*`], "api", platform);
-  // Takes effect only where this app is the whole host: below `route()` the host's own 404 stays.
-  app.notFound((c) => errorResponse(noRoute(c), "api"));
+  closeApp(app, platform);
   return observedApp(app, { parts, seen, reach });
+}
+
+/** The options of webhooks; customers find the page of their links with the console. */
+function webhookOptionsOf(
+  { console: hasPages = false, mountPath, webhooks: own }: PlatformApiOptions,
+  shared: Shared,
+  tracer: Tracer | undefined,
+): WebhooksOptions {
+  const page = hasPages ? { portalPath: `${mountPath ?? ""}/console/portal` } : {};
+  return { sources: {}, ...own, ...shared, ...page, mountPath, tracer };
+}
+
+/** Answers what no route takes. */
+function closeApp(app: Hono, platform: Platform): void {
+  closeRoutes(app, [`${API_ROOT}/*`], "api", platform);
+  let templates: readonly string[] | undefined;
+  // Takes effect only where this app is the whole host: below `route()` the host's own 404 stays.
+  app.notFound((c) => {
+    templates ??= app.routes.map(({ path }) => path).filter((path) => !path.includes("*"));
+    return errorResponse(noRoute(c, templates), "api");
+  });
 }
 
 /** The app with its requests observed, those of the console too unless they only read. */
@@ -130,6 +174,21 @@ function mergedRoutes(parts: readonly Hono[]): Hono {
   const api = new Hono();
   for (const part of parts) api.route("/", part);
   return api;
+}
+
+/** The middleware of the deprecations, and its routes below the API root. */
+function deprecationParts(
+  { deprecations: own = {}, mountPath }: PlatformApiOptions,
+  shared: Shared,
+): { readonly middleware: MiddlewareHandler; readonly routes: readonly Hono[] } {
+  const part = asPart(shared, "deprecations");
+  const table = own.entries ?? deprecationTable;
+  const live = liveSettings(part.platform, table, own.settings ?? {});
+  const options = { ...own, ...part, mountPath, settings: live.present };
+  return {
+    middleware: deprecationsMiddleware(options),
+    routes: [settingsRoutes({ ...part, table, live }), deprecations(options)],
+  };
 }
 
 /** Whether a request only reads: the console's page polls while it is open, which should not fill the log. */
@@ -166,13 +225,13 @@ function mountConsole(
     const text = await parts.metricsOf(accountId, "text");
     return text === null ? null : accountUsage(text);
   };
-  const { hidden, history, health, follow, deprecated } = seen;
+  const { hidden, history, health, follow } = seen;
   app.route(
     "/",
     consoleRoutes({
       ...asPart(shared, "console"),
       mountPath: options.mountPath,
-      source: { hidden, history, health, follow, deprecated, usage },
+      source: { hidden, history, health, follow, usage },
       handle: (request) => reach.handle(request),
     }),
   );

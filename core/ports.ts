@@ -19,6 +19,8 @@ export type {
   ActorKind,
   ActorRef,
   Actors,
+  DetachedContext,
+  DetachedMethods,
   SharedSchema,
 } from "./ports/actors.ts";
 export type { Plain } from "./ports/plain.ts";
@@ -27,6 +29,7 @@ export type { ReceivedRequest, StreamChange, StreamEnd, StreamWatch } from "./po
 export type { SiteCrawl, SiteCrawler, SitePage, SiteRead, SiteWish } from "./ports/site-crawler.ts";
 export type { AcceptOptions, Connection, Sockets } from "./ports/sockets.ts";
 export type {
+  AsyncLocal,
   Background,
   ContentDecoder,
   Log,

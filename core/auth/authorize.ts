@@ -2,6 +2,7 @@ import type { NowOrLater } from "../work/now-or-later.ts";
 import type { Context, MiddlewareHandler } from "hono";
 import { ApiError } from "../http/api-error.ts";
 import { addUnknownFields } from "../http/fields/unknown-fields.ts";
+import { didYouMean } from "../text/nearest.ts";
 import { checkAccountId } from "./accounts.ts";
 import type { LoginGuard } from "./login-guard.ts";
 import { allows, type Principal } from "./principal.ts";
@@ -81,6 +82,12 @@ export function requesterOf(c: Context): string | null {
   return [c.req.param("account_id") ?? "", principal.kind, principal.id].join("\n");
 }
 
+/** The id of the token behind a request of a guarded route; `"host"` if the host app authenticates. */
+export function requesterId(c: Context): string {
+  // `as`: set above, and nowhere else.
+  return (c.get(PRINCIPAL) as Principal | undefined)?.id ?? "host";
+}
+
 /**
  * The owner of a request's work, between whom places and queues are shared: the requester, or the account if the host
  * app authenticates. Never an unchecked header, because one client can send any number of different ones.
@@ -106,10 +113,17 @@ export async function requirePermission(
   if (!allows(principal, permission, account, gateway)) {
     const where = gateway === undefined ? "" : ` and gateway "${gateway.slice(0, 64)}"`;
     throw new ApiError("forbidden", {
-      message: `The token lacks the permission "${permission}" on account "${account.slice(0, 64)}"${where}`,
+      message: `The token lacks the permission "${permission}" on account "${account.slice(0, 64)}"${where}${otherAccount(principal, permission, account)}`,
     });
   }
   return principal;
+}
+
+/** Offers the account of a principal that a caller may have misspelt. */
+function otherAccount(principal: Principal, permission: Permission, account: string): string {
+  const own = principal.grants.flatMap(({ accounts }) => accounts);
+  const held = own.filter((one) => one !== account && allows(principal, permission, one));
+  return didYouMean(account.slice(0, 64), held);
 }
 
 /** The principal of a token that came elsewhere than in `Authorization`, with `request`; null when it is not valid. */
@@ -140,7 +154,15 @@ export async function requirePrincipal(auth: Authenticate, request: Request): Pr
   const principal = await auth(request);
   if (principal !== null) return principal;
   throw new ApiError("unauthorized", {
-    message: 'Authentication error: send "Authorization: Bearer <API_TOKEN>" with a valid token',
+    message: `Authentication error: ${whyRefused(request)}; send "Authorization: Bearer <API_TOKEN>" with a valid token`,
     headers: { "www-authenticate": "Bearer" },
   });
+}
+
+/** Says what is wrong with the credential of a request that was refused. */
+function whyRefused(request: Request): string {
+  const sent = request.headers.get("authorization");
+  if (sent === null) return "no token was sent";
+  if (!/^bearer /iu.test(sent)) return 'the header "Authorization" does not begin with "Bearer "';
+  return "the token is unknown, disabled or expired";
 }

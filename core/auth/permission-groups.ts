@@ -31,6 +31,7 @@ export const permissionGroups: readonly PermissionGroup[] = [
   group("f3d7cd4f318c6e44eef70e48f4c5f6ce", "Agents Read", "developer_platform"),
   group("96a815cfedb5b5a5f198da3e356e5fbf", "Agents Edit", "developer_platform"),
   group("20f806ed63970e08bf7041fb3baf437a", "Account Read", "account_and_billing"),
+  group("a0970fcc00691c308e97d8a08e3e6ef6", "Deprecations Edit", "account_and_billing"),
   group("a74722d66c6beafaf9734b4f84be9f26", "API Tokens Read", "account_and_billing"),
   group("2b1876e7b59f1790ab1148e3f3877df5", "API Tokens Edit", "account_and_billing"),
 ];

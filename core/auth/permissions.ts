@@ -12,6 +12,7 @@ export const permissions = [
   "Agents Read",
   "Agents Edit",
   "Account Read",
+  "Deprecations Edit",
   "API Tokens Read",
   "API Tokens Edit",
 ] as const;

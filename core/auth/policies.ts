@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
-import { permissionGroup } from "./permission-groups.ts";
-import type { Permission } from "./permissions.ts";
+import { nearest } from "../text/nearest.ts";
+import { permissionGroup, permissionGroups } from "./permission-groups.ts";
+import { type Permission, permissions } from "./permissions.ts";
 import { allows, type Grant, type Principal } from "./principal.ts";
 
 const ACCOUNT_RESOURCE = /^com\.cloudflare\.api\.account\.(\*|[A-Za-z0-9_-]{1,64})$/;
@@ -23,6 +24,15 @@ const gatewayResource = v.pipe(
     "Unsupported resource: use com.cloudflare.api.account.ai-gateway.<gateway_id>",
   ),
 );
+
+/** Says which id was meant by one that is none: callers often write the name in its place. */
+function unknownGroup(id: string): string {
+  const name = nearest(id, permissions);
+  const meant = permissionGroups.find((one) => one.name === name);
+  return meant === undefined
+    ? `Unknown permission group "${id}": see GET /user/tokens/permission_groups`
+    : `Unknown permission group "${id}": the id of "${meant.name}" is "${meant.id}"`;
+}
 
 /** The part of an account that a policy names: all of it, or some gateways. */
 type ResourceScope = "*" | Readonly<Record<string, "*">>;
@@ -48,7 +58,7 @@ export const policySchema: v.GenericSchema<PolicyInput> = v.pipe(
             v.string(),
             v.check(
               (id) => permissionGroup(id) !== undefined,
-              "Unknown permission group: see GET /user/tokens/permission_groups",
+              ({ input }) => unknownGroup(input.slice(0, 64)),
             ),
           ),
         }),

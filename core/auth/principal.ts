@@ -13,6 +13,8 @@ export interface Principal {
   /** The token's id or the subject of the JWT; never the secret. */
   readonly id: string;
   readonly kind: "token" | "jwt";
+  /** The token's name, as its owner chose it. @default it has none */
+  readonly name?: string;
   readonly grants: readonly Grant[];
   /** Exceptions from the grants (policies with the effect `deny`). @default [] */
   readonly denials?: readonly Grant[];

@@ -3,6 +3,7 @@ import { constantTimeEqual } from "../crypto/equal.ts";
 import { sha256Hex } from "../crypto/digest.ts";
 import { utf8 } from "../crypto/encoding.ts";
 import { ApiError } from "../http/api-error.ts";
+import { choiceHint } from "../text/nearest.ts";
 import { permissions, type Permission } from "./permissions.ts";
 import type { Principal } from "./principal.ts";
 import { secretSearch, type SecretSearch } from "./secret-search.ts";
@@ -102,8 +103,9 @@ export function checkPermissions(names: readonly string[]): (Permission | "*")[]
     if (name === "*") return "*";
     const known = permissions.find((permission) => permission === name);
     if (known !== undefined) return known;
+    const shown = name.slice(0, 64);
     throw new ApiError("invalid_options", {
-      message: `Unknown permission "${name.slice(0, 64)}": use one of ${permissions.join(", ")}, or "*"`,
+      message: `Unknown permission "${shown}"${choiceHint(shown, [...permissions, "*"])}`,
     });
   });
 }

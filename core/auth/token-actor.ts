@@ -149,7 +149,7 @@ function isUsable(record: TokenRecord, now: number): boolean {
 }
 
 function principalOf(record: TokenRecord): Principal {
-  return { id: record.id, kind: "token", ...grantsOf(record.policies) };
+  return { id: record.id, kind: "token", name: record.name, ...grantsOf(record.policies) };
 }
 
 /** A failure to note the use does not fail the request: a lost update costs a minute of precision. */

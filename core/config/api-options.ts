@@ -64,7 +64,19 @@ function placed<C extends PlacedModelConfig, M>(
   return open({ ...config, baseUrl: baseUrl ?? "" });
 }
 
-/** The options of `platformApi()` that a checked configuration stands for. */
+/**
+ * The options of `platformApi()` that a checked configuration stands for.
+ *
+ * @example
+ * ```ts
+ * import { apiOptions, parseConfig, platformApi } from "causey";
+ * import { memoryPlatform } from "causey/memory";
+ *
+ * const platform = await memoryPlatform();
+ * const config = parseConfig({ accountId: "acme", metrics: true }, (name) => process.env[name]);
+ * const app = platformApi(apiOptions(config, platform));
+ * ```
+ */
 export function apiOptions(config: Config, platform: Platform): PlatformApiOptions {
   return {
     platform,

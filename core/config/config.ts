@@ -1,9 +1,13 @@
 import * as v from "valibot";
 import type { AgentsOptions } from "../agents/mod.ts";
 import type { JwtOptions } from "../auth/mod.ts";
-import type { DeprecationsOptions } from "../deprecations/mod.ts";
-import { parseInstant } from "../http/fields/instant.ts";
-import { didYouMean } from "../http/fields/nearest.ts";
+import type { DeprecationsOptions, EntrySettings, PerEntry } from "../deprecations/mod.ts";
+import {
+  dayOrInstant,
+  entrySettingsSchema,
+  modeSchema,
+} from "../deprecations/settings/settings-schema.ts";
+import { didYouMean } from "../text/nearest.ts";
 import { isMountPath } from "../http/mount-path.ts";
 import { isOrigin } from "../net/public-url.ts";
 import type { CrawlOptions, RenderingOptions } from "../rendering/mod.ts";
@@ -20,6 +24,7 @@ import {
   mebibyteOrMore,
   strings,
   url,
+  origins,
 } from "./fields.ts";
 import { whole } from "../http/fields/bounded-number.ts";
 import { type GatewayConfig, gatewayConfig } from "./gateway-config.ts";
@@ -162,36 +167,21 @@ const search = v.strictObject({
 type AgentsConfig = Pick<AgentsOptions, "origins">;
 
 const agents = v.strictObject({
-  origins: v.exactOptional(
-    v.array(
-      v.pipe(
-        v.string(),
-        v.check(
-          (text) => URL.parse(text)?.origin === text,
-          "Expected an origin: https://app.example",
-        ),
-      ),
-    ),
-  ),
+  origins: v.exactOptional(origins),
 } satisfies Members<AgentsConfig>);
 
 /** The treatment of retired API. */
 interface DeprecationsConfig extends Pick<DeprecationsOptions, "mode"> {
   /** The instant at which the table is read, RFC 3339. @default now */
   readonly clock?: string;
+  /** By entry id or row. */
+  readonly settings?: PerEntry<EntrySettings>;
 }
 
 const deprecations = v.strictObject({
-  clock: v.exactOptional(
-    v.pipe(
-      v.string(),
-      v.check(
-        (text) => parseInstant(text) !== null,
-        "Expected a day (YYYY-MM-DD) or an RFC 3339 instant with its zone",
-      ),
-    ),
-  ),
-  mode: v.exactOptional(v.picklist(["warn", "translate", "refuse", "strict", "off"])),
+  clock: v.exactOptional(dayOrInstant),
+  mode: v.exactOptional(modeSchema),
+  settings: v.exactOptional(v.record(v.string(), entrySettingsSchema)),
 } satisfies Members<DeprecationsConfig>);
 
 const processes = v.union(

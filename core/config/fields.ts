@@ -16,6 +16,13 @@ export const url: v.GenericSchema<string> = v.pipe(
   v.url("Expected an absolute URL"),
   v.regex(/^https?:/i, "Expected an http or https URL"),
 );
+/** Origins of pages, as a browser sends them. */
+export const origins: v.GenericSchema<string[]> = v.array(
+  v.pipe(
+    v.string(),
+    v.check((text) => URL.parse(text)?.origin === text, "Expected an origin: https://app.example"),
+  ),
+);
 /** A name that can stand in a path. */
 export const id: v.GenericSchema<string> = v.pipe(
   v.string(),

@@ -7,6 +7,7 @@ import { priceRows } from "../gateway/prices/price-rows.ts";
 import type { ResumeOptions } from "../gateway/resume/mod.ts";
 import type { SemanticCacheOptions } from "../gateway/semantic-cache/mod.ts";
 import { providerProblem } from "../gateway/providers/configured/check-providers.ts";
+import { declaredModels } from "../gateway/account/settings/declared-models.ts";
 import { gatewayDeclared } from "../gateway/account/settings/settings.ts";
 import type {
   GatewayProviderOptions,
@@ -18,6 +19,7 @@ import {
   id,
   type Members,
   nonEmpty,
+  origins,
   positive,
   mebibyteOrMore,
   secretText,
@@ -152,6 +154,7 @@ export const gatewayConfig: v.GenericSchema<unknown, GatewayConfig> = v.strictOb
   ),
   compat2005: v.exactOptional(v.picklist([400, 502])),
   metrics: v.exactOptional(v.boolean()),
+  origins: v.exactOptional(origins),
   prices: v.exactOptional(priceRows),
   judge: v.exactOptional(endpointModel),
   masterKey: v.exactOptional(masterKey),
@@ -176,6 +179,7 @@ export const gatewayConfig: v.GenericSchema<unknown, GatewayConfig> = v.strictOb
         settings: v.exactOptional(gatewayDeclared),
         keys: v.exactOptional(v.record(id, v.union([secretText, v.record(id, secretText)]))),
         providers: v.exactOptional(providersOf(v.strictObject(gatewayProvider))),
+        models: v.exactOptional(declaredModels),
         routes: v.exactOptional(v.record(nonEmpty, elementList)),
       } satisfies Members<NonNullable<GatewayOptions["gateways"]>[string]>),
     ),

@@ -1,14 +1,22 @@
 import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
-import { fromJson } from "./from-json.ts";
+import { fromJson } from "../http/fields/from-json.ts";
 import { withSecrets } from "./secrets-in-environment.ts";
-import { didYouMean } from "../http/fields/nearest.ts";
+import { misfitWords } from "../http/fields/misfit.ts";
+import { didYouMean } from "../text/nearest.ts";
 import { resolveEnv, type ReadEnv } from "./resolve-env.ts";
 import { type Config, configSchema } from "./config.ts";
 
 /**
  * Checks a configuration: JSON text, or the value itself. Errors are `ApiError` 400 whose message is one line
  * that names the key, and the key that was probably meant. The environment gives secrets, see `secrets-in-environment.ts`.
+ *
+ * @example
+ * ```ts
+ * import { parseConfig } from "causey";
+ *
+ * parseConfig('{ "accountId": "acme" }', () => undefined).accountId; // → "acme"
+ * ```
  */
 export function parseConfig(input: unknown, env: ReadEnv): Config {
   const value = typeof input === "string" ? fromJson(input, "The configuration") : input;
@@ -21,9 +29,8 @@ function describeIssue(issue: v.BaseIssue<unknown>): string {
   const keys = (issue.path ?? []).map((item) => String(item.key));
   const path = keys.join(".");
   if (issue.expected !== "never") {
-    // A text in the wrong place may be a secret.
-    const message = issue.message.replace(/ received ".*$/su, " received a string");
-    return `Configuration key "${path}": ${message}`;
+    const missing = issue.received === "undefined" ? "it is missing" : null;
+    return `Configuration key "${path}": ${missing ?? misfitWords(issue, false)}`;
   }
   const last = keys.at(-1) ?? "";
   return `Unknown configuration key "${path}"${didYouMean(last, siblings(keys.slice(0, -1)))}`;

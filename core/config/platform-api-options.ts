@@ -1,7 +1,7 @@
 import type { AgentsOptions } from "../agents/mod.ts";
 import type { Auth } from "../auth/authorize.ts";
 import type { StoredTokensOptions } from "../auth/mod.ts";
-import type { DeprecationsOptions } from "../deprecations/mod.ts";
+import type { DeprecationsOptions, EntrySettings, PerEntry } from "../deprecations/mod.ts";
 import type { GatewayOptions } from "../gateway/mod.ts";
 import type { ResumeOptions } from "../gateway/resume/mod.ts";
 import type { SemanticCacheOptions } from "../gateway/semantic-cache/mod.ts";
@@ -64,7 +64,10 @@ export interface PlatformApiOptions extends StoredTokensOptions {
   readonly agents?: Own<AgentsOptions>["agents"];
   /** Access to agents from pages and over HTTP. */
   readonly agentAccess?: Pick<AgentsOptions, "eventStream" | "origins">;
-  readonly deprecations?: Own<DeprecationsOptions>;
+  /** Settings may change while the server runs, by the API: those here are below them. */
+  readonly deprecations?: Omit<Own<DeprecationsOptions>, "settings"> & {
+    readonly settings?: PerEntry<EntrySettings>;
+  };
   /**
    * Writes a line for each request that comes in through `fetch`, with its route, status, time and the reason of an
    * error. An app that is mounted by `route()` has no `fetch` of its own. @default false

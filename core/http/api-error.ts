@@ -14,6 +14,8 @@ export interface ApiErrorOptions {
   /** Extra members at the top level of the body. */
   readonly body?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
+  /** The reason for the log, where it may say more than callers learn. @default the message */
+  readonly reason?: string;
 }
 
 /** The plain form of an {@link ApiError}, for crossing an actor boundary. */
@@ -21,7 +23,16 @@ export interface ApiErrorData extends Omit<ApiErrorOptions, "cause"> {
   readonly name: ErrorName;
 }
 
-/** A failure that is reported to the caller: every one has a row in the table of `codes.ts`. */
+/**
+ * A failure that is reported to the caller: every one has a row in the table of `codes.ts`.
+ *
+ * @example
+ * ```ts
+ * import { ApiError } from "causey";
+ *
+ * new ApiError("invalid_request", { message: "`limit` is at most 100" }).status; // → 400
+ * ```
+ */
 export class ApiError extends Error {
   readonly kind: ErrorName;
   readonly status: number;

@@ -1,7 +1,22 @@
+import { fromBase64 } from "../crypto/encoding.ts";
+
 /** A text that is built with the package; `tag` changes with it. */
 export interface BuiltText {
   readonly tag: string;
   readonly text: string;
+}
+
+/** A {@link BuiltText} in few bytes: gzip in Base64. */
+export interface PackedText {
+  readonly tag: string;
+  readonly gzip: string;
+}
+
+/** Returns the text that was packed. */
+export async function unpacked({ tag, gzip }: PackedText): Promise<BuiltText> {
+  const bytes = new Blob([fromBase64(gzip) ?? ""]).stream();
+  const text = await new Response(bytes.pipeThrough(new DecompressionStream("gzip"))).text();
+  return { tag, text };
 }
 
 /** Answers with a built text, compressed if the client accepts that; 304 if the client has it already. */

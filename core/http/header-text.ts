@@ -16,3 +16,8 @@ export function headerText(text: string): string {
 function escaped(char: string): string {
   return toHex(utf8(char)).toUpperCase().replaceAll(/../g, "%$&");
 }
+
+/** A text as a string of a structured header (RFC 9651, section 3.3.3), where "?" stands for other characters than printable ASCII. */
+export function headerString(text: string): string {
+  return `"${text.replaceAll(/[^\x20-\x7e]/gu, "?").replaceAll(/["\\]/gu, "\\$&")}"`;
+}

@@ -1,3 +1,4 @@
+import type { Context } from "hono";
 import { attached } from "./attached.ts";
 import type { ApiError } from "./api-error.ts";
 
@@ -20,6 +21,8 @@ export interface ResponseNote {
   readonly body?: string | Uint8Array | PassingBytes | null | undefined;
   /** Why the request was not served. */
   readonly error?: ApiError;
+  /** The same of an answer that somebody else made, such as a provider: a name and a sentence, without the answer's text. */
+  readonly failure?: { readonly error: string; readonly reason: string } | undefined;
   /** Whether the request that this answer passes on is in the log already. */
   readonly isLogged?: boolean;
   /** The id under which the answer itself, or a line of the log, knows the request. */
@@ -58,6 +61,29 @@ export function responseNote(response: Response): ResponseNote | undefined {
 export function carryNote(from: Response, to: Response): Response {
   const note = responseNote(from);
   return note === undefined ? to : noteResponse(to, note);
+}
+
+/**
+ * Sets or appends a header of the answer behind `next()`, and keeps its note. Hono's own `c.header()` makes a new response
+ * there, which has none.
+ */
+export function setAnswerHeader(
+  c: Context,
+  name: string,
+  value: string,
+  how: "set" | "append" = "set",
+): void {
+  try {
+    c.res.headers[how](name, value);
+  } catch {
+    // A host's own answer may be immutable.
+    const { res } = c;
+    const copy = new Response(res.body, res);
+    copy.headers[how](name, value);
+    // Else Hono would merge both into a third one.
+    c.res = undefined;
+    c.res = carryNote(res, copy);
+  }
 }
 
 /** Counts the bytes of a stream. */

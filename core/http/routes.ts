@@ -2,6 +2,7 @@ import type { Context, Hono } from "hono";
 import { routePath } from "hono/route";
 import { responseNote, noteResponse } from "./response-note.ts";
 import { ApiError, storageFailure } from "./api-error.ts";
+import { pathHint } from "../text/path-hint.ts";
 import { errorResponse, type ErrorShape } from "./envelope.ts";
 import type { Log, System } from "../ports.ts";
 import { SqlError } from "../sql/sql-error.ts";
@@ -30,24 +31,37 @@ export function closeRoutes(
   for (const [path, methods] of methodsByPath) {
     if (methods.has("ALL")) continue;
     if (methods.has("GET")) methods.add("HEAD");
-    app.all(path, () => {
-      throw new ApiError("method_not_allowed", {
-        headers: { allow: [...methods].toSorted().join(", ") },
-      });
+    app.all(path, (c) => {
+      throw methodNotAllowed([...methods].toSorted(), c.req.method);
     });
   }
+  const templates = [...methodsByPath.keys()].filter((path) => !path.includes("*"));
   for (const prefix of prefixes) {
     app.all(prefix, (c) => {
-      throw noRoute(c);
+      throw noRoute(c, templates);
     });
   }
   app.onError((error, c) => onError(error, c, shape, deps));
 }
 
-/** The 404 for a request that no route took. */
-export function noRoute(c: Context): ApiError {
+/** The 405 for a path that takes some methods only. */
+export function methodNotAllowed(taken: readonly string[], method: string): ApiError {
+  const allow = taken.join(", ");
+  return new ApiError("method_not_allowed", {
+    message: `Method not allowed: this path takes ${allow}, not ${method.slice(0, 20)}`,
+    headers: { allow },
+  });
+}
+
+/** The 404 for a request that no route took; it names the path of a route that was probably meant. */
+export function noRoute(c: Context, templates: readonly string[] = []): ApiError {
+  return noRouteBut(c, pathHint(c.req.path, templates));
+}
+
+/** The same with a hint of the caller's. */
+export function noRouteBut(c: Context, hint: string): ApiError {
   return new ApiError("no_route", {
-    message: `No route for ${c.req.method} ${safePath(c.req.path)}`,
+    message: `No route for ${c.req.method} ${safePath(c.req.path)}${hint}`,
   });
 }
 

@@ -28,7 +28,7 @@ const localNames: readonly string[] = [
  */
 export function checkUrl(input: string | URL, allow: AllowHosts = allowNone): UrlVerdict {
   const url = typeof input === "string" ? URL.parse(input) : input;
-  if (url === null) return { ok: false, reason: "The URL is not valid" };
+  if (url === null) return { ok: false, reason: invalidUrl(String(input)) };
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     return {
       ok: false,
@@ -44,6 +44,14 @@ export function checkUrl(input: string | URL, allow: AllowHosts = allowNone): Ur
     return { ok: false, reason: `The host "${host.slice(0, 100)}" is not a public address` };
   }
   return { ok: true, url, host, port };
+}
+
+/** Says that a text is not a URL, and which one was probably meant. */
+export function invalidUrl(text: string): string {
+  const meant = URL.parse(`https://${text}`);
+  const isHost =
+    meant !== null && /^[\w.-]+\.[a-z]{2,}$/iu.test(meant.hostname) && !/\s/u.test(text);
+  return `The URL is not valid${isHost ? `: did you mean "https://${text.slice(0, 100)}"?` : ""}`;
 }
 
 /** Whether a host (name or literal) may be resolved and dialled at all. */

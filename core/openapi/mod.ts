@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import { builtText } from "../http/built-text.ts";
+import { builtText, unpacked } from "../http/built-text.ts";
 import { closeRoutes } from "../http/routes.ts";
 import type { Platform } from "../ports.ts";
 
@@ -29,7 +29,7 @@ const SERVERS = '"servers":[{"url":"/"}]';
 export function openApiRoutes({ platform, mountPath = "" }: OpenApiOptions): Hono {
   const app = new Hono();
   app.get("/openapi.json", async (c) => {
-    const { openApi } = await document();
+    const openApi = await unpacked((await document()).openApi);
     const url = `${mountPath}${prefixOf(c, "/openapi.json")}`;
     const servers = `"servers":[{"url":${JSON.stringify(url === "" ? "/" : url)}}]`;
     const text = openApi.text.replace(SERVERS, () => servers);
@@ -37,7 +37,7 @@ export function openApiRoutes({ platform, mountPath = "" }: OpenApiOptions): Hon
   });
   app.get("/docs", async (c) => {
     const { page, pageStyleHash } = await document();
-    return builtText(c.req.raw, page, {
+    return builtText(c.req.raw, await unpacked(page), {
       "content-type": "text/html; charset=utf-8",
       "content-security-policy": policyOf(pageStyleHash),
     });

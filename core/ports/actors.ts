@@ -37,7 +37,28 @@ export interface ActorKind extends ActorTables {
    * @default false
    */
   readonly timeOfDay?: boolean;
+  /** What another process may do for an instance that does not answer. @default nothing: calls wait for it */
+  readonly detached?: DetachedMethods;
   start(context: ActorContext): Actor | Promise<Actor>;
+}
+
+/**
+ * Methods of an actor that need only its rows. Where several processes share a database, the one that is called runs them
+ * itself when the instance is elsewhere and does not answer soon. So they have to hold beside the instance's own, even when
+ * both run for one call.
+ */
+export interface DetachedMethods {
+  readonly methods: {
+    readonly [method: string]: (context: DetachedContext, ...args: never[]) => Promise<Plain>;
+  };
+  /** The method of the instance that is called once they have written: it takes over what is new in its rows. */
+  readonly followUp?: string;
+}
+
+/** The services of a method that runs without its instance. */
+export interface DetachedContext extends Pick<ActorContext, "name" | "sql" | "steady" | "system"> {
+  /** Commits writes that the instance has to hear of, as {@link DetachedMethods.followUp}. */
+  write(statements: readonly Statement[]): Promise<StatementResult[]>;
 }
 
 /** The tables of one kind of actor. */
@@ -74,7 +95,7 @@ export interface Actor {
 }
 
 /** The services that a running instance gets. */
-export interface ActorContext extends ActorTime {
+export interface ActorContext extends ActorTime, ActorFullText {
   readonly name: string;
   readonly sql: Sql;
   readonly sockets: Sockets;
@@ -84,6 +105,15 @@ export interface ActorContext extends ActorTime {
    */
   readonly actors: Pick<Actors, "get">;
   readonly system: System;
+}
+
+/** Full text where the database of actors has no index for it. */
+export interface ActorFullText {
+  /**
+   * Returns a SQLite database of this process, for what can be made of the rows again and `sql` has no index for, such as
+   * full text. It may be empty at any start. Throws when it cannot be opened. @default `sql` is SQLite
+   */
+  readonly fullText?: (() => Sql) | undefined;
 }
 
 /** The time of one actor, and its alarm. */

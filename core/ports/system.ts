@@ -38,6 +38,12 @@ export interface Lifetime {
   readonly closing?: AbortSignal;
 }
 
+/** A value that belongs to a run and to all that it awaits: an `AsyncLocalStorage`. */
+export interface AsyncLocal {
+  run<T>(value: unknown, work: () => T): T;
+  getStore(): unknown;
+}
+
 /** The impure rest of a runtime: time, identity, randomness. */
 export interface System extends Timing, Entropy, Lifetime, Pick<FastPaths, "sha256Hex" | "hmac"> {
   /**
@@ -45,6 +51,8 @@ export interface System extends Timing, Entropy, Lifetime, Pick<FastPaths, "sha2
    * lacks it too. @default none
    */
   decoder?(encoding: string): ContentDecoder | null;
+  /** Tells code which run of an agent it is in. @default the runtime, or its configuration, has none */
+  readonly asyncLocal?: AsyncLocal | undefined;
 }
 
 /** Undoes a content encoding. Spelt out, because the types of Node lack `ReadableWritablePair`. */

@@ -5,6 +5,8 @@ import { quickSha256Hex } from "../crypto/digest.ts";
 import { utf8Counter } from "../crypto/encoding.ts";
 import { type ResponseNote, responseNote, type PassingBytes } from "../http/response-note.ts";
 import { noteTrace } from "../trace/trace-context.ts";
+import type { Principal } from "../auth/principal.ts";
+import { type ClientProgram, clientOf } from "./deprecated-uses.ts";
 import type { HeaderPair, Platform } from "../ports.ts";
 import type { OtlpSpanPlace } from "./otlp/otlp-records.ts";
 import type { RequestRow } from "./requests/request-row.ts";
@@ -16,6 +18,8 @@ type Fetch = Hono["fetch"];
 const CALLER_DIGITS = 8;
 /** Characters of a reason. */
 const REASON = 300;
+/** Deprecated entries of one request. */
+const ENTRIES = 16;
 /** Callers whose hash is remembered: hashing costs as much as all else that is done for a request. */
 const CALLERS = 1000;
 /** Characters of a credential that is remembered. */
@@ -31,8 +35,8 @@ export interface Observer {
   readonly accountId: string;
   /** Whether a text holds a credential. */
   readonly isSecret: (text: string) => boolean;
-  /** The id of the token that a request is authenticated with; null for strangers. Asked about deprecated uses only. */
-  readonly identify: (request: Request) => NowOrLater<string | null>;
+  /** The token that a request is authenticated with; null for strangers. Asked about deprecated uses only. */
+  readonly identify: (request: Request) => NowOrLater<Pick<Principal, "id" | "name"> | null>;
   /** Begins the span of a request. @default no tracing */
   readonly begin?: ((traceparent: string | null) => OtlpSpanPlace | null) | undefined;
   /** Receives each request and its span, which is null for the gateway because it writes its own. */
@@ -125,13 +129,20 @@ function isPassing(body: ResponseNote["body"]): body is PassingBytes {
 }
 
 /** A row whose caller is still looked up. */
-type NewRow = RequestRow & { caller: string | undefined; token: string | undefined };
+type NewRow = RequestRow & { caller: string | undefined };
+
+/** The failure of an answer without a note: a route of the host's made it, or middleware that put it in place of ours. */
+const HOST_ANSWER: ResponseNote["failure"] = {
+  error: "host_answer",
+  reason: "A route or middleware of the host app made this answer: its code knows why",
+};
 
 /** The row of an answer at the time when the server gets it. All rows have the same members: V8 then shares one shape. */
 function rowOf(arrived: Arrived, bytes: number | undefined, observer: Observer): NewRow {
   const { response, note, began } = arrived;
   const { request, template } = began;
   const error = note?.error;
+  const failure = note?.failure ?? (response.status < 400 ? undefined : HOST_ANSWER);
   return {
     time: began.time,
     id: requestId(arrived, observer),
@@ -145,19 +156,23 @@ function rowOf(arrived: Arrived, bytes: number | undefined, observer: Observer):
     caller: undefined,
     account: otherAccount(began.path, observer),
     token: undefined,
-    error: error?.kind,
-    reason: error && shown(error.message, observer.isSecret),
+    tokenName: undefined,
+    client: undefined,
+    error: error?.kind ?? failure?.error,
+    reason: error
+      ? shown(error.options.reason ?? error.message, observer.isSecret)
+      : failure?.reason,
     deprecation: template === GATEWAY_ROUTE ? undefined : deprecationOf(response),
     made: note?.made,
   };
 }
 
-/** Adds the known facts about a caller: the digits of its credential, and the token's id where that is asked for. */
+/** Adds the known facts about a caller: the digits of its credential, and its token and program where those are asked for. */
 function withCaller(
   row: NewRow,
   request: Request,
   hash: NowOrLater<string | undefined>,
-  { identify }: Observer,
+  { identify, isSecret }: Observer,
 ): NowOrLater<RequestRow> {
   if (row.deprecation === undefined)
     return whenReady(hash, (caller) => {
@@ -167,8 +182,20 @@ function withCaller(
   return Promise.all([hash, identify(request)]).then(([caller, token]) => ({
     ...row,
     caller,
-    token: token ?? undefined,
+    token: token?.id,
+    tokenName: token?.name,
+    client: shownClient(request, isSecret),
   }));
+}
+
+/** The program of a request, unless it puts a token into its name. */
+function shownClient(request: Request, isSecret: Observer["isSecret"]): ClientProgram | undefined {
+  const said = ["user-agent", "x-stainless-package-version"].map((name) =>
+    request.headers.get(name),
+  );
+  return said.some((text) => text !== null && (hasTokenShape(text) || isSecret(text)))
+    ? undefined
+    : clientOf(request);
 }
 
 const API_ACCOUNT = /\/client\/v4\/accounts\/([\w-]{1,64})(?:\/|$)/;
@@ -242,10 +269,12 @@ function setHeader({ headers }: Response, id: string): void {
   }
 }
 
-/** The entry of the table that an answer's link names (RFC 9745). */
+/** The entries of the table that an answer's links name (RFC 9745). */
 function deprecationOf({ headers }: Response): string | undefined {
   if (!headers.has("deprecation")) return undefined;
-  return /<[^>]*#([\w.-]{1,80})>; rel="deprecation"/.exec(headers.get("link") ?? "")?.[1];
+  const link = headers.get("link") ?? "";
+  const ids = [...link.matchAll(/<[^<>]*#([\w.-]{1,80})>; rel="deprecation"/g)].map(([, id]) => id);
+  return ids.length === 0 ? undefined : ids.slice(0, ENTRIES).join(" ");
 }
 
 /** Finds the hash of a request's credential. */

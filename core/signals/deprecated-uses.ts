@@ -1,5 +1,5 @@
-import type { Statement } from "../ports.ts";
-import { type RequestRow, verbOf } from "./requests/request-row.ts";
+import type { Log, Statement } from "../ports.ts";
+import type { RequestRow } from "./requests/request-row.ts";
 
 /** Count of a caller's uses of one entry of the table of deprecations. Plain, because it crosses to an actor. */
 export type DeprecatedUse = {
@@ -7,37 +7,85 @@ export type DeprecatedUse = {
   readonly id: string;
   /** The id of the caller's token. */
   readonly token: string;
-  readonly method: string;
+  /** The program, as it names itself: `Cloudflare/JS`; empty if it does not. */
+  readonly client: string;
+  readonly version: string;
   /** The account that the path named, if it was another than the installation's. */
   readonly account?: string;
-  /** The caller as the access log names it; the name changes when the token is rolled. */
-  caller: string;
+  /** The token's name, which its owner may change. */
+  name: string;
   count: number;
   /** Number of uses that were refused. */
   refused: number;
-  /** Unix ms of the last. */
+  /** Unix ms of the first and the last. */
+  first: number;
   last: number;
+  /** Uses by UTC day (`YYYY-MM-DD`), of the last {@link DAYS} with any. */
+  days: Readonly<Record<string, number>>;
 };
 
-/** Uses by entry, method, token and account. */
+/** Uses by entry, token, client and account. */
 export type DeprecatedUses = Map<string, DeprecatedUse>;
 
-/** Limit of entries and callers that are counted apart. */
+/** Limit of entries, callers and clients that are counted apart. */
 const USES = 1000;
+/** Days of a use that are counted apart. */
+const DAYS = 31;
 
-/** One request; null for a stranger's, because strangers choose their credentials. */
-export function useOf(row: RequestRow): DeprecatedUse | null {
-  const { method, status, time, caller = "", token, account, deprecation: id } = row;
-  if (id === undefined || token === undefined) return null;
-  return {
-    id,
-    token,
-    method: verbOf(method),
-    ...(account === undefined ? {} : { account }),
-    caller,
-    count: 1,
-    refused: status >= 400 ? 1 : 0,
-    last: time,
+/** The uses of one request, which may use several entries; none for a stranger's, because strangers choose their credentials. */
+export function usesOf(row: RequestRow): DeprecatedUse[] {
+  const { status, time, tokenName: name = "", token, account, deprecation } = row;
+  if (deprecation === undefined || token === undefined) return [];
+  const days = { [dayOf(time)]: 1 };
+  const refused = status >= 400 ? 1 : 0;
+  const { name: client, version } = row.client ?? { name: "", version: "" };
+  const caller = { token, name, client, version, ...(account === undefined ? {} : { account }) };
+  return deprecation
+    .split(" ")
+    .map((id) => ({ id, ...caller, count: 1, refused, first: time, last: time, days }));
+}
+
+function dayOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}
+
+/** A program that sends requests. */
+export interface ClientProgram {
+  readonly name: string;
+  readonly version: string;
+}
+
+/**
+ * The program of a request: the first product of its `User-Agent` (RFC 9110 section 10.1.5), and the version that the
+ * official SDKs also send in a header of their own.
+ */
+export function clientOf({ headers }: Request): ClientProgram {
+  const agent = /^([\w.+-]{1,40}(?:\/[A-Za-z]{1,20}(?= ))?)(?:[/ ]v?(\d[\w.+-]{0,39}))?/.exec(
+    headers.get("user-agent") ?? "",
+  );
+  const sent = headers.get("x-stainless-package-version") ?? "";
+  const version = /^\d[\w.+-]{0,39}$/.test(sent) ? sent : (agent?.[2] ?? "");
+  return { name: agent?.[1] ?? "", version };
+}
+
+/** Writes a line of the log at the first deprecated use of each token and day. */
+export function deprecatedUseLog(log: Log): (row: RequestRow) => void {
+  let today = "";
+  const seen = new Set<string>();
+  return ({ time, deprecation, token, tokenName, client }) => {
+    if (deprecation === undefined || token === undefined) return;
+    const day = dayOf(time);
+    if (day !== today || seen.size >= USES) seen.clear();
+    today = day;
+    if (seen.has(token)) return;
+    seen.add(token);
+    log("info", "A token uses what is deprecated; GET …/deprecations/uses has all uses", {
+      deprecation,
+      token,
+      token_name: tokenName,
+      client: client?.name,
+      client_version: client?.version,
+    });
   };
 }
 
@@ -52,7 +100,8 @@ export interface AddedUse {
  * that a token can neither keep others out nor push them out, and those of deleted tokens make room in the end.
  */
 export function addUse(uses: DeprecatedUses, use: DeprecatedUse): AddedUse {
-  const name = `${use.id} ${use.method} ${use.token} ${use.account ?? ""}`;
+  const { client, version, account = "" } = use;
+  const name = `${use.id} ${use.token} ${client}/${version} ${account}`;
   const found = uses.get(name);
   if (found === undefined) {
     const dropped = uses.size >= USES ? leastNeeded(uses) : null;
@@ -62,9 +111,18 @@ export function addUse(uses: DeprecatedUses, use: DeprecatedUse): AddedUse {
   }
   found.count += use.count;
   found.refused += use.refused;
+  found.first = Math.min(found.first, use.first);
   found.last = Math.max(found.last, use.last);
-  found.caller = use.caller;
+  found.name = use.name;
+  found.days = addedDays(found.days, use.days);
   return { name, dropped: null };
+}
+
+function addedDays(old: DeprecatedUse["days"], more: DeprecatedUse["days"]): DeprecatedUse["days"] {
+  const sums = { ...old };
+  for (const [day, count] of Object.entries(more)) sums[day] = (sums[day] ?? 0) + count;
+  const kept = Object.entries(sums).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(kept.slice(-DAYS));
 }
 
 /** The oldest use of the token with the most uses; among several such tokens the oldest of all. */
@@ -106,4 +164,42 @@ export function storedUses(
     });
   }
   return statements;
+}
+
+/** Uses by entry, which never go down. */
+export type UseTotals = Map<string, number>;
+
+/** Adds uses to the totals, and returns the statements that store them. */
+export function addTotalUses(
+  totals: UseTotals,
+  uses: readonly DeprecatedUse[],
+  actor: string,
+): Statement[] {
+  const changed = new Set<string>();
+  for (const { id, count } of uses) {
+    if (!totals.has(id) && totals.size >= USES) continue;
+    totals.set(id, (totals.get(id) ?? 0) + count);
+    changed.add(id);
+  }
+  return [...changed].map((id) => ({
+    sql: `INSERT INTO signals_deprecated_totals (actor, entry, uses) VALUES (?, ?, ?)
+      ON CONFLICT (actor, entry) DO UPDATE SET uses = excluded.uses`,
+    params: [actor, id, totals.get(id) ?? 0],
+  }));
+}
+
+/** A stored use; those of earlier versions name no client, day or token. */
+export function storedUse(text: string): DeprecatedUse {
+  // `as`: rows of our own, of this version or an earlier one.
+  const use = JSON.parse(text) as Partial<DeprecatedUse> & Pick<DeprecatedUse, "id" | "last">;
+  const earlier = { token: "", client: "", version: "", name: "", count: 0, refused: 0, days: {} };
+  const {
+    method: _method,
+    caller: _caller,
+    ...known
+  } = use as typeof use & {
+    readonly method?: string;
+    readonly caller?: string;
+  };
+  return { ...earlier, first: use.last, ...known };
 }

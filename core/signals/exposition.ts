@@ -19,6 +19,8 @@ import {
 /** The platform's figures for a scraper, beside the gateway's own families. */
 export interface PlatformFigures {
   readonly requests: readonly (readonly [key: string, totals: RequestTotals])[];
+  /** Uses by entry of the table of deprecations. */
+  readonly deprecated: readonly (readonly [entry: string, uses: number])[];
   readonly parts: Health;
   readonly vitals: Vitals | undefined;
 }
@@ -30,7 +32,7 @@ export function platformExposition(figures: PlatformFigures, format: ExpositionF
     .join("");
 }
 
-function requestFamilies({ requests }: PlatformFigures): Family[] {
+function requestFamilies({ requests, deprecated }: PlatformFigures): Family[] {
   const byRoute = new Map<string, [Labels, RequestTotals]>();
   for (const [key, totals] of requests) {
     const { part, method, route } = labelsOf(key);
@@ -61,6 +63,12 @@ function requestFamilies({ requests }: PlatformFigures): Family[] {
       type: "counter",
       help: "Bytes of answers, as far as their makers know them",
       samples: routes.map(([labels, { bytes }]) => ["_total", labels, bytes]),
+    },
+    {
+      name: "causey_deprecated_uses",
+      type: "counter",
+      help: "Requests with a valid token that used an entry of the table of deprecations",
+      samples: deprecated.map(([entry, uses]) => ["_total", { entry }, uses]),
     },
   ];
 }

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { json } from "../http/envelope.ts";
 import { closeRoutes } from "../http/routes.ts";
-import type { ActorKind, Platform } from "../ports.ts";
+import type { ActorContext, ActorKind, Platform } from "../ports.ts";
 
 /** The state of a part. `failing`: it takes requests, and its last one failed elsewhere. */
 export interface PartHealth {
@@ -24,19 +24,25 @@ const READY: PartHealth = { status: "ready" };
 const healthKind: ActorKind = {
   name: "health",
   schema: [],
+  // Another process that does not answer says nothing about this one.
+  detached: { methods: { ping: storageFault } },
   start: (context) => ({
     methods: {
       async ping() {
-        const { sql } = context;
-        await sql.all("SELECT 1 AS one");
-        const writes = (await sql.failure?.()) ?? null;
-        if (writes !== null) return `The database takes no writes: ${writes}`;
+        const fault = await storageFault(context);
+        if (fault !== null) return fault;
         const alarms = context.alarmFailure?.() ?? null;
         return alarms === null ? null : `The alarms cannot be read: ${alarms}`;
       },
     },
   }),
 };
+
+async function storageFault({ sql }: Pick<ActorContext, "sql">): Promise<string | null> {
+  await sql.all("SELECT 1 AS one");
+  const writes = (await sql.failure?.()) ?? null;
+  return writes === null ? null : `The database takes no writes: ${writes}`;
+}
 
 /** The health of the models, by the part that uses them. */
 type Watched = Readonly<Record<"rendering" | "search", { readonly part: () => PartHealth }>>;

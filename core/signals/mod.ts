@@ -8,7 +8,7 @@ import { acceptedFormat, type ExpositionFormat, mediaTypes } from "../http/metri
 import { closeRoutes } from "../http/routes.ts";
 import { type ActorClient, actorClient } from "../actors/actor-client.ts";
 import type { Platform } from "../ports.ts";
-import { observedFetch } from "./access-log.ts";
+import { observedFetch, type Observer } from "./access-log.ts";
 import { platformExposition } from "./exposition.ts";
 import { type Health, healthOf, healthRoutes } from "./health.ts";
 import { modelHealth, type PartModels } from "./model-health.ts";
@@ -16,7 +16,8 @@ import { type RequestCounting, requestCounting } from "./request-counting.ts";
 import type { OtlpExport } from "./otlp/otlp-export.ts";
 import type { OtlpSpanPlace } from "./otlp/otlp-records.ts";
 import { isProbe, type RequestRow } from "./requests/request-row.ts";
-import type { DeprecatedUse } from "./deprecated-uses.ts";
+import { deprecatedUseLog } from "./deprecated-uses.ts";
+import { usesRoutes } from "./uses-routes.ts";
 import { signalsKind, type SignalsMethods } from "./signals-actor.ts";
 import { type SeenMinute, visibilityOf } from "./visibility.ts";
 
@@ -43,6 +44,8 @@ export interface SignalsOptions {
 export interface Signals {
   /** `/healthz`, `/readyz` and, where they are on, `/metrics`. */
   readonly routes: Hono;
+  /** The uses of what is deprecated, below the API root; without a route where requests are not counted. */
+  readonly uses: Hono;
   readonly models: PartModels;
   readonly health: () => Promise<Health>;
   /** Wraps the app's `fetch` so that its requests are observed; returns the app's own if nothing observes them. */
@@ -51,8 +54,6 @@ export interface Signals {
   readonly hidden: (viewer: Viewer) => Readonly<Record<string, Permission>>;
   /** The minutes since an instant in Unix ms, by part; null = the viewer may see none of them, now or later. */
   readonly history: (since: number, viewer: Viewer) => Promise<readonly SeenMinute[] | null>;
-  /** The callers that use deprecated entries, the last use first; null as for `history`. */
-  readonly deprecated: (viewer: Viewer) => Promise<readonly DeprecatedUse[] | null>;
   /** Requests after a position (-1 = the newest there are); waits up to `waitMs` for some. */
   readonly follow: (position: number, waitMs: number) => Promise<FollowedPage>;
 }
@@ -82,12 +83,15 @@ export function signals(options: SignalsOptions): Signals {
     telemetry?.request(row, span);
     if (isCounted) counting.add(row);
     if (accessLog) writeLine(row, log);
+    if (accessLog) logUse(row);
   };
+  const logUse = deprecatedUseLog(log);
   const routes = new Hono();
   if (metrics) routes.route("/", metricsRoutes(options, { actor, counting, health }));
   routes.route("/", healthRoutes(platform, health));
   return {
     routes,
+    uses: isCounted ? usesRoutes({ ...options, actor, counting }) : new Hono(),
     models,
     health,
     observed: (app) =>
@@ -104,10 +108,6 @@ export function signals(options: SignalsOptions): Signals {
     hidden: (viewer) => visibilityOf(viewer, accountId).hidden,
     history: async (since, viewer) =>
       visibilityOf(viewer, accountId).minutes(await actor.history(since)),
-    async deprecated(viewer) {
-      await counting.flush();
-      return visibilityOf(viewer, accountId).uses(await actor.deprecated());
-    },
     async follow(from, waitMs) {
       const { rows, position } = await actor.follow(from, waitMs);
       return { position, seenBy: (viewer) => visibilityOf(viewer, accountId).requests(rows) };
@@ -115,12 +115,12 @@ export function signals(options: SignalsOptions): Signals {
   };
 }
 
-/** Finds the id of a request's token; where the host authenticates, every request is one of its own. */
-function identifier(auth: Auth): (request: Request) => Promise<string | null> {
-  if (auth === "off") return () => Promise.resolve("host");
-  return async ({ headers }) => {
+/** Finds a request's token; where the host authenticates, every request is one of its own. */
+function identifier(auth: Auth): Observer["identify"] {
+  if (auth === "off") return () => ({ id: "host" });
+  return ({ headers }) => {
     const token = bearerToken(headers.get("authorization"));
-    return token === null ? null : ((await principalOf(auth, token))?.id ?? null);
+    return token === null ? null : principalOf(auth, token);
   };
 }
 
@@ -147,7 +147,8 @@ function metricsRoutes(
     const format = acceptedFormat(c.req.header("accept"));
     await counting.flush();
     const requests = await actor.totals();
-    const figures = { requests, parts: await health(), vitals: platform.vitals?.() };
+    const deprecated = await actor.useTotals();
+    const figures = { requests, deprecated, parts: await health(), vitals: platform.vitals?.() };
     const gateway = (await gatewayMetrics(accountId, format)) ?? "";
     const end = format === "openmetrics" ? "# EOF\n" : "";
     const text = `${platformExposition(figures, format)}${gateway.replace(/# EOF\n$/, "")}${end}`;

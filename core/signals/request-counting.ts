@@ -2,7 +2,7 @@ import { countedBatches, flushPlan, storeWithRetries } from "../metrics/counted-
 import type { Log, System } from "../ports.ts";
 import { SqlError } from "../sql/sql-error.ts";
 import { isProbe, type RequestRow } from "./requests/request-row.ts";
-import { addUse, type DeprecatedUse, type DeprecatedUses, useOf } from "./deprecated-uses.ts";
+import { addUse, type DeprecatedUse, type DeprecatedUses, usesOf } from "./deprecated-uses.ts";
 import {
   accountKey,
   addRequest,
@@ -82,8 +82,7 @@ export function requestCounting(
       let totals = growing.get(key);
       if (totals === undefined) growing.set(key, (totals = noRequests()));
       addRequest(totals, row);
-      const use = useOf(row);
-      if (use !== null) addUse(deprecated, use);
+      for (const use of usesOf(row)) addUse(deprecated, use);
       if (!isProbe(row)) rows.add(row);
       plan(row.time);
     },

@@ -5,7 +5,15 @@ import {
   storeSeries,
 } from "../metrics/stored-series.ts";
 import type { ActorContext, ActorKind, Statement } from "../ports.ts";
-import { addUse, type DeprecatedUse, type DeprecatedUses, storedUses } from "./deprecated-uses.ts";
+import {
+  addTotalUses,
+  addUse,
+  type DeprecatedUse,
+  type DeprecatedUses,
+  storedUse,
+  storedUses,
+  type UseTotals,
+} from "./deprecated-uses.ts";
 import type { RequestBatch } from "./request-counting.ts";
 import type { RequestRow } from "./requests/request-row.ts";
 import {
@@ -53,6 +61,7 @@ interface State {
   readonly slots: Map<string, Slot>;
   readonly sources: BatchSources;
   readonly deprecated: DeprecatedUses;
+  readonly useTotals: UseTotals;
   recent: RequestRow[];
   /** The number of requests so far. */
   position: number;
@@ -67,6 +76,8 @@ export interface SignalsMethods {
   history(since: number): readonly Slot[];
   /** The last use first. */
   deprecated(): readonly DeprecatedUse[];
+  /** All uses by entry. */
+  useTotals(): readonly (readonly [entry: string, uses: number])[];
   follow(position: number, waitMs: number): Promise<RecentPage>;
 }
 
@@ -85,6 +96,8 @@ export const signalsKind: ActorKind = {
     `CREATE TABLE signals_sources (
       actor TEXT NOT NULL, source TEXT NOT NULL, sequence INTEGER NOT NULL, seen INTEGER NOT NULL,
       PRIMARY KEY (actor, source))`,
+    `CREATE TABLE signals_deprecated_totals (
+      actor TEXT NOT NULL, entry TEXT NOT NULL, uses INTEGER NOT NULL, PRIMARY KEY (actor, entry))`,
   ],
   // They await nothing but a timer.
   interleaved: ["follow"],
@@ -95,6 +108,7 @@ export const signalsKind: ActorKind = {
       totals: () => [...state.series],
       history: (since) => [...state.slots.values()].filter(({ at }) => at >= since),
       deprecated: () => [...state.deprecated.values()].toSorted((a, b) => b.last - a.last),
+      useTotals: () => [...state.useTotals],
       follow: (position, waitMs) => follow(position, waitMs, state),
     };
     return { methods: { ...methods } };
@@ -129,6 +143,7 @@ async function add(batch: RequestBatch, state: State): Promise<void> {
       ...storeSeries(changed, series, context, TABLES),
       ...statements(batch, touched, now, state),
       ...storedUses(used, state.deprecated, context.name),
+      ...addTotalUses(state.useTotals, batch.deprecated, context.name),
       ...seen,
     ],
     { lazy: true },
@@ -230,6 +245,10 @@ async function stored(context: ActorContext): Promise<State> {
   const deprecated = await sql.all("SELECT name, uses FROM signals_deprecated WHERE actor = ?", [
     name,
   ]);
+  const totals = await sql.all(
+    "SELECT entry, uses FROM signals_deprecated_totals WHERE actor = ?",
+    [name],
+  );
   const parsed = (value: unknown): never => JSON.parse(String(value)) as never;
   return {
     context,
@@ -239,12 +258,9 @@ async function stored(context: ActorContext): Promise<State> {
     ),
     sources: await storedSources(context, TABLES),
     deprecated: new Map(
-      deprecated.map((row) => {
-        const use: Omit<DeprecatedUse, "token"> & { readonly token?: string } = parsed(row["uses"]);
-        // Rows of earlier versions name no token.
-        return [String(row["name"]), { ...use, token: use.token ?? "" }];
-      }),
+      deprecated.map((row) => [String(row["name"]), storedUse(String(row["uses"]))]),
     ),
+    useTotals: new Map(totals.map((row) => [String(row["entry"]), Number(row["uses"])])),
     recent: recent.flatMap((row): RequestRow[] => parsed(row["requests"])).slice(-RECENT),
     position: Number(recent.at(-1)?.["position"] ?? 0),
     waiters: new Set(),

@@ -1,6 +1,5 @@
 import type { Permission } from "../auth/permissions.ts";
 import { allows, type Viewer } from "../auth/principal.ts";
-import type { DeprecatedUse } from "./deprecated-uses.ts";
 import type { RequestRow } from "./requests/request-row.ts";
 import { addTotals, noRequests } from "./requests/request-totals.ts";
 import type { Slot } from "./signals-actor.ts";
@@ -27,8 +26,6 @@ export interface Visibility {
   minutes(slots: readonly Slot[]): readonly SeenMinute[] | null;
   /** The part of the requests that the viewer may see; null as for `minutes`. */
   requests(rows: readonly RequestRow[]): readonly RequestRow[] | null;
-  /** The part of the deprecated uses that the viewer may see; null without the permission for that. */
-  uses(uses: readonly DeprecatedUse[]): readonly DeprecatedUse[] | null;
 }
 
 /** The view that a viewer's permissions allow. */
@@ -47,11 +44,6 @@ export function visibilityOf(viewer: Viewer, accountId: string): Visibility {
       orNull(
         rows.filter(({ part, account }) => sees(part, account)),
         isBlind,
-      ),
-    uses: (uses) =>
-      orNull(
-        uses.filter(({ account }) => sees("platform", account)),
-        !sees("platform"),
       ),
   };
 }

@@ -10,19 +10,15 @@ import {
   readSmall,
   UNCOUNTED,
 } from "../arriving-body.ts";
+import { fromJson } from "./from-json.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import { checkFields, hasEveryField, noteUnknownFields } from "./unknown-fields.ts";
 import { jsonExcess } from "../json.ts";
+import { misfitText } from "./misfit.ts";
 import { wholeRequest } from "../whole-request.ts";
 
 /** Bytes of JSON that a management call may send. */
 export const JSON_BODY_LIMIT: number = 1024 * 1024;
-
-/**
- * Longest message about a value of the wrong shape, in characters: the schema quotes the value, which may be the whole
- * body.
- */
-const MISFIT_LENGTH = 300;
 
 /**
  * Reads a whole body and passes it to `use`; it counts among the bodies in memory until `use` is done. Throws as {@link
@@ -152,24 +148,26 @@ function parseKnown<S extends v.GenericSchema>(
   }
   // Checked first, because a missing field may be the misspelt one.
   const unknown = checkFields(schema, value, error);
-  if (!result.success) throw misfit(result.issues[0], error);
+  if (!result.success) throw misfit(result.issues, error);
   return { output: result.output, unknown };
 }
 
 /** Parses bytes as JSON; malformed UTF-8 or JSON, or what {@link jsonExcess} finds too much of, is a 400. */
 export function parseJson(bytes: Uint8Array, error: ErrorName = "invalid_request"): unknown {
-  let excess: string | null;
+  if (bytes.length === 0)
+    throw new ApiError(error, { message: "The request has no body: send JSON" });
+  let text: string;
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    excess = jsonExcess(text);
-    if (excess === null) return JSON.parse(text) as unknown;
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new ApiError(error, { message: "Request body is not valid JSON" });
+    throw new ApiError(error, { message: "Request body is not valid JSON: it is not UTF-8" });
   }
-  throw new ApiError(error, { message: `Request body has ${excess}` });
+  const excess = jsonExcess(text);
+  if (excess !== null) throw new ApiError(error, { message: `Request body has ${excess}` });
+  return fromJson(text, "Request body", error);
 }
 
-/** Checks a value against a valibot schema; the first misfit is reported with its path. */
+/** Checks a value against a valibot schema; {@link misfitText} says what does not fit. */
 export function parse<S extends v.GenericSchema>(
   schema: S,
   value: unknown,
@@ -177,15 +175,12 @@ export function parse<S extends v.GenericSchema>(
 ): v.InferOutput<S> {
   const result = v.safeParse(schema, value, { abortPipeEarly: true });
   if (result.success) return result.output;
-  throw misfit(result.issues[0], error);
+  throw misfit(result.issues, error);
 }
 
-function misfit(issue: v.BaseIssue<unknown>, error: ErrorName = "invalid_request"): ApiError {
-  const path = v.getDotPath(issue);
-  const message = path === null ? issue.message : `${path}: ${issue.message}`;
-  return new ApiError(error, { message: bounded(message) });
-}
-
-function bounded(text: string): string {
-  return text.length > MISFIT_LENGTH ? `${text.slice(0, MISFIT_LENGTH)}…` : text;
+function misfit(
+  issues: readonly v.BaseIssue<unknown>[],
+  error: ErrorName = "invalid_request",
+): ApiError {
+  return new ApiError(error, { message: misfitText(issues) });
 }

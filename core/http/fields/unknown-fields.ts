@@ -1,10 +1,11 @@
 import { isObject, parsedJson } from "../json.ts";
-import { noteResponse, responseNote } from "../response-note.ts";
+import { headerString } from "../header-text.ts";
+import { noteResponse, responseNote, setAnswerHeader } from "../response-note.ts";
 import type { Context, MiddlewareHandler } from "hono";
 import type * as v from "valibot";
 import { ApiError } from "../api-error.ts";
 import type { ErrorName } from "../codes.ts";
-import { didYouMean, misspelling } from "./nearest.ts";
+import { didYouMean, misspelling } from "../../text/nearest.ts";
 import { itemSchemas, type KnownFields, knownFields } from "./schema-fields.ts";
 
 /** Most unknown fields that are reported; a body with more was not written for this API. */
@@ -127,7 +128,10 @@ export function noteUnknownFields(c: Context, messages: readonly string[]): void
   c.set(NOTED, [...(Array.isArray(before) ? before : []), ...messages]);
 }
 
-/** Adds the notes of a request to the `messages` of its answer, where that has them. */
+/**
+ * Adds the notes of a request to the `messages` of its answer, where that has them. An answer that is not JSON, such as a PDF, has
+ * the first of them in the header `x-messages`.
+ */
 export function addUnknownFields(c: Context): Promise<void> | undefined {
   const messages: unknown = c.get(NOTED);
   return Array.isArray(messages) ? addMessages(c, messages) : undefined;
@@ -141,7 +145,8 @@ export const addsUnknownFields: MiddlewareHandler = async (c, next) => {
 
 async function addMessages(c: Context, messages: readonly unknown[]): Promise<void> {
   const { status, headers } = c.res;
-  if (!(headers.get("content-type") ?? "").startsWith("application/json")) return;
+  if (!(headers.get("content-type") ?? "").startsWith("application/json"))
+    return setAnswerHeader(c, "x-messages", messages.slice(0, IN_HEADER).map(inHeader).join(", "));
   const note = responseNote(c.res);
   const text = typeof note?.body === "string" ? note.body : await c.res.text();
   const body = withNotes(text, messages) ?? text;
@@ -153,6 +158,12 @@ async function addMessages(c: Context, messages: readonly unknown[]): Promise<vo
 }
 
 const NOTED = "causey.unknown-fields";
+
+/** Notes that a header holds. */
+const IN_HEADER = 10;
+
+const noteText = (message: unknown): string => `${String(message)} (ignored)`;
+const inHeader = (message: unknown): string => headerString(noteText(message));
 
 /** What is before the messages of an answer. No text of the answer can hold it: quotes in texts are escaped. */
 const BEFORE = ',"messages":[';
@@ -169,7 +180,7 @@ function withNotes(text: string, messages: readonly unknown[]): string | null {
   if (!isObject(end) || !Array.isArray(end["messages"])) return null;
   const added = messages.map((message) => ({
     code: NOTE_CODE,
-    message: `${String(message)} (ignored)`,
+    message: noteText(message),
   }));
   const told = JSON.stringify({ ...end, messages: [...end["messages"], ...added] });
   return `${text.slice(0, at + 1)}${told.slice(1)}`;

@@ -58,6 +58,28 @@ export function isExact(value: number): boolean {
   return Number.isFinite(value) && (Number.isSafeInteger(value) || !Number.isInteger(value));
 }
 
+/** The value of a JSON text in which integers that parsing would round are texts. Throws `SyntaxError`. */
+export function exactJson(text: string): unknown {
+  return JSON.parse(/\d{16}/.test(text) ? withQuotedIntegers(text) : text);
+}
+
+function withQuotedIntegers(text: string): string {
+  const reader = jsonReader(text);
+  const pieces: string[] = [];
+  let copied = 0;
+  for (
+    let token = nextToken(reader);
+    token !== "end" && token !== "wrong";
+    token = nextToken(reader)
+  ) {
+    const { at, start } = reader;
+    if (token !== "number" || at - start < 16 || isExact(Number(text.slice(start, at)))) continue;
+    pieces.push(text.slice(copied, start), `"${text.slice(start, at)}"`);
+    copied = at;
+  }
+  return pieces.join("") + text.slice(copied);
+}
+
 /** The texts of the elements of a JSON array. */
 export function jsonElements(text: string): string[] {
   const found: string[] = [];

@@ -31,6 +31,14 @@ type Read = (name: string) => string | undefined;
 /**
  * Reads the standard variables (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/);
  * null if they ask for nothing. Throws 400 for an invalid value.
+ *
+ * @example
+ * ```ts
+ * import { otlpSettings } from "causey";
+ *
+ * const variables: Record<string, string> = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://localhost:4318" };
+ * otlpSettings((name) => variables[name])?.targets.traces?.url; // → "http://localhost:4318/v1/traces"
+ * ```
  */
 export function otlpSettings(env: Read): OtlpSettings | null {
   const read: Read = (name) => env(name)?.trim() || undefined;

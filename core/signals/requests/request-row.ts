@@ -23,10 +23,14 @@ export type RequestRow = {
   readonly account?: string | undefined;
   /** The id of the token that the request was authenticated with; known where {@link RequestRow.deprecation} is. */
   readonly token?: string | undefined;
+  /** The name of that token. */
+  readonly tokenName?: string | undefined;
+  /** The program that sent the request; known where {@link RequestRow.deprecation} is. */
+  readonly client?: { readonly name: string; readonly version: string } | undefined;
   /** Name and message of the error. */
   readonly error?: string | undefined;
   readonly reason?: string | undefined;
-  /** The entry of the table of deprecations that the request uses. */
+  /** The entries of the table of deprecations that the request uses, with a space between them. */
   readonly deprecation?: string | undefined;
   /** An effect that the console offers to repeat; never logged, because callers choose these names. */
   readonly made?: RequestEffect | undefined;

@@ -33,6 +33,7 @@ export type PartName = (typeof partNames)[number];
 const parts: Readonly<Record<string, PartName>> = {
   "ai-gateway": "gateway",
   ai: "gateway",
+  v1: "gateway",
   "browser-rendering": "rendering",
   "ai-search": "search",
   webhooks: "webhooks",
@@ -46,8 +47,8 @@ const parts: Readonly<Record<string, PartName>> = {
 export function routeTemplates(app: Hono): (method: string, path: string) => RouteTemplate {
   const known = new Map<string, RouteTemplate>();
   return (method, path) => {
-    // The hot path has one route.
-    if (path.startsWith("/v1/")) return GATEWAY_ROUTE;
+    // The hot path has one route; the paths right below `/v1` have up to two parts and routes of their own.
+    if (path.startsWith("/v1/") && hasThreeParts(path)) return GATEWAY_ROUTE;
     const [handlers] = app.router.match(method === "HEAD" ? "GET" : method, path);
     let route: string | undefined;
     for (const [[, { path: own, method: verb }]] of handlers) {
@@ -62,6 +63,12 @@ export function routeTemplates(app: Hono): (method: string, path: string) => Rou
     known.set(route, template);
     return template;
   };
+}
+
+/** Whether a path below `/v1` has an account, a gateway and more. */
+function hasThreeParts(path: string): boolean {
+  const first = path.indexOf("/", 4);
+  return first !== -1 && path.includes("/", first + 1);
 }
 
 function partOf(route: string): PartName {

@@ -9,6 +9,11 @@ export function didYouMean(word: string, candidates: readonly string[]): string 
   return guess === undefined ? "" : `: did you mean "${guess}"?`;
 }
 
+/** A sentence that offers {@link nearest}, or all candidates. */
+export function choiceHint(word: string, candidates: readonly string[]): string {
+  return didYouMean(word, candidates) || `: use one of ${candidates.join(", ")}`;
+}
+
 /** Sentences about the members of an options object that it cannot have. */
 export function unknownMembers(options: object, known: readonly string[]): string[] {
   return Object.keys(options)

@@ -1,0 +1,106 @@
+import * as v from "valibot";
+import { didYouMean } from "../../text/nearest.ts";
+
+/**
+ * Longest text about a value that does not fit, in characters: it quotes the value, which may be the whole body.
+ */
+const MISFIT_LENGTH = 300;
+
+/** Names of missing fields that are listed. */
+const LISTED = 20;
+
+/** Options of {@link misfitText}. */
+export interface MisfitOptions {
+  /** Whether strings are quoted. In a configuration one in the wrong place may be a secret. @default true */
+  readonly quotes?: boolean;
+  /** The path of the value itself. @default "" */
+  readonly within?: string;
+}
+
+/** Says what a value lacks or has wrong: all missing fields at once, and the first misfit with its path. */
+export function misfitText(
+  issues: readonly v.BaseIssue<unknown>[],
+  options: MisfitOptions = {},
+): string {
+  const missing = issues.filter(isMissing).map((issue) => `"${pathOf(issue, options)}"`);
+  const other = issues.find((issue) => !isMissing(issue));
+  const parts = missing.length === 0 ? [] : [missingText(missing)];
+  if (other !== undefined) {
+    const path = pathOf(other, options);
+    const words = misfitWords(other, options.quotes ?? true);
+    parts.push(path === "" ? words : `${path}: ${words}`);
+  }
+  const text = parts.join("; ");
+  return text.length > MISFIT_LENGTH ? `${text.slice(0, MISFIT_LENGTH)}…` : text;
+}
+
+function pathOf(issue: v.BaseIssue<unknown>, { within = "" }: MisfitOptions): string {
+  return [within, v.getDotPath(issue) ?? ""].filter((part) => part !== "").join(".");
+}
+
+function isMissing(issue: v.BaseIssue<unknown>): boolean {
+  return issue.received === "undefined" && issue.path !== undefined && isOfSchema(issue);
+}
+
+/** Whether a text is the schema's own and no message that was written for it. */
+function isOfSchema({ message }: v.BaseIssue<unknown>): boolean {
+  return /^Invalid \w+: /u.test(message);
+}
+
+function missingText(names: readonly string[]): string {
+  const [one, ...more] = names;
+  if (more.length === 0) return `Missing field ${one}`;
+  const listed = names.length > LISTED ? names.slice(0, LISTED) : names.slice(0, -1);
+  const last = names.length > LISTED ? `${names.length - LISTED} others` : names.at(-1);
+  return `Missing fields ${listed.join(", ")} and ${last}`;
+}
+
+/** Bounds, by the schema's action. */
+const bounds: Readonly<Record<string, string>> = {
+  ">=": "at least ",
+  "<=": "at most ",
+  ">": "more than ",
+  "<": "less than ",
+};
+
+/** Says in words what is wrong with one value; strings are quoted with `quotes`. */
+export function misfitWords(issue: v.BaseIssue<unknown>, quotes: boolean): string {
+  if (!isOfSchema(issue)) return issue.message;
+  const { expected, input } = issue;
+  const size = Array.isArray(input) ? "entries" : "characters";
+  if (issue.type === "integer") return `expected a whole number, got ${shown(issue, quotes)}`;
+  if (issue.type === "non_empty") return "expected a value that is not empty";
+  if (expected === null) return issue.message;
+  const [, sign = "", bound = ""] = /^([<>]=?)(.+)$/u.exec(expected) ?? [];
+  const unit = issue.type.endsWith("_length") ? ` ${size}` : "";
+  if (sign !== "")
+    return `expected ${bounds[sign] ?? sign}${bound}${unit}, got ${shown(issue, quotes)}`;
+  const choices = expected.replace(/^\((.*)\)$/u, "$1").split(" | ");
+  const literals = choices.filter((one) => one.startsWith('"')).map((one) => one.slice(1, -1));
+  const near = quotes && typeof input === "string" ? didYouMean(input, literals) : "";
+  return `expected ${either(choices.map(named))}, got ${shown(issue, quotes)}${near}`;
+}
+
+const names: Readonly<Record<string, string>> = {
+  Array: "a list",
+  Object: "an object",
+  boolean: "true or false",
+  number: "a number",
+  string: "a string",
+  undefined: "nothing",
+};
+
+function named(type: string): string {
+  return names[type] ?? type;
+}
+
+function either(choices: readonly string[]): string {
+  const last = choices.at(-1) ?? "";
+  return choices.length < 2 ? last : `${choices.slice(0, -1).join(", ")} or ${last}`;
+}
+
+function shown({ received }: v.BaseIssue<unknown>, quotes: boolean): string {
+  if (!received.startsWith('"')) return named(received);
+  if (!quotes) return "a string";
+  return received.length > 80 ? `${received.slice(0, 80)}…"` : received;
+}

@@ -1,0 +1,4 @@
+/** Whether a request asks for a WebSocket. */
+export function isWebSocketUpgrade(request: Request): boolean {
+  return request.headers.get("upgrade")?.toLowerCase() === "websocket";
+}
