@@ -2,11 +2,17 @@ import type { HeaderPair, InboundResponse, OutboundRequest, Transport } from "..
 import { type BeginDeadlines, beginDeadlines } from "../shared/work/begin-deadline.ts";
 import { type BeginLink, beginLink } from "../shared/work/begin-link.ts";
 import { directTransport } from "../shared/egress/egress-transport.ts";
-import { environmentProxy, isLoopback } from "../shared/http/environment-proxy.ts";
+import {
+  environmentProxy,
+  environmentProxyFor,
+  isLoopback,
+} from "../shared/http/environment-proxy.ts";
 import { silenceLimit, SilentAnswer } from "../shared/http/answer-silence.ts";
 import { guardedBody, watchGuarded } from "../shared/http/guarded-body.ts";
 import { endToEnd, REQUEST_FRAMING } from "../shared/http/header-pairs.ts";
-import { toTransportError } from "../shared/http/to-transport-error.ts";
+import { keptOrigins } from "../shared/http/kept-origins.ts";
+import { throughProxy, toTransportError } from "../shared/http/to-transport-error.ts";
+import { networkFailureOf } from "../../core/net/network-failure.ts";
 
 /** HTTP through Bun's `fetch`: raw bytes and true headers, as on Node and Deno. */
 export function bunTransport(): Transport {
@@ -22,22 +28,38 @@ export function bunTransport(): Transport {
 
 function byFetch(): Transport {
   const deadlines = beginDeadlines();
+  const kept = keptOrigins();
+  const proxyFor = environmentProxyFor();
   return {
     async send(request) {
       const link = beginLink(request, deadlines);
+      const { url } = request;
       try {
-        const response = await fetch(request.url, toInit(request, link));
+        const init = toInit(request, link);
+        const response = await fetch(url, init).catch((error: unknown) => {
+          if (!metIdleClose(error, link) || !kept.has(url)) throw error;
+          // Bun repeats requests without effect by itself; this one on a connection of its own.
+          return fetch(url, { ...init, keepalive: false });
+        });
         link.answerBegan();
+        kept.answered(url);
         const answer = await toInbound(response, request, link, deadlines);
         if (!(answer.body instanceof ReadableStream)) link.over();
         return answer;
       } catch (error) {
         link.over();
-        throw toTransportError(error, link.signal, "unreachable");
+        const failure = toTransportError(error, link.signal, "unreachable");
+        throw proxyFor(url) === null ? failure : throughProxy(failure);
       }
     },
     watch: watchGuarded,
   };
+}
+
+/** Whether a kept connection may have ended while a request that can be sent again was on its way. */
+function metIdleClose(error: unknown, { body, signal }: BeginLink): boolean {
+  if (signal.aborted || body instanceof ReadableStream) return false;
+  return networkFailureOf(error) === "reset";
 }
 
 /** Bun's types do not know it: `false` lets a model be silent for longer than five minutes. */

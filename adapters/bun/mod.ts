@@ -14,7 +14,18 @@ export { acceptWebSockets, type BunHandlers, closeServer, serve } from "./serve.
 /** Options of {@link bunPlatform}. */
 export type BunPlatformOptions = LocalPlatformOptions;
 
-/** Opens everything that the capabilities need on Bun; close it, or let `serve()` do so. */
+/**
+ * Opens everything that the capabilities need on Bun; close it, or let `serve()` do so.
+ *
+ * @example
+ * ```ts
+ * import { platformApi } from "causey";
+ * import { bunPlatform, serve } from "causey/bun";
+ *
+ * const platform = await bunPlatform({ dataDir: ".causey" });
+ * await serve(platformApi({ platform }), { port: 8787, platform });
+ * ```
+ */
 export async function bunPlatform(options: BunPlatformOptions = {}): Promise<Platform> {
   return localPlatform(
     {

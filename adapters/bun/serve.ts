@@ -23,6 +23,16 @@ const MAX_BODY_BYTES = 1024 ** 4;
 /**
  * Serves an app over HTTP and WebSocket. Rejects when the address cannot be opened, with one line that
  * says what to do. SIGTERM and SIGINT drain: see {@link ServeOptions}.
+ *
+ * @example
+ * ```ts
+ * import { bunPlatform, serve } from "causey/bun";
+ * import { Hono } from "hono";
+ *
+ * const platform = await bunPlatform();
+ * const app = new Hono().get("/", (c) => c.text("Hello"));
+ * const { url, close } = await serve(app, { port: 8787, platform });
+ * ```
  */
 export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<Served> {
   const { port = 8787, hostname = "127.0.0.1", graceMs = 10_000, reusePort = false } = options;
@@ -61,6 +71,10 @@ export interface BunHandlers {
  *
  * @example
  * ```ts
+ * import { platformApi } from "causey";
+ * import { acceptWebSockets, bunPlatform } from "causey/bun";
+ *
+ * const app = platformApi({ platform: await bunPlatform() });
  * const server = Bun.serve({ port: 8787, ...acceptWebSockets(app) });
  * ```
  */
@@ -75,6 +89,11 @@ export function acceptWebSockets(app: FetchApp): BunHandlers {
  *
  * @example
  * ```ts
+ * import { platformApi } from "causey";
+ * import { acceptWebSockets, bunPlatform, closeServer } from "causey/bun";
+ *
+ * const platform = await bunPlatform();
+ * const server = Bun.serve({ port: 8787, ...acceptWebSockets(platformApi({ platform })) });
  * process.once("SIGTERM", () => void closeServer(server, { platform }));
  * ```
  */

@@ -44,6 +44,9 @@ function isMove(args: readonly string[]): boolean {
 /** Runs a command line. Throws what `failureReport` turns into lines and an exit code. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
   const [first = "", ...rest] = args;
+  const [about = ""] = rest;
+  if (first === "help" && Object.hasOwn(commands, about))
+    return commands[about]?.([...rest.slice(1), "--help"]);
   if (Object.hasOwn(commands, first)) return commands[first]?.(rest);
   const all = ["serve", "help", "version"];
   const { command, flags } = parseCommandLine(args, all, Object.keys(commands));

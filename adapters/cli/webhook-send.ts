@@ -2,7 +2,7 @@ import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { schemes, simulate, type SchemeName } from "../../core/webhooks/mod.ts";
-import { didYouMean } from "../../core/http/fields/nearest.ts";
+import { didYouMean } from "../../core/text/nearest.ts";
 import { checkServerUrl, commandFailure, readOptions } from "./context/command-options.ts";
 
 /** How long an answer is waited for, in ms. */

@@ -15,7 +15,18 @@ export { closeServer, serve } from "./serve.ts";
 /** Options of {@link denoPlatform}. */
 export type DenoPlatformOptions = LocalPlatformOptions;
 
-/** Opens everything that the capabilities need on Deno; close it, or let `serve()` do so. */
+/**
+ * Opens everything that the capabilities need on Deno; close it, or let `serve()` do so.
+ *
+ * @example
+ * ```ts
+ * import { platformApi } from "causey";
+ * import { denoPlatform, serve } from "causey/deno";
+ *
+ * const platform = await denoPlatform({ dataDir: ".causey" });
+ * await serve(platformApi({ platform }), { port: 8787, platform });
+ * ```
+ */
 export async function denoPlatform(options: DenoPlatformOptions = {}): Promise<Platform> {
   const transport = undiciTransport();
   const runtime = {

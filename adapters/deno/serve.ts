@@ -17,6 +17,16 @@ import { answerAtTurnsEnd } from "../shared/http/turn.ts";
 /**
  * Serves an app over HTTP and WebSocket. Rejects when the address cannot be opened, with one line that
  * says what to do. SIGTERM and SIGINT drain: see {@link ServeOptions}.
+ *
+ * @example
+ * ```ts
+ * import { denoPlatform, serve } from "causey/deno";
+ * import { Hono } from "hono";
+ *
+ * const platform = await denoPlatform();
+ * const app = new Hono().get("/", (c) => c.text("Hello"));
+ * const { url, close } = await serve(app, { port: 8787, platform });
+ * ```
  */
 export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<Served> {
   const { port = 8787, hostname = "127.0.0.1", graceMs = 10_000, reusePort = false } = options;
@@ -65,7 +75,14 @@ function checkUnstableNet(): void {
  *
  * @example
  * ```ts
- * const server = Deno.serve({ port: 8787, hostname: "127.0.0.1" }, app.fetch);
+ * import { platformApi } from "causey";
+ * import { closeServer, denoPlatform } from "causey/deno";
+ *
+ * const platform = await denoPlatform();
+ * const app = platformApi({ platform });
+ * const server = Deno.serve({ port: 8787, hostname: "127.0.0.1" }, (request, info) =>
+ *   app.fetch(request, info),
+ * );
  * Deno.addSignalListener("SIGTERM", () => void closeServer(server, { platform }));
  * ```
  */

@@ -25,10 +25,13 @@ export function targetCheck(guard: UrlGuard, resolve: ResolveName | undefined): 
     const addresses = await resolve(host).catch((cause: unknown) => {
       throw new TransportError("unreachable", `The name "${host}" could not be resolved`, {
         cause,
+        failure: "dns",
       });
     });
     if (addresses.length === 0)
-      throw new TransportError("unreachable", `The name "${host}" has no address`);
+      throw new TransportError("unreachable", `The name "${host}" has no address`, {
+        failure: "dns",
+      });
     // One that is not public is enough: which of them is dialled is chance.
     if (!addresses.every((address) => checkAddress(host, port, address, guard.allow)))
       throw new TransportError("refused", `The host "${host}" is not a public address`);

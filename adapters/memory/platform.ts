@@ -2,7 +2,15 @@ import { stepwise } from "../../core/work/background.ts";
 import { bodyBudget } from "../../core/work/body-budget.ts";
 import type { WebSockets } from "../../core/net/duplex.ts";
 import { ApiError } from "../../core/http/api-error.ts";
-import type { Browser, Capability, Log, Platform, Wire, Transport } from "../../core/ports.ts";
+import type {
+  AsyncLocal,
+  Browser,
+  Capability,
+  Log,
+  Platform,
+  Wire,
+  Transport,
+} from "../../core/ports.ts";
 import { localActors } from "../shared/actors/local-actors.ts";
 import { connectRemote } from "../shared/chromium/chromium-remote.ts";
 import { urlGuard } from "../shared/egress/url-guard.ts";
@@ -63,6 +71,8 @@ export interface MemoryPlatformOptions {
   readonly actorIdleMs?: number;
   /** First delay before a failed alarm runs again, in ms; it doubles up to 60 s. @default 1000 */
   readonly alarmBackoffMs?: number;
+  /** A `new AsyncLocalStorage()` of the runtime, for `getCurrentAgent()`. @default none */
+  readonly asyncLocalStorage?: AsyncLocal;
 }
 
 /**
@@ -71,14 +81,18 @@ export interface MemoryPlatformOptions {
  *
  * @example
  * ```ts
+ * import { platformApi } from "causey";
+ * import { memoryPlatform } from "causey/memory";
+ *
  * const platform = await memoryPlatform();
  * const app = platformApi({ platform });
+ * (await app.request("/healthz")).status; // → 200
  * await platform.close();
  * ```
  */
 export async function memoryPlatform(options: MemoryPlatformOptions = {}): Promise<Platform> {
   const { allowHosts = [], closeGraceMs = 10_000, log = warnings, resolve } = options;
-  const system = localSystem(log);
+  const system = { ...localSystem(log), asyncLocal: options.asyncLocalStorage };
   const databaseBytes = options.databaseBytes ?? 64 * MEBI;
   const sqlite =
     options.sqlite === undefined

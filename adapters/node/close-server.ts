@@ -8,6 +8,14 @@ import { openWebSockets } from "./sockets.ts";
  *
  * @example
  * ```ts
+ * import { createServer } from "node:http";
+ * import { getRequestListener } from "@hono/node-server";
+ * import { platformApi } from "causey";
+ * import { closeServer, nodePlatform } from "causey/node";
+ *
+ * const platform = await nodePlatform();
+ * const app = platformApi({ platform });
+ * const server = createServer(getRequestListener(app.fetch)).listen(8787);
  * process.once("SIGTERM", () => void closeServer(server, { platform }));
  * ```
  */

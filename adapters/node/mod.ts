@@ -17,7 +17,18 @@ export { acceptWebSockets } from "./upgrade.ts";
 /** Options of {@link nodePlatform}. */
 export type NodePlatformOptions = LocalPlatformOptions;
 
-/** Opens everything that the capabilities need on Node; close it, or let `serve()` do so. */
+/**
+ * Opens everything that the capabilities need on Node; close it, or let `serve()` do so.
+ *
+ * @example
+ * ```ts
+ * import { platformApi } from "causey";
+ * import { nodePlatform, serve } from "causey/node";
+ *
+ * const platform = await nodePlatform({ dataDir: ".causey" });
+ * await serve(platformApi({ platform }), { port: 8787, platform });
+ * ```
+ */
 export async function nodePlatform(options: NodePlatformOptions = {}): Promise<Platform> {
   const transport = undiciTransport();
   return localPlatform(

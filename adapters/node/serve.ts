@@ -32,6 +32,16 @@ import {
 /**
  * Serves an app over HTTP/1.1 and WebSocket. Rejects when the address cannot be opened, with one line that
  * says what to do. SIGTERM and SIGINT drain: see {@link ServeOptions}.
+ *
+ * @example
+ * ```ts
+ * import { nodePlatform, serve } from "causey/node";
+ * import { Hono } from "hono";
+ *
+ * const platform = await nodePlatform();
+ * const app = new Hono().get("/", (c) => c.text("Hello"));
+ * const { url, close } = await serve(app, { port: 8787, platform });
+ * ```
  */
 export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<Served> {
   const { port = 8787, hostname = "127.0.0.1", graceMs = 10_000, reusePort = false } = options;

@@ -10,7 +10,14 @@ import { headersOf, writeBody } from "./write-response.ts";
  *
  * @example
  * ```ts
- * const server = serve({ fetch: app.fetch });
+ * import { createServer } from "node:http";
+ * import { getRequestListener } from "@hono/node-server";
+ * import { platformApi } from "causey";
+ * import { acceptWebSockets, nodePlatform } from "causey/node";
+ *
+ * const platform = await nodePlatform();
+ * const app = platformApi({ platform });
+ * const server = createServer(getRequestListener(app.fetch)).listen(8787);
  * server.on("upgrade", acceptWebSockets(app));
  * ```
  */

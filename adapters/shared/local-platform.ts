@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import process from "node:process";
 import { bodyBudget } from "../../core/work/body-budget.ts";
 import type { Browser, Capability, Log, Platform, Transport, Vitals } from "../../core/ports.ts";
@@ -84,6 +85,7 @@ export async function localPlatform(
     ...own,
     ...syncCrypto,
     decoder: zlibDecoder,
+    asyncLocal: new AsyncLocalStorage<unknown>(),
     sleep: turnOrSleep(own),
   };
   const { actors, stateDir } = await openActors(runtime, options, { system, log });
@@ -147,7 +149,7 @@ async function openActors(
   }
   const state = openStateDir(dataDir);
   const { postgresActors } = await import("../postgres/slots/postgres-actors.ts");
-  const actors = await postgresActors({ ...shared, database, cluster });
+  const actors = await postgresActors({ ...shared, database, cluster, stateDir: state.path });
   return {
     actors: {
       ...actors,

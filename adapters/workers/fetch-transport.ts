@@ -11,6 +11,8 @@ export function workerTransport(send: Send = (request) => fetch(request)): Trans
   return fetchTransport({
     send,
     decodes: workerdDecodes,
+    // Its words for every end of a connection, and for one that was never opened.
+    isLost: (error) => error instanceof Error && error.message === "Network connection lost.",
     // workerd chunks every stream whose length it cannot know.
     framed: (body, length) => body.pipeThrough(new FixedLengthStream(length)),
   });

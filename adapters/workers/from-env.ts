@@ -16,7 +16,17 @@ export interface ConfiguredEnv extends WorkerEnv {
   readonly CAUSEY_ACCOUNT_ID?: string;
 }
 
-/** Builds the product as its configuration describes it: `export default worker(fromEnv)`. */
+/**
+ * Builds the product as its configuration describes it: `export default worker(fromEnv)`.
+ *
+ * @example
+ * ```ts
+ * import { fromEnv, worker } from "causey/workers";
+ * export { CauseyObject } from "causey/workers";
+ *
+ * export default worker(fromEnv);
+ * ```
+ */
 export function fromEnv(env: ConfiguredEnv): WorkerBuild<ConfiguredEnv> {
   const variables: ReadonlyMap<string, unknown> = new Map(Object.entries(env));
   const read = (name: string): string | undefined => {

@@ -1,6 +1,6 @@
 import { stepwise } from "../../core/work/background.ts";
 import { bodyBudget } from "../../core/work/body-budget.ts";
-import type { Log, Platform } from "../../core/ports.ts";
+import type { AsyncLocal, Log, Platform } from "../../core/ports.ts";
 import { boundBrowser, missingBrowser, NO_BROWSER } from "./browser-binding.ts";
 import { guardedSend, guardedTransport, WORKERS_UNPINNED } from "./egress.ts";
 import { workerTransport } from "./fetch-transport.ts";
@@ -37,16 +37,35 @@ export interface WorkersPlatformOptions {
   readonly bodyBytes?: number;
   /** First delay before a failed alarm runs again, in ms; it doubles up to 60 s. @default 1000 */
   readonly alarmBackoffMs?: number;
+  /**
+   * A `new AsyncLocalStorage()` of `node:async_hooks`, which the compatibility flag `nodejs_als` allows: `getCurrentAgent()`
+   * needs it. @default none
+   */
+  readonly asyncLocalStorage?: AsyncLocal;
 }
 
 /**
  * Makes the ports on Cloudflare Workers: an actor is a SQLite Durable Object, the browser is the browser binding. Make it
  * once per isolate; `worker()` does.
+ *
+ * @example
+ * ```ts
+ * import { platformApi } from "causey";
+ * import { type WorkerEnv, workersPlatform } from "causey/workers";
+ *
+ * let app: ReturnType<typeof platformApi> | undefined;
+ * export const fetchIn = (env: WorkerEnv, request: Request) => {
+ *   app ??= platformApi({ platform: workersPlatform({ env }) });
+ *   return app.fetch(request);
+ * };
+ * ```
  */
 export function workersPlatform(options: WorkersPlatformOptions): Platform {
   const { env, allowHosts = [], prefix = "", log = consoleLog } = options;
-  const system = workerSystem(log);
-  const { writes } = openSpace(prefix, { log, alarmBackoffMs: options.alarmBackoffMs ?? 1000 });
+  const { asyncLocalStorage: asyncLocal } = options;
+  const system = { ...workerSystem(log), asyncLocal };
+  const alarmBackoffMs = options.alarmBackoffMs ?? 1000;
+  const { writes } = openSpace(prefix, { log, alarmBackoffMs, asyncLocal });
   return {
     runtime: "workers",
     capabilities: {

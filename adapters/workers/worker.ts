@@ -29,6 +29,18 @@ export interface WorkerHandler {
  * Makes a Worker that serves the platform API, or with `build` any Hono app that holds capabilities. The options may be a
  * function of the bindings. The app is built once per isolate, also when a Durable Object wakes first: call this at the top
  * level of the main module.
+ *
+ * @example
+ * ```ts
+ * import { gateway } from "causey/gateway";
+ * import { worker } from "causey/workers";
+ * import { Hono } from "hono";
+ * export { CauseyObject } from "causey/workers";
+ *
+ * export default worker({
+ *   build: (platform) => new Hono().route("/", gateway({ platform, demo: true })),
+ * });
+ * ```
  */
 export function worker<Env extends WorkerEnv = WorkerEnv>(
   options: WorkerOptions | WorkerBuild<Env> | ((env: Env) => WorkerOptions | WorkerBuild<Env>) = {},

@@ -1,9 +1,9 @@
 import process from "node:process";
 import { deprecations } from "../../../core/deprecations/mod.ts";
-import type { DeprecatedUse } from "../../../core/signals/deprecated-uses.ts";
+import type { ShownUse } from "../../../core/signals/uses-routes.ts";
 import { readOptions, subcommand } from "../context/command-options.ts";
-import { asConsole, folderToken, reach, serverOf } from "../context/console-link.ts";
-import { serverHelp, serverOptions } from "./api-client.ts";
+import { reach, serverOf } from "../context/console-link.ts";
+import { apiClient, serverHelp, serverOptions, type ServerValues } from "./api-client.ts";
 import { printRows } from "./output.ts";
 
 const help = `Usage: causey deprecations list [--find TEXT] [--phase PHASE] [--url URL]
@@ -87,21 +87,16 @@ async function entriesOf(response: Response): Promise<readonly Entry[]> {
   return body.result;
 }
 
-async function printUses(values: Parameters<typeof serverOf>[0], isJson: boolean): Promise<void> {
-  const { url, folder } = serverOf(values);
-  const uses = await asConsole(url, folderToken(folder), async (headers) => {
-    const response = await reach(new Request(`${url}/console/deprecated`, { headers }));
-    if (!response.ok) throw new Error(`The server answered ${response.status}`);
-    // `as`: the server's own rows.
-    return (await response.json()) as DeprecatedUse[];
-  });
-  const head = ["ENTRY", "METHOD", "CALLER", "USES", "REFUSED", "LAST"];
-  printRows(uses, isJson, head, (one) => [
-    one.id,
-    one.method,
-    one.caller === "" ? "-" : one.caller,
+async function printUses(values: ServerValues, isJson: boolean): Promise<void> {
+  const { result } = await apiClient(values).ask<readonly ShownUse[]>("/deprecations/uses");
+  const head = ["ENTRY", "TOKEN", "CLIENT", "USES", "REFUSED", "FIRST", "LAST"];
+  printRows(result, isJson, head, (one) => [
+    one.entry,
+    one.token_name === "" ? one.token_id : one.token_name,
+    `${one.client} ${one.client_version}`.trim() || "-",
     one.count,
     one.refused,
-    new Date(one.last).toISOString(),
+    one.first_used_on,
+    one.last_used_on,
   ]);
 }

@@ -8,7 +8,7 @@ import { counted } from "../../shared/work/counted.ts";
 const help = `Usage: causey export [FILE] [options]
 
 Writes the settings of an account as JSON: gateways with their dynamic routes, custom providers, search namespaces and
-instances, webhook endpoints. causey import puts them into another server. Without FILE it prints them.
+instances, webhook endpoints. causey import puts them into another server. Without FILE, or with "-", it prints them.
 
 Secrets are left out: provider keys, virtual keys, tokens, headers of custom providers and trace collectors, and what signs
 webhooks. So are logs, items and deliveries: causey backup holds everything.
@@ -26,7 +26,7 @@ export async function exportCommand(args: readonly string[]): Promise<void> {
   if (more.length > 0) throw new TypeError(`causey export takes one file, got "${more[0]}", too`);
   const found = await exported(apiClient(values));
   const text = `${JSON.stringify(found, null, values.json === true ? undefined : 2)}\n`;
-  if (file === undefined) return void process.stdout.write(text);
+  if (file === undefined || file === "-") return void process.stdout.write(text);
   writeFileSync(file, text);
   process.stderr.write(`${file}: ${summary(found)}\n`);
 }

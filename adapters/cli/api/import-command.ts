@@ -1,3 +1,4 @@
+import { misfitText } from "../../../core/http/fields/misfit.ts";
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import * as v from "valibot";
@@ -94,9 +95,9 @@ function readExport(file: string): Exported {
   }
   const read = v.safeParse(exportedSchema, value);
   if (read.success) return read.output;
-  const [issue] = read.issues;
-  const path = v.getDotPath(issue);
-  throw new TypeError(`"${file}": ${path === null ? "" : `${path}: `}${issue.message}`);
+  // The file of another version may lack anything.
+  const version = read.issues.find((issue) => v.getDotPath(issue) === "causey");
+  throw new TypeError(`"${file}": ${misfitText(version === undefined ? read.issues : [version])}`);
 }
 
 async function put({ kind, name, isThere, run }: Put, isDry: boolean): Promise<Outcome> {

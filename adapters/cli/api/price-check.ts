@@ -1,3 +1,4 @@
+import { misfitText } from "../../../core/http/fields/misfit.ts";
 import * as v from "valibot";
 import type { PriceBook } from "../../../core/gateway/prices/price-book.ts";
 import {
@@ -40,8 +41,7 @@ export function parsePriceList(file: string, text: string): PriceRowSetting[] {
   const list = v.pipe(v.string(), v.parseJson(undefined, "it does not hold JSON"), priceRows);
   const { success, output, issues } = v.safeParse(list, text);
   if (success) return output;
-  const path = v.getDotPath(issues[0]);
-  throw new TypeError(`"${file}": ${path === null ? "" : `${path}: `}${issues[0].message}`);
+  throw new TypeError(`"${file}": ${misfitText(issues)}`);
 }
 
 /** Compares each figure that a list gives with the price in use, at the row's own date or `now` (Unix ms). */

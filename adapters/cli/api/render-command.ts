@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { extname } from "node:path";
 import process from "node:process";
-import { didYouMean } from "../../../core/http/fields/nearest.ts";
+import { choiceHint } from "../../../core/text/nearest.ts";
 import { commandFailure, readOptions } from "../context/command-options.ts";
 import {
   apiClient,
@@ -107,9 +107,7 @@ function formOf(given: string | undefined, out: string | undefined): Form {
   const names = Object.keys(forms);
   const form = Object.keys(forms).find((one): one is Form => one === given);
   if (form !== undefined) return form;
-  throw new TypeError(
-    `--as: there is no form "${given}"${didYouMean(given, names) || `: use one of ${names.join(", ")}`}`,
-  );
+  throw new TypeError(`--as: there is no form "${given}"${choiceHint(given, names)}`);
 }
 
 function sourceOf(page: string): { readonly url: string } | { readonly html: string } {

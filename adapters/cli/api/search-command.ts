@@ -10,6 +10,7 @@ import {
   settingsOf,
 } from "./api-client.ts";
 import { printable, printFacts, printRows } from "./output.ts";
+import { lackOf, type SentItem } from "./send-file.ts";
 import { uploadFiles, waitForIndex } from "./upload-files.ts";
 
 const help = `Usage: causey search list
@@ -64,12 +65,11 @@ interface Instance {
   readonly created_at: string;
 }
 
-interface Item {
+interface Item extends SentItem {
   readonly key: string;
   readonly status: string;
   readonly chunks_count: number | null;
   readonly file_size: number | null;
-  readonly error?: string | null;
 }
 
 interface Chunk {
@@ -225,13 +225,13 @@ async function printItems(
     items.push(...result);
     if (result.length < perPage) break;
   }
-  const head = ["ITEM", "STATUS", "CHUNKS", "BYTES", "ERROR"];
+  const head = ["ITEM", "STATUS", "CHUNKS", "BYTES", "ERROR OR WARNING"];
   printRows(items.slice(0, limit), isJson, head, (one) => [
     one.key,
     one.status,
     one.chunks_count,
     one.file_size,
-    one.error,
+    lackOf(one),
   ]);
 }
 

@@ -29,6 +29,21 @@ export async function sendFile<Item extends object>(
   }
 }
 
+/** An item with what its server says of its file. */
+export interface SentItem {
+  readonly error?: string;
+  /** What of the file could not be read. @default all was read */
+  readonly warnings?: readonly { readonly message?: string; readonly page?: number }[];
+}
+
+/** Returns what an item lacks of its file as text; undefined when it lacks nothing. */
+export function lackOf({ error, warnings = [] }: SentItem): string | undefined {
+  const texts = warnings.flatMap(({ message, page }) =>
+    message === undefined ? [] : [page === undefined ? message : `page ${page}: ${message}`],
+  );
+  return error ?? (texts.length === 0 ? undefined : texts.join("; "));
+}
+
 /** Works on all of `things`, some at a time, until one piece of work rejects. */
 export async function inLanes<T>(
   things: readonly T[],

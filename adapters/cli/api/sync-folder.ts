@@ -7,7 +7,7 @@ import { commandFailure } from "../context/command-options.ts";
 import { type ApiClient, ServerRefusal } from "./api-client.ts";
 import { printable } from "./output.ts";
 import { progress } from "./progress.ts";
-import { inLanes, isUnreadable, sendFile } from "./send-file.ts";
+import { inLanes, isUnreadable, lackOf, sendFile, type SentItem } from "./send-file.ts";
 import { type ScannedFile, scanFolder } from "./scan-folder.ts";
 import { counted } from "../../shared/work/counted.ts";
 
@@ -23,12 +23,11 @@ export interface SyncOptions {
 }
 
 /** An item of the instance. */
-interface Item {
+interface Item extends SentItem {
   readonly id: string;
   readonly key: string;
   readonly checksum: string;
   readonly source_id: string;
-  readonly error?: string;
 }
 
 /** The state of both sides. */
@@ -202,7 +201,8 @@ async function settle(
     if (items.get(key)?.checksum === checksum) return ["unchanged"];
     const item = await sendFile<Item>(api, path, key, () => Promise.resolve(content));
     items.set(key, { ...item, checksum });
-    return item.error === undefined ? ["uploaded"] : ["uploaded", item.error];
+    const lack = lackOf(item);
+    return lack === undefined ? ["uploaded"] : ["uploaded", lack];
   } catch (error) {
     if (error instanceof ServerRefusal) {
       const isLeftOut = error.code !== null && NOT_INDEXED.has(error.code);

@@ -3,8 +3,9 @@ import { basename, join, relative, sep } from "node:path";
 import process from "node:process";
 import { commandFailure } from "../context/command-options.ts";
 import { type ApiClient, ServerRefusal } from "./api-client.ts";
+import { printable } from "./output.ts";
 import { progress } from "./progress.ts";
-import { inLanes, isUnreadable, sendFile } from "./send-file.ts";
+import { inLanes, isUnreadable, lackOf, sendFile, type SentItem } from "./send-file.ts";
 import { counted } from "../../shared/work/counted.ts";
 
 /** A file to be sent. */
@@ -17,6 +18,8 @@ interface LocalFile {
 
 /** Files of one command. */
 const FILES = 20_000;
+/** Files that are named at the end. */
+const SHOWN = 10;
 /** Milliseconds between two looks at an index that is being built, and of no progress at all before that is a failure. */
 const LOOK_MS = 500;
 const STILL_MS = 300_000;
@@ -33,28 +36,45 @@ export async function uploadFiles(
   const totalBytes = files.reduce((sum, { bytes }) => sum + bytes, 0);
   const shown = progress({ total: files.length, unit: "files", totalBytes });
   const failures: string[] = [];
+  const lacks: string[] = [];
   let [done, bytes] = [0, 0];
   await inLanes(files, async (file) => {
     const { key } = file;
     const read = async (): Promise<Uint8Array<ArrayBuffer>> =>
       new Uint8Array(await readFile(file.path));
-    const outcome = await sendFile(api, path, key, read).catch((error: unknown) => {
-      // When the server is unreachable, the next file would fail too.
-      if (!(error instanceof ServerRefusal) && !isUnreadable(error)) throw error;
-      failures.push(`${key}: ${error.message}`);
-      return { key, error: error.message };
-    });
+    const outcome = await sendFile<SentItem>(api, path, key, read).then(
+      (item) => {
+        const lack = lackOf(item);
+        if (lack !== undefined) lacks.push(`${key}: ${lack}`);
+        return item;
+      },
+      (error: unknown) => {
+        // When the server is unreachable, the next file would fail too.
+        if (!(error instanceof ServerRefusal) && !isUnreadable(error)) throw error;
+        failures.push(`${key}: ${error.message}`);
+        return { key, error: error.message };
+      },
+    );
     if (isJson) process.stdout.write(`${JSON.stringify(outcome)}\n`);
     [done, bytes] = [done + 1, bytes + file.bytes];
     shown.at(done, bytes);
   });
   shown.end(`Uploaded ${files.length - failures.length} of ${counted(files.length, "file")}`);
+  if (lacks.length > 0) {
+    process.stderr.write(`Not all was read of ${counted(lacks.length, "file")}:\n`);
+    writeFirst(lacks);
+  }
   if (failures.length === 0) return;
-  const first = failures.slice(0, 10).map((one) => `  ${one}\n`);
-  process.stderr.write(first.join(""));
+  writeFirst(failures);
   throw new Error(
     `${failures.length} of ${counted(files.length, "file")} ${failures.length === 1 ? "was" : "were"} not taken`,
   );
+}
+
+function writeFirst(lines: readonly string[]): void {
+  const more = lines.length > SHOWN ? [`… and ${lines.length - SHOWN} more`] : [];
+  for (const line of [...lines.slice(0, SHOWN), ...more])
+    process.stderr.write(`  ${printable(line)}\n`);
 }
 
 /** Lists the files that an argument names. A link named itself is followed; links inside a folder are not. */

@@ -1,3 +1,4 @@
+import { misfitText } from "../../../core/http/fields/misfit.ts";
 import * as v from "valibot";
 
 /** The name of the database in the data folder and in a backup. */
@@ -33,5 +34,5 @@ const schema = v.pipe(
 export function parseManifest(text: string): Manifest {
   const { success, output, issues } = v.safeParse(schema, text);
   if (success) return output;
-  throw new Error(`This backup cannot be read: ${issues[0].message}`);
+  throw new Error(`This backup cannot be read: ${misfitText(issues)}`);
 }

@@ -7,7 +7,7 @@ import { commandFailure, readOptions, subcommand } from "../context/command-opti
 const help = `Usage: causey cluster status [--database URL] [--json]
 
 Lists the servers of a PostgreSQL database: how many of the 1,024 slots of objects each has, and when it last renewed its
-lease. One that ended without a word is listed as gone.
+lease. One that ended without a word is listed as gone. LAG is how long ago the oldest work of its objects was due that has not ended.
 
   --database URL     postgres://user:password@host/name [CAUSEY_DATABASE_URL]
   --json             One object a line
@@ -33,7 +33,7 @@ export async function clusterCommand(args: readonly string[]): Promise<void> {
   const db = await openPostgres({ url, log: () => undefined });
   try {
     const nodes = await clusterStatus(db.sqlOf(""));
-    const head = ["ADDRESS", "MACHINE", "VERSION", "SLOTS", "RENEWED", "STATE"];
+    const head = ["ADDRESS", "MACHINE", "VERSION", "SLOTS", "RENEWED", "STATE", "LAG"];
     printRows(nodes, values.json === true, head, (one) => [
       one.address,
       one.machine,
@@ -41,6 +41,7 @@ export async function clusterCommand(args: readonly string[]): Promise<void> {
       one.slots,
       `${(one.renewedMsAgo / 1000).toFixed(1)} s ago`,
       one.lives ? "lives" : "gone",
+      `${(one.lagMs / 1000).toFixed(1)} s`,
     ]);
   } finally {
     await db.close();

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { didYouMean } from "../../../core/http/fields/nearest.ts";
+import { choiceHint } from "../../../core/text/nearest.ts";
 import { counted } from "../../shared/work/counted.ts";
 import { checkedConfig, readServeOptions } from "./serve-options.ts";
 import { shownConfig, type ShownSetting } from "./shown-config.ts";
@@ -25,7 +25,7 @@ export async function configCommand(args: readonly string[]): Promise<void> {
   if (asked || args.length === 0) return void process.stdout.write(help);
   if (!commands.some((one) => one === name) || more.length > 0)
     throw new TypeError(
-      `Unknown command "config ${positionals.join(" ")}"${didYouMean(name, commands) || `: use one of ${commands.join(", ")}`}`,
+      `Unknown command "config ${positionals.join(" ")}"${choiceHint(name, commands)}`,
     );
   const { written } = checkedConfig(flags, process.env);
   const shown = shownConfig(written, (variable) => process.env[variable]);

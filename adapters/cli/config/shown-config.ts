@@ -65,6 +65,7 @@ interface Leaf {
 function* leavesOf(value: unknown, keys: readonly string[] = []): Generator<Leaf> {
   if (typeof value !== "object" || value === null) return void (yield { keys, leaf: value });
   const inner = Object.entries(value);
+  if (inner.length === 0 && keys.length === 0) return;
   if (inner.length === 0) return void (yield { keys, leaf: Array.isArray(value) ? "[]" : "{}" });
   for (const [key, item] of inner) yield* leavesOf(item, [...keys, key]);
 }

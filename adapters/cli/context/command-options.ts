@@ -1,6 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import { ApiError } from "../../../core/http/api-error.ts";
-import { didYouMean } from "../../../core/http/fields/nearest.ts";
+import { choiceHint, didYouMean } from "../../../core/text/nearest.ts";
 
 type Options = NonNullable<ParseArgsConfig["options"]>;
 
@@ -28,7 +28,7 @@ export function subcommand<T extends string>(
 ): T {
   const found = words.find((one) => one === word);
   if (found !== undefined) return found;
-  const guess = didYouMean(word ?? "", words) || `: use one of ${words.join(", ")}`;
+  const guess = choiceHint(word ?? "", words);
   throw new TypeError(`Unknown command "${command} ${word ?? ""}"${guess}`);
 }
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { checkServerUrl, commandFailure, readOptions } from "./command-options.ts";
-import { defaults } from "./settings.ts";
+import { defaults, isServiceLink } from "./settings.ts";
 
 /** The server to ask, and the credentials for it. */
 export interface LinkTarget {
@@ -63,7 +63,8 @@ export function serverOf(values: { readonly url?: string; readonly "data-dir"?: 
 } {
   const { env } = process;
   checkServerUrl(values.url);
-  const port = env["CAUSEY_PORT"] ?? String(defaults.port);
+  const given = env["CAUSEY_PORT"];
+  const port = given === undefined || isServiceLink(given) ? String(defaults.port) : given;
   const url = (values.url ?? `http://127.0.0.1:${port}`).replace(/\/+$/, "");
   return { url, folder: values["data-dir"] ?? env["CAUSEY_DATA_DIR"] ?? defaults.dataDir };
 }

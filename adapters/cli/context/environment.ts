@@ -1,6 +1,6 @@
 import type { ReadEnv } from "../../../core/config/resolve-env.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
-import { didYouMean } from "../../../core/http/fields/nearest.ts";
+import { didYouMean } from "../../../core/text/nearest.ts";
 import { SHARED_PORT } from "./parent-process.ts";
 import { settings } from "./settings.ts";
 

@@ -1,6 +1,6 @@
 import { ApiError } from "../../../core/http/api-error.ts";
-import { fromJson } from "../../../core/config/from-json.ts";
-import { didYouMean } from "../../../core/http/fields/nearest.ts";
+import { fromJson } from "../../../core/http/fields/from-json.ts";
+import { didYouMean } from "../../../core/text/nearest.ts";
 import { parseConfig } from "../../../core/config/parse-config.ts";
 import type { ReadEnv } from "../../../core/config/resolve-env.ts";
 import type { Config } from "../../../core/config/config.ts";
@@ -274,13 +274,22 @@ export function writtenConfig(
   const sources = new Map<string, string>();
   for (const setting of settings) {
     const fromEnv = setting.env === undefined ? undefined : env(setting.env);
-    const text = flags.get(setting.flag) ?? (fromEnv === "" ? undefined : fromEnv);
+    const isSet = fromEnv !== "" && !(setting.kind === "integer" && isServiceLink(fromEnv));
+    const text = flags.get(setting.flag) ?? (isSet ? fromEnv : undefined);
     if (text === undefined) continue;
     const name = flags.has(setting.flag) ? `--${setting.flag}` : (setting.env ?? "");
     sources.set(setting.key, name);
     value = withKey(value, setting.key.split("."), convert(setting, text, name));
   }
   return { value, sources, path };
+}
+
+/**
+ * Whether a variable is Kubernetes' own: it sets `CAUSEY_PORT=tcp://10.0.0.1:8787` in every pod beside a service that is called
+ * `causey` (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables).
+ */
+export function isServiceLink(text: string | undefined): boolean {
+  return text !== undefined && /^(?:tcp|udp|sctp):\/\//u.test(text);
 }
 
 function fromFile(path: string, readText: (path: string) => string): unknown {

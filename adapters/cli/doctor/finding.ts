@@ -1,3 +1,5 @@
+import { TransportError } from "../../../core/net/transport-error.ts";
+
 /** The result of one check of `causey doctor`. Only `fail` makes its exit code 1. */
 export interface DoctorFinding {
   readonly check: string;
@@ -25,7 +27,7 @@ export async function timeLimited<T>(
 ): Promise<T> {
   const deadline = new AbortController();
   const timer = setTimeout(() => {
-    deadline.abort(new Error(`No answer within ${ms / 1000} s`));
+    deadline.abort(new TransportError("late", `No answer within ${ms / 1000} s`));
   }, ms);
   try {
     return await work(deadline.signal);

@@ -1,6 +1,8 @@
 import type { Config } from "../../../core/config/config.ts";
 import { providers as known } from "../../../core/gateway/providers/known/table.ts";
-import { type DoctorFinding, failureReason, timeLimited } from "./finding.ts";
+import { failureWords } from "../../../core/net/network-failure.ts";
+import { toTransportError } from "../../shared/http/to-transport-error.ts";
+import { type DoctorFinding, timeLimited } from "./finding.ts";
 
 /** How long an endpoint has to answer, in ms. */
 const ANSWER_MS = 10_000;
@@ -60,8 +62,9 @@ async function ask(name: string, url: string): Promise<Answered> {
     // Any answer will do: without a key most refuse.
     return { finding: { check, status: "ok", detail: `${host} answers in ${ms} ms` }, skewMs };
   } catch (error) {
-    const detail = `${host} does not answer: ${failureReason(error)}`;
-    const hint = "Check the address, the network and HTTPS_PROXY";
+    const { failure, message } = toTransportError(error, undefined, "unreachable");
+    const detail = `${host} does not answer: ${message}`;
+    const { hint } = failureWords[failure ?? "unreachable"];
     return { finding: { check, status: "fail", detail, hint }, skewMs: null };
   }
 }

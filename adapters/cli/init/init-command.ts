@@ -5,7 +5,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import * as v from "valibot";
 import { newKey } from "../../../core/auth/token-format.ts";
-import { didYouMean } from "../../../core/http/fields/nearest.ts";
+import { choiceHint } from "../../../core/text/nearest.ts";
 import { commandFailure, readOptions } from "../context/command-options.ts";
 import { projectRoot } from "../serve/demo.ts";
 
@@ -99,9 +99,7 @@ export function initCommand(args: readonly string[]): void {
   const kind = Object.entries(kinds).find(([one]) => one === name)?.[1];
   const names = Object.keys(kinds);
   if (kind === undefined)
-    throw new TypeError(
-      `Unknown kind of project "${name}"${didYouMean(name, names) || `: use one of ${names.join(", ")}`}`,
-    );
+    throw new TypeError(`Unknown kind of project "${name}"${choiceHint(name, names)}`);
   if (more.length > 0) throw new TypeError(`causey init takes one folder, got "${more[0]}" too`);
   if (existsSync(folder) && readdirSync(folder).length > 0)
     throw commandFailure(`"${folder}" is not empty`, "Name another folder: nothing is overwritten");

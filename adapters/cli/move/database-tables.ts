@@ -19,12 +19,18 @@ export async function withDatabase<T>(
       // A server that starts meanwhile waits for this lock.
       await createOwnTables(session);
       await checkUse(session, role);
+      if (role === "source") await session.exec(NEWS_AS_ALARMS);
       return work(tablesOf(session));
     });
   } finally {
     await db.close();
   }
 }
+
+/** What a server stored for an object of another one that did not answer: a folder has only alarms. */
+const NEWS_AS_ALARMS = `INSERT INTO causey_alarms (kind, actor, at, attempts, version, slot)
+    SELECT kind, actor, 0, 0, 1, slot FROM causey_news ON CONFLICT (kind, actor) DO UPDATE SET at = 0;
+  DELETE FROM causey_news`;
 
 const FACTS = `SELECT EXISTS (SELECT 1 FROM causey_schema) AS used, to_regclass('causey_nodes') IS NOT NULL AS joined`;
 /** A server that was killed counts until its lease is over. */

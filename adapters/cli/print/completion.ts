@@ -1,5 +1,5 @@
 import process from "node:process";
-import { didYouMean } from "../../../core/http/fields/nearest.ts";
+import { choiceHint } from "../../../core/text/nearest.ts";
 import { settings } from "../context/settings.ts";
 
 const help = `Usage: causey completion bash|zsh|fish
@@ -114,8 +114,6 @@ export function completionCommand(args: readonly string[]): void {
   const known = Object.keys(scripts);
   const script = Object.entries(scripts).find(([name]) => name === shell)?.[1];
   if (script === undefined || more.length > 0)
-    throw new TypeError(
-      `Unknown shell "${args.join(" ")}"${didYouMean(shell, known) || `: use one of ${known.join(", ")}`}`,
-    );
+    throw new TypeError(`Unknown shell "${args.join(" ")}"${choiceHint(shell, known)}`);
   process.stdout.write(script);
 }

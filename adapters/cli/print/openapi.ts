@@ -1,4 +1,5 @@
 import process from "node:process";
+import { unpacked } from "../../../core/http/built-text.ts";
 import { checkServerUrl, readOptions } from "../context/command-options.ts";
 
 const help = `Usage: causey openapi [--url URL]
@@ -22,7 +23,7 @@ export async function openApiCommand(args: readonly string[]): Promise<void> {
     throw new TypeError(`causey openapi takes options only, got "${positionals[0]}"`);
   checkServerUrl(values.url);
   const { openApi } = await import("../../../core/openapi/document.ts");
-  const description: unknown = JSON.parse(openApi.text);
+  const description: unknown = JSON.parse((await unpacked(openApi)).text);
   const servers = [{ url: values.url ?? "/" }];
   process.stdout.write(
     `${JSON.stringify(Object.assign(Object(description), { servers }), null, values.json === true ? undefined : 2)}\n`,

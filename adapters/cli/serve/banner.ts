@@ -22,9 +22,11 @@ export function bannerLines(prepared: Prepared, facts: BannerFacts): string[] {
   const { config, token, dataDir } = prepared;
   const embedder = config.search?.embedder?.model ?? "builtin/lexical";
   const chat = config.search?.chatModel?.model ?? "builtin/extractive";
+  const url = reachableUrl(facts.url);
+  const everywhere = url === facts.url ? "" : ", and at each other address of this machine";
   return [
     `causey ${facts.version} on ${facts.runtime}`,
-    `Listening  ${facts.url}  (API ${facts.url}/client/v4)`,
+    `Listening  ${url}  (API ${url}/client/v4)${everywhere}`,
     ...(facts.consoleLink === null ? [] : [`Console    ${facts.consoleLink}  (logs in once)`]),
     `Data       ${config.database === undefined ? dataDir : shownAddress(config.database)}`,
     ...(token.created
@@ -33,8 +35,13 @@ export function bannerLines(prepared: Prepared, facts: BannerFacts): string[] {
         ]
       : []),
     `Parts      gateway, rendering (${facts.browser}), search (${embedder}, ${chat}), webhooks, agents, deprecations`,
-    ...commands(prepared, facts.url),
+    ...commands(prepared, url),
   ];
+}
+
+/** The address at which a browser of this machine finds a server: `0.0.0.0` and `[::]` stand for every address, and are none. */
+export function reachableUrl(url: string): string {
+  return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
 }
 
 /** Returns the warning for an address that others can reach; null for loopback. */

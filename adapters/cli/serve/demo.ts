@@ -8,8 +8,6 @@ export interface DemoTarget {
   readonly url: string;
   readonly token: string;
   readonly accountId: string;
-  /** Whether the database has an index for keywords. */
-  readonly hasKeywords: boolean;
 }
 
 /** Creates the search instance `demo` with the project's own documents, unless it exists and was not cut off. */
@@ -25,10 +23,7 @@ export async function seedDemo(target: DemoTarget, isCutOff: boolean): Promise<v
         new Request(`${root}/instances`, {
           method: "POST",
           headers: { ...headers, "content-type": "application/json" },
-          body: JSON.stringify({
-            id: "demo",
-            index_method: { vector: true, keyword: target.hasKeywords },
-          }),
+          body: JSON.stringify({ id: "demo" }),
         }),
       ),
     );

@@ -3,7 +3,7 @@ import type { Platform } from "../../../core/ports.ts";
 import { instanceAt } from "../../../core/search/actor/instance-client.ts";
 import { standardOutput } from "../../shared/log/standard-log.ts";
 import { closeAtEnd, type ServeOptions, type Served } from "../../shared/http/drain.ts";
-import { bannerLines, exposureWarning } from "./banner.ts";
+import { bannerLines, exposureWarning, reachableUrl } from "./banner.ts";
 import { checkFonts } from "../doctor/font-check.ts";
 import { seedDemo } from "./demo.ts";
 import { configuredLog } from "./log-sink.ts";
@@ -48,7 +48,10 @@ export async function serveCommand(
     const browser = (await platform.browser.describe?.()) ?? String(platform.capabilities.browser);
     const name = processes === 1 ? runtime.name : `${runtime.name}, ${processes} processes`;
     const fetch = (one: Request): Response | Promise<Response> => app.api.quietFetch(one);
-    const link = await linkAtStart({ fetch, url, token: prepared.token.value }, platform.log);
+    const link = await linkAtStart(
+      { fetch, url: reachableUrl(url), token: prepared.token.value },
+      platform.log,
+    );
     const facts = { version, runtime: name, url, browser, consoleLink: link };
     const lines = bannerLines(prepared, facts);
     standardOutput.write(`${lines.join("\n")}\n`);
@@ -81,7 +84,7 @@ async function startFirst(flags: ReadonlyMap<string, string>): Promise<void> {
 
 /** Sets up the demo in process, so that the lines printed afterwards work at once. */
 async function seed(
-  { config, token, accountId, demoSecret }: Prepared,
+  { token, accountId, demoSecret }: Prepared,
   { api, platform }: OpenApp,
   isCutOff = false,
 ): Promise<void> {
@@ -93,7 +96,6 @@ async function seed(
       url: "http://127.0.0.1",
       token: token.value,
       accountId,
-      hasKeywords: config.database === undefined,
     };
     await seedDemo(target, isCutOff);
   } catch (error) {

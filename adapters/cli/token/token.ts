@@ -4,7 +4,7 @@ import { permissionGroups } from "../../../core/auth/permission-groups.ts";
 import { permissions, type Permission } from "../../../core/auth/permissions.ts";
 import { formatInstant, parseInstant } from "../../../core/http/fields/instant.ts";
 import { newKey } from "../../../core/auth/token-format.ts";
-import { didYouMean } from "../../../core/http/fields/nearest.ts";
+import { choiceHint } from "../../../core/text/nearest.ts";
 import { tokenTable, type TokenBody } from "./token-output.ts";
 import { checkServerUrl, readOptions } from "../context/command-options.ts";
 import { targetAccount, openTarget, type TargetOptions } from "./token-target.ts";
@@ -68,9 +68,7 @@ export function parseToken(args: readonly string[], now: number): TokenCommand {
   const command = commands.find((one) => one === name);
   const known = [...commands, "virtual-key"];
   if (command === undefined)
-    throw new TypeError(
-      `Unknown command "token ${name}"${didYouMean(name, known) || `: use one of ${known.join(", ")}`}`,
-    );
+    throw new TypeError(`Unknown command "token ${name}"${choiceHint(name, known)}`);
   const { json = false, permission, gateway: gateways = [], expires, ...other } = values;
   checkTarget(other);
   if (command !== "create") {
@@ -174,7 +172,7 @@ function checkTarget(target: TargetOptions): void {
 function checkPermission(name: string): Permission {
   const found = permissions.find((one) => one.toLowerCase() === name.trim().toLowerCase());
   if (found !== undefined) return found;
-  const guess = didYouMean(name, permissions) || `: use one of ${permissions.join(", ")}`;
+  const guess = choiceHint(name, permissions);
   throw new TypeError(`Unknown permission "${name}"${guess}`);
 }
 

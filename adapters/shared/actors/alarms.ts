@@ -214,8 +214,10 @@ async function lookAfterClock(
   isStopped: () => boolean,
 ): Promise<boolean> {
   try {
-    await clock.save(rescanMs);
-    if (!clock.wasSet()) return false;
+    const wasSet = clock.wasSet();
+    // The next process goes on from there: it must not take a clock that was set for time that has passed.
+    await clock.save(wasSet || isStopped() ? 0 : rescanMs);
+    if (!wasSet) return false;
     log("warn", "The clock was set: alarms for times of day are computed again");
     const kinds = timeOfDay();
     if (kinds.length > 0) await sql.batch([advance(kinds, clock.now())]);

@@ -154,6 +154,7 @@ function contextOf(
   return {
     name,
     sql,
+    fullText: store.fullText,
     sockets: sockets.of(`${kind}\0${name}`),
     actors: { get },
     steady: () => store.clock.now(),

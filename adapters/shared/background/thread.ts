@@ -14,6 +14,7 @@ import { documentHead, documentMarkdown } from "../../../core/rendering/input/ma
 import { pdfReader } from "../../../core/rendering/pdf/mod.ts";
 import { splitBody } from "../../../core/rendering/read-body.ts";
 import { selectParts } from "../../../core/rendering/select/select-parts.ts";
+import { emptyShell } from "../../../core/rendering/static/empty-shell.ts";
 import { staticMarkdown } from "../../../core/rendering/static/static-markdown.ts";
 import { fileReader } from "../../../core/search/files/mod.ts";
 import { readUpload } from "../../../core/rendering/upload/read-upload.ts";
@@ -32,6 +33,7 @@ const tasks: ReadonlyMap<string, Named> = new Map(
     convertPage,
     documentHead,
     documentMarkdown,
+    emptyShell,
     fileReader,
     learnModel,
     mainContent,

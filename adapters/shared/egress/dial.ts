@@ -17,7 +17,7 @@ import { type Lookup, pinnedLookup } from "./pinned-lookup.ts";
 import { proxyTunnel } from "./proxy-tunnel.ts";
 import { toTransportError } from "../http/to-transport-error.ts";
 import { wireSocket } from "../sockets/wire-socket.ts";
-import { webSocketProxy } from "../http/environment-proxy.ts";
+import { environmentProxyFor } from "../http/environment-proxy.ts";
 
 /** Bytes of a refusal's body that are handed on. */
 const REFUSAL_BYTES = 64 * 1024;
@@ -212,7 +212,7 @@ export function webSocketDialler(options: DiallerOptions): WebSockets["dial"] {
     allow: parseAllowHosts(options.allowHosts),
     pins: () => (asks ??= wsAsksLookup()),
     resolve: options.resolve,
-    proxyFor: webSocketProxy(),
+    proxyFor: environmentProxyFor(),
     passesProxy: options.passesProxy ?? false,
   };
   return (request) => dialWebSocket(request, dialling);

@@ -8,13 +8,12 @@ export async function dial(
   port: number,
   timeoutMs: number,
 ): Promise<Socket> {
-  let last: TransportError = new TransportError("unreachable", "The name has no address");
+  let last = new TransportError("unreachable", "The name has no address", { failure: "dns" });
   for (const { address } of addresses) {
     try {
       return await dialOne(address, port, timeoutMs);
     } catch (error) {
-      last =
-        error instanceof TransportError ? error : new TransportError("unreachable", String(error));
+      last = error instanceof TransportError ? error : TransportError.unreachable(error);
     }
   }
   throw last;
@@ -26,9 +25,12 @@ function dialOne(address: string, port: number, timeoutMs: number): Promise<Sock
     const fail = (error: Error): void => {
       clearTimeout(timer);
       socket.destroy();
-      reject(new TransportError("unreachable", error.message, { cause: error }));
+      reject(TransportError.unreachable(error));
     };
-    const timer = setTimeout(() => fail(new TransportError("unreachable", "ETIMEDOUT")), timeoutMs);
+    const timer = setTimeout(
+      () => fail(new Error(`No connection within ${timeoutMs} ms: timed out`)),
+      timeoutMs,
+    );
     socket.once("error", fail);
     socket.once("connect", () => {
       clearTimeout(timer);

@@ -224,7 +224,7 @@ async function reach(url: URL, before: Upstream | null, guard: Guard): Promise<U
     guard.track(socket);
     return { inbox: inboxOf(socket), authority };
   } catch (error) {
-    const [status, reason] = failure(error);
+    const [status, reason] = refusalOf(error);
     return { status, reason };
   }
 }
@@ -262,13 +262,13 @@ function connectThrough(client: Inbox, upstream: Inbox): void {
 
 const noContent = "HTTP/1.1 204 No Content\r\n\r\n";
 
-function failure(error: unknown): [status: number, reason: string] {
+function refusalOf(error: unknown): [status: number, reason: string] {
   if (error instanceof TransportError && error.reason === "refused")
     return [403, "destination_ip_prohibited"];
-  const text = error instanceof Error ? error.message : "";
-  if (text.includes("ETIMEDOUT")) return [504, "connection_timeout"];
-  if (text.includes("ECONNREFUSED")) return [502, "connection_refused"];
-  if (text.includes("name")) return [502, "dns_error"];
+  const failure = error instanceof TransportError ? error.failure : null;
+  if (failure === "timeout") return [504, "connection_timeout"];
+  if (failure === "refused") return [502, "connection_refused"];
+  if (failure === "dns") return [502, "dns_error"];
   return [502, "destination_unavailable"];
 }
 

@@ -109,15 +109,23 @@ async function resolveName(
   const given = new AbortController();
   const timer = setTimeout(() => {
     given.abort();
-    late.reject(new TransportError("unreachable", `${name} was not resolved in ${withinMs} ms`));
+    late.reject(
+      new TransportError("unreachable", `${name} was not resolved in ${withinMs} ms`, {
+        failure: "dns",
+      }),
+    );
   }, withinMs);
   try {
     const addresses = await Promise.race([resolve(host, given.signal), late.promise]);
-    if (addresses.length === 0) throw new TransportError("unreachable", `${name} has no address`);
+    if (addresses.length === 0)
+      throw new TransportError("unreachable", `${name} has no address`, { failure: "dns" });
     return addresses;
   } catch (error) {
     if (error instanceof TransportError) throw error;
-    throw new TransportError("unreachable", `${name} could not be resolved`, { cause: error });
+    throw new TransportError("unreachable", `${name} could not be resolved`, {
+      cause: error,
+      failure: "dns",
+    });
   } finally {
     clearTimeout(timer);
   }

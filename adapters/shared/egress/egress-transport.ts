@@ -237,9 +237,5 @@ function bodyStream(
 }
 
 function asTransportError(error: unknown): TransportError {
-  if (error instanceof TransportError) return error;
-  const text = error instanceof Error ? error.message : "unknown";
-  return new TransportError("unreachable", `No connection: ${text.slice(0, 200)}`, {
-    cause: error,
-  });
+  return error instanceof TransportError ? error : TransportError.unreachable(error);
 }

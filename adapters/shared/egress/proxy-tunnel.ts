@@ -1,5 +1,6 @@
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { failureWords } from "../../../core/net/network-failure.ts";
 import { TransportError } from "../../../core/net/transport-error.ts";
 import { readHead } from "./egress-head.ts";
 import { inboxOf } from "./inbox.ts";
@@ -19,7 +20,7 @@ export async function proxyTunnel(
 ): Promise<Socket> {
   if (!/^https?:$/.test(proxy.protocol)) {
     const message = "WebSockets can pass HTTP proxies only: except their hosts by NO_PROXY";
-    throw new TransportError("unreachable", message);
+    throw new TransportError("unreachable", message, { failure: "proxy" });
   }
   const { protocol, hostname, port } = new URL(url);
   const isSecure = protocol === "wss:";
@@ -40,7 +41,7 @@ export async function proxyTunnel(
     const [version = "", status = ""] = head?.first.split(" ") ?? [];
     // The server of a tunnel speaks second, so that no bytes can have come from it yet.
     if (!version.startsWith("HTTP/1.") || !/^2\d\d$/.test(status) || rest.length !== 0)
-      throw new TransportError("unreachable", refusal(status));
+      throw new TransportError("unreachable", refusal(status), { failure: "proxy" });
   } catch (error) {
     socket.destroy();
     throw error;
@@ -62,7 +63,7 @@ function connected(proxy: URL, signal: AbortSignal): Promise<Socket> {
     const fail = (error: unknown): void => {
       signal.removeEventListener("abort", onAbort);
       socket.destroy();
-      reject(error instanceof Error ? error : new TransportError("unreachable", String(error)));
+      reject(error instanceof TransportError ? error : TransportError.unreachable(error, "proxy"));
     };
     const onAbort = (): void => {
       fail(new TransportError("aborted", "The request was aborted"));
@@ -104,5 +105,5 @@ function connectHead(target: string, { username, password }: URL): string {
 
 function refusal(status: string): string {
   const said = /^\d{3}$/.test(status) ? ` (${status})` : "";
-  return `The proxy of the environment did not open the way${said}`;
+  return `${failureWords.proxy.detail}${said}`;
 }

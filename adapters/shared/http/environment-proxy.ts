@@ -25,10 +25,10 @@ export function environmentProxy(
 }
 
 /**
- * Returns the proxy for the URL of a WebSocket, as undici chooses one for HTTP: null for this machine and for what
+ * Returns the proxy for a URL, that of a WebSocket too, as undici chooses one for HTTP: null for this machine and for what
  * `NO_PROXY` names. The variables are read once.
  */
-export function webSocketProxy(
+export function environmentProxyFor(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): (url: string) => URL | null {
   const proxy = environmentProxy(env);
@@ -36,7 +36,7 @@ export function webSocketProxy(
   const excepted = (env["no_proxy"] ?? env["NO_PROXY"] ?? "").split(/[,\s]+/).filter(Boolean);
   return (address) => {
     const url = new URL(address);
-    const isSecure = url.protocol === "wss:";
+    const isSecure = url.protocol === "wss:" || url.protocol === "https:";
     const by = isSecure ? (proxy.httpsProxy ?? proxy.httpProxy) : proxy.httpProxy;
     const port = url.port === "" ? (isSecure ? "443" : "80") : url.port;
     const host = plainHost(url.hostname);

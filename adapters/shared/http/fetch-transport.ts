@@ -4,11 +4,13 @@ import type {
   OutboundRequest,
   Transport,
 } from "../../../core/ports.ts";
+import { networkFailureOf } from "../../../core/net/network-failure.ts";
 import { beginDeadlines } from "../work/begin-deadline.ts";
 import { type BeginLink, beginLink } from "../work/begin-link.ts";
 import { silenceLimit } from "./answer-silence.ts";
 import { guardedBody, watchGuarded } from "./guarded-body.ts";
 import { endToEnd, REQUEST_FRAMING } from "./header-pairs.ts";
+import { keptOrigins } from "./kept-origins.ts";
 import { toTransportError } from "./to-transport-error.ts";
 
 /** How a request leaves. */
@@ -21,19 +23,36 @@ export interface FetchTransportOptions {
   readonly decodes: (encoding: string) => boolean;
   /** Gives a body that streams its announced length. @default it goes without one */
   readonly framed?: (body: ReadableStream<Uint8Array>, length: number) => ReadableStream;
+  /**
+   * Whether an error says that the connection ended: a request that may have met the end of a kept one is sent once more.
+   * @default by its class, `reset`
+   */
+  readonly isLost?: (error: unknown) => boolean;
 }
 
 /** Makes a transport over what takes and gives standard requests and responses: redirects are never followed. */
 export function fetchTransport(options: FetchTransportOptions): Transport {
   // None share a timer: some runtimes let a timer of one request touch no other (workerd).
   const deadlines = beginDeadlines({ durations: 0 });
+  const kept = keptOrigins();
+  const { isLost = (error: unknown) => networkFailureOf(error) === "reset" } = options;
+  const mayRepeat = (error: unknown, { body, signal }: BeginLink): boolean =>
+    !signal.aborted && !(body instanceof ReadableStream) && isLost(error);
   return {
     async send(request) {
       const link = beginLink(request, deadlines);
       try {
         request.signal?.throwIfAborted();
-        const response = await options.send(toRequest(request, link, options));
+        const response = await options
+          .send(toRequest(request, link, options))
+          .catch(async (error: unknown) => {
+            if (!mayRepeat(error, link) || !kept.has(request.url)) throw error;
+            // The connection is still being taken down.
+            await new Promise((resolve) => setTimeout(resolve));
+            return options.send(toRequest(request, link, options));
+          });
         link.answerBegan();
+        kept.answered(request.url);
         return toInbound(response, request, options);
       } catch (error) {
         link.over();

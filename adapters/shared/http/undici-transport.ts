@@ -8,9 +8,9 @@ import type {
   Transport,
 } from "../../../core/ports.ts";
 import { type BeginDeadlines, beginDeadlines, lateAnswer } from "../work/begin-deadline.ts";
-import { environmentProxy, isLoopback } from "./environment-proxy.ts";
+import { environmentProxy, environmentProxyFor, isLoopback } from "./environment-proxy.ts";
 import { ANSWER_SILENCE_MS, SilentAnswer, silenceLimit } from "./answer-silence.ts";
-import { toTransportError } from "./to-transport-error.ts";
+import { throughProxy, toTransportError } from "./to-transport-error.ts";
 import { endToEnd, REQUEST_FRAMING } from "./header-pairs.ts";
 import { followSockets, metIdleClose, noteSocket, type SocketUse } from "./socket-use.ts";
 import { type AtTurnsEnd, atTurnsEnd } from "./turn.ts";
@@ -32,6 +32,7 @@ export function undiciTransport(
   // Keeps no connection, so that a request is not sent again on another one that is about to be closed.
   const fresh = dispatchers(connect, silenceMs, { pipelining: 0 });
   followSockets();
+  const proxyFor = environmentProxyFor();
   const atEnd = atTurnsEnd();
   const deadlines = beginDeadlines();
   return {
@@ -52,7 +53,7 @@ export function undiciTransport(
             by.dispatch(toDispatch(request, passed, silenceMs), handler);
           };
           const again = (): void => sendBy(fresh);
-          const callbacks = { resolve, reject, atEnd, deadlines, again };
+          const callbacks = { resolve, reject, atEnd, deadlines, again, proxyFor };
           const { handler, passed } = exchange(request, callbacks);
           sendBy(keeping);
         } catch (error) {
@@ -171,6 +172,7 @@ interface AnswerCallbacks {
   readonly deadlines: BeginDeadlines;
   /** Sends the request once more, on a connection of its own. */
   readonly again: () => void;
+  readonly proxyFor: (url: string) => URL | null;
 }
 
 /** undici's callbacks, and a callback for each sent part of a streamed body. */
@@ -237,7 +239,8 @@ function exchange(request: OutboundRequest, callbacks: AnswerCallbacks): Exchang
       }
       settle();
       const failure = failureOf(error, signal, sink !== undefined);
-      if (sink === undefined) reject(failure);
+      if (sink === undefined)
+        reject(callbacks.proxyFor(request.url) === null ? failure : throughProxy(failure));
       else sink.fail(failure);
     },
   };
@@ -252,7 +255,10 @@ function failureOf(
   const isSilent = error instanceof SilentAnswer || error instanceof errors.BodyTimeoutError;
   if (isSilent && hasBegun) return new SilentAnswer();
   if (isSilent)
-    return new TransportError("unreachable", "The upstream sent no answer", { cause: error });
+    return new TransportError("unreachable", "The upstream sent no answer", {
+      cause: error,
+      failure: "timeout",
+    });
   return toTransportError(error, signal, hasBegun ? "broken" : "unreachable");
 }
 

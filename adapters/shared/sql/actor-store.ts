@@ -8,6 +8,8 @@ export interface ActorStore {
   sqlOf(kind: string, name: string): Sql;
   /** The database of what belongs to no single actor, such as the list of alarms. */
   readonly sql: Sql;
+  /** As that of an actor's context. */
+  readonly fullText?: (() => Sql) | undefined;
   readonly clock: SteadyClock;
   readonly alarms: AlarmTable;
   /**

@@ -27,6 +27,14 @@ const LONGEST_BACKOFF_MS = 60_000;
 /**
  * The one Durable Object class: hosts every kind of actor, found by the object's name. Export it from the
  * Worker's main module and name it in `new_sqlite_classes`.
+ *
+ * @example
+ * ```ts
+ * import { fromEnv, worker } from "causey/workers";
+ * export { CauseyObject } from "causey/workers";
+ *
+ * export default worker(fromEnv);
+ * ```
  */
 export class CauseyObject extends DurableObject<WorkerEnv> {
   #name: string | undefined;
@@ -34,6 +42,7 @@ export class CauseyObject extends DurableObject<WorkerEnv> {
   #space: Omit<ObjectSpace, "kinds"> = {
     log: consoleLog,
     alarmBackoffMs: 1000,
+    asyncLocal: undefined,
     writes: objectWrites(consoleLog),
   };
 
@@ -150,7 +159,7 @@ export class CauseyObject extends DurableObject<WorkerEnv> {
         ctx: this.ctx,
         kind,
         name: address.name,
-        system: workerSystem(space.log),
+        system: { ...workerSystem(space.log), asyncLocal: space.asyncLocal },
         actors: objectActors(this.env.CAUSEY, address.prefix, space.writes),
         writes: space.writes,
       });

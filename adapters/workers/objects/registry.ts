@@ -1,5 +1,5 @@
 import { ApiError } from "../../../core/http/api-error.ts";
-import type { ActorKind, Log } from "../../../core/ports.ts";
+import type { ActorKind, AsyncLocal, Log } from "../../../core/ports.ts";
 import type { WorkerEnv } from "../env/worker-env.ts";
 import { objectWrites, type ObjectWrites } from "./write-state.ts";
 
@@ -9,6 +9,7 @@ export interface ObjectSpace {
   readonly log: Log;
   /** The first delay after a failed alarm, in ms. */
   readonly alarmBackoffMs: number;
+  readonly asyncLocal: AsyncLocal | undefined;
   readonly writes: ObjectWrites;
 }
 
