@@ -3,6 +3,7 @@ import type {
   HeaderPair,
   InboundResponse,
   OutboundRequest,
+  Platform,
   StreamWatch,
   Transport,
 } from "../../core/ports.ts";
@@ -13,6 +14,7 @@ export interface TransportSubject {
   readonly transport: Transport;
   /** Base URL of `tests/platform/upstream.mjs`. */
   readonly upstream: string;
+  readonly runtime: Platform["runtime"];
 }
 
 export const get = (url: string, more: Partial<OutboundRequest> = {}): OutboundRequest => ({

@@ -14,6 +14,7 @@ import {
   countedBytes,
 } from "./transport-subject.ts";
 import { transportEnds } from "./transport-ends.ts";
+import { transportFailures } from "./transport-failures.ts";
 
 /** What every `Transport` shows. */
 export const transportSuite: Suite<TransportSubject> = {
@@ -207,5 +208,6 @@ export const transportSuite: Suite<TransportSubject> = {
       },
     },
     ...transportEnds,
+    ...transportFailures,
   ],
 };

@@ -5,6 +5,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { ChatAnthropic } from "@langchain/anthropic";
 import { ChatOpenAI } from "@langchain/openai";
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
+import OpenAI from "openai";
 import { describe, expect, inject, it } from "vitest";
 import { spoken } from "../http/native-model.ts";
 import { native, providerUrl } from "./gateway-native.ts";
@@ -87,5 +88,66 @@ describe("@anthropic-ai/sdk: compat", () => {
     const counted = await client.messages.countTokens({ model, messages }).withResponse();
     expect(counted.data.input_tokens).toBeGreaterThan(0);
     expect(counted.response.headers.get("cf-aig-estimated")).toBe("input_tokens");
+  });
+});
+
+describe("openai with the host's /v1 as its base URL", () => {
+  const home = `${inject("baseUrl")}/v1`;
+  const messages = [{ role: "user" as const, content: "Hello" }];
+  const client = new OpenAI({ baseURL: home, apiKey, defaultHeaders: native(), maxRetries: 0 });
+
+  it("asks any provider's model with the operator's token, streams, and lists models", async () => {
+    const chat = await client.chat.completions.create({ model, messages });
+    expect(chat.choices[0]?.message.content).toBe(spoken);
+    let text = "";
+    for await (const part of await client.chat.completions.create({
+      model,
+      messages,
+      stream: true,
+    }))
+      text += part.choices[0]?.delta.content ?? "";
+    expect(text).toBe(spoken);
+    const listed = await client.models.list();
+    expect(listed.data.length).toBeGreaterThan(0);
+    expect((await client.responses.create({ model, input: "Hello" })).output_text).toBe(spoken);
+  });
+
+  it("asks the gateway that the header names", async () => {
+    const asked = client.chat.completions.create(
+      { model, messages },
+      { headers: { "cf-aig-gateway-id": "no-such-gateway" } },
+    );
+    await expect(asked).rejects.toMatchObject({ status: 400 });
+  });
+
+  it("asks with a virtual key, within its models", async () => {
+    const keys = `${inject("baseUrl")}/client/v4/accounts/${inject("accountId")}/ai-gateway/virtual-keys`;
+    const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+    const body = JSON.stringify({ name: "home", models: [model] });
+    const made = await fetch(keys, { method: "POST", headers, body });
+    const { result } = (await made.json()) as { result: { id: string; key: string } };
+    const own = client.withOptions({ apiKey: result.key });
+    const chat = await own.chat.completions.create({ model, messages });
+    expect(chat.choices[0]?.message.content).toBe(spoken);
+    const other = own.chat.completions.create({ model: "groq/another", messages });
+    await expect(other).rejects.toMatchObject({ status: 403 });
+    await fetch(`${keys}/${result.id}`, { method: "DELETE", headers });
+  });
+
+  it("refuses a stranger's token", async () => {
+    const stranger = new OpenAI({ baseURL: home, apiKey: "sk-wrong", maxRetries: 0 });
+    await expect(stranger.models.list()).rejects.toMatchObject({ status: 401 });
+  });
+
+  it("takes Anthropic's client, too", async () => {
+    const anthropic = new Anthropic({
+      baseURL: inject("baseUrl"),
+      authToken: apiKey,
+      apiKey: null,
+      defaultHeaders: native(),
+      maxRetries: 0,
+    });
+    const answer = await anthropic.messages.create({ model, max_tokens: 100, messages });
+    expect(answer.content[0]).toMatchObject({ type: "text", text: spoken });
   });
 });

@@ -34,6 +34,7 @@ const api = platformApi({
   platform,
   auth: "off",
   demo: true,
+  console: true,
   ...(baseUrl === undefined ? {} : { gateway: { providers: { openai: { baseUrl } } } }),
 });
 

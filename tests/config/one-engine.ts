@@ -107,7 +107,7 @@ export const logicFolders: readonly LogicFolder[] = [
   {
     folder: "agents/queue",
     reason: "order and repetition of calls between actors",
-    everywhere: ["outbox"],
+    everywhere: ["current-agent", "outbox"],
   },
   {
     folder: "agents/mailbox",
@@ -131,12 +131,21 @@ export const logicFolders: readonly LogicFolder[] = [
       "index",
       "payload",
       "replays",
+      "stored-sources",
     ],
   },
   {
     folder: "webhooks/outbound",
     reason: "turns and times of deliveries over a transport of the test",
-    everywhere: ["endpoint-secrets", "outbound", "time"],
+    everywhere: [
+      "agent-endpoints",
+      "applications",
+      "endpoint-secrets",
+      "endpoint-settings",
+      "outbound",
+      "portal",
+      "time",
+    ],
   },
 ];
 

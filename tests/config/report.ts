@@ -15,6 +15,8 @@ export interface Report {
   skips: { name: string; reason: string | undefined }[];
   /** One entry per failed test, or file that could not be loaded, with the first line of its error. */
   failures: { name: string; message: string }[];
+  /** Tests that passed in their second run alone, with the first line of the error of the first. */
+  unsteady: { name: string; message: string }[];
   /** Milliseconds of each test file, its imports included, by its path below tests/. */
   times: Record<string, number>;
 }
@@ -31,7 +33,7 @@ export class SummaryReporter implements Reporter {
   }
 
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
-    const report: Report = { suites: {}, skips: [], failures: [], times: {} };
+    const report: Report = { suites: {}, skips: [], failures: [], unsteady: [], times: {} };
     for (const module of modules) {
       const { duration, collectDuration } = module.diagnostic();
       report.times[pathOf(module.moduleId)] = Math.round(duration + collectDuration);
@@ -39,10 +41,10 @@ export class SummaryReporter implements Reporter {
       for (const test of module.children.allTests()) record(test, counts, report);
       // A file that cannot be loaded has no tests, and must not look like a pass.
       counts.failed += module.errors().length;
-      for (const error of module.errors()) fail(report, module.moduleId, error);
+      for (const error of module.errors()) report.failures.push(named(module.moduleId, error));
     }
     if (errors.length > 0) countsOf(report, "unhandled errors").failed += errors.length;
-    for (const error of errors) fail(report, "unhandled error", error);
+    for (const error of errors) report.failures.push(named("unhandled error", error));
     writeFileSync(this.#file, JSON.stringify(report));
   }
 }
@@ -62,17 +64,22 @@ function countsOf(report: Report, suite: string): SuiteCounts {
 
 function record(test: TestCase, counts: SuiteCounts, report: Report): void {
   const result = test.result();
-  if (result.state === "passed") counts.passed += 1;
-  else if (result.state === "skipped") {
+  if (result.state === "passed") {
+    counts.passed += 1;
+    if (test.diagnostic()?.flaky === true)
+      report.unsteady.push(named(test.fullName, result.errors?.[0]));
+  } else if (result.state === "skipped") {
     counts.skipped += 1;
     report.skips.push({ name: test.fullName, reason: result.note });
   } else {
     counts.failed += 1;
-    fail(report, test.fullName, result.errors?.[0]);
+    report.failures.push(named(test.fullName, result.errors?.[0]));
   }
 }
 
-function fail(report: Report, name: string, error: unknown): void {
-  const message = error instanceof Object && "message" in error ? String(error.message) : "";
-  report.failures.push({ name, message: message.split("\n", 1)[0]?.slice(0, 300) ?? "" });
+function named(name: string, error: unknown): { name: string; message: string } {
+  // Those of workerd's process are no instances of this one's Object.
+  const isError = typeof error === "object" && error !== null && "message" in error;
+  const message = isError ? String(error.message) : "";
+  return { name, message: message.split("\n", 1)[0]?.slice(0, 300) ?? "" };
 }

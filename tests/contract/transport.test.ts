@@ -5,5 +5,6 @@ import { runSuite } from "../cases/suite.ts";
 
 runSuite(transportSuite, async () => {
   const platform = await openPlatform();
-  return { platform, subject: { transport: platform.transport, upstream: inject("upstream") } };
+  const { transport, runtime } = platform;
+  return { platform, subject: { transport, runtime, upstream: inject("upstream") } };
 });

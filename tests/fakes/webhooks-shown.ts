@@ -1,4 +1,4 @@
-// The code of docs/webhooks/answers.md, which tests run and compare with the page: what stands between two marks is shown.
+// The code of docs/webhooks/answers.md and docs/webhooks/endpoints.md, which tests run and compare with the page: what stands between two marks is shown.
 import { defineAgent } from "../../core/agents/mod.ts";
 import { defineScheme, type Scheme } from "../../core/webhooks/mod.ts";
 
@@ -25,5 +25,17 @@ const acme = defineScheme({
   ],
 });
 // end
+
+// shown: filter
+export const bigOrders = {
+  country: { $in: ["DE", "AT", "CH"] },
+  total: { $gte: 100 },
+  $or: [{ sku: { $prefix: "tool-" } }, { "customer.plan": "pro" }],
+  test: { $exists: false },
+};
+// end
+
+/** A payload that fulfils the filter. */
+export const shownPayload = { country: "AT", total: 100, sku: "tool-3" };
 
 export const shownScheme: Scheme = acme;

@@ -80,6 +80,8 @@ describe("authentication", () => {
     const refused = await call("POST", list, reader["value"], {});
     expect([refused.status, refused.body.errors[0]?.code]).toEqual([403, 10403]);
     expect((await call("GET", "/accounts/another/tokens", reader["value"])).status).toBe(403);
+    const misspelt = await call("GET", `/accounts/${account}x/tokens`, reader["value"]);
+    expect(misspelt.body.errors[0]?.message).toContain(`did you mean "${account}"?`);
   });
 
   it("refuses two Authorization headers, an overlong one and malformed ones with 401", async () => {

@@ -46,7 +46,7 @@ export async function startBrowser(stateDir: string): Promise<TestBrowser> {
   const log = (): void => undefined;
   const browser = chromium({ stateDir, log, system: localSystem(log), allowHosts: ["127.0.0.1"] });
   const wire = await browser.connect();
-  const errors: string[] = [];
+  const errors = new Map<string, string[]>();
   const send = sender(wire, errors, () => browser.proxyLogin?.() ?? null);
   return {
     open: (url) => openPage(send, url, errors),
@@ -57,7 +57,10 @@ export async function startBrowser(stateDir: string): Promise<TestBrowser> {
   };
 }
 
-function sender(wire: Wire, errors: string[], login: () => ProxyLogin | null): Send {
+/** The errors of each page by its session: a page that stays open asks for what its test has deleted. */
+type Errors = Map<string, string[]>;
+
+function sender(wire: Wire, errors: Errors, login: () => ProxyLogin | null): Send {
   let last = 0;
   const request: Send = (method, params, sessionId) => {
     const id = ++last;
@@ -81,9 +84,10 @@ function sender(wire: Wire, errors: string[], login: () => ProxyLogin | null): S
     const answer = method === undefined ? undefined : passOn(method, params, login);
     // A page that was closed meanwhile takes no answer.
     if (answer !== undefined) request(...answer, sessionId).catch(() => undefined);
+    const own = errors.get(sessionId ?? "");
     if (method === "Log.entryAdded" && params?.entry?.level === "error")
-      errors.push(params.entry.text);
-    if (method === "Runtime.exceptionThrown") errors.push(JSON.stringify(params));
+      own?.push(`${params.entry.text} ${params.entry.url ?? ""}`.trim());
+    if (method === "Runtime.exceptionThrown") own?.push(JSON.stringify(params));
     if (id === undefined) return;
     const found = waiting.get(id);
     waiting.delete(id);
@@ -94,7 +98,7 @@ function sender(wire: Wire, errors: string[], login: () => ProxyLogin | null): S
 }
 
 interface EventParams {
-  readonly entry?: { readonly level: string; readonly text: string };
+  readonly entry?: { readonly level: string; readonly text: string; readonly url?: string };
   readonly requestId?: string;
 }
 
@@ -111,11 +115,13 @@ function passOn(
   return ["Fetch.continueWithAuth", { requestId, authChallengeResponse }];
 }
 
-async function openPage(send: Send, url: string, errors: string[]): Promise<BrowserPage> {
+async function openPage(send: Send, url: string, all: Errors): Promise<BrowserPage> {
   const { browserContextId } = await send("Target.createBrowserContext", {});
   const { targetId } = await send("Target.createTarget", { url: "about:blank", browserContextId });
   const { sessionId } = await send("Target.attachToTarget", { targetId, flatten: true });
   const session = String(sessionId);
+  const errors: string[] = [];
+  all.set(session, errors);
   for (const domain of ["Page", "Runtime", "Log"]) await send(`${domain}.enable`, {}, session);
   await send("Fetch.enable", { handleAuthRequests: true }, session);
   await send("Page.navigate", { url }, session);

@@ -199,7 +199,7 @@ describe(`causey deprecations against ${target}`, LONG, () => {
     expect(ids(own.out)).toEqual(ids(served.out));
     const retired = await run("deprecations", "list", "--phase", "retired");
     expect(retired.out.trim().split("\n").length).toBeLessThan(ids(own.out).length);
-    expect((await run("deprecations", "uses")).out).toMatch(/^ENTRY +METHOD +CALLER +USES/u);
+    expect((await run("deprecations", "uses")).out).toMatch(/^ENTRY +TOKEN +CLIENT +USES/u);
     expect((await run("deprecations", "list", "--phase", "gone")).code).toBe(2);
   });
 });

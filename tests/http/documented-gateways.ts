@@ -28,6 +28,8 @@ export async function callGateways(call: Caller, site: string): Promise<void> {
   await call(`GET ${GATEWAY}/url/{provider}`, { path });
   const chat = { model: "openai/gpt-4o-mini", messages: [{ role: "user", content: "Hello" }] };
   await call("POST /v1/{account_id}/{gateway_id}/compat/chat/completions", { path, body: chat });
+  await call("POST /v1/chat/completions", { body: chat });
+  await call("GET /v1/models");
   await call(`POST ${ACCOUNT}/ai/v1/chat/completions`, { body: chat });
   let rows: readonly Result[] = [];
   await eventually(async () => {

@@ -1,5 +1,6 @@
+import { gunzipSync } from "node:zlib";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import { openApiDocument } from "../../scripts/openapi/document.ts";
+import { openApi } from "../../core/openapi/document.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -12,6 +13,10 @@ export interface Call {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
+  /** The bearer token. @default the operator's */
+  readonly token?: string;
+  /** The status of a refusal that may come instead, such as of what has ended before. */
+  readonly mayRefuse?: number;
 }
 
 /** What an answer holds; only its texts are used. */
@@ -28,6 +33,8 @@ export interface Caller {
 export interface Documented {
   /** The operations whose answers are JSON of a form that the description knows, as `METHOD /path/{name}`. */
   readonly operations: readonly string[];
+  /** Those of them that have no answer but 410. */
+  readonly ended: readonly string[];
   /** What is wrong with an answer to an operation; the empty text is nothing. */
   problem(operation: string, status: number, body: unknown): string;
 }
@@ -38,7 +45,9 @@ export interface Documented {
  */
 export function documented(): Documented {
   // `as`: plain data, made by our own code.
-  const document = closed(openApiDocument()) as Fields;
+  const document = closed(
+    JSON.parse(gunzipSync(Buffer.from(openApi.gzip, "base64")).toString()),
+  ) as Fields;
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
   ajv.addSchema(document, "api");
   const checks = new Map<string, ValidateFunction>();
@@ -54,8 +63,12 @@ export function documented(): Documented {
       }
     }
   }
+  const statuses = Map.groupBy(checks.keys(), (key) => key.replace(/ \d+$/, ""));
   return {
-    operations: [...new Set([...checks.keys()].map((key) => key.replace(/ \d+$/, "")))],
+    operations: [...statuses.keys()],
+    ended: [...statuses].flatMap(([one, keys]) =>
+      keys.every((key) => key.endsWith(" 410")) ? [one] : [],
+    ),
     problem(operation, status, body) {
       const check = checks.get(`${operation} ${status}`);
       if (check === undefined) return `${operation} answers ${status}, which is not described`;

@@ -80,7 +80,15 @@ export async function prepareTarget(): Promise<PreparedTarget> {
       gateways: {
         open: { authentication: false, storedKeysForAnonymous: true },
         strangers: { authentication: false },
-        guarded: { authentication: true, tokens: [gatewayToken] },
+        guarded: {
+          authentication: true,
+          tokens: [gatewayToken],
+          models: {
+            "with-spare": {
+              targets: [{ model: "deepseek/down" }, { model: "echo/echo-demo", weight: 0 }],
+            },
+          },
+        },
       },
     },
     rendering: { chatModel: { baseUrl, model: "finds-data" } },

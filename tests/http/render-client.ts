@@ -16,6 +16,7 @@ export interface Answer {
     errors: { code: number; message: string }[];
     meta?: {
       status?: number;
+      render?: "static" | "browser";
       title?: string;
       finalUrl?: string;
       headers?: Record<string, string>;

@@ -1,29 +1,10 @@
-import { describe, expect, inject } from "vitest";
-import { itUnless } from "../config/it-unless.ts";
+import { describe, expect } from "vitest";
+import { post, withBrowser } from "./render-client.ts";
 
-const base = inject("baseUrl");
-const token = inject("token");
-const account = inject("accountId");
-
-interface Answer {
-  readonly status: number;
-  readonly result: unknown;
-  readonly errors: { code: number; message: string }[];
+async function render(name: string, body: object) {
+  const answer = await post(`browser-rendering/${name}`, body);
+  return { ...answer.body, status: answer.status };
 }
-
-async function render(name: string, body: object): Promise<Answer> {
-  const path = `client/v4/accounts/${account}/browser-rendering/${name}`;
-  const response = await fetch(`${base}/${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  const answer: Omit<Answer, "status"> = await response.json();
-  return { ...answer, status: response.status };
-}
-
-const probe = await render("content", { html: "<p>probe</p>" });
-const withBrowser = itUnless(probe.status === 503 ? probe.errors[0]?.message : undefined);
 
 describe("what is done with a page before its capture", () => {
   const html =
@@ -84,10 +65,47 @@ describe("what is done with a page before its capture", () => {
       const answer = await wait(expression, 300);
       expect([expression, answer.status, answer.errors[0]?.code]).toEqual([expression, 422, 6002]);
     }
+    // Longer than one run may take, so that Chromium ends the first.
+    expect((await wait("for (;;);", 1500)).errors[0]?.code).toBe(6002);
     const broken = await wait("a b");
     expect([broken.status, broken.errors[0]?.message]).toEqual([
       400,
       "waitForFunction.expression: SyntaxError: Unexpected identifier 'b'",
+    ]);
+  });
+
+  withBrowser("takes no field of a page for a member of it", async () => {
+    const members =
+      "body head fonts images URL baseURI documentElement scrollingElement querySelector querySelectorAll createElement createTreeWalker";
+    const named = members.split(" ").map((name) => `<img name="${name}" alt="">`);
+    const fields = ["scrollBy", "clientHeight", "append", "getBoundingClientRect", "scrollHeight"];
+    const form = `<form id=f style="height:50px;overflow:auto">${fields.map((name) => `<input name="${name}">`).join("")}<p style="height:900px">漢</p></form>`;
+    const markup = `${named.join("")}${form}<a href="https://example.com/a">a</a><script>document.querySelector</script>`;
+    const more = {
+      html: markup,
+      addStyleTag: [{ content: "p {}" }],
+      addScriptTag: [{ content: "0" }],
+      actions: [
+        { type: "scroll", selector: "#f" },
+        { type: "scroll", direction: "down" },
+      ],
+    };
+    const whole = { screenshotOptions: { fullPage: true } };
+    for (const [name, options] of [
+      ["content", {}],
+      ["links", {}],
+      ["markdown", {}],
+      ["accessibilityTree", {}],
+      ["pdf", {}],
+      ["screenshot", whole],
+    ] as const) {
+      const { status } = await render(name, { ...more, ...options });
+      expect([name, status]).toEqual([name, 200]);
+    }
+    const { result, meta } = await render("content", more);
+    expect([result, meta?.finalUrl]).toEqual([
+      expect.stringContaining("<style>p {}</style>"),
+      undefined,
     ]);
   });
 

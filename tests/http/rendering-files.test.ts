@@ -205,4 +205,51 @@ describe("files of a page", () => {
       expect(headers.get("x-failed-files-total")).toBe("30");
     },
   );
+
+  withBrowser("names what a header or footer asks for, which Chromium does not load", async () => {
+    const print = (template: string) =>
+      post("browser-rendering/pdf", {
+        html: "<p>Invoice",
+        pdfOptions: {
+          displayHeaderFooter: true,
+          footerTemplate: template,
+          margin: { bottom: "3cm" },
+        },
+      });
+    for (const template of [
+      `<img src="https://example.com/1.png">`,
+      `<p style='background: url("https://example.com/2.png")'>a`,
+      `<style>p { background: url(https://example.com/3.png) }</style><p>a`,
+      `<svg><image href="https://example.com/4.png"/></svg>`,
+    ]) {
+      const answer = await print(template);
+      const url = /https:.*png/u.exec(template)?.[0] ?? "";
+      // Pages are kept: the one before has left nothing.
+      expect([answer.status, answer.headers.get("x-failed-files")]).toEqual([
+        200,
+        expect.stringMatching(`^"${url}";type=image;reason=refused;detail="[^"]*"$`),
+      ]);
+    }
+    for (const template of [
+      `<link rel="stylesheet" href="https://example.com/a.css">a`,
+      `<link rel="prefetch" href="https://example.com/a.css">a`,
+      `<link rel="preload" as="font" href="https://example.com/a.css">a`,
+      `<style>@import url(https://example.com/a.css);</style>a`,
+      `<style>@\\69mport "https://example.com/a.css";</style>a`,
+      `<style>@font-face { font-family: x; src: url(https://example.com/a.css) }</style><p>a`,
+    ]) {
+      const { status, body } = await print(template);
+      expect([template, status, body.errors[0]?.message]).toEqual([
+        template,
+        400,
+        expect.stringContaining(
+          'pdfOptions.footerTemplate: "https://example.com/a.css" cannot be loaded',
+        ),
+      ]);
+    }
+    const pixel = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
+    const inline = `<style>@import url(data:text/css,p{color:red});</style><img src="${pixel}"><p>@import of "goods", url(x)</p>`;
+    const answer = await print(inline);
+    expect([answer.status, answer.headers.get("x-failed-files")]).toEqual([200, null]);
+  });
 });

@@ -41,6 +41,16 @@ describe("the network of a page", () => {
         "/silent": () => undefined,
         "/headers": () => response.writeHead(200, html).flushHeaders(),
         "/drip": () => response.writeHead(200, html).write("<p>a page that drips"),
+        "/broken": () => {
+          response
+            .writeHead(200, { ...html, "content-length": "10000" })
+            .write("<p>as far as here");
+          setTimeout(() => response.destroy(), 200);
+        },
+        "/brokenChunk": () => {
+          response.writeHead(200, html).write("<p>as far as here");
+          setTimeout(() => response.destroy(), 200);
+        },
         "/file": () =>
           response
             .writeHead(200, { "content-disposition": "attachment; filename=a.bin" })
@@ -235,6 +245,29 @@ describe("the network of a page", () => {
     }
     const drip = await there("content", { url: `${originOf(site)}/drip`, ...hasty });
     expect([drip.status, drip.body.result]).toEqual([200, expect.stringContaining("drips")]);
+  });
+
+  withBrowser("fails at once when a page breaks off, or shows what came of it", async () => {
+    for (const path of ["/broken", "/brokenChunk"]) {
+      const url = `${originOf(site)}${path}`;
+      for (const render of [true, false]) {
+        const answer = await there("content", { url, render, gotoOptions: { timeout: 60_000 } });
+        expect([path, render, answer.status, answer.body.errors[0]?.code]).toEqual([
+          path,
+          render,
+          422,
+          5006,
+        ]);
+      }
+      for (const extra of [{}, { gotoOptions: { waitUntil: "networkidle0" } }]) {
+        const best = await there("content", { url, bestAttempt: true, ...extra });
+        expect([path, best.status, best.body.result]).toEqual([
+          path,
+          200,
+          expect.stringContaining("as far as here"),
+        ]);
+      }
+    }
   });
 
   withBrowser("tells an error page from an empty error", async () => {

@@ -35,7 +35,10 @@ describe("rendering a url without a browser", () => {
   const article = `<nav><a href="/e">Elsewhere</a></nav><article>${text.repeat(5)}</article>`;
   const site = createServer(({ url = "", headers }, response) => {
     if (url === "/leave") response.writeHead(302, { location: `${victimAt}/` }).end();
-    else if (url === "/moved") response.writeHead(301, { location: "/page" }).end();
+    else if (url === "/cut") {
+      response.writeHead(200, html).write("<p>what came");
+      setTimeout(() => response.destroy(), 50);
+    } else if (url === "/moved") response.writeHead(301, { location: "/page" }).end();
     else if (url === "/echo") response.writeHead(200, html).end(`<p>${String(headers["x-key"])}`);
     else if (url === "/sjis")
       response
@@ -117,6 +120,13 @@ describe("rendering a url without a browser", () => {
     expect((await ask("markdown", { url: `${siteAt}/echo`, setExtraHTTPHeaders })).result).toBe(
       "k",
     );
+  });
+
+  it("says that a body broke off, and takes what came at the best", async () => {
+    const url = `${siteAt}/cut`;
+    expect(await ask("markdown", { url })).toMatchObject({ status: 422, errors: [{ code: 5006 }] });
+    const best = await ask("markdown", { url, bestAttempt: true });
+    expect(best).toMatchObject({ status: 200, result: "what came", meta: { status: 200 } });
   });
 
   it("reaches no address that pages may not reach", async () => {

@@ -118,6 +118,34 @@ describe("requests that need no browser", () => {
 });
 
 describe("rendering html", () => {
+  const filled = `<p>${"Words that a reader reads. ".repeat(12)}</p>`;
+  const shell =
+    '<div id="root"></div><script>document.getElementById("root").textContent = "Filled"</script>';
+
+  withBrowser('takes a browser with render: "auto" where only scripts fill a page', async () => {
+    for (const name of ["markdown", "content", "links", "scrape"]) {
+      const answer = await render(name, {
+        html: shell,
+        render: "auto",
+        ...(name === "scrape" ? { elements: [{ selector: "#root" }] } : {}),
+      });
+      expect(answer.body.meta, name).toMatchObject({ render: "browser" });
+      expect(Number(answer.headers.get("x-browser-ms-used"))).toBeGreaterThan(0);
+      if (name !== "links") expect(JSON.stringify(answer.body.result)).toContain("Filled");
+    }
+    const waits = { html: filled, render: "auto", waitForTimeout: 1 };
+    expect((await render("markdown", waits)).body.meta).toMatchObject({ render: "browser" });
+    expect((await render("pdf", { html: filled, render: "auto" })).status).toBe(200);
+  });
+
+  it('takes no browser with render: "auto" for a page that is filled', async () => {
+    const html = filled + shell.replace('id="root"', "").replace("root", "none");
+    const answer = await render("markdown", { html, render: "auto" });
+    expect(answer.headers.get("x-browser-ms-used")).toBe("0");
+    expect(answer.body.meta).toMatchObject({ render: "static" });
+    expect(answer.body.result).toContain("Words that a reader reads.");
+  });
+
   withBrowser("/pdf answers a PDF", async () => {
     const answer = await render("pdf", { html: "<h1>Hello</h1>" });
     expect(answer.status).toBe(200);

@@ -50,6 +50,19 @@ afterAll(async () => {
 });
 
 describe(`causey search sync against ${target}`, LONG, () => {
+  it("says what of a file was not read, of an upload, of a sync and in the list", async () => {
+    const lack = /not JSON/u;
+    put("rows.jsonl", '{"a":1}\n{"b":\n');
+    expect((await run("upload", name, join(root, "rows.jsonl"))).err).toMatch(lack);
+    expect((await run("items", name)).out).toMatch(lack);
+    put("rows.jsonl", '{"a":2}\n{"b":\n');
+    expect((await sync()).err).toMatch(lack);
+    rmSync(join(root, "rows.jsonl"));
+    put("ferry.md", "Here.");
+    expect((await sync("--delete")).err).toContain("1 deleted");
+    rmSync(join(root, "ferry.md"));
+  });
+
   it("uploads what is new or changed, and nothing that ignore files name", async () => {
     put("ferry.md", "# Ferry\n\nThe ferry leaves at noon.");
     put("deep/bread.md", "# Bread\n\nKnead the dough.");

@@ -4,12 +4,22 @@ import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { postgresStarter } from "../config/postgres-starter.ts";
 import { prepareTarget } from "./prepare-target.ts";
-import { isOnPostgres, POSTGRES_STARTER, startTarget, targetName } from "./target.ts";
+import { startCluster } from "./start-cluster.ts";
+import {
+  isCluster,
+  isOnPostgres,
+  POSTGRES_STARTER,
+  startTarget,
+  targetName,
+  type TargetOptions,
+} from "./target.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
     /** The runtime under test. */
     target: string;
+    /** The runtimes that answer at {@link ProvidedContext.baseUrl}. */
+    runtimes: readonly string[];
     /** Address of the server under test, without a slash at the end. */
     baseUrl: string;
     /** An API token with every permission. */
@@ -29,17 +39,21 @@ export default async function startForAll(project: TestProject): Promise<() => P
   if (postgres !== undefined) process.env[POSTGRES_STARTER] = postgres.address;
   const prepared = await prepareTarget();
   const { token, accountId, upstreamUrl } = prepared;
-  const target = await startTarget({
+  const options: TargetOptions = {
     args: ["--account-id", accountId, "--config", prepared.configFile],
     demo: true,
     env: { CAUSEY_TOKEN: token },
-  });
+  };
+  const target = await startTarget(options);
+  const cluster = isCluster() ? await startCluster(target, options) : undefined;
   project.provide("target", targetName());
-  project.provide("baseUrl", target.url);
+  project.provide("runtimes", cluster?.runtimes ?? [targetName()]);
+  project.provide("baseUrl", cluster?.url ?? target.url);
   project.provide("token", token);
   project.provide("accountId", accountId);
   project.provide("upstreamUrl", upstreamUrl);
   return async () => {
+    await cluster?.stop();
     await target.stop();
     await prepared.stop();
     await postgres?.stop();

@@ -55,8 +55,11 @@ const commands: Record<TargetName, readonly string[]> = {
   workers: [process.execPath, "scripts/serve-workers.mjs"],
 };
 
-/** The end of a TARGET whose servers have their state in PostgreSQL, such as "node-postgres". */
-const ON_POSTGRES = /-postgres$/u;
+/**
+ * The end of a TARGET whose servers have their state in PostgreSQL: "node-postgres", and "node-cluster", whose shared server
+ * is three, one of each local runtime.
+ */
+const ON_POSTGRES = /-(?:postgres|cluster)$/u;
 
 /** Tells where PostgreSQL is started; set by `start-target.ts`, for the threads of the tests too. */
 export const POSTGRES_STARTER = "CAUSEY_TEST_POSTGRES";
@@ -66,10 +69,16 @@ export function isOnPostgres(): boolean {
   return ON_POSTGRES.test(process.env["TARGET"] ?? "");
 }
 
+/** Whether the server that the files of this run share is three of them. */
+export function isCluster(): boolean {
+  return process.env["TARGET"]?.endsWith("-cluster") === true;
+}
+
 /** The database of each data folder, so that a server that starts again finds its state. */
 const databases = new Map<string, Promise<string>>();
 
-async function databaseOf(dataDir: string): Promise<Readonly<Record<string, string>>> {
+/** The settings by which a server finds the state of a data folder. */
+export async function databaseOf(dataDir: string): Promise<Readonly<Record<string, string>>> {
   const starter = process.env[POSTGRES_STARTER];
   if (!isOnPostgres() || starter === undefined) return {};
   const database = databases.get(dataDir) ?? newDatabase(starter);

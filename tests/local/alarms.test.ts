@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { alarmSlots } from "../../adapters/shared/actors/alarm-slots.ts";
+import { alarms } from "../../adapters/shared/actors/alarms.ts";
 import {
   localActors,
   type ActorHomes,
@@ -120,21 +121,27 @@ describe("alarms that an earlier version has stored", () => {
     db.rows(schedule, ["never", '"never"', 1e16, "once", "delay"]);
     db.rows(schedule, ["every", '"every"', 1, "interval", "1e+300"]);
     db.rows(schedule, ["soon", '"soon"', 1, "once", "delay"]);
+    // Dates and times of day were those of the machine's clock.
+    const later = Date.parse("2999-01-01T00:00:00Z");
+    db.rows(schedule, ["past", '"past"', Date.now() - 1000, "once", ""]);
+    db.rows(schedule, ["later", '"later"', later, "once", ""]);
     const job =
       "INSERT INTO agents_jobs (agent, id, position, task, payload, attempt, due) VALUES ('old/one', ?, 1, 'note', ?, 0, ?)";
     db.rows(job, ["job", '"job"', 1e16]);
     db.rows("ALTER TABLE agents_events DROP COLUMN answer");
-    db.rows("UPDATE causey_schema SET steps = steps - 3 WHERE kind = 'agents'");
+    db.rows("ALTER TABLE agents_schedules DROP COLUMN wall");
+    db.rows("UPDATE causey_schema SET steps = steps - 5 WHERE kind = 'agents'");
     db.rows("INSERT INTO causey_alarms VALUES ('agent:old', 'old/one', 1e16, 0, 1)");
     db.rows("UPDATE causey_alarms SET actor = 'one'");
     const again = start();
-    await eventually(() => ran.length === 2, "what is due runs");
-    expect(ran.toSorted()).toEqual(["every", "soon"]);
+    await eventually(() => ran.length === 3, "what is due runs");
+    expect(ran.toSorted()).toEqual(["every", "past", "soon"]);
     const answer = await again.actors
       .get("agent:old", "one")
       .fetch(new Request("http://causey.test/"));
     const waiting = (await answer.json()) as { id: string; due: number }[];
-    expect(waiting.map(({ id }) => id).toSorted()).toEqual(["every", "job", "never"]);
+    expect(waiting.map(({ id }) => id).toSorted()).toEqual(["every", "job", "later", "never"]);
+    expect(waiting.find(({ id }) => id === "later")?.due).toBe(later);
     for (const { due } of waiting) expect(new Date(due).getUTCFullYear()).toBeLessThan(10_000);
   });
 });
@@ -180,5 +187,37 @@ describe("an alarm whose actor is at another process by now", () => {
     state.isHere = true;
     actors.rescan();
     await eventually(() => Promise.resolve(rung.length === 1), "the alarm rang");
+  });
+});
+
+describe("the line of elapsed time", () => {
+  it("is stored at once when the clock was set and at the end, else once a minute", async () => {
+    const saved: number[] = [];
+    let wasSet = false;
+    const clock = {
+      now: () => 0,
+      wasSet: () => wasSet,
+      save: (everyMs: number) => Promise.resolve(void saved.push(everyMs)),
+    };
+    const db = database();
+    const store = {
+      ...sqliteStore({ db, system: localSystem(() => undefined), log: () => undefined }),
+      clock,
+    };
+    const running = alarms({
+      store,
+      log: () => undefined,
+      timeOfDay: () => [],
+      kinds: () => [],
+      ring: () => Promise.resolve(true),
+      rescanMs: 5,
+    });
+    await eventually(() => saved.includes(5), "the clock is looked at");
+    wasSet = true;
+    await eventually(() => saved.at(-1) === 0, "it is stored");
+    wasSet = false;
+    await eventually(() => saved.at(-1) === 5, "it rests again");
+    running.stop();
+    expect(saved.at(-1)).toBe(0);
   });
 });

@@ -6,6 +6,7 @@ import type { SqliteDatabase } from "../../adapters/shared/sqlite/sqlite.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
 import { agents, defineAgent, type Agent } from "../../core/agents/mod.ts";
 import type { ActorRef, Plain, Platform, System } from "../../core/ports.ts";
+import { eventually } from "../cases/eventually.ts";
 import { fakePlatform } from "../fakes/auth-platform.ts";
 
 const HOUR = 3_600_000;
@@ -93,9 +94,7 @@ function station(at: string, schedules: Record<string, string | number> = {}): S
   };
 }
 
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
-}
+const until = (holds: () => boolean): Promise<void> => eventually(holds, "what is due has run");
 
 const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 200));
 

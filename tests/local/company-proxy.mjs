@@ -4,38 +4,7 @@ import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { connect } from "node:net";
 import { WebSocketServer } from "ws";
-
-// Made for these tests; the certificate is for site.test.
-const authority = `-----BEGIN CERTIFICATE-----
-MIIBhTCCASugAwIBAgIUL3rJxLUiEbMZijatU+Qsa5ClssowCgYIKoZIzj0EAwIw
-FzEVMBMGA1UEAwwMY2F1c2V5LXRlc3RzMCAXDTI2MTEyMTA2MzQ1OVoYDzIxMjYx
-MDI4MDYzNDU5WjAXMRUwEwYDVQQDDAxjYXVzZXktdGVzdHMwWTATBgcqhkjOPQIB
-BggqhkjOPQMBBwNCAASiCQYX6ufrM7lnHW0hQgZ6JelTecmgGg1YO5jewSy/aq7L
-kZLjLCmaKD9F/DuO+dKP/WSszsu48QqAxc/27Uvjo1MwUTAdBgNVHQ4EFgQUROn+
-w/SrAf/0dJSap+ip8vnkrzEwHwYDVR0jBBgwFoAUROn+w/SrAf/0dJSap+ip8vnk
-rzEwDwYDVR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiEAkNmrgtpt6Sh1
-beeKGkfYkEPf7VaeL8MVuunxRLTOw8cCIAMtZrcaCHlfRxEojzyEBjBXe5QFAUs8
-iRkGBiKiGnBL
------END CERTIFICATE-----
-`;
-const certificate = `-----BEGIN CERTIFICATE-----
-MIIBkjCCATigAwIBAgIUMNIxyXjv3GQci/yGvW0mHAk0rP4wCgYIKoZIzj0EAwIw
-FzEVMBMGA1UEAwwMY2F1c2V5LXRlc3RzMCAXDTI2MTEyMTA2MzQ1OVoYDzIxMjYx
-MDI4MDYzNDU5WjAUMRIwEAYDVQQDDAlzaXRlLnRlc3QwWTATBgcqhkjOPQIBBggq
-hkjOPQMBBwNCAAQvpLuAXsFz0gVKrqiT901pTpqb5w0iwCJMg60P6n1/ZbuRNxHl
-bo0IWiaf2lGsvuy14IpNZwRJnfVSp1re1Xzvo2MwYTAUBgNVHREEDTALgglzaXRl
-LnRlc3QwCQYDVR0TBAIwADAdBgNVHQ4EFgQUmPX/PggWVDBe6Ar7fF7MqXasvT0w
-HwYDVR0jBBgwFoAUROn+w/SrAf/0dJSap+ip8vnkrzEwCgYIKoZIzj0EAwIDSAAw
-RQIgENo09AjQ8wUjam5YCdnqU2HYKst8Lz/d4aIk5TLc20gCIQDmNvgezOtDVk/p
-NErWOat1x9Hc8LDdtKIcids/HqYzyQ==
------END CERTIFICATE-----
-`;
-const key = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgE9hZPmpmH0Y6LPPL
-txHdcmh0T1AcRNoXKyTlhneCKP+hRANCAAQvpLuAXsFz0gVKrqiT901pTpqb5w0i
-wCJMg60P6n1/ZbuRNxHlbo0IWiaf2lGsvuy14IpNZwRJnfVSp1re1Xzv
------END PRIVATE KEY-----
-`;
+import { authority, certificate, key } from "../platform/certificate.mjs";
 
 const print = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
 

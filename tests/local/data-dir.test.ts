@@ -77,4 +77,14 @@ describe("prepare()", () => {
     const lines = bannerLines(prepared, facts).join("\n");
     expect(lines).toContain(`$(cat '${folder}/it'\\''s here/token')`);
   });
+
+  it.each([
+    ["http://0.0.0.0:80", "http://127.0.0.1:80"],
+    ["http://[::]:80", "http://[::1]:80"],
+  ])("prints links that work for a server at %s", (url, link) => {
+    const facts = { version: "1", runtime: "r", url, browser: "b", consoleLink: null };
+    const lines = bannerLines(prepare(flags("everywhere"), noEnv), facts).join("\n");
+    expect(lines).toContain(`Listening  ${link}  (API ${link}/client/v4), and at each other`);
+    expect(lines).not.toContain(url);
+  });
 });

@@ -4,7 +4,7 @@ import { describe, expect, inject, it } from "vitest";
 import {
   environmentProxy,
   isLoopback,
-  webSocketProxy,
+  environmentProxyFor,
 } from "../../adapters/shared/http/environment-proxy.ts";
 import { host } from "../config/shared.ts";
 import { type Child, exitOf, lineWith, start } from "./runtimes.ts";
@@ -128,14 +128,14 @@ describe("a proxy of the environment", () => {
 
   it("is chosen for a WebSocket by its scheme, as for a request", () => {
     const both = { HTTP_PROXY: "http://p.test:1", HTTPS_PROXY: "http://s.test:2" };
-    expect(webSocketProxy({})("wss://a.test/")).toBeNull();
-    expect(webSocketProxy(both)("ws://a.test/")?.host).toBe("p.test:1");
-    expect(webSocketProxy(both)("wss://a.test/")?.host).toBe("s.test:2");
+    expect(environmentProxyFor({})("wss://a.test/")).toBeNull();
+    expect(environmentProxyFor(both)("ws://a.test/")?.host).toBe("p.test:1");
+    expect(environmentProxyFor(both)("wss://a.test/")?.host).toBe("s.test:2");
     const one = { HTTP_PROXY: "p.test" };
-    expect(webSocketProxy(one)("wss://a.test/")?.host).toBe("p.test");
-    expect(webSocketProxy({ HTTPS_PROXY: "p.test" })("ws://a.test/")).toBeNull();
+    expect(environmentProxyFor(one)("wss://a.test/")?.host).toBe("p.test");
+    expect(environmentProxyFor({ HTTPS_PROXY: "p.test" })("ws://a.test/")).toBeNull();
     for (const name of ["localhost", "127.0.0.1", "[::1]"])
-      expect(webSocketProxy(both)(`ws://${name}:9/`)).toBeNull();
+      expect(environmentProxyFor(both)(`ws://${name}:9/`)).toBeNull();
   });
 
   it("is passed by what NO_PROXY names, with all below it, and by nothing else", () => {
@@ -152,14 +152,16 @@ describe("a proxy of the environment", () => {
       [" , ,", [], ["a.test"]],
     ];
     for (const [list, direct, proxied] of cases) {
-      const by = webSocketProxy({ HTTPS_PROXY: "p.test", NO_PROXY: list });
+      const by = environmentProxyFor({ HTTPS_PROXY: "p.test", NO_PROXY: list });
       for (const name of direct)
         expect([list, name, by(`wss://${name}/`)]).toEqual([list, name, null]);
       for (const name of proxied)
         expect([list, name, by(`wss://${name}/`)?.host]).toEqual([list, name, "p.test"]);
     }
     expect(
-      webSocketProxy({ HTTPS_PROXY: "p.test", no_proxy: "a.test", NO_PROXY: "*" })("wss://b.test"),
+      environmentProxyFor({ HTTPS_PROXY: "p.test", no_proxy: "a.test", NO_PROXY: "*" })(
+        "wss://b.test",
+      ),
     ).not.toBeNull();
   });
 

@@ -4,6 +4,7 @@ import { describe, expect, inject, it } from "vitest";
 import { openSqlite } from "../../adapters/shared/sqlite/open-sqlite.ts";
 import { openReaders, type ReaderOptions } from "../../adapters/shared/sqlite/readers.ts";
 import type { SqliteDatabase } from "../../adapters/shared/sqlite/sqlite.ts";
+import { eventually } from "../cases/eventually.ts";
 
 const folder = mkdtempSync(join(inject("scratch"), "readers-"));
 const quiet = (): void => undefined;
@@ -90,8 +91,15 @@ describe("long queries", () => {
   }, 60_000);
 
   it("that take too long are refused as busy, waiting or not", async () => {
-    const { db } = open({ most: 1, deadlineMs: 300 });
-    const slow = db.all(counting(10_000_000), [], { long });
+    const { db } = open({ most: 1, deadlineMs: 100 });
+    // Until its thread is there, a query waits: the first one to be given up would leave the thread to the other.
+    const isThere = (): Promise<boolean> =>
+      db.all("SELECT 1", [], { long }).then(
+        () => true,
+        () => false,
+      );
+    await eventually(isThere, "a thread");
+    const slow = db.all(counting(20_000_000), [], { long });
     const behind = db.all("SELECT 2 AS n", [], { long });
     expect(await Promise.allSettled([slow, behind])).toMatchObject([
       { reason: { name: "SqlError", reason: "busy" } },

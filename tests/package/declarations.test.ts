@@ -1,9 +1,9 @@
-import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { LONG } from "../cases/eventually.ts";
 import { root } from "../config/shared.ts";
+import { compile, emptyProject } from "./compile.ts";
 import { packClone, type Packed } from "./packed.ts";
 
 let packed: Packed;
@@ -32,47 +32,9 @@ const entries = [
   "/memory",
 ];
 
-const strict = {
-  strict: true,
-  exactOptionalPropertyTypes: true,
-  noEmit: true,
-  skipLibCheck: false,
-  target: "es2022",
-  lib: ["ES2022"],
-};
-
-/** A folder with the package and what it depends on installed, but nobody's types. */
-function project(name: string): string {
-  const folder = join(packed.folder, "types", name);
-  const installed = join(folder, "node_modules");
-  mkdirSync(join(installed, "@types"), { recursive: true });
-  for (const one of readdirSync(join(packed.project, "node_modules")))
-    if (!one.startsWith("@types") && one !== "causey" && one !== "undici-types")
-      symlinkSync(join(root, "node_modules", one), join(installed, one), "junction");
-  cpSync(join(packed.project, "node_modules/causey"), join(installed, "causey"), {
-    recursive: true,
-  });
-  writeFileSync(join(folder, "package.json"), '{"type":"module"}');
-  return folder;
-}
-
-/** What the compiler says of `main` in the folder of a project. */
-function compile(folder: string, main: string, compilerOptions: object): string {
-  writeFileSync(join(folder, "main.ts"), main);
-  const config = { compilerOptions: { ...strict, ...compilerOptions }, files: ["main.ts"] };
-  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
-  const tsc = `${root}node_modules/typescript/bin/tsc`;
-  const { stdout } = spawnSync(
-    process.execPath,
-    [tsc, "-p", ".", "--pretty", "false", "--singleThreaded"],
-    { cwd: folder, encoding: "utf8" },
-  );
-  return stdout;
-}
-
 /** Uses every entry with some release of Node's types. */
 function checkOnNode(name: string, source: string, more: object): string {
-  const folder = project(name);
+  const folder = emptyProject(packed, name);
   const installed = join(folder, "node_modules");
   cpSync(source, join(installed, "@types/node"), { recursive: true });
   // What these types import; beside them in the folder that they were installed in.
@@ -88,7 +50,7 @@ function checkOnNode(name: string, source: string, more: object): string {
     (entry, at) => `export * as e${at} from "causey${entry}";`,
   );
   const typeRoots = [join(installed, "@types")];
-  return compile(folder, lines.join("\n"), { types: ["node"], typeRoots, ...more });
+  return compile(folder, { "main.ts": lines.join("\n") }, { types: ["node"], typeRoots, ...more });
 }
 
 /** A Worker whose bindings have the types that `wrangler types` writes. */
@@ -125,10 +87,10 @@ test(
   "the Worker's declarations are clean with the types of workerd, and fit into them",
   LONG,
   () => {
-    const folder = project("workers");
+    const folder = emptyProject(packed, "workers");
     for (const [moduleResolution, module] of resolutions) {
       const types = ["@cloudflare/workers-types"];
-      const said = compile(folder, WORKER, { types, module, moduleResolution });
+      const said = compile(folder, { "main.ts": WORKER }, { types, module, moduleResolution });
       expect(said, moduleResolution).toBe("");
     }
   },

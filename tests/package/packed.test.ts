@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, posix } from "node:path";
+import { join, posix } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkNode } from "../../adapters/shared/work/check-node.ts";
 import { eventually, LONG } from "../cases/eventually.ts";
@@ -49,12 +49,25 @@ test("every relative link of the documents leads to a file of the package", () =
     for (const link of linksIn(path)) expect(packed.files, `${link} in ${path}`).toContain(link);
 });
 
-test("every built file has a map, and every map its source", () => {
-  const built = packed.files.filter((path) => /^dist\/.*\.(?:js|d\.ts)$/u.test(path));
-  for (const path of built) {
-    const { sources } = JSON.parse(read(`${path}.map`)) as { sources: string[] };
-    for (const source of sources) expect(packed.files).toContain(posix.join(dirname(path), source));
-  }
+test("the package has its code once, in few files: no sources beside what is built of them", () => {
+  const { files, unpackedBytes } = packed;
+  expect(
+    files.filter((path) => /(?<!\.d)\.ts$|\.map$/u.test(path) && !path.startsWith("examples/")),
+  ).toEqual([]);
+  expect(files.length).toBeLessThanOrEqual(2000);
+  expect(unpackedBytes).toBeLessThanOrEqual(10_000_000);
+});
+
+test("threads and processes lie beside the chunk that starts them", () => {
+  const starts = packed.files
+    .filter((path) => /^dist\/.*\.js$/u.test(path))
+    .flatMap((path) =>
+      [...read(path).matchAll(/"[\w-]+\.ts" : "([\w-]+\.js)"/gu)].map(([, name = ""]) =>
+        posix.join(posix.dirname(path), name),
+      ),
+    );
+  expect(starts).toHaveLength(4);
+  for (const file of starts) expect(packed.files).toContain(file);
 });
 
 test("the package holds no tests, settings or secrets of the clone", () => {
@@ -67,7 +80,7 @@ test("the package holds no tests, settings or secrets of the clone", () => {
     "README.md",
     "SECURITY.md",
   ];
-  const code = ["adapters", "bench", "core", "dist", "docs", "examples", "package.json"];
+  const code = ["bench", "dist", "docs", "examples", "package.json"];
   expect(folders).toEqual(new Set([...documents, ...code]));
   expect(packed.files.filter((path) => path.endsWith("tsconfig.json"))).toEqual([]);
 });
@@ -207,7 +220,7 @@ test("a server loads no more code at its start than it serves with", LONG, async
   }
   const bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0);
   // Each megabyte of code takes six to ten of memory. Raise it for a reason only; `npm run bench -- idle` shows what it costs.
-  expect(bytes).toBeLessThan(5_100_000);
+  expect(bytes).toBeLessThan(5_400_000);
   const development = /@sparticuz|typescript|vitest|esbuild|workerd|oxlint/u;
   expect([...sizes.keys()].filter((url) => development.test(url))).toEqual([]);
 });

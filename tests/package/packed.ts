@@ -14,6 +14,8 @@ export interface Packed {
   readonly folder: string;
   /** The paths of the tarball's files. */
   readonly files: readonly string[];
+  /** The bytes of these files. */
+  readonly unpackedBytes: number;
   /** A project with the package and what it depends on in its `node_modules`. */
   readonly project: string;
 }
@@ -25,9 +27,8 @@ export function cloneTo(folder: string): void {
   cpSync(root, folder, { recursive: true, filter: isInside });
 }
 
-interface Tarball {
+interface Tarball extends Pick<Packed, "files" | "unpackedBytes"> {
   readonly path: string;
-  readonly files: readonly string[];
 }
 
 let made: Tarball | undefined;
@@ -41,14 +42,20 @@ function tarball(): Tarball {
   symlinkSync(join(root, "node_modules"), join(clone, "node_modules"), "junction");
   const packed = command(clone, "npm", "pack", "--json", "--pack-destination", folder);
   const report: unknown = JSON.parse(packed.slice(packed.indexOf("[\n")));
-  const [{ filename, files }] = report as [{ filename: string; files: { path: string }[] }];
-  made = { path: join(folder, filename), files: files.map(({ path }) => path) };
+  const [{ filename, files, unpackedSize }] = report as [
+    { filename: string; files: { path: string }[]; unpackedSize: number },
+  ];
+  made = {
+    path: join(folder, filename),
+    files: files.map(({ path: file }) => file),
+    unpackedBytes: unpackedSize,
+  };
   return made;
 }
 
 /** Packs a copy of this clone and installs it in a project of the caller's own. */
 export function packClone(): Packed {
-  const { path, files } = tarball();
+  const { path, files, unpackedBytes } = tarball();
   const folder = mkdtempSync(join(tmpdir(), "causey-packed-"));
   const project = join(folder, "project");
   const installed = join(project, "node_modules");
@@ -58,7 +65,7 @@ export function packClone(): Packed {
       symlinkSync(join(root, "node_modules", name), join(installed, name), "junction");
   command(folder, "tar", "-xzf", path);
   cpSync(join(folder, "package"), join(installed, "causey"), { recursive: true });
-  return { folder, files, project };
+  return { folder, files, unpackedBytes, project };
 }
 
 function command(cwd: string, file: string, ...args: string[]): string {

@@ -5,7 +5,10 @@ import { root } from "../config/shared.ts";
 /** Code that tests run, and the pages that show it: what stands between two marks is shown. */
 const shownIn: readonly { readonly source: string; readonly pages: readonly string[] }[] = [
   { source: "tests/fakes/agents-shown.ts", pages: ["docs/agents.md", "docs/agents/connecting.md"] },
-  { source: "tests/fakes/webhooks-shown.ts", pages: ["docs/webhooks/answers.md"] },
+  {
+    source: "tests/fakes/webhooks-shown.ts",
+    pages: ["docs/webhooks/answers.md", "docs/webhooks/endpoints.md"],
+  },
   { source: "tests/fakes/memory-edge.ts", pages: ["docs/memory.md"] },
   { source: "tests/fakes/deprecations-shown.ts", pages: ["docs/deprecations.md"] },
   { source: "tests/local/memory-shown.test.ts", pages: ["docs/memory.md"] },

@@ -6,6 +6,8 @@ export interface OpenOptions {
   readonly data?: string;
   /** Address of a PostgreSQL database; only where `#platform` is a process. @default the runtime's own storage */
   readonly database?: string;
+  /** How servers of that database share it. @default the defaults of the platform */
+  readonly cluster?: { readonly leaseMs: number };
   /** Hosts that what a caller steers may reach although they are not public. @default [] */
   readonly allowHosts?: readonly string[];
 }

@@ -1,8 +1,10 @@
 // An upstream with good and bad manners for the transport suite. It runs in a Node of its own, whatever
 // runtime the tests run on, prints its URL and ends with its standard input.
 import { createServer } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { WebSocketServer } from "ws";
+import { certificate, key } from "./certificate.mjs";
 
 /** What happened to the requests that named themselves with `?id=`. */
 const seen = new Map();
@@ -28,6 +30,14 @@ const packers = {
   zstd: zstdCompressSync,
   identity: (bytes) => bytes,
 };
+
+/** Connections that have had an answer of `restart`. */
+const restarted = new WeakSet();
+
+const secure = createTlsServer({ cert: certificate, key }, (_request, response) =>
+  response.end("secret"),
+);
+secure.on("tlsClientError", () => undefined);
 
 const routes = {
   /** What arrived: method, target and raw headers. */
@@ -109,6 +119,20 @@ const routes = {
   },
   hangup(request) {
     request.socket.destroy();
+  },
+  reset(request) {
+    request.socket.resetAndDestroy();
+  },
+  /** Answers the first request of a connection, and resets it at the next one. */
+  restart(request, response, note) {
+    note.bytes += 1;
+    if (restarted.has(request.socket)) return void request.socket.resetAndDestroy();
+    restarted.add(request.socket);
+    response.writeHead(200, { "content-length": 2 }).end("ok");
+  },
+  /** The port of a server whose certificate nobody trusts. */
+  "tls-port"(_request, response) {
+    response.end(`${secure.address().port}`);
   },
   silent() {},
   /** One event, and then one every 20 ms for ever. */
@@ -251,7 +275,9 @@ server.on("upgrade", (request, socket, head) => {
   });
 });
 
-server.listen(0, "127.0.0.1", () =>
-  process.stdout.write(`http://127.0.0.1:${server.address().port}\n`),
+secure.listen(0, "127.0.0.1", () =>
+  server.listen(0, "127.0.0.1", () =>
+    process.stdout.write(`http://127.0.0.1:${server.address().port}\n`),
+  ),
 );
 process.stdin.on("end", () => process.exit(0)).resume();

@@ -3,6 +3,20 @@ import type { Mutant } from "./mutant.ts";
 /** Guards of what reads files and pages beside the event loop. */
 export const filesMutants: readonly Mutant[] = [
   {
+    name: "a variable of Kubernetes is not a port",
+    file: "adapters/cli/context/settings.ts",
+    find: '!(setting.kind === "integer" && isServiceLink(fromEnv))',
+    replace: "true",
+    tests: ["tests/unit/cli/settings"],
+  },
+  {
+    name: "links of a server on every address work",
+    file: "adapters/cli/serve/banner.ts",
+    find: 'url.replace("//0.0.0.0:", "//127.0.0.1:")',
+    replace: "url",
+    tests: ["tests/local/data-dir"],
+  },
+  {
     name: "threads are shared between owners",
     file: "adapters/shared/background/threads.ts",
     find: "slots[kind], owner, signal",

@@ -3,6 +3,27 @@ import type { Mutant } from "./mutant.ts";
 /** Those of who is who, and of what a caller sees of others. */
 export const identityMutants: readonly Mutant[] = [
   {
+    name: "a cell of an export is no formula",
+    file: "console/log-query.ts",
+    find: "`'${text}` : text;",
+    replace: "text : text;",
+    tests: ["tests/unit/console/log-query"],
+  },
+  {
+    name: "an export of the console's log ends",
+    file: "console/read-all.ts",
+    find: " || found.length >= most) return found;",
+    replace: ") return found;",
+    tests: ["tests/unit/console/read-all"],
+  },
+  {
+    name: "the console finds itself below a path of a host",
+    file: "core/console/mod.ts",
+    find: "return `${mountPath}${routedPath(c, own)}/console`;",
+    replace: "return `${mountPath}/console`;",
+    tests: ["tests/unit/console/console"],
+  },
+  {
     name: "the console shows the requests of a part to those who may read it",
     file: "core/signals/visibility.ts",
     find: "rows.filter(({ part, account }) => sees(part, account)),",
@@ -32,10 +53,38 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     name: "who uses what is deprecated is shown to those who may read the account",
-    file: "core/signals/visibility.ts",
-    find: 'uses.filter(({ account }) => sees("platform", account)),',
-    replace: "uses,",
-    tests: ["tests/unit/console"],
+    file: "core/signals/uses-routes.ts",
+    find: 'authorize(auth, "Account Read"), ',
+    replace: "",
+    tests: ["tests/unit/signals/deprecated"],
+  },
+  {
+    name: "who uses what is deprecated is shown for one account",
+    file: "core/signals/uses-routes.ts",
+    find: ".filter((use) => (use.account ?? accountId) === account)",
+    replace: "",
+    tests: ["tests/unit/signals/deprecated"],
+  },
+  {
+    name: "a token in the name of a client is not shown",
+    file: "core/signals/access-log.ts",
+    find: "text !== null && (hasTokenShape(text) || isSecret(text))",
+    replace: "false",
+    tests: ["tests/unit/signals/deprecated"],
+  },
+  {
+    name: "the days of a deprecated use are bounded",
+    file: "core/signals/deprecated-uses.ts",
+    find: "kept.slice(-DAYS)",
+    replace: "kept",
+    tests: ["tests/unit/signals/deprecated"],
+  },
+  {
+    name: "a deprecated use is one line of the log a day",
+    file: "core/signals/deprecated-uses.ts",
+    find: "if (seen.has(token)) return;",
+    replace: "",
+    tests: ["tests/unit/signals/deprecated"],
   },
   {
     name: "the console asks for routes of the platform only",
@@ -66,11 +115,38 @@ export const identityMutants: readonly Mutant[] = [
     tests: ["tests/unit/console"],
   },
   {
+    name: "settings of deprecations take a token for all accounts",
+    file: "core/deprecations/settings/settings-routes.ts",
+    find: 'authorize(auth, "Deprecations Edit", "*")',
+    replace: 'authorize(auth, "Deprecations Edit", "local")',
+    tests: ["tests/unit/deprecations/settings"],
+  },
+  {
+    name: "settings of deprecations that cannot be right are refused",
+    file: "core/deprecations/settings/settings-routes.ts",
+    find: "checkSchedule(table, await live.changed(id, settings));",
+    replace: "",
+    tests: ["tests/unit/deprecations/settings"],
+  },
+  {
+    name: "settings of deprecations hold for every process",
+    file: "core/deprecations/settings/live-settings.ts",
+    find: "actor.newer(list.version)",
+    replace: 'list.version === "" ? actor.newer("") : null',
+    tests: ["tests/unit/deprecations/settings"],
+  },
+  {
+    name: "the windows of a brownout are bounded",
+    file: "core/deprecations/settings/settings-schema.ts",
+    find: "v.maxLength(WINDOWS),",
+    replace: "",
+    tests: ["tests/unit/deprecations/settings"],
+  },
+  {
     name: "a stranger's use of what is deprecated does not count",
     file: "core/signals/deprecated-uses.ts",
-    find: 'const { method, status, time, caller = "", token, account, deprecation: id } = row;',
-    replace:
-      'const { method, status, time, caller = "", token = caller, account, deprecation: id } = row;',
+    find: 'tokenName: name = "", token, account, deprecation } = row;',
+    replace: 'tokenName: name = "", token = row.caller, account, deprecation } = row;',
     tests: ["tests/unit/signals/deprecated"],
   },
   {

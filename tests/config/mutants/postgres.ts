@@ -1,6 +1,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const tests = ["tests/local/postgres/open-postgres"];
+const detached = ["tests/local/postgres/detached-calls"];
 const joined = ["tests/local/postgres/joined"];
 
 /** Guards of the PostgreSQL adapter. */
@@ -32,6 +33,27 @@ export const postgresMutants: readonly Mutant[] = [
     find: "await store(event, deps, lock);",
     replace: "await store(event, deps, []);",
     tests: ["tests/local/postgres/concurrent-ingest"],
+  },
+  {
+    name: "an event that comes while an agent hears of another stays news",
+    file: "adapters/postgres/slots/detached-calls.ts",
+    find: "AND actor = ? AND version = ?",
+    replace: "AND actor = ? AND version <= ? + 1",
+    tests: detached,
+  },
+  {
+    name: "only methods that need no instance are called without one",
+    file: "adapters/postgres/slots/detached-calls.ts",
+    find: "Object.hasOwn(methods, method)",
+    replace: "true",
+    tests: detached,
+  },
+  {
+    name: "what the node of an actor refuses is not asked again here",
+    file: "adapters/postgres/slots/routed-actors.ts",
+    find: "if (isWithoutNode(error)) return null;",
+    replace: "if (error !== null) return null;",
+    tests: detached,
   },
   {
     name: "batches that wait for a database are bounded",
@@ -116,5 +138,54 @@ export const postgresMutants: readonly Mutant[] = [
     find: "!(leaseMs >= LEASE_MS.from && leaseMs <= LEASE_MS.to)",
     replace: "false",
     tests: joined,
+  },
+  {
+    name: "a copy of a keyword index is used at the position of the rows alone",
+    file: "core/search/keyword/keyword-copy.ts",
+    find: 'own?.["position"] === position ?',
+    replace: "own !== undefined ?",
+    tests: ["tests/local/keyword-copy"],
+  },
+  {
+    name: "a former instance does not write into the copy of the next one",
+    file: "core/search/keyword/keyword-copy.ts",
+    find: "if (holds(copy) && change.type",
+    replace: "if (change.type",
+    tests: ["tests/local/keyword-copy"],
+  },
+  {
+    name: "a copy that a commit may have passed by is looked at again",
+    file: "core/search/keyword/keyword-copy.ts",
+    find: 'if (error instanceof SqlError && error.reason === "unknown") forget();',
+    replace: "",
+    tests: ["tests/local/keyword-copy"],
+  },
+  {
+    name: "a keyword search waits for its copy",
+    file: "core/search/keyword/keyword-copy.ts",
+    find: "if (copy.cursor === Number.POSITIVE_INFINITY && holds(copy)) return;",
+    replace: "if (holds(copy)) return;",
+    tests: ["tests/local/keyword-copy"],
+  },
+  {
+    name: "a chunk that a page has brought is not put into the copy again",
+    file: "core/search/keyword/keyword-copy-rows.ts",
+    find: " && !known.has(id)",
+    replace: "",
+    tests: ["tests/local/keyword-copy"],
+  },
+  {
+    name: "chunks behind the cursor of a copy come once",
+    file: "core/search/keyword/keyword-copy-rows.ts",
+    find: "id <= copy.cursor && ",
+    replace: "",
+    tests: ["tests/local/keyword-copy"],
+  },
+  {
+    name: "copies that nobody asks for go",
+    file: "core/search/keyword/keyword-copy-rows.ts",
+    find: "[now - KEPT_MS]",
+    replace: "[0]",
+    tests: ["tests/local/keyword-copy"],
   },
 ];

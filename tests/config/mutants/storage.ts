@@ -95,9 +95,9 @@ export const storageMutants: readonly Mutant[] = [
   },
   {
     name: "a schedule is for a time that a date has",
-    file: "core/agents/schedule/schedules.ts",
-    find: "if (!(due >= 0 && due <= LAST_INSTANT)) throw",
-    replace: "if (Number.isNaN(due)) throw",
+    file: "core/agents/schedule/plan.ts",
+    find: "!(time >= 0 && time <= LAST_INSTANT)",
+    replace: "Number.isNaN(time)",
     tests: ["tests/unit/agents/schedule/numbers"],
   },
   {

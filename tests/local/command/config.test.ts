@@ -32,6 +32,22 @@ describe(`causey config on ${host}`, () => {
       2,
       expect.stringContaining('did you mean "search"?'),
     ]);
+    // A pod beside a Kubernetes service of that name has these.
+    const service = await causey(["config", "show", "--no-demo"], {
+      CAUSEY_SERVICE_HOST: "10.0.0.1",
+      CAUSEY_SERVICE_PORT: "8787",
+      CAUSEY_SERVICE_PORT_HTTP: "8787",
+      CAUSEY_PORT: "tcp://10.0.0.1:8787",
+      CAUSEY_PORT_8787_TCP: "tcp://10.0.0.1:8787",
+      CAUSEY_PORT_8787_TCP_PROTO: "tcp",
+      CAUSEY_PORT_8787_TCP_PORT: "8787",
+      CAUSEY_PORT_8787_TCP_ADDR: "10.0.0.1",
+    });
+    expect([service.code, service.out]).toEqual([
+      0,
+      expect.stringMatching(/^port +"8787" +default$/mu),
+    ]);
+    expect(service.out).not.toMatch(/^ /mu);
     const misnamed = await causey(["config", "check"], { CAUSEY_PROT: "1" });
     expect([misnamed.code, misnamed.err]).toEqual([
       2,

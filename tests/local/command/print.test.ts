@@ -88,6 +88,7 @@ describe(`causey openapi on ${host}`, () => {
 describe(`causey completion on ${host}`, () => {
   it("knows the commands and options that the help texts have, and no others", LONG, async () => {
     const { out } = await causey(["--help"]);
+    expect((await causey(["help", "token"])).out).toContain("Usage: causey token create");
     const named = [...out.matchAll(/^ {7}causey (\w+)/gmu)].map((match) => match[1]);
     const documented = readFileSync(join(root, "docs/operation.md"), "utf8");
     for (const name of named) {

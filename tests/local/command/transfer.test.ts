@@ -69,7 +69,7 @@ describe(`causey export and import on ${host}`, () => {
 
     const dry = await run(second.url, to, "import", file, "--dry-run");
     expect(dry.out).toMatch(/^gateway +team +created$/mu);
-    const empty = await run(second.url, to, "export");
+    const empty = await run(second.url, to, "export", "-");
     expect(JSON.parse(empty.out)).toMatchObject({ gateways: [], webhook_endpoints: [] });
 
     const made = await run(second.url, to, "import", file);

@@ -374,7 +374,7 @@ describe("storedTokens()", () => {
         tokens: [{ token, permissions: [permission as "*"], accounts: ["*"] }],
       });
     const good = "sixteen-or-more-chars";
-    expect(make(good, "AI Serch Run")).toThrow("Unknown permission");
+    expect(make(good, "AI Serch Run")).toThrow('did you mean "AI Search Run"?');
     expect(make("", "*")).toThrow(
       "tokens[0].token is empty: set the environment variable that it is read from, such as CAUSEY_TOKEN",
     );

@@ -52,6 +52,12 @@ describe("effectiveConfig()", () => {
     expect(effectiveConfig(flags("--config", "f"), noEnv, file)).toEqual({ port: 1, host: "h" });
   });
 
+  it("passes over a port that Kubernetes names for a service", () => {
+    const pod = (name: string): string | undefined =>
+      name === "CAUSEY_PORT" ? "tcp://10.0.0.1:8787" : undefined;
+    expect(effectiveConfig(flags("--no-demo"), pod, noFile).port).toBeUndefined();
+  });
+
   it("takes the address of a PostgreSQL database, and shows no other", () => {
     const database = (text: string) =>
       effectiveConfig(flags("--database", text), noEnv, noFile).database;

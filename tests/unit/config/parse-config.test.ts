@@ -41,6 +41,7 @@ describe("parseConfig()", () => {
       toleranceSeconds: 60,
       publicUrl: "https://hooks.example",
       bodyDedupeSeconds: 0,
+      forward: { filter: { plan: { $in: ["pro"] } } },
     };
     const webhooks = { sources: { x: source }, masterSecret: "sixteen characters" };
     expect(parseConfig({ webhooks }, noEnv)).toEqual({ webhooks });

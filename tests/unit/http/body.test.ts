@@ -112,11 +112,17 @@ describe("readJson()", () => {
   });
 
   it("refuses malformed JSON, malformed UTF-8 and nothing with 400", async () => {
-    for (const bad of ["", "{", "nope", "{'a':1}", Uint8Array.of(0x22, 0xff, 0x22)]) {
-      expect((await failure(readJson(post(bad), schema))).message).toBe(
-        "Request body is not valid JSON",
-      );
-    }
+    const bad: readonly (readonly [BodyInit, string])[] = [
+      ["", "The request has no body: send JSON"],
+      [
+        "{",
+        'Request body is not valid JSON: the text ends too early: expected a name in double quotes or "}"',
+      ],
+      ["nope", "Request body is not valid JSON: line 1, column 1: expected a value"],
+      [Uint8Array.of(0x22, 0xff, 0x22), "Request body is not valid JSON: it is not UTF-8"],
+    ];
+    for (const [body, message] of bad)
+      expect((await failure(readJson(post(body), schema))).message).toBe(message);
   });
 });
 

@@ -5,7 +5,7 @@ import { authorize } from "../../../core/auth/authorize.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 import { readJson } from "../../../core/http/fields/body.ts";
 import { envelope } from "../../../core/http/envelope.ts";
-import { misspelling, nearest } from "../../../core/http/fields/nearest.ts";
+import { misspelling, nearest } from "../../../core/text/nearest.ts";
 import { checkQuery, checkWholeQuery, readQuery } from "../../../core/http/fields/query.ts";
 import { closeRoutes } from "../../../core/http/routes.ts";
 import { holds, ignores } from "../../../core/http/fields/schema-fields.ts";
@@ -206,6 +206,22 @@ describe("a route", () => {
     expect(await (await routes.request("/inner?x=1")).json()).toEqual({
       a: { b: 1, messages: [] },
     });
+  });
+
+  it("names them in a header where the answer is not JSON", async () => {
+    const routes = new Hono();
+    routes.get("/", addsUnknownFields, (c) => {
+      checkQuery(c, []);
+      return c.body("bytes", 200, { "content-type": "application/pdf" });
+    });
+    const of = async (query: string) =>
+      (await routes.request(`/?${query}`)).headers.get("x-messages");
+    expect(await of('%C3%A9"=1&b=2')).toBe(
+      '"Unknown parameter \\"?\\"\\" (ignored)", "Unknown parameter \\"b\\" (ignored)"',
+    );
+    expect(await of("")).toBe(null);
+    const many = Array.from({ length: 20 }, (_, n) => `p${n}=1`).join("&");
+    expect((await of(many))?.split(", ")).toHaveLength(10);
   });
 
   it("leaves an answer without messages as it is", async () => {

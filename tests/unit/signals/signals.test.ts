@@ -144,6 +144,14 @@ describe("the access log", () => {
     expect(JSON.stringify(lines)).not.toContain(TOKEN);
   });
 
+  it("names the route of a path right below /v1", async () => {
+    const { api, line } = await setup();
+    await api.request("/v1/chat/completions", { method: "POST" });
+    expect(await line("/v1/chat/completions")).toMatchObject({ part: "gateway", status: 401 });
+    await api.request("/v1/models/");
+    expect(await line("*")).toMatchObject({ part: "none", status: 404 });
+  });
+
   it("tells callers apart by a hash, however often they come", async () => {
     const { api, lines } = await setup();
     const ask = async (token: string): Promise<void> => {

@@ -1,0 +1,58 @@
+import * as v from "valibot";
+import { expect, it } from "vitest";
+import { misfitText } from "../../../core/http/fields/misfit.ts";
+
+const pet = v.object({
+  name: v.pipe(v.string(), v.nonEmpty(), v.maxLength(5)),
+  kind: v.picklist(["dog", "parrot"]),
+  age: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(90))),
+  toys: v.optional(v.pipe(v.array(v.string()), v.maxLength(2))),
+  tame: v.optional(v.union([v.boolean(), v.string()])),
+  home: v.optional(v.object({ street: v.string(), city: v.string() })),
+  mail: v.optional(
+    v.pipe(
+      v.string(),
+      v.check((text) => text.includes("@"), "expected an address"),
+    ),
+  ),
+});
+const good = { name: "Rex", kind: "dog", age: 3 };
+
+it.each<[object, string]>([
+  [{}, 'Missing fields "name", "kind" and "age"'],
+  [{ name: "Rex", kind: "dog" }, 'Missing field "age"'],
+  [{ name: "Rex", kind: 1 }, 'Missing field "age"; kind: expected "dog" or "parrot", got 1'],
+  [{ ...good, home: {} }, 'Missing fields "home.street" and "home.city"'],
+  [
+    { ...good, kind: "parot" },
+    'kind: expected "dog" or "parrot", got "parot": did you mean "parrot"?',
+  ],
+  [{ ...good, name: 3 }, "name: expected a string, got 3"],
+  [{ ...good, name: [] }, "name: expected a string, got a list"],
+  [{ ...good, name: {} }, "name: expected a string, got an object"],
+  [{ ...good, name: "" }, "name: expected a value that is not empty"],
+  [{ ...good, name: "abcdef" }, "name: expected at most 5 characters, got 6"],
+  [{ ...good, toys: ["a", "b", "c"] }, "toys: expected at most 2 entries, got 3"],
+  [{ ...good, toys: ["a", 1] }, "toys.1: expected a string, got 1"],
+  [{ ...good, age: "x" }, 'age: expected a number, got "x"'],
+  [{ ...good, age: 1.5 }, "age: expected a whole number, got 1.5"],
+  [{ ...good, age: -1 }, "age: expected at least 0, got -1"],
+  [{ ...good, age: 91 }, "age: expected at most 90, got 91"],
+  [{ ...good, tame: 1 }, "tame: expected true or false or a string, got 1"],
+  [{ ...good, mail: "x" }, "mail: expected an address"],
+  [{ ...good, name: 1, kind: "x".repeat(1000) }, "name: expected a string, got 1"],
+])("%o is refused in words", (value, text) => {
+  const result = v.safeParse(pet, value, { abortPipeEarly: true });
+  expect(result.success ? null : misfitText(result.issues)).toBe(text);
+});
+
+it("quotes a part of a long text, and none where it may be a secret", () => {
+  const { issues } = v.safeParse(pet, { ...good, age: "x".repeat(1000) });
+  expect(misfitText(issues ?? [])).toBe(`age: expected a number, got "${"x".repeat(79)}…"`);
+  expect(misfitText(issues ?? [], { quotes: false })).toBe("age: expected a number, got a string");
+  const wide = v.object(
+    Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`f${n}`, v.string()])),
+  );
+  const many = misfitText(v.safeParse(wide, {}).issues ?? []);
+  expect(many).toMatch(/^Missing fields "f0", .* and 20 others$/u);
+});
