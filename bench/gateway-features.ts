@@ -19,7 +19,7 @@ const BARE = "bare";
 const ADDED = "µs over bare";
 
 /** How a causey differs from the bare one. */
-type Feature = Pick<CauseyOptions, "cache" | "config"> & {
+type Feature = Pick<CauseyOptions, "cache" | "config" | "gateway"> & {
   readonly headers?: CauseyOptions["headers"];
   readonly settings?: object;
   /** Whether each request leaves a row. @default false */
@@ -69,9 +69,10 @@ function features(sink: Sink): Readonly<Record<string, Feature>> {
     },
     // Nothing else makes the gateway read usage alone.
     "usage and cost (a spend limit of another model)": { settings: spend("another") },
+    // What cannot be computed is refused, so the model has a price.
     "spend limit": {
       settings: spend("bench"),
-      headers: { "cf-aig-custom-cost": '{"total_cost":0.001}' },
+      gateway: { prices: [{ provider: "openai", model: "bench", input: 1, output: 1 }] },
     },
     "log row without bodies": {
       settings: log,

@@ -4,9 +4,9 @@
 import { Hono } from "hono";
 import { RegExpRouter } from "hono/router/reg-exp-router";
 import { TrieRouter } from "hono/router/trie-router";
-import { matcher } from "../core/deprecations/matcher.ts";
+import { matcher } from "../core/deprecations/table/matcher.ts";
 import { deprecationsMiddleware } from "../core/deprecations/mod.ts";
-import { pathEnd, pathStart } from "../core/deprecations/pathname.ts";
+import { pathEnd, pathStart } from "../core/deprecations/translate/pathname.ts";
 import { deprecationTable } from "../core/deprecations/table/table.ts";
 import type { Figure, Goal } from "./harness/figure.ts";
 import { compareFunctions, type FunctionContestant } from "./harness/functions.ts";

@@ -7,10 +7,15 @@ import { causeyCommand, makeGateway, TOKEN } from "./harness/causey.ts";
 import { type Figure, once, percentile } from "./harness/figure.ts";
 import { htmlPage } from "./harness/html-page.ts";
 import type { Options } from "./harness/options.ts";
+import { renderingInputs } from "./harness/rendering-inputs.ts";
 import { runtimes, start } from "./harness/servers.ts";
 
-/** The longest wait that is allowed, in ms. */
+/** The longest wait that is allowed, in ms; beside a browser, which takes both cores of a small machine, the 99th percentile. */
 const LONGEST = 20;
+const BESIDE_BROWSER = [
+  { what: "p99 ms", atMost: LONGEST },
+  { what: "longest ms", atMost: 100 },
+];
 const MB = 1_000_000;
 const secret = "bench-secret-0123456789abcdef";
 const account = "/client/v4/accounts/local";
@@ -21,6 +26,8 @@ interface Input {
   /** Made once, when it is needed. */
   readonly body: () => string | FormData;
   readonly headers?: (body: string) => Readonly<Record<string, string>>;
+  /** @default a longest wait of 20 ms */
+  readonly goals?: typeof BESIDE_BROWSER;
 }
 
 const json = { "content-type": "application/json" };
@@ -44,14 +51,12 @@ const rendered = (
   path: `${account}/browser-rendering/${action}`,
   body: () => JSON.stringify({ html: html(), render: false, ...more }),
 });
-/** In the browser, for which the page brings a script. */
-const inBrowser = (action: string, more: object = {}): Input => ({
-  name: `browser/${action}${Object.keys(more)
-    .map((key) => `, ${key}`)
-    .join("")}`,
+const inBrowser = renderingInputs.map(({ action, what, body }): Input => ({
+  name: `browser/${action}, ${what}`,
   path: `${account}/browser-rendering/${action}`,
-  body: () => JSON.stringify({ html: `<script>1;</script>${page(40 * MB)}`, ...more }),
-});
+  body: () => JSON.stringify(body()),
+  goals: BESIDE_BROWSER,
+}));
 const chat = (model: string): string =>
   JSON.stringify({ model, messages: [{ role: "user", content: page(20 * MB) }] });
 
@@ -61,8 +66,7 @@ const inputs: readonly Input[] = [
   rendered("links"),
   rendered("scrape", { html: fewElements, elements: [{ selector: ".wanted" }] }),
   rendered("markdown", { html: fewElements, extract: "main" }),
-  inBrowser("content"),
-  inBrowser("content", { html: "<p>short", addScriptTag: [{ content: "1;".repeat(20 * MB) }] }),
+  ...inBrowser,
   {
     name: "rendering/markdown, upload",
     path: `${account}/browser-rendering/markdown`,
@@ -163,7 +167,7 @@ export async function* bench({ only = "", ms }: Options): AsyncGenerator<Figure[
         } while (performance.now() < end);
       };
       const found = await waits(server.url, work);
-      const goals = [{ what: "longest ms", atMost: LONGEST }];
+      const { goals = [{ what: "longest ms", atMost: LONGEST }] } = input;
       figures.push(once(title, input.name, { ...found, answers: count, status }, goals));
     }
     yield figures;

@@ -19,6 +19,7 @@ const searches = [
   { name: "facets of two fields", retrieval: { facets: ["lang", "n"] }, goals },
   { name: "sorted, each item in its place", retrieval: { sort: ["n:asc"] }, goals },
   { name: "sorted, two places", retrieval: { sort: ["lang:desc"] }, goals },
+  { name: "one result of each of two values", retrieval: { distinct: "lang" }, goals },
 ];
 
 /** Runs `search-filters`. */

@@ -114,6 +114,13 @@ async function searches(title: string, { command, env }: Server, ms: number): Pr
       figures.push(once(title, `${leg}, filter: ${name}`, measured, [goal]));
     }
   }
+  const begun = (n: number): string => question(n).slice(0, -2);
+  const asTyped = await paced(ms, (n) =>
+    client.search("docs", begun(n), { ...typed("keyword"), prefix: true }),
+  );
+  figures.push(
+    once(title, "keyword, the last word begun", asTyped, [{ what: "p50 ms", atMost: 8 }]),
+  );
   const crowded = await crowd(client, ms * 2, question);
   const asked = { ...crowded, "ms a query": 1000 / (crowded["q/s"] ?? 0) };
   figures.push(

@@ -12,8 +12,8 @@ import { run } from "./step.ts";
 
 /** Tables of core begin so; others belong to an adapter or a test. */
 const coreTable = /\b(?:agents|auth|gateway|rendering|search|webhooks)_[a-z_]+/u;
-/** Full text is behind an interface of its own (core/search/query/keyword-index.ts), which another database implements. */
-const fullText = /\bsearch_fts_|\bUSING fts5\b/u;
+/** Full text is behind an interface of its own (core/search/keyword/keyword-index.ts): it is SQLite's, and beside PostgreSQL it has a database of its own. */
+const fullText = /\bsearch_fts_|\bsearch_copies\b|\bUSING fts5\b|\bWITHOUT ROWID\b/u;
 const definition = /^\s*(?:CREATE|ALTER|DROP)\b/u;
 
 /** The first kind of statement that made a table comes first: suites that use it may have run in any order. */

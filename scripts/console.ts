@@ -13,7 +13,7 @@ export const builtFile: string = `${root}core/console/assets.ts`;
 export async function buildConsole(): Promise<string> {
   const { outputFiles } = await build({
     absWorkingDir: root,
-    entryPoints: { app: "console/main.tsx" },
+    entryPoints: { app: "console/main.tsx", portal: "console/portal.tsx" },
     outdir: "out",
     bundle: true,
     minify: true,
@@ -27,6 +27,8 @@ export async function buildConsole(): Promise<string> {
     // This package says that its modules do nothing but export, which is true of core and adapters only.
     ignoreAnnotations: true,
   });
+  const textOf = (name: string): string =>
+    outputFiles.find(({ path }) => path.endsWith(`/${name}`))?.text ?? "";
   const style = await build({
     absWorkingDir: root,
     stdin: {
@@ -41,7 +43,9 @@ export async function buildConsole(): Promise<string> {
   });
   const files: Record<string, string> = {
     "": readFileSync(`${root}console/index.html`, "utf8"),
-    "app.js": outputFiles[0]?.text ?? "",
+    portal: readFileSync(`${root}console/portal.html`, "utf8"),
+    "app.js": textOf("app.js"),
+    "portal.js": textOf("portal.js"),
     "app.css": style.outputFiles[0]?.text ?? "",
   };
   const entries = Object.entries(files).map(([name, text]) => {

@@ -34,8 +34,8 @@ function chatOf(more: object): object {
 export const CHAT_PATH = "/v1/local/bench/openai/chat/completions";
 
 /** causey with the provider at `upstream`. */
-export function gatewayConfig(upstream: URL): object {
-  return { gateway: { providers: { openai: { baseUrl: `${upstream.origin}/v1` } } } };
+export function gatewayConfig(upstream: URL, more: object = {}): object {
+  return { gateway: { providers: { openai: { baseUrl: `${upstream.origin}/v1` } }, ...more } };
 }
 
 /** Everybody that is not causey: the provider itself, the smallest proxies, and Portkey where it is installed. */
@@ -87,6 +87,8 @@ export interface CauseyOptions {
   readonly goals?: readonly Goal[];
   /** Configuration beside the provider. @default none */
   readonly config?: object;
+  /** Members of `gateway` in the configuration beside the provider. @default none */
+  readonly gateway?: object;
   /** Settings of the gateway, over those of `makeGateway`. @default none */
   readonly settings?: object;
   /** What the cache says of its requests. @default "MISS" */
@@ -108,7 +110,10 @@ export function causeyGateway(options: CauseyOptions): Contestant {
   return {
     name,
     goals,
-    ...causeyCommand(runtime, { ...gatewayConfig(upstream), ...options.config }),
+    ...causeyCommand(runtime, {
+      ...gatewayConfig(upstream, options.gateway),
+      ...options.config,
+    }),
     prepare: (url) => sendOne(url, makeGateway(options.settings)),
     async check({ headers: { "cf-aig-cache-status": status = "MISS" } }, url) {
       if (status !== cache) throw new Error(`The cache answered ${String(status)}`);

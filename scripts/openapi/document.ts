@@ -1,25 +1,43 @@
+import { goneResponse, deprecateDocument } from "../../core/deprecations/deprecate-document.ts";
+import { schedule } from "../../core/deprecations/phase.ts";
+import { deprecationTable } from "../../core/deprecations/table/table.ts";
+import { failureWords } from "../../core/net/network-failure.ts";
 import { errorKinds } from "../../core/http/codes.ts";
 import { VERSION } from "../../core/version.ts";
 import { uploadSchema } from "../../core/rendering/upload/upload-schema.ts";
 import type { AnswerForm, Operation } from "./operation.ts";
-import { answerSchemas } from "./answers/mod.ts";
-import { pageMeta } from "./answers/rendering.ts";
 import { jsonSchemaOf } from "./json-schema.ts";
 import { operations } from "./operations.ts";
 import { bodySchemas } from "./schemas.ts";
+import { memberSchemas } from "./type-schema.ts";
 
 type Json = Readonly<Record<string, unknown>>;
+
+/** The JSON Schema of each request body, by its name. */
+export const bodies: Readonly<Record<string, Json>> = Object.fromEntries(
+  Object.entries(bodySchemas).map(([name, schema]) => [name, jsonSchemaOf(schema)]),
+);
+
+/** The JSON Schema of each answer, by its name. */
+export const answers: Readonly<Record<string, Json>> = memberSchemas(
+  new URL("answers.ts", import.meta.url),
+  "Answers",
+  (body, member) => Object(Object(bodies[body])["properties"])[member],
+);
 
 /** The tags by what a path holds. */
 const tags: readonly (readonly [pattern: RegExp, tag: string])[] = [
   [/^\/v1\/|\/ai-gateway\/|\/ai\//, "Gateway"],
   [/\/browser-(?:rendering|run)\//, "Rendering"],
   [/\/ai-search\//, "Search"],
-  [/\/webhooks/, "Webhooks"],
+  [/\/webhooks|\/webhook-portal/, "Webhooks"],
   [/^\/agents\//, "Agents"],
   [/\/deprecations/, "Deprecations"],
   [/\/accounts(?:$|\/[^/]+(?:$|\/tokens))|\/user\//, "Tokens and accounts"],
 ];
+
+/** The tag of operations that have ended. */
+const RETIRED = "Retired";
 
 /** Returns the tag of a path. */
 export function tagOf(path: string): string {
@@ -39,7 +57,9 @@ export function openApiDocument(): Json {
     const path = templateOf(route);
     (paths[path] ??= {})[method.toLowerCase()] = operationObject(method, path, operation);
   }
-  return {
+  const tagNames = [...new Set(Object.keys(paths).map(tagOf)), RETIRED];
+  Object.assign(paths, retiredPaths());
+  const document = {
     openapi: "3.1.0",
     info: {
       title: "causey",
@@ -50,7 +70,7 @@ export function openApiDocument(): Json {
     },
     servers: [{ url: "/" }],
     security: [{ token: [] }],
-    tags: [...new Set(Object.keys(paths).map(tagOf))].map((name) => ({ name })),
+    tags: tagNames.map((name) => ({ name })),
     paths,
     components: {
       securitySchemes: {
@@ -67,7 +87,7 @@ export function openApiDocument(): Json {
             "Bearer and a token, for gateways that authenticate; Authorization then carries the provider's key",
         },
       },
-      schemas: { ...bodies(), ...answers(), ...envelopes },
+      schemas: { ...bodies, ...answers, ...envelopes, Gone: gone },
       responses: {
         Error: {
           description: "The request was not served",
@@ -76,20 +96,38 @@ export function openApiDocument(): Json {
       },
     },
   };
+  return { ...deprecateDocument(document) };
 }
 
-/** Returns the JSON Schema of each request body. */
-export function bodies(): Record<string, Json> {
-  return Object.fromEntries(
-    Object.entries(bodySchemas).map(([name, schema]) => [name, jsonSchemaOf(schema)]),
-  );
+/** Describes the endpoints that only answer 410. */
+function retiredPaths(): Record<string, Record<string, unknown>> {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const entry of schedule(deprecationTable)) {
+    const [method = "*"] = entry.methods;
+    if (entry.kind !== "endpoint" || method === "*") continue;
+    const path = `/client/v4${entry.path}`;
+    const parameters = pathParameters(path);
+    (paths[path] ??= {})[method.toLowerCase()] = {
+      operationId: idOf(method, path),
+      summary: `Retired on ${entry.enforceFrom}`,
+      tags: [RETIRED],
+      ...(parameters.length > 0 && { parameters }),
+      responses: {
+        "410": goneResponse(entry, json({ $ref: "#/components/schemas/Gone" })),
+        default: { $ref: "#/components/responses/Error" },
+      },
+    };
+  }
+  return paths;
 }
 
-/** Returns the JSON Schema of each answer, by its name. */
-export function answers(): Record<string, Json> {
-  return Object.fromEntries(
-    Object.entries(answerSchemas).map(([name, schema]) => [name, jsonSchemaOf(schema)]),
-  );
+function pathParameters(path: string): Json[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
 }
 
 function operationObject(method: string, path: string, operation: Operation): Json {
@@ -103,12 +141,7 @@ function operationObject(method: string, path: string, operation: Operation): Js
   } = operation;
   const success = [status].flat().map((one) => [one, answerOf(operation)]);
   const parameters = [
-    ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-      name,
-      in: "path",
-      required: true,
-      schema: { type: "string" },
-    })),
+    ...pathParameters(path),
     ...(operation.query ?? []).map((name) => ({ name, in: "query", schema: { type: "string" } })),
   ];
   const isModelCall = path.startsWith("/v1/");
@@ -252,7 +285,6 @@ const envelopes = {
       cursor: { type: ["string", "null"] },
     },
   },
-  PageMeta: jsonSchemaOf(pageMeta),
   Error: {
     type: "object",
     required: ["success", "result", "errors", "messages"],
@@ -262,9 +294,53 @@ const envelopes = {
       errors: {
         type: "array",
         minItems: 1,
-        items: { ...note, properties: { ...note.properties, code: { enum: codes() } } },
+        items: {
+          ...note,
+          properties: {
+            ...note.properties,
+            code: { enum: codes() },
+            failure: {
+              enum: Object.keys(failureWords),
+              description:
+                "Where a provider did not answer: the step of the connection that failed",
+            },
+          },
+        },
       },
       messages: { type: "array", items: note },
+    },
+  },
+};
+
+/** The body of the answer of an endpoint that has ended: an error that says what replaces it. */
+const gone = {
+  ...envelopes.Error,
+  properties: {
+    ...envelopes.Error.properties,
+    errors: {
+      type: "array",
+      minItems: 1,
+      items: {
+        ...note,
+        properties: { ...note.properties, documentation_url: { type: "string" } },
+      },
+    },
+    deprecation: {
+      type: "object",
+      required: ["id", "date", "eol", "replacement", "rule"],
+      properties: {
+        id: { type: "string" },
+        date: { type: ["string", "null"], description: "The day of the announcement" },
+        eol: { type: ["string", "null"], description: "The day of the end" },
+        replacement: {
+          type: ["array", "null"],
+          items: {
+            type: "object",
+            properties: { method: { type: "string" }, path: { type: "string" } },
+          },
+        },
+        rule: { type: ["string", "null"], description: "The announcement, in its words" },
+      },
     },
   },
 };

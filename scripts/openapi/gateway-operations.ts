@@ -201,6 +201,36 @@ const stored = (
 
 /** The gateway: its management and the requests to models. */
 export const gatewayOperations: Operations = {
+  "GET /v1/models": {
+    answer: "json",
+    result: "ModelList",
+    summary: "List the models of the default gateway that the caller may use, as OpenAI does",
+  },
+  "POST /v1/chat/completions": {
+    result: "ChatCompletion",
+    summary: "Ask any model by the default gateway, in OpenAI's format",
+    freeBody: "json",
+    answer: "completion",
+    example: { model: "echo/echo", messages: [message] },
+  },
+  "POST /v1/responses": {
+    summary: "Ask any model by the default gateway, in the format of OpenAI's responses",
+    freeBody: "json",
+    answer: "json",
+    example: { model: "echo/echo", input: "Hello" },
+  },
+  "POST /v1/messages": {
+    summary: "Ask any model by the default gateway, in Anthropic's format",
+    freeBody: "json",
+    answer: "json",
+    example: { model: "echo/echo", max_tokens: 100, messages: [message] },
+  },
+  "POST /v1/messages/count_tokens": {
+    summary: "Count the tokens of a message in Anthropic's format",
+    freeBody: "json",
+    answer: "json",
+    example: { model: "echo/echo", messages: [message] },
+  },
   "POST /v1/:account_id/:gateway_id/compat/chat/completions": {
     result: "ChatCompletion",
     summary: "Ask any model in OpenAI's format: the model is provider/model",

@@ -1,4 +1,4 @@
-import type { AnswerName } from "./answers/mod.ts";
+import type { AnswerName } from "./answers.ts";
 import type { bodySchemas } from "./schemas.ts";
 
 /** The form of an operation's answer. The envelope of a rendering also holds facts on the page. */

@@ -2,7 +2,7 @@ import { gatewayOperations } from "./gateway-operations.ts";
 import { below, type Operations, paged } from "./operation.ts";
 import { crawls, rendering } from "./rendering-operations.ts";
 import { search } from "./search-operations.ts";
-import { webhooks } from "./webhook-operations.ts";
+import { portal, webhooks } from "./webhook-operations.ts";
 
 const ACCOUNT = "/client/v4/accounts/:account_id";
 
@@ -50,6 +50,7 @@ export const operations: Operations = {
   ...below(`${ACCOUNT}/browser-run`, { ...rendering, ...crawls }),
   ...below(`${ACCOUNT}/ai-search`, search),
   ...below(`${ACCOUNT}/webhooks`, webhooks),
+  ...below("/client/v4/webhook-portal", portal),
   "POST /webhooks/:provider": {
     result: "WebhookReceived",
     summary: "Receive a webhook whose body names the entity",
@@ -87,9 +88,27 @@ export const operations: Operations = {
     summary: "List the deprecations, all or those of one phase",
     query: ["phase"],
   },
+  "GET /client/v4/deprecations/settings": {
+    results: "DeprecationSettings",
+    summary: "List the settings of deprecations that were made while the server runs",
+  },
+  "PUT /client/v4/deprecations/settings/:id": {
+    result: "DeprecationSettings",
+    summary: "Set when and how a deprecation ends, for all servers",
+    body: "DeprecationSettings",
+    example: { pause: true },
+  },
+  "DELETE /client/v4/deprecations/settings/:id": {
+    result: "IdOnly",
+    summary: "Take the settings of a deprecation back",
+  },
   "GET /client/v4/deprecations/:id": {
     result: "Deprecation",
     summary: "Read a deprecation",
+  },
+  [`GET ${ACCOUNT}/deprecations/uses`]: {
+    results: "DeprecatedUse",
+    summary: "List the tokens that use what is deprecated",
   },
   "GET /healthz": {
     result: "Liveness",

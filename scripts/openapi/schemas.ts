@@ -1,5 +1,6 @@
 import type { GenericSchema } from "valibot";
 import { ticketInput } from "../../core/agents/access/ticket.ts";
+import { entrySettingsSchema } from "../../core/deprecations/settings/settings-schema.ts";
 import { tokenInputSchema } from "../../core/auth/token-schema.ts";
 import { sendInput } from "../../core/entity/outbound.ts";
 import { teamChange, teamCreate } from "../../core/gateway/account/keys/team.ts";
@@ -21,17 +22,25 @@ import { namespaceCreate, namespaceUpdate } from "../../core/search/routes/names
 import { putSchema, syncSchema } from "../../core/search/routes/item-routes.ts";
 import { jobCancel, jobCreate } from "../../core/search/routes/job-routes.ts";
 import { chatSchema, searchSchema } from "../../core/search/state/search-schema.ts";
+import { applicationInput, applicationPatch } from "../../core/webhooks/outbound/applications.ts";
 import { deliveryReplayInput } from "../../core/webhooks/outbound/outbound-routes.ts";
 import {
   endpointInput,
   endpointPatch,
   rotateInput,
 } from "../../core/webhooks/outbound/outbound-schema.ts";
+import { portalInput } from "../../core/webhooks/portal/portal-routes.ts";
 import { entityReplayInput } from "../../core/webhooks/management.ts";
+import {
+  sourceInput,
+  sourceRotation,
+  sourceSettings,
+} from "../../core/webhooks/inbound/source-schema.ts";
 
 /** The schemas that check request bodies, by their names in the document. */
 export const bodySchemas = {
   Token: tokenInputSchema,
+  DeprecationSettings: entrySettingsSchema,
   GatewayCreate: gatewayCreate,
   GatewayUpdate: gatewayWrite,
   LogPatch: logPatch,
@@ -72,6 +81,12 @@ export const bodySchemas = {
   JobCancel: jobCancel,
   Search: searchSchema,
   SearchChat: chatSchema,
+  WebhookSourceCreate: sourceInput,
+  WebhookSourceSettings: sourceSettings,
+  WebhookSourceRotation: sourceRotation,
+  Application: applicationInput,
+  PortalLink: portalInput,
+  ApplicationChange: applicationPatch,
   Endpoint: endpointInput,
   EndpointChange: endpointPatch,
   EndpointRotation: rotateInput,
