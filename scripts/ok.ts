@@ -1,14 +1,15 @@
 // Everything that must hold before a change lands: `npm run ok`, which is also `npm test`.
 // Steps run four at a time; a step's output is kept and shown only when it fails. The last line,
 // "N passed, N failed, N skipped", is read by CI.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { logicFolders, onNodeAlone } from "../tests/config/one-engine.ts";
-import type { Report, SuiteCounts } from "../tests/config/report.ts";
+import type { Failure, Report, SuiteCounts } from "../tests/config/report.ts";
 import { blackBoxWords, changedFiles } from "./changed.ts";
 import { killAll, run } from "./step.ts";
 import { table } from "./table.ts";
+import { failedFiles, failuresOf, readReport, suiteOf, suitesOf } from "./test-report.ts";
 
 interface Step {
   readonly name: string;
@@ -25,6 +26,8 @@ interface Outcome {
   readonly ok: boolean;
   readonly report: Report | undefined;
   readonly cpuSeconds: number;
+  /** What failed at first and passed in a second run of its files, alone. */
+  readonly unsteady?: readonly Failure[];
 }
 
 const node = process.execPath;
@@ -118,7 +121,6 @@ async function execute(step: Step): Promise<Outcome> {
     ...step.env,
     CAUSEY_TEST_REPORT: reportFile,
     CAUSEY_TEST_WORKERS: String(WORKERS),
-    CAUSEY_TEST_RETRIES: "1",
   };
   const { ok, seconds, cpuSeconds, output } = await run(step.command, env, `${reportFile}.cpu`);
   const report = step.column === undefined ? undefined : readReport(reportFile);
@@ -129,12 +131,34 @@ async function execute(step: Step): Promise<Outcome> {
   return { step, ok, report, cpuSeconds };
 }
 
-function readReport(file: string): Report | undefined {
-  try {
-    return JSON.parse(readFileSync(file, "utf8")) as Report;
-  } catch {
-    return undefined;
-  }
+/** More files than these fail by what was changed, not by the moment. */
+const MOST_REPEATED = 10;
+
+/**
+ * Runs what failed once more when nothing else runs: of a test step the files that failed, of another one all of it.
+ * What passes then depends on the moment, or on what ran before it: it does not fail the whole, and is named at the end.
+ */
+async function repeatFailed(outcomes: readonly Outcome[]): Promise<Outcome[]> {
+  const counts = outcomes.map(({ report }) => failedFiles(report).length);
+  if (counts.reduce((sum, count) => sum + count, 0) > MOST_REPEATED) return [...outcomes];
+  const repeated: Outcome[] = [];
+  for (const first of outcomes) repeated.push(first.ok ? first : await repeat(first));
+  return repeated;
+}
+
+async function repeat(first: Outcome): Promise<Outcome> {
+  const { step, report } = first;
+  // An error that no test caught has no file.
+  const files = report === undefined || report.unhandled.length > 0 ? [] : failedFiles(report);
+  console.log(`Once more, alone: ${step.name} ${files.join(" ")}`);
+  const command = [...step.command, ...files.map((file) => `tests/${file}`)];
+  const second = await execute({ ...step, command });
+  const cpuSeconds = first.cpuSeconds + second.cpuSeconds;
+  if (!second.ok) return { ...first, cpuSeconds };
+  const merged = { files: { ...report?.files, ...second.report?.files }, unhandled: [] };
+  const failures = failuresOf(report);
+  const unsteady = failures.length > 0 ? failures : [{ name: step.name, message: "" }];
+  return { ...first, ok: true, cpuSeconds, report: second.report && merged, unsteady };
 }
 
 /** Steps at a time. A test run waits for sockets, processes and deadlines more than half of its time: four fill two cores. */
@@ -172,7 +196,7 @@ function summarize(outcomes: readonly Outcome[]): SuiteCounts {
   const total: SuiteCounts = { passed: 0, failed: 0, skipped: 0 };
   const cells = new Map<string, Map<string, string>>();
   for (const { step, ok, report } of outcomes) {
-    const suites = Object.entries(report?.suites ?? {});
+    const suites = [...suitesOf(report)];
     for (const [suite, counts] of suites) {
       total.passed += counts.passed;
       total.failed += counts.failed;
@@ -195,13 +219,13 @@ const SLOWEST = 15;
 /** Prints how long suites took on each runtime, and which files took longest: what a change of the suites is measured by. */
 function printTimes(outcomes: readonly Outcome[]): void {
   const files = outcomes.flatMap(({ step, report }) =>
-    Object.entries(report?.times ?? {}).map(([path, ms]) => ({
+    Object.entries(report?.files ?? {}).map(([path, { ms }]) => ({
       path,
       ms,
       column: step.column ?? "",
     })),
   );
-  const rows = Map.groupBy(files, ({ path }) => path.split("/", 1)[0] ?? "");
+  const rows = Map.groupBy(files, ({ path }) => suiteOf(path));
   const seconds = (of: typeof files): string =>
     (of.reduce((sum, { ms }) => sum + ms, 0) / 1000).toFixed(0);
   const cells = new Map(
@@ -229,15 +253,15 @@ function show({ passed, failed, skipped }: SuiteCounts): string {
 }
 
 /**
- * Names every failed test once more at the end, where a shortened log still shows it, and each that passed in its
- * second run alone: it, or what it tests, depends on the moment.
+ * Names every failed test once more at the end, where a shortened log still shows it, and what passed in its second
+ * run alone: it, or what it tests, depends on the moment.
  */
 function printFailures(outcomes: readonly Outcome[]): void {
-  for (const { step, report } of outcomes) {
-    for (const { name, message } of report?.unsteady ?? []) {
+  for (const { step, ok, report, unsteady } of outcomes) {
+    for (const { name, message } of unsteady ?? []) {
       console.log(`Passed in its second run alone, in ${step.name}: ${name}: ${message}`);
     }
-    for (const { name, message } of report?.failures ?? []) {
+    for (const { name, message } of ok ? [] : failuresOf(report)) {
       console.log(`Failed in ${step.name}: ${name}: ${message}`);
     }
   }
@@ -248,7 +272,9 @@ function printSkips(outcomes: readonly Outcome[]): number {
   const seen = new Map<string, string[]>();
   let unexplained = 0;
   for (const { step, report } of outcomes) {
-    for (const { name, reason } of report?.skips ?? []) {
+    for (const { name, reason } of Object.values(report?.files ?? {}).flatMap(
+      ({ skips }) => skips,
+    )) {
       if (reason === undefined) unexplained += 1;
       const line = `${reason ?? "NO REASON GIVEN"} - ${name}`;
       seen.set(line, [...(seen.get(line) ?? []), step.column ?? ""]);
@@ -293,7 +319,7 @@ const chosen =
     ? stepsOfChange(rest[0] ?? "HEAD")
     : steps.filter(({ name }) => wanted.length === 0 || wanted.some((w) => name.includes(w)));
 const started = performance.now();
-const outcomes = await executeAll(chosen);
+const outcomes = await repeatFailed(await executeAll(chosen));
 rmSync(folder, { recursive: true, force: true });
 
 const total = summarize(outcomes);

@@ -9,20 +9,30 @@ export interface SuiteCounts {
   skipped: number;
 }
 
+/** A test that failed, or a file that could not be loaded, with the first line of its error. */
+export interface Failure {
+  name: string;
+  message: string;
+}
+
+/** How one test file ended. */
+export interface FileReport extends SuiteCounts {
+  /** Milliseconds, its imports included. */
+  ms: number;
+  skips: { name: string; reason: string | undefined }[];
+  failures: Failure[];
+}
+
 /** What scripts/ok.ts reads to draw its table. */
 export interface Report {
-  suites: Record<string, SuiteCounts>;
-  skips: { name: string; reason: string | undefined }[];
-  /** One entry per failed test, or file that could not be loaded, with the first line of its error. */
-  failures: { name: string; message: string }[];
-  /** Tests that passed in their second run alone, with the first line of the error of the first. */
-  unsteady: { name: string; message: string }[];
-  /** Milliseconds of each test file, its imports included, by its path below tests/. */
-  times: Record<string, number>;
+  /** By the path below tests/. */
+  files: Record<string, FileReport>;
+  /** Errors that no test caught. */
+  unhandled: Failure[];
 }
 
 /**
- * Writes the counts per suite and the reason of every skip. vitest's own JSON report has no reasons,
+ * Writes the counts per file and the reason of every skip. vitest's own JSON report has no reasons,
  * and a skip without one must be visible.
  */
 export class SummaryReporter implements Reporter {
@@ -33,24 +43,33 @@ export class SummaryReporter implements Reporter {
   }
 
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
-    const report: Report = { suites: {}, skips: [], failures: [], unsteady: [], times: {} };
-    for (const module of modules) {
-      const { duration, collectDuration } = module.diagnostic();
-      report.times[pathOf(module.moduleId)] = Math.round(duration + collectDuration);
-      const counts = countsOf(report, suiteOf(module.moduleId));
-      for (const test of module.children.allTests()) record(test, counts, report);
-      // A file that cannot be loaded has no tests, and must not look like a pass.
-      counts.failed += module.errors().length;
-      for (const error of module.errors()) report.failures.push(named(module.moduleId, error));
-    }
-    if (errors.length > 0) countsOf(report, "unhandled errors").failed += errors.length;
-    for (const error of errors) report.failures.push(named("unhandled error", error));
+    const files = modules.map((module) => [pathOf(module.moduleId), fileReport(module)] as const);
+    const unhandled = errors.map((error) => named("unhandled error", error));
+    const report: Report = { files: Object.fromEntries(files), unhandled };
     writeFileSync(this.#file, JSON.stringify(report));
   }
 }
 
-function suiteOf(file: string): string {
-  return /^([^/]+)\//u.exec(pathOf(file))?.[1] ?? "other";
+function fileReport(module: TestModule): FileReport {
+  const { duration, collectDuration } = module.diagnostic();
+  const report: FileReport = {
+    passed: 0,
+    failed: 0,
+    skipped: 0,
+    ms: Math.round(duration + collectDuration),
+    skips: [],
+    failures: [],
+  };
+  for (const test of module.children.allTests()) record(test, report);
+  // The tests of a file that cannot be loaded, or of a group whose hook fails, have not run: that must not look like a pass.
+  for (const part of [module, ...module.children.allSuites()]) {
+    const name = part.type === "module" ? pathOf(part.moduleId) : part.fullName;
+    for (const error of part.errors()) {
+      report.failed += 1;
+      report.failures.push(named(name, error));
+    }
+  }
+  return report;
 }
 
 /** The path below tests/. */
@@ -58,26 +77,20 @@ function pathOf(file: string): string {
   return /^tests\/(.+)$/u.exec(relative(process.cwd(), file).replaceAll("\\", "/"))?.[1] ?? file;
 }
 
-function countsOf(report: Report, suite: string): SuiteCounts {
-  return (report.suites[suite] ??= { passed: 0, failed: 0, skipped: 0 });
-}
-
-function record(test: TestCase, counts: SuiteCounts, report: Report): void {
+function record(test: TestCase, report: FileReport): void {
   const result = test.result();
   if (result.state === "passed") {
-    counts.passed += 1;
-    if (test.diagnostic()?.flaky === true)
-      report.unsteady.push(named(test.fullName, result.errors?.[0]));
+    report.passed += 1;
   } else if (result.state === "skipped") {
-    counts.skipped += 1;
+    report.skipped += 1;
     report.skips.push({ name: test.fullName, reason: result.note });
   } else {
-    counts.failed += 1;
+    report.failed += 1;
     report.failures.push(named(test.fullName, result.errors?.[0]));
   }
 }
 
-function named(name: string, error: unknown): { name: string; message: string } {
+function named(name: string, error: unknown): Failure {
   // Those of workerd's process are no instances of this one's Object.
   const isError = typeof error === "object" && error !== null && "message" in error;
   const message = isError ? String(error.message) : "";

@@ -59,15 +59,12 @@ export const limits: {
   teardownTimeout: number;
   expect: { poll: { timeout: number } };
   maxWorkers?: number;
-  retry: number;
 } = {
   testTimeout: LONGEST_MS,
   hookTimeout: LONGEST_MS,
   teardownTimeout: LONGEST_MS,
   expect: { poll: { timeout: POLL_MS } },
   ...workersOf(process.env["CAUSEY_TEST_WORKERS"]),
-  // A run by itself shows at once that a test depends on the moment; scripts/ok.ts names what needed a second run.
-  retry: Number(process.env["CAUSEY_TEST_RETRIES"] ?? 0),
 };
 
 /** scripts/ok.ts runs several steps at once and shares the cores out; a run by itself takes vitest's own number. */
