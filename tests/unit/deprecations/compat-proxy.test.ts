@@ -121,7 +121,8 @@ describe("compatProxy()", () => {
       },
     });
     const answer = await slow(new Request(`${HERE}/zones/z/anything`));
-    expect([(await answer.bytes()).length, isEnded]).toEqual([1, false]);
+    // Not bytes(): once a server has run in this process, Response is the one of its HTTP library, which lacks it.
+    expect([(await answer.arrayBuffer()).byteLength, isEnded]).toEqual([1, false]);
     const leaving = new AbortController();
     const left = await slow(new Request(`${HERE}/zones/z/anything`, { signal: leaving.signal }));
     leaving.abort();
