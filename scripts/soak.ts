@@ -1,6 +1,6 @@
 // `npm run test:soak [-- KILLS]`: kills servers under load at random instants, on Node, Deno and Bun in turn over the
-// same files, and checks after every kill that nothing acknowledged is lost and nothing is there twice. `-- --cluster KILLS SECONDS`: of three
-// servers on one PostgreSQL, one is killed every so many seconds, and another one started.
+// same files, and checks after every kill that nothing acknowledged is lost and nothing is there twice. `-- --cluster FAULTS SECONDS`: every so
+// many seconds one of three servers on one PostgreSQL is killed, stands still or ends, or the database crashes for ten seconds.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,18 +16,20 @@ const violations =
     : await soakFolder(Number(first ?? 300));
 process.exitCode = violations.length === 0 ? 0 : 1;
 
-async function soakCluster(kills: number, everySeconds: number): Promise<readonly string[]> {
+async function soakCluster(faults: number, everySeconds: number): Promise<readonly string[]> {
   const totals = await clusterRun({
     runtimes: there,
-    kills,
+    faults,
     everyMs: everySeconds * 1000,
-    onKill: (kill, acknowledged) =>
-      void process.stdout.write(`${kill} kills: ${acknowledged} acknowledged\n`),
+    onFault: (fault, count, acknowledged) =>
+      void process.stdout.write(`${count} faults (${fault}): ${acknowledged} acknowledged\n`),
   });
   for (const violation of totals.violations) process.stdout.write(`${violation}\n`);
+  const { chats, uploads } = totals;
+  const events = totals.acknowledged - chats - uploads;
   const longest = (totals.longestMs / 1000).toFixed(1);
   process.stdout.write(
-    `${there.join(", ")}: ${totals.violations.length} violations after ${kills} kills, ${totals.acknowledged} events acknowledged, each within ${longest} s\n`,
+    `${there.join(", ")}: ${totals.violations.length} violations after ${faults} faults; acknowledged: ${events} events, each within ${longest} s, ${uploads} uploads, ${chats} chats\n`,
   );
   return totals.violations;
 }

