@@ -1,5 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { MinuteFigures } from "../core/console/feed.ts";
+import type { ActorNode } from "../core/ports.ts";
 import { Chart } from "./chart.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { count, duration, quantile } from "./format.ts";
@@ -33,7 +34,7 @@ function sumOf(minutes: readonly MinuteFigures[]): Sums {
 export function OverviewPage({ live, facts }: PageProps) {
   const { overview } = live;
   if (overview === null) return <p class="muted">Waiting for the first figures …</p>;
-  const { health, history } = overview;
+  const { health, history, nodes } = overview;
   return (
     <>
       <HiddenParts live={live} facts={facts} />
@@ -51,8 +52,52 @@ export function OverviewPage({ live, facts }: PageProps) {
           ))}
         </div>
       </section>
+      {nodes !== null && <Servers nodes={nodes} />}
       {history !== null && <ByPart history={history} />}
     </>
+  );
+}
+
+/** The servers that share the database. */
+function Servers({ nodes }: { readonly nodes: readonly ActorNode[] }) {
+  return (
+    <section aria-labelledby="servers-title">
+      <h2 id="servers-title">Servers</h2>
+      <div class="scroll" tabIndex={0} role="region" aria-labelledby="servers-title">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Server</th>
+              <th scope="col">Machine</th>
+              <th scope="col">Version</th>
+              <th scope="col">State</th>
+              <th scope="col" class="number">
+                Slots
+              </th>
+              <th scope="col" class="number">
+                Work behind
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {nodes.map((node) => (
+              <tr key={node.id}>
+                <th scope="row">{node.address}</th>
+                <td>{node.machine}</td>
+                <td>{node.version}</td>
+                <td>
+                  <span class={`state ${node.lives ? "ready" : "unavailable"}`}>
+                    {node.lives ? "lives" : `gone for ${duration(node.renewedMsAgo)}`}
+                  </span>
+                </td>
+                <td class="number">{count(node.slots)}</td>
+                <td class="number">{duration(node.lagMs)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
   );
 }
 

@@ -225,13 +225,13 @@ function mountConsole(
     const text = await parts.metricsOf(accountId, "text");
     return text === null ? null : accountUsage(text);
   };
-  const { hidden, history, health, follow } = seen;
+  const { hidden, history, health, follow, nodes } = seen;
   app.route(
     "/",
     consoleRoutes({
       ...asPart(shared, "console"),
       mountPath: options.mountPath,
-      source: { hidden, history, health, follow, usage },
+      source: { hidden, history, health, follow, nodes, usage },
       handle: (request) => reach.handle(request),
     }),
   );

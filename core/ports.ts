@@ -17,6 +17,8 @@ export type {
   Actor,
   ActorContext,
   ActorKind,
+  ActorNode,
+  ActorNodes,
   ActorRef,
   Actors,
   DetachedContext,

@@ -1,7 +1,15 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import process from "node:process";
 import { bodyBudget } from "../../core/work/body-budget.ts";
-import type { Browser, Capability, Log, Platform, Transport, Vitals } from "../../core/ports.ts";
+import type {
+  Actors,
+  Browser,
+  Capability,
+  Log,
+  Platform,
+  Transport,
+  Vitals,
+} from "../../core/ports.ts";
 import { chromium } from "./chromium/chromium.ts";
 import { processesAvailable } from "./background/process-isolate.ts";
 import { type Threads, threads } from "./background/threads.ts";
@@ -79,7 +87,8 @@ export async function localPlatform(
   runtime: LocalRuntime,
   options: LocalPlatformOptions,
 ): Promise<Platform> {
-  const { allowHosts, closeGraceMs = 10_000, log = jsonLog } = options;
+  const { allowHosts, closeGraceMs = 10_000 } = options;
+  const { log, setNode } = logOfNode(options.log ?? jsonLog);
   const own = localSystem(log);
   const system: LocalSystem = {
     ...own,
@@ -89,6 +98,7 @@ export async function localPlatform(
     sleep: turnOrSleep(own),
   };
   const { actors, stateDir } = await openActors(runtime, options, { system, log });
+  setNode(actors.nodes?.own);
   const browser = chromium({
     stateDir,
     executablePath: options.chromiumPath,
@@ -128,7 +138,22 @@ export async function localPlatform(
   return platform;
 }
 
-type PlatformActors = PostgresActors | SharedActors;
+type PlatformActors = (PostgresActors | SharedActors) & Pick<Actors, "nodes">;
+
+/** Names the server in each line of the log, once it is one of several. */
+function logOfNode(log: Log): {
+  readonly log: Log;
+  readonly setNode: (address: string | undefined) => void;
+} {
+  let node: string | undefined;
+  return {
+    log: (level, message, fields) =>
+      node === undefined ? log(level, message, fields) : log(level, message, { ...fields, node }),
+    setNode: (address) => {
+      node = address;
+    },
+  };
+}
 
 /** Opens the actors where the options say, and names the folder for what else is kept. */
 async function openActors(

@@ -1,6 +1,6 @@
 import type { Viewer } from "../auth/principal.ts";
 import type { ServerSentEvent } from "../http/sse.ts";
-import type { System } from "../ports.ts";
+import type { ActorNode, System } from "../ports.ts";
 import type { AccountUsage } from "./usage.ts";
 
 /** A minute of one part, as the console shows it. */
@@ -26,6 +26,8 @@ export interface FeedSource {
   readonly health: () => Promise<unknown>;
   /** Tokens and cost, from the gateway's metrics; also null if those are off. */
   readonly usage: (viewer: Viewer) => Promise<AccountUsage | null>;
+  /** The servers that share the database; also null for a single one. */
+  readonly nodes: (viewer: Viewer) => Promise<readonly ActorNode[] | null>;
   readonly follow: (position: number, waitMs: number) => Promise<TrafficPage>;
 }
 
@@ -38,6 +40,7 @@ export interface Overview {
   /** The public answer of `/readyz`. */
   readonly health: unknown;
   readonly usage: AccountUsage | null;
+  readonly nodes: readonly ActorNode[] | null;
   /** The permissions that the viewer lacks, by the part that is hidden without them. */
   readonly hidden: Readonly<Record<string, string>>;
 }
@@ -89,12 +92,13 @@ export async function* feed(
 }
 
 async function overview(source: FeedSource, viewer: Viewer, now: number): Promise<Overview> {
-  const [history, health, usage] = await Promise.all([
+  const [history, health, usage, nodes] = await Promise.all([
     source.history(now - SHOWN_MS, viewer),
     source.health(),
     source.usage(viewer),
+    source.nodes(viewer),
   ]);
-  return { now, history, health, usage, hidden: source.hidden(viewer) };
+  return { now, history, health, usage, nodes, hidden: source.hidden(viewer) };
 }
 
 async function pause(ms: number, system: System, signal: AbortSignal): Promise<void> {

@@ -25,6 +25,33 @@ export interface Actors {
   get(kind: string, name: string): ActorRef;
   /** Why this process cannot call actors at present, for the public; null while it can. @default null */
   failure?(): string | null;
+  /** The servers among which the actors are divided. @default this process has all of them, or cannot tell */
+  readonly nodes?: ActorNodes;
+}
+
+/** The servers that share a database of actors. */
+export interface ActorNodes {
+  /** The address of this one. */
+  readonly own: string;
+  /** Lists them by address; one that ended without a word is there for a day. */
+  list(): Promise<readonly ActorNode[]>;
+}
+
+/** One of the servers that share a database of actors. */
+export interface ActorNode {
+  readonly id: string;
+  /** Where the other nodes call it. */
+  readonly address: string;
+  readonly machine: string;
+  readonly version: string;
+  /** How many of the 1,024 slots of actors it has. */
+  readonly slots: number;
+  /** When it last renewed its lease, in ms before now. */
+  readonly renewedMsAgo: number;
+  /** Whether its lease holds. */
+  readonly lives: boolean;
+  /** How long ago the oldest alarm of its actors was due that has not ended, in ms; 0 without one. */
+  readonly lagMs: number;
 }
 
 /** The definition of one kind of actor: its schema and how an instance starts. Hold no state in it. */

@@ -7,9 +7,9 @@ import { secretSearch } from "../auth/secret-search.ts";
 import { acceptedFormat, type ExpositionFormat, mediaTypes } from "../http/metrics-format.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { type ActorClient, actorClient } from "../actors/actor-client.ts";
-import type { Platform } from "../ports.ts";
+import type { ActorNode, Platform } from "../ports.ts";
 import { observedFetch, type Observer } from "./access-log.ts";
-import { platformExposition } from "./exposition.ts";
+import { platformExposition, type PlatformFigures } from "./exposition.ts";
 import { type Health, healthOf, healthRoutes } from "./health.ts";
 import { modelHealth, type PartModels } from "./model-health.ts";
 import { type RequestCounting, requestCounting } from "./request-counting.ts";
@@ -54,6 +54,8 @@ export interface Signals {
   readonly hidden: (viewer: Viewer) => Readonly<Record<string, Permission>>;
   /** The minutes since an instant in Unix ms, by part; null = the viewer may see none of them, now or later. */
   readonly history: (since: number, viewer: Viewer) => Promise<readonly SeenMinute[] | null>;
+  /** The servers that share the database; null for a single one, or if the viewer may not see the account itself. */
+  readonly nodes: (viewer: Viewer) => Promise<readonly ActorNode[] | null>;
   /** Requests after a position (-1 = the newest there are); waits up to `waitMs` for some. */
   readonly follow: (position: number, waitMs: number) => Promise<FollowedPage>;
 }
@@ -108,6 +110,10 @@ export function signals(options: SignalsOptions): Signals {
     hidden: (viewer) => visibilityOf(viewer, accountId).hidden,
     history: async (since, viewer) =>
       visibilityOf(viewer, accountId).minutes(await actor.history(since)),
+    nodes: async (viewer) =>
+      visibilityOf(viewer, accountId).hidden["platform"] === undefined
+        ? ((await actors.nodes?.list()) ?? null)
+        : null,
     async follow(from, waitMs) {
       const { rows, position } = await actor.follow(from, waitMs);
       return { position, seenBy: (viewer) => visibilityOf(viewer, accountId).requests(rows) };
@@ -148,7 +154,13 @@ function metricsRoutes(
     await counting.flush();
     const requests = await actor.totals();
     const deprecated = await actor.useTotals();
-    const figures = { requests, deprecated, parts: await health(), vitals: platform.vitals?.() };
+    const figures = {
+      requests,
+      deprecated,
+      parts: await health(),
+      vitals: platform.vitals?.(),
+      nodes: await nodesOf(platform),
+    };
     const gateway = (await gatewayMetrics(accountId, format)) ?? "";
     const end = format === "openmetrics" ? "# EOF\n" : "";
     const text = `${platformExposition(figures, format)}${gateway.replace(/# EOF\n$/, "")}${end}`;
@@ -162,6 +174,10 @@ function metricsRoutes(
   });
   closeRoutes(app, [], "api", platform);
   return app;
+}
+
+async function nodesOf({ actors: { nodes } }: Platform): Promise<PlatformFigures["nodes"]> {
+  return nodes === undefined ? null : { own: nodes.own, all: await nodes.list() };
 }
 
 /** Warns of faults of the platform itself; callers may cause the others. Probes come every few seconds. */

@@ -1,4 +1,4 @@
-import type { ActorRef, Platform } from "../../core/ports.ts";
+import type { ActorRef, Log, Platform } from "../../core/ports.ts";
 
 /** What a suite may ask of the platform under test; each file beside this one fulfils it. */
 export interface OpenOptions {
@@ -8,6 +8,8 @@ export interface OpenOptions {
   readonly database?: string;
   /** How servers of that database share it. @default the defaults of the platform */
   readonly cluster?: { readonly leaseMs: number };
+  /** Receives its log; only where `#platform` is a process. @default nothing does */
+  readonly log?: Log;
   /** Hosts that what a caller steers may reach although they are not public. @default [] */
   readonly allowHosts?: readonly string[];
 }

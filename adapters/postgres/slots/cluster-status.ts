@@ -1,21 +1,4 @@
-import type { Sql } from "../../../core/ports.ts";
-
-/** A node of a cluster, as the database has it. */
-export interface NodeStatus {
-  readonly id: string;
-  /** Where the other nodes call it. */
-  readonly address: string;
-  readonly machine: string;
-  readonly version: string;
-  /** How many of the 1,024 slots it has. */
-  readonly slots: number;
-  /** When it last renewed its lease, in ms before now. */
-  readonly renewedMsAgo: number;
-  /** Whether its lease holds. */
-  readonly lives: boolean;
-  /** How long ago the oldest alarm of its objects was due that has not ended, in ms; 0 without one. */
-  readonly lagMs: number;
-}
+import type { ActorNode, Sql } from "../../../core/ports.ts";
 
 /** By the clock of due times, moved on to now. */
 const STATUS = `WITH clock AS (
@@ -29,7 +12,7 @@ const STATUS = `WITH clock AS (
   FROM causey_nodes AS node LEFT JOIN causey_slots ON owner = node.id GROUP BY node.id ORDER BY address`;
 
 /** Lists the nodes of a database; those that ended without a word are there for a day. */
-export async function clusterStatus(sql: Pick<Sql, "all">): Promise<NodeStatus[]> {
+export async function clusterStatus(sql: Pick<Sql, "all">): Promise<ActorNode[]> {
   const rows = await sql.all(STATUS);
   return rows.map((row) => ({
     id: String(row["id"]),

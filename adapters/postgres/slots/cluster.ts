@@ -50,6 +50,8 @@ export interface ClusterOptions {
 /** A node's place in the cluster. */
 export interface Cluster {
   readonly id: string;
+  /** Where the other nodes call this one. */
+  readonly address: string;
   /** Takes its share of the actors from now on; calls wait until then. */
   join(): void;
   readonly get: (kind: string, name: string) => ActorRef;
@@ -117,7 +119,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
     changed(true);
   };
   return {
-    id,
+    ...node,
     join: () => {
       if (!state.isClosing) state.joining ??= join();
     },

@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import type { ActorRef } from "../../../core/ports.ts";
+import type { ActorNodes, ActorRef } from "../../../core/ports.ts";
 import { VERSION } from "../../../core/version.ts";
 import type { RemoteUpgrades } from "../../peers/incoming-request.ts";
 import {
@@ -12,6 +12,7 @@ import { openPostgres, type PostgresDatabase } from "../open-postgres.ts";
 import { postgresStore } from "../postgres-store.ts";
 import { clusterSecret } from "./cluster-secret.ts";
 import { openCluster, type Cluster } from "./cluster.ts";
+import { clusterStatus } from "./cluster-status.ts";
 import { detachedCalls } from "./detached-calls.ts";
 import { checkCluster, type CheckedSettings, type ClusterSettings } from "./cluster-settings.ts";
 
@@ -28,6 +29,7 @@ export interface PostgresActorsOptions extends Omit<LocalActorsOptions, "homes" 
 export interface PostgresActors extends Pick<LocalActors, "close" | "define" | "get"> {
   /** Why actors cannot be called from here at present; null while they can. */
   failure(): string | null;
+  readonly nodes: ActorNodes;
   /** Closes the connections to the database. */
   release(): Promise<void>;
 }
@@ -95,10 +97,8 @@ async function openActors(
       // Not before: another node may call at once, and an app defines its kinds in one go.
       cluster.join();
     },
-    failure() {
-      const reason = db.failure();
-      return reason === null ? cluster.failure() : `The database cannot be used: ${reason}`;
-    },
+    failure: () => unusable(db) ?? cluster.failure(),
+    nodes: { own: cluster.address, list: () => clusterStatus(db.sqlOf("")) },
     async close(graceMs) {
       const until = performance.now() + graceMs;
       await Promise.all([detached.stop(), cluster.close(graceMs)]);
@@ -108,4 +108,9 @@ async function openActors(
       await Promise.all([db.close(), local.close()]);
     },
   };
+}
+
+function unusable(db: Pick<PostgresDatabase, "failure">): string | null {
+  const reason = db.failure();
+  return reason === null ? null : `The database cannot be used: ${reason}`;
 }

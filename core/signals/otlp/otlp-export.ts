@@ -162,11 +162,11 @@ type Queue = OtlpQueue<OtlpSignal, OtlpRecord>;
 type QueueOf = (signal: OtlpSignal, onFlush?: (queue: Queue) => boolean) => Queue | undefined;
 
 function queues(platform: Platform, { targets, resource, delay }: OtlpSettings): QueueOf {
-  const { system, transport, log } = platform;
+  const { actors, system, transport, log } = platform;
   const about: Facts = [
     ...Object.entries(resource),
     ["service.version", VERSION],
-    ["service.instance.id", system.id()],
+    ["service.instance.id", actors.nodes?.own ?? system.id()],
     ["telemetry.sdk.name", "causey"],
     ["telemetry.sdk.language", "webjs"],
   ];

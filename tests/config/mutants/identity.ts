@@ -45,6 +45,13 @@ export const identityMutants: readonly Mutant[] = [
     tests: ["tests/unit/console"],
   },
   {
+    name: "the console shows the servers to those who may read the account",
+    file: "core/signals/mod.ts",
+    find: 'visibilityOf(viewer, accountId).hidden["platform"] === undefined',
+    replace: "true",
+    tests: ["tests/unit/console"],
+  },
+  {
     name: "the console shows what models cost to those who may read gateways",
     file: "core/api.ts",
     find: 'if (viewer !== "host" && !allows(viewer, "AI Gateway Read", accountId)) return null;',

@@ -7,6 +7,13 @@ const joined = ["tests/local/postgres/joined"];
 /** Guards of the PostgreSQL adapter. */
 export const postgresMutants: readonly Mutant[] = [
   {
+    name: "each line of the log names the server of a cluster",
+    file: "adapters/shared/local-platform.ts",
+    find: "setNode(actors.nodes?.own);",
+    replace: "",
+    tests: joined,
+  },
+  {
     name: "a batch whose fence does not hold is not committed",
     file: "adapters/postgres/transaction.ts",
     find: "some((answer) => answer.length === 0)",

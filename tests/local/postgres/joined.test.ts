@@ -95,6 +95,18 @@ describe("/readyz of a server whose database goes away", () => {
   });
 });
 
+describe("the log of a server with a database", () => {
+  it("names the server in each line", async () => {
+    const lines: (object | undefined)[] = [];
+    const log: Log = (_, __, fields) => void lines.push(fields);
+    const platform = await openPlatform({ database: url, log });
+    platform.log("info", "Line", { status: 200 });
+    expect(lines.at(-1)).toEqual({ status: 200, node: platform.actors.nodes?.own });
+    expect(platform.actors.nodes?.own).toMatch(/^127\.0\.0\.1:\d+$/u);
+    await platform.close();
+  });
+});
+
 describe("the alarms of a node", () => {
   const insert = (actor: string) =>
     asAdmin(

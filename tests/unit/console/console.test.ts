@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { afterEach, describe, expect, it } from "vitest";
 import { platformApi, type PlatformApi } from "../../../core/api.ts";
 import { accountUsage } from "../../../core/console/usage.ts";
-import type { Platform } from "../../../core/ports.ts";
+import type { ActorNodes, Actors, Platform } from "../../../core/ports.ts";
 
 const TOKEN = "token-of-the-operator-0123";
 const READER = "token-of-a-reader-01234567";
@@ -19,12 +19,17 @@ interface Clock {
   ahead: number;
 }
 
-async function setup(options: object = {}, clock: Clock = { ahead: 0 }): Promise<PlatformApi> {
+async function setup(
+  options: object = {},
+  clock: Clock = { ahead: 0 },
+  nodes?: ActorNodes,
+): Promise<PlatformApi> {
   const platform = await openPlatform();
   opened.push(platform);
+  const actors: Actors = nodes === undefined ? platform.actors : withNodes(platform.actors, nodes);
   const system = { ...platform.system, now: () => platform.system.now() + clock.ahead };
   return platformApi({
-    platform: { ...platform, system },
+    platform: { ...platform, actors, system },
     demo: true,
     console: true,
     metrics: true,
@@ -34,6 +39,10 @@ async function setup(options: object = {}, clock: Clock = { ahead: 0 }): Promise
     ],
     ...options,
   });
+}
+
+function withNodes(actors: Actors, nodes: ActorNodes): Actors {
+  return { define: (kind) => actors.define(kind), get: (...of) => actors.get(...of), nodes };
 }
 
 const post = (json: unknown, headers: object = own): RequestInit => ({
@@ -388,6 +397,7 @@ interface Overview {
   readonly history: readonly { part: string; totals: { count: number } }[] | null;
   readonly usage: unknown;
   readonly health: object;
+  readonly nodes: unknown;
   readonly hidden: Readonly<Record<string, string>>;
 }
 
@@ -410,8 +420,8 @@ describe("what the console shows of others", () => {
   ];
 
   /** Requests to two accounts and several parts. */
-  async function busy(): Promise<PlatformApi> {
-    const api = await setup({ tokens: MANY, gateway: { metrics: true } });
+  async function busy(nodes?: ActorNodes): Promise<PlatformApi> {
+    const api = await setup({ tokens: MANY, gateway: { metrics: true } }, undefined, nodes);
     const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
     const get = async (path: string): Promise<void> => {
       await (await api.request(path, { headers })).text();
@@ -432,6 +442,19 @@ describe("what the console shows of others", () => {
     expect(overview.hidden).toEqual({});
     expect(overview.usage).toEqual({ tokensIn: 0, tokensOut: 0, usd: 0 });
     expect(rows?.length).toBeGreaterThanOrEqual(6);
+  });
+
+  it("names the servers to a token that may read the account itself", async () => {
+    const node = { id: "n", address: "10.0.0.5:8788", machine: "m", version: "1", slots: 1024 };
+    const all = [{ ...node, renewedMsAgo: 5, lives: true, lagMs: 0 }];
+    const api = await busy({ own: node.address, list: () => Promise.resolve(all) });
+    expect((await shownTo(api, TOKEN)).overview.nodes).toEqual(all);
+    for (const { token } of MANY.slice(1))
+      expect((await shownTo(api, token)).overview.nodes).toBeNull();
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    const metrics = await (await api.request("/metrics", { headers })).text();
+    expect(metrics).toContain('causey_node_slots{node="10.0.0.5:8788",machine="m"} 1024\n');
+    expect(metrics).toContain('causey_part_ready{part="database",node="10.0.0.5:8788"} 1\n');
   });
 
   it("is nothing to a token without a permission on the account, and says so", async () => {
