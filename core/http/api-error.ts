@@ -63,8 +63,9 @@ export class ApiError extends Error {
 }
 
 /**
- * The failure to answer with when the database refused a write that may succeed later: the disk is full, or another
- * process holds the lock; or it is not known whether the write was committed. Null for any other error.
+ * The failure to answer with when the database refused a write that may succeed later: the disk is full, another
+ * process holds the lock, or has what this one would write; or it is not known whether the write was committed. Null for
+ * any other error.
  */
 export function storageFailure(error: unknown): ApiError | null {
   if (!(error instanceof SqlError)) return null;
@@ -73,7 +74,7 @@ export function storageFailure(error: unknown): ApiError | null {
       headers: { "x-should-retry": "false" },
       cause: error,
     });
-  if (error.reason !== "full" && error.reason !== "busy") return null;
+  if (!["full", "busy", "fenced"].includes(error.reason)) return null;
   const kind = error.reason === "full" ? "storage_full" : "unavailable";
   return new ApiError(kind, { headers: { "retry-after": "1" }, cause: error });
 }

@@ -83,8 +83,9 @@ export function routedActors(options: RoutedActorsOptions): RoutedActors {
       return {
         call(method, ...args) {
           const ask: TargetedCall<Plain> = (target) => target.call(kind, name, method, args);
-          const here = isOwn(slot) ? undefined : detached(kind, name, method);
+          const here = detached(kind, name, method);
           if (here === undefined) return route(slot, ask);
+          if (isOwn(slot)) return orOnceLost(route(slot, ask), () => here(args));
           return orDetached(route(slot, ask, DETACHED_WAIT_MS), () => here(args));
         },
         fetch: (request) => route(slot, (target) => target.fetch(kind, name, request)),
@@ -119,6 +120,16 @@ async function orDetached(call: Promise<Plain>, here: () => Promise<Plain>): Pro
   if (first !== null) return first.value;
   const ours = here();
   return Promise.race([theirs.then((one) => (one === null ? ours : one.value)), ours]);
+}
+
+/** Makes a call here of which the actor, on this node as it seemed, wrote nothing: another node has it now. */
+async function orOnceLost(call: Promise<Plain>, here: () => Promise<Plain>): Promise<Plain> {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof SqlError && error.reason === "fenced") return here();
+    throw error;
+  }
 }
 
 /** Whether a failure is that of the node which had the actor. */

@@ -8,6 +8,7 @@ import {
 } from "../../entity/event.ts";
 import type { Sql, SqlValue, Statement, StatementResult, ActorContext } from "../../ports.ts";
 import type { Clock } from "../../entity/clock.ts";
+import { SqlError } from "../../sql/sql-error.ts";
 import { lockRows } from "../../sql/sql-text.ts";
 import { claimEntity, marks } from "../feed/claim-entity.ts";
 import { firstDelivery, type FirstDelivery } from "../feed/first-delivery.ts";
@@ -141,8 +142,12 @@ function dueOf(event: IncomingEvent, deps: IngestDeps, due: number): number | nu
   return maxAgeMs === null ? null : deps.steady + maxAgeMs;
 }
 
-/** A full disk or a busy database is worth the sender's retry; anything else is a fault of ours. */
+/**
+ * A full disk or a busy database is worth the sender's retry; anything else is a fault of ours. That another process has the
+ * entity is for the caller to know, who can store the event without it.
+ */
 function unavailable(error: unknown): unknown {
+  if (error instanceof SqlError && error.reason === "fenced") return error;
   const failure = storageFailure(error);
   if (failure === null) return error;
   const { kind } = failure;

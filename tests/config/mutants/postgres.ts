@@ -7,6 +7,20 @@ const joined = ["tests/local/postgres/joined"];
 /** Guards of the PostgreSQL adapter. */
 export const postgresMutants: readonly Mutant[] = [
   {
+    name: "an event is stored though its object has gone elsewhere meanwhile",
+    file: "adapters/postgres/slots/routed-actors.ts",
+    find: 'if (error instanceof SqlError && error.reason === "fenced") return here();',
+    replace: "",
+    tests: detached,
+  },
+  {
+    name: "a write of a process that lost its objects is worth another attempt",
+    file: "core/http/api-error.ts",
+    find: '["full", "busy", "fenced"]',
+    replace: '["full", "busy"]',
+    tests: ["tests/unit/http/routes"],
+  },
+  {
     name: "each line of the log names the server of a cluster",
     file: "adapters/shared/local-platform.ts",
     find: "setNode(actors.nodes?.own);",

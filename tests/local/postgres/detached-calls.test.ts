@@ -10,6 +10,7 @@ import {
 import { routedActors } from "../../../adapters/postgres/slots/routed-actors.ts";
 import { localSystem } from "../../../adapters/shared/system.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
+import { SqlError } from "../../../core/sql/sql-error.ts";
 import type { ActorKind, ActorRef, DetachedContext, Plain } from "../../../core/ports.ts";
 import { eventually } from "../../cases/eventually.ts";
 import { asAdmin, freshDatabase, lacksPostgres } from "../../fakes/postgres.ts";
@@ -128,11 +129,15 @@ describe("a call without its actor", () => {
 });
 
 describe("a call for an actor of another node", () => {
-  const call = (theirs: () => Promise<Plain>, method = "put"): Promise<Plain> => {
+  const call = (
+    theirs: () => Promise<Plain>,
+    method = "put",
+    own?: () => Promise<Plain>,
+  ): Promise<Plain> => {
     const owner = { id: "b", address: "b:1", version: "1", machine: "one" };
     const { get } = routedActors({
       leases: () => ({
-        isOwn: () => false,
+        isOwn: () => own !== undefined,
         ownerOf: () => owner,
         refresh: () => Promise.resolve(),
       }),
@@ -142,7 +147,8 @@ describe("a call for an actor of another node", () => {
           ({ call: theirs, fetch: () => Promise.reject(new Error("Nobody asks")) }) as never,
       },
       here: () => {
-        throw new Error("Nothing is here");
+        if (own === undefined) throw new Error("Nothing is here");
+        return { call: own, fetch: () => Promise.reject(new Error("Nobody asks")) };
       },
       detached: (_kind, _name, asked) => (asked === "put" ? async () => "made here" : undefined),
     });
@@ -161,5 +167,14 @@ describe("a call for an actor of another node", () => {
     await expect(
       call(() => Promise.reject(new ApiError("unavailable")), "get"),
     ).rejects.toMatchObject({ status: 503 });
+  });
+
+  it("is made without the actor when it was this node's, and is not any more", async () => {
+    const lost = (): Promise<Plain> => Promise.reject(new SqlError("fenced", "Not ours"));
+    const theirs = (): Promise<Plain> => Promise.reject(new Error("Nobody asks"));
+    expect(await call(theirs, "put", lost)).toBe("made here");
+    await expect(call(theirs, "get", lost)).rejects.toMatchObject({ reason: "fenced" });
+    const full = (): Promise<Plain> => Promise.reject(new SqlError("full", "No space"));
+    await expect(call(theirs, "put", full)).rejects.toMatchObject({ reason: "full" });
   });
 });

@@ -26,6 +26,9 @@ function host(): Hono {
   part.get("/lost", () => {
     throw new SqlError("unknown", "The thread ended");
   });
+  part.get("/moved", () => {
+    throw new SqlError("fenced", "This process does not own it");
+  });
   part.get("/gone", () => {
     throw new ApiError("not_found", {
       message: "No thing",
@@ -152,6 +155,11 @@ describe("ApiError", () => {
     expect(back.options.headers).toEqual({ a: "b" });
     expect(back.cause).toBeUndefined();
   });
+});
+
+it("a write of a process that lost its objects is worth another attempt", async () => {
+  const response = await get("/api/moved");
+  expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
 });
 
 it("a write whose outcome nobody knows is answered so that no client repeats it", async () => {

@@ -58,7 +58,8 @@ describe("ingest()", () => {
   });
 
   it("does not hide any other failure of the store behind a retry", async () => {
-    await expect(failing("invalid")).rejects.toBeInstanceOf(SqlError);
+    for (const reason of ["invalid", "fenced"] as const)
+      await expect(failing(reason)).rejects.toBeInstanceOf(SqlError);
   });
 });
 
