@@ -1,5 +1,6 @@
 import { agentsMutants } from "./mutants/agents.ts";
 import { filesMutants } from "./mutants/files.ts";
+import { gatewayGuardMutants } from "./mutants/gateway-guard.ts";
 import { gatewayKeyMutants } from "./mutants/gateway-keys.ts";
 import { gatewayMutants } from "./mutants/gateway.ts";
 import { httpMutants } from "./mutants/http.ts";
@@ -15,6 +16,7 @@ import { storageMutants } from "./mutants/storage.ts";
 export const mutants: readonly Mutant[] = [
   ...gatewayMutants,
   ...gatewayKeyMutants,
+  ...gatewayGuardMutants,
   ...agentsMutants,
   ...httpMutants,
   ...identityMutants,

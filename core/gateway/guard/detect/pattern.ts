@@ -1,4 +1,5 @@
 import { type Checker, type CheckResult, clean, type Finding } from "./checker.ts";
+import { decodedTokens, withoutEscapes } from "./decoded-form.ts";
 import { cutAfter, plainForm, REACH } from "./plain-form.ts";
 import { atOnce, inSlices, SLICE, type Slices } from "../text/slices.ts";
 
@@ -40,9 +41,10 @@ function resultOf(patterns: readonly Pattern[], counts: readonly number[]): Chec
 function* countIn(text: string, patterns: readonly Pattern[], window: number): Slices<number[]> {
   const counts = patterns.map(() => 0);
   const add = function* (from: number, to: number, sign: 1 | -1): Slices<void> {
-    const plain = plainForm(text.slice(from, to));
+    const readings = readingsOf(plainForm(text.slice(from, to)));
+    if (readings.unescaped !== readings.plain || readings.decoded !== "") yield;
     for (const [index, pattern] of patterns.entries()) {
-      counts[index] = (counts[index] ?? 0) + sign * occurrences(plain, pattern);
+      counts[index] = (counts[index] ?? 0) + sign * (yield* occurrencesIn(readings, pattern));
       yield;
     }
   };
@@ -55,6 +57,31 @@ function* countIn(text: string, patterns: readonly Pattern[], window: number): S
     // Matches that lie in both windows were counted twice.
     yield* add(at, end, -1);
   }
+}
+
+/** The ways in which a text is read. */
+interface Readings {
+  readonly plain: string;
+  /** The same text without escapes of URLs and HTML. */
+  readonly unescaped: string;
+  /** What stands in it as base64. */
+  readonly decoded: string;
+}
+
+function readingsOf(plain: string): Readings {
+  return { plain, unescaped: withoutEscapes(plain), decoded: decodedTokens(plain) };
+}
+
+/** An escape can stand within what is looked for, or be a part of it as it is: of the two readings one counts. */
+function* occurrencesIn({ plain, unescaped, decoded }: Readings, pattern: Pattern): Slices<number> {
+  let count = occurrences(plain, pattern);
+  if (unescaped !== plain) {
+    yield;
+    count = Math.max(count, occurrences(unescaped, pattern));
+  }
+  if (decoded === "") return count;
+  yield;
+  return count + occurrences(decoded, pattern);
 }
 
 /** A line break can stand between two words, or in the middle of one: the text is read both ways. */
