@@ -1,8 +1,10 @@
 import type { PlatformApiOptions } from "./platform-api-options.ts";
 import { checkPermissions } from "../auth/static-tokens.ts";
 import type { Platform } from "../ports.ts";
+import { type Checker, httpChecker } from "../gateway/mod.ts";
 import { httpReranker, openAiChatModel, openAiEmbedder } from "../search/mod.ts";
 import type { Config } from "./config.ts";
+import type { GatewayConfig } from "./gateway-config.ts";
 import type { PlacedModelConfig } from "./model-config.ts";
 
 function searchOptions(
@@ -108,12 +110,27 @@ export function apiOptions(config: Config, platform: Platform): PlatformApiOptio
   };
 }
 
+function checkersOf(
+  checkers: NonNullable<GatewayConfig["checkers"]>,
+  platform: Platform,
+): Record<string, Checker> {
+  const made = Object.entries(checkers).map(([name, one]) => [
+    name,
+    httpChecker(name, one, platform),
+  ]);
+  return Object.fromEntries(made) as Record<string, Checker>;
+}
+
 function gatewayOptions(
   { gateway = {}, metrics = true }: Config,
   platform: Platform,
 ): NonNullable<PlatformApiOptions["gateway"]> {
-  const { judge, ...own } = gateway;
-  const rest = { ...own, metrics: gateway.metrics ?? metrics };
+  const { judge, checkers, ...own } = gateway;
+  const rest = {
+    ...own,
+    metrics: gateway.metrics ?? metrics,
+    ...(checkers && { checkers: checkersOf(checkers, platform) }),
+  };
   if (judge === undefined) return rest;
   return { ...rest, judge: openAiChatModel(judge, platform.transport), judgeModel: judge.model };
 }

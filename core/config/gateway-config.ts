@@ -4,6 +4,7 @@ import type { GatewayOptions, ModelRouter } from "../gateway/mod.ts";
 import { declaredTeams, declaredVirtualKeys } from "../gateway/account/keys/declared-keys.ts";
 import { elementList } from "../gateway/manage/dynamic-route.ts";
 import { priceRows } from "../gateway/prices/price-rows.ts";
+import type { HttpCheckerOptions } from "../gateway/guard/checkers/http-checker.ts";
 import type { ResumeOptions } from "../gateway/resume/mod.ts";
 import type { SemanticCacheOptions } from "../gateway/semantic-cache/mod.ts";
 import { providerProblem } from "../gateway/providers/configured/check-providers.ts";
@@ -26,7 +27,7 @@ import {
   strings,
   url,
 } from "./fields.ts";
-import { endpointModel, headerSecret } from "./model-config.ts";
+import { endpointModel, headerSecret, sentHeaders } from "./model-config.ts";
 
 /**
  * The gateway's options, except for those that the platform gives, that are code, or that have another form in the
@@ -53,6 +54,8 @@ export interface GatewayConfig extends Omit<
 > {
   /** The model that judges texts for gateways with guardrails. */
   readonly judge?: OpenAiEndpoint;
+  /** DLP profiles of servers that check texts, by their names. @default {} */
+  readonly checkers?: Readonly<Record<string, HttpCheckerOptions>>;
   /** Chooses the model of requests for `cloudflare/auto`: the cheapest suitable one. @default off */
   readonly router?: RouterConfig;
   /** Bounds of the semantic cache; its vectors are those of the search part's embedder. @default off */
@@ -97,6 +100,19 @@ const semanticCache = v.strictObject({
   maxMessages: v.exactOptional(v.pipe(positiveInteger, v.maxValue(1000))),
   timeoutMs: v.exactOptional(v.pipe(positiveInteger, v.maxValue(60_000))),
 } satisfies Members<SemanticCacheConfig>);
+
+const checker = v.strictObject({
+  url,
+  headers: v.exactOptional(sentHeaders),
+  on: v.exactOptional(
+    v.pipe(
+      v.array(v.picklist(["request", "response"])),
+      v.minLength(1, 'Expected "request", "response" or both'),
+    ),
+  ),
+  timeoutMs: v.exactOptional(v.pipe(positiveInteger, v.maxValue(60_000))),
+  onFailure: v.exactOptional(v.picklist(["block", "allow"])),
+} satisfies Members<HttpCheckerOptions>);
 
 const gatewayProvider = {
   baseUrl: v.exactOptional(url),
@@ -157,6 +173,7 @@ export const gatewayConfig: v.GenericSchema<unknown, GatewayConfig> = v.strictOb
   origins: v.exactOptional(origins),
   prices: v.exactOptional(priceRows),
   judge: v.exactOptional(endpointModel),
+  checkers: v.exactOptional(v.record(id, checker)),
   masterKey: v.exactOptional(masterKey),
   formerMasterKeys: v.exactOptional(v.array(masterKey)),
   providers: v.exactOptional(

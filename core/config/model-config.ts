@@ -24,11 +24,17 @@ const headerName = v.pipe(
   v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "Expected the name of a header"),
 );
 
+/** Headers that are sent with every request. */
+export const sentHeaders: v.GenericSchema<unknown, Record<string, string>> = v.record(
+  headerName,
+  headerSecret,
+);
+
 const endpoint = {
   baseUrl: url,
   model: v.string(),
   apiKey: v.exactOptional(headerSecret),
-  headers: v.exactOptional(v.record(headerName, headerSecret)),
+  headers: v.exactOptional(sentHeaders),
 } satisfies Members<OpenAiEndpoint>;
 
 /** A model behind an endpoint. */

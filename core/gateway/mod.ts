@@ -14,6 +14,7 @@ import { managementApp } from "./manage/management.ts";
 import { exposition } from "./observe/metrics/exposition.ts";
 
 export type { GatewayOptions } from "./entry/options.ts";
+export { httpChecker, type HttpCheckerOptions } from "./guard/checkers/http-checker.ts";
 export type { SemanticCacheFactory } from "./cache/similar-answers.ts";
 export type { ResumableRunsFactory } from "./entry/resume-run.ts";
 export type {

@@ -69,6 +69,25 @@ export async function prepareTarget(): Promise<PreparedTarget> {
         // Nobody listens there.
         deepseek: { baseUrl: "http://127.0.0.1:9" },
       },
+      checkers: {
+        // They are played by the model server.
+        words: {
+          url: `${upstream.url}/guard`,
+          headers: { "x-test-mode": "guard", "x-test-id": "guard-words" },
+          timeoutMs: 60_000,
+        },
+        strict: {
+          url: `${upstream.url}/guard`,
+          headers: { "x-test-mode": "never" },
+          timeoutMs: 100,
+        },
+        lenient: {
+          url: `${upstream.url}/guard`,
+          headers: { "x-test-mode": "never" },
+          timeoutMs: 100,
+          onFailure: "allow",
+        },
+      },
       router: {
         candidates: [
           // The cheapest one cannot be reached.

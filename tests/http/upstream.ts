@@ -138,6 +138,15 @@ const modes: Readonly<Record<string, Mode>> = {
     res.write('data: {"n":1}\n\n');
   },
   never: () => undefined,
+  // A server that checks texts.
+  guard: (_req, res, body) => {
+    const text = String(JSON.parse(body).texts[0]);
+    if (text.includes("forbidden"))
+      sendJson(res, 200, { action: "BLOCKED", blocked_reason: "a forbidden word" });
+    else if (text.includes("watched"))
+      sendJson(res, 200, { verdict: "flag", reason: "a watched word" });
+    else sendJson(res, 200, { action: "NONE" });
+  },
   // Sends one event and then nothing more, until the client leaves.
   hang: (_req, res) => {
     res.writeHead(200, { "content-type": "text/event-stream" });

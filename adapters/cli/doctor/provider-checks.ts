@@ -33,17 +33,25 @@ export async function checkProviderAccess(config: Config): Promise<DoctorFinding
 }
 
 function endpointsOf({ gateway = {}, search = {} }: Config): Map<string, string> {
-  const found = new Map<string, string>();
-  for (const [name, { baseUrl }] of Object.entries(gateway.providers ?? {})) {
-    const url = baseUrl ?? known[name]?.baseUrl ?? null;
-    // `{…}` stands for what the path of a request says.
-    if (url !== null && !url.includes("{")) found.set(`gateway.providers.${name}`, url);
-  }
+  const found = providersIn(gateway);
   for (const name of ["embedder", "chatModel", "reranker"] as const) {
     const url = search[name]?.baseUrl;
     if (url !== undefined) found.set(`search.${name}`, url);
   }
-  if (gateway.judge !== undefined) found.set("gateway.judge", gateway.judge.baseUrl);
+  const { judge, checkers = {} } = gateway;
+  if (judge !== undefined) found.set("gateway.judge", judge.baseUrl);
+  for (const [name, { url }] of Object.entries(checkers))
+    found.set(`gateway.checkers.${name}`, url);
+  return found;
+}
+
+function providersIn({ providers = {} }: NonNullable<Config["gateway"]>): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const [name, { baseUrl }] of Object.entries(providers)) {
+    const url = baseUrl ?? known[name]?.baseUrl ?? null;
+    // `{…}` stands for what the path of a request says.
+    if (url !== null && !url.includes("{")) found.set(`gateway.providers.${name}`, url);
+  }
   return found;
 }
 

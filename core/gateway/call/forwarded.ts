@@ -34,7 +34,8 @@ export interface Forwarded {
 /** One entry of the response header `dlp`: which profile matched, by which policy. No matched text. */
 export interface DlpFinding {
   readonly profile: {
-    readonly context: Readonly<Record<string, never>>;
+    /** `reason`: what the checker says of it. */
+    readonly context: { readonly reason?: string };
     readonly entry_ids: readonly string[];
     readonly profile_id: string;
   };
@@ -46,4 +47,12 @@ export interface DlpFinding {
 export interface DlpReport {
   readonly action: SafetyAction;
   readonly findings: readonly DlpFinding[];
+}
+
+/** Returns the checkers that gave a reason, and their reasons; null where none did. */
+export function dlpNote({ findings }: DlpReport): string | null {
+  const told = findings.flatMap(({ profile: { profile_id: name, context } }) =>
+    context.reason === undefined ? [] : `${name}: ${context.reason}`,
+  );
+  return told.length === 0 ? null : [...new Set(told)].join("; ");
 }

@@ -3,6 +3,7 @@ import type { TokenUsage } from "../chat/usage.ts";
 import type { AnswerFailure } from "./attempt.ts";
 import type { LoggedBody, LogRow } from "./ended-attempt.ts";
 import type { Call, Step } from "./call.ts";
+import type { DlpReport } from "./forwarded.ts";
 import type { Outbound } from "./outbound.ts";
 
 /** Follows attempts. */
@@ -69,8 +70,8 @@ export interface RecordedResult {
   readonly failure?: AnswerFailure | null;
   /** @default false */
   readonly cached?: boolean;
-  /** The action of data loss prevention. @default none */
-  readonly dlpAction?: "FLAG" | "BLOCK" | null;
+  /** The findings of data loss prevention. @default none */
+  readonly dlp?: DlpReport | null;
   /** Held back by a check: then the row keeps no body, or it would keep what was found. @default false */
   readonly blocked?: boolean;
   /** Members of the row that are known better than from the request alone. @default none */

@@ -49,9 +49,8 @@ export function watchedAnswer(
     if (isStream) call.held?.release();
     const finish = (seen: Observation | null): void => {
       const complete = end === "complete" || (end === "aborted" && seen?.isOver === true);
-      const dlpAction = dlp?.action ?? null;
       const left = end === "aborted";
-      const cost = record.finish({ status, complete, left, headers, cached, seen, dlpAction });
+      const cost = record.finish({ status, complete, left, headers, cached, seen, dlp });
       const isRefused = status >= 400 || seen?.failure?.isAll === true;
       // A refusal costs nothing unless its provider says so.
       settle(isRefused ? (cost ?? 0) : cost);

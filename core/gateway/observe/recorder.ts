@@ -5,6 +5,7 @@ import type { LoggedBody, LogRow, AttemptObserver } from "../call/ended-attempt.
 import type { AnswerFailure } from "../call/attempt.ts";
 import type { Call, Step } from "../call/call.ts";
 import { callerName } from "../call/caller.ts";
+import { dlpNote } from "../call/forwarded.ts";
 import type { Outbound } from "../call/outbound.ts";
 import {
   type AnswerWatch,
@@ -201,11 +202,13 @@ const ESTIMATE = "an estimate";
 function noteOf(
   { note }: Description,
   { estimated }: RowFacts,
-  { status, failure, seen, note: given }: RecordedResult,
+  { status, failure, seen, dlp, note: given }: RecordedResult,
 ): string | null {
   if (given !== undefined) return given;
   const failed = failure ?? seen?.failure ?? null;
   if (failed !== null && !isErrorStatus(status)) return failureNote(failed);
+  const why = dlp == null ? null : dlpNote(dlp);
+  if (why !== null) return why;
   return estimated === null ? note : `usage: ${ESTIMATE}`;
 }
 
@@ -230,7 +233,7 @@ function rowOf(about: Description, facts: RowFacts, result: RecordedResult): Log
     tokensIn: usage.tokensIn,
     tokensOut: usage.tokensOut,
     responseContentType: headerValue(result.headers, "content-type"),
-    dlpAction: result.dlpAction ?? null,
+    dlpAction: result.dlp?.action ?? null,
     response: seen?.body ?? { text: null, size: 0, complete: false },
   };
 }

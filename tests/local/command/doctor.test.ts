@@ -54,12 +54,15 @@ const KEY = "a-key-that-nobody-sees";
 describe(`causey doctor on ${host}`, () => {
   it("finds nothing wrong where a server would work, and sends no key", LONG, async () => {
     const { url, seen } = await endpoint();
-    const gateway = { providers: { "custom-here": { baseUrl: url, apiKey: KEY } } };
+    const gateway = {
+      providers: { "custom-here": { baseUrl: url, apiKey: KEY } },
+      checkers: { words: { url, headers: { authorization: KEY } } },
+    };
     const { healthy, code, findings } = await doctor({ gateway }, ["--chromium-path", ""]);
     const failed = findings.filter(({ status }) => status === "fail");
     expect([failed, healthy, code]).toEqual([[], true, 0]);
     expect(findings.map(({ check }) => check).join()).toBe(
-      "runtime,configuration,port,data folder,disk,sqlite,browser,sandbox,fonts,provider gateway.providers.custom-here,clock",
+      "runtime,configuration,port,data folder,disk,sqlite,browser,sandbox,fonts,provider gateway.providers.custom-here,provider gateway.checkers.words,clock",
     );
     expect(seen.join("")).not.toContain(KEY);
   });

@@ -37,6 +37,18 @@ describe("apiOptions()", () => {
     expect(optionsOf({ gateway: {} }).gateway).not.toHaveProperty("judge");
   });
 
+  it("makes a checker of a server", async () => {
+    const sent: string[] = [];
+    const checkers = { words: { url: "http://10.0.0.7/check", timeoutMs: 100 } };
+    const { gateway } = optionsOf({ gateway: { checkers } }, sent);
+    const { signal } = new AbortController();
+    const check = async (): Promise<unknown> =>
+      gateway?.checkers?.["words"]?.check("x", "prompt", signal);
+    await expect(check()).rejects.toThrow('The checker "words" answered without a verdict');
+    expect(sent).toEqual(["http://10.0.0.7/check"]);
+    expect(optionsOf({ gateway: {} }).gateway).not.toHaveProperty("checkers");
+  });
+
   it("gives rendering every limit of the file", () => {
     const rendering = {
       maxConcurrency: 3,

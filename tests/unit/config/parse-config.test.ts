@@ -96,6 +96,22 @@ describe("parseConfig()", () => {
     }
   });
 
+  it("takes checkers behind an address", () => {
+    const words = { url: "https://guard.test/check", on: ["request"], timeoutMs: 100 };
+    const gateway = {
+      checkers: { words: { ...words, headers: { "x-key": "k" }, onFailure: "allow" } },
+    };
+    expect(parseConfig({ gateway }, noEnv)).toEqual({ gateway });
+    for (const [bad, problem] of [
+      [{ url: "guard" }, "words.url"],
+      [{ ...words, on: [] }, '"request", "response" or both'],
+      [{ ...words, timeoutMs: 60_001 }, "words.timeoutMs"],
+      [{ ...words, onFailure: "open" }, "words.onFailure"],
+      [{ ...words, timeout: 1 }, "words.timeout"],
+    ] as const)
+      expect(() => parseConfig({ gateway: { checkers: { words: bad } } }, noEnv)).toThrow(problem);
+  });
+
   it("takes what a gateway adds to streams, in numbers above 0", () => {
     const gateway = { resume: { seconds: 60, bytes: 1_000_000 }, sseKeepAliveSeconds: 15 };
     expect(parseConfig({ gateway }, noEnv)).toEqual({ gateway });

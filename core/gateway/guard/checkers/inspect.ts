@@ -5,7 +5,7 @@ import type { CheckPhase, CheckResult, Finding } from "../detect/checker.ts";
 import type { SlicePause } from "../text/slices.ts";
 import { unavailable } from "./judge.ts";
 import type { CheckPolicy } from "./policies.ts";
-import type { DlpFinding, DlpReport } from "../../call/forwarded.ts";
+import { type DlpFinding, dlpNote, type DlpReport } from "../../call/forwarded.ts";
 
 /** Characters of the header: under both prefixes it has to fit into what clients take of all headers, often 16 KiB. */
 const HEADER_LIMIT = 3000;
@@ -60,7 +60,9 @@ export async function inspect(
   let report: DlpReport | null = null;
   for (const policy of policies) {
     const found = await findingsOf(policy);
-    const blocking = found.filter(({ type }) => policy.actionOf(type) === "BLOCK");
+    const blocking = found.filter(
+      ({ type, onlyFlags }) => onlyFlags !== true && policy.actionOf(type) === "BLOCK",
+    );
     if (found.length === 0) continue;
     if (policy.kind === "guardrails") {
       if (blocking.length > 0) throw guardrailsBlocked(phase, blocking);
@@ -117,8 +119,10 @@ function reportOf(
   found: readonly Finding[],
   blocks: boolean,
 ): DlpReport {
+  const reason = found.find((one) => one.reason !== undefined)?.reason;
+  const context = reason === undefined ? {} : { reason };
   const finding: DlpFinding = {
-    profile: { context: {}, entry_ids: typesOf(found), profile_id: profile },
+    profile: { context, entry_ids: typesOf(found), profile_id: profile },
     policy_ids: [id],
     check: phase === "prompt" ? "REQUEST" : "RESPONSE",
   };
@@ -137,9 +141,11 @@ function guardrailsBlocked(phase: CheckPhase, found: readonly Finding[]): ApiErr
 function dlpBlocked(phase: CheckPhase, report: DlpReport): ApiError {
   const what = phase === "prompt" ? "Request" : "Response";
   const policies = new Set(report.findings.flatMap(({ policy_ids: ids }) => ids));
+  const why = dlpNote(report);
+  const told = why === null ? "" : ` (${why})`;
   return new ApiError(phase === "prompt" ? "request_dlp_blocked" : "response_dlp_blocked", {
     message:
-      `${what} content blocked due to DLP policy violations: ${[...policies].join(", ")}`.slice(
+      `${what} content blocked due to DLP policy violations: ${[...policies].join(", ")}${told}`.slice(
         0,
         300,
       ),

@@ -90,7 +90,8 @@ function recordVerdict(
     complete: false,
     headers: [],
     seen,
-    dlpAction: isDlp ? "BLOCK" : null,
+    dlp: isDlp ? { action: "BLOCK", findings: [] } : null,
+    note: message,
     blocked: true,
   });
   const headers = Object.fromEntries([

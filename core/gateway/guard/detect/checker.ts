@@ -12,6 +12,10 @@ export interface Finding {
   readonly type: string;
   /** How often it was found. */
   readonly count: number;
+  /** Why, in words that callers may see. @default its kind says it */
+  readonly reason?: string;
+  /** Whether it is flagged even where a policy blocks. @default false */
+  readonly onlyFlags?: boolean;
 }
 
 /** A checker's verdict on a text. */

@@ -252,6 +252,33 @@ describe("safetyOf()", () => {
   });
 });
 
+describe("a checker that gives its reason", () => {
+  const own = (onlyFlags: boolean): Checker => ({
+    check: () => ({
+      action: "flag",
+      findings: [{ type: "own", count: 1, reason: "because", onlyFlags }],
+    }),
+  });
+
+  it("has it in the verdict", async () => {
+    const checks = safetyOf(
+      policy({ profiles: ["own"] }),
+      { checkers: { own: own(false) } },
+      quiet,
+    );
+    const verdict = checks?.prompt(prompt("x"), signal);
+    await expect(verdict).rejects.toThrow("DLP policy violations: cards (own: because)");
+  });
+
+  it("can flag where its policy blocks", async () => {
+    const checks = safetyOf(policy({ profiles: ["own"] }), { checkers: { own: own(true) } }, quiet);
+    expect(await checks?.prompt(prompt("x"), signal)).toMatchObject({
+      action: "FLAG",
+      findings: [{ profile: { context: { reason: "because" } } }],
+    });
+  });
+});
+
 describe("guardrails", () => {
   const settings: SafetySettings = {
     guardrails: { prompt: { S1: "BLOCK", S10: "FLAG" }, response: { P1: "BLOCK" } },
