@@ -1,4 +1,5 @@
 import type {
+  DlpAction,
   DlpPolicy,
   Guardrails,
   SafetyAction,
@@ -193,7 +194,11 @@ function guardrailsOf(values: Readonly<Record<string, string>>): Guardrails | nu
 
 const policyFields = {
   profiles: { label: "Looks for", hint: "With commas: secrets, financial, pii, email …" },
-  action: { label: "Then", options: { BLOCK: "refuse", FLAG: "note" } },
+  action: {
+    label: "Then",
+    hint: "Requests alone are masked",
+    options: { BLOCK: "refuse", FLAG: "note", MASK: "mask" },
+  },
   check: {
     label: "In",
     options: { both: "requests and answers", REQUEST: "requests", RESPONSE: "answers" },
@@ -233,7 +238,7 @@ function Dlp({ gateway, readOnly, onSaved, save }: GuardProps) {
         const policy: DlpPolicy = {
           id,
           enabled: true,
-          action: action as SafetyAction,
+          action: action as DlpAction,
           check: check === "both" ? ["REQUEST", "RESPONSE"] : [check as "REQUEST"],
           profiles: listOf(profiles),
         };

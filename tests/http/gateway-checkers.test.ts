@@ -50,6 +50,49 @@ async function codeOf(answer: Response): Promise<unknown> {
   return [answer.status, error?.[0]?.code, error?.[0]?.message];
 }
 
+describe("a gateway that masks", () => {
+  const text = "to ann@example.org, card 4111 1111 1111 1111";
+
+  it("sends placeholders and gets the values back, whole and as a stream", async () => {
+    const id = `m-${randomUUID().slice(0, 8)}`;
+    const dlp = { enabled: true, action: "MASK", profiles: ["pii", "financial"] };
+    const made = await fetch(management, {
+      method: "POST",
+      headers: { authorization, "content-type": "application/json" },
+      body: JSON.stringify({ id, authentication: false, dlp }),
+    });
+    expect(made.status).toBe(200);
+    const whole = await ask(id, text);
+    expect(whole.headers.get("cf-aig-dlp")).toContain('"action":"MASK"');
+    expect(await whole.json()).toMatchObject({ choices: [{ message: { content: text } }] });
+    const events = await (await ask(id, text, { stream: true })).text();
+    const deltas = [...events.matchAll(/^data: (\{.*\})$/gm)].map(
+      ([, json]) => JSON.parse(json ?? "").choices[0]?.delta.content ?? "",
+    );
+    expect(deltas.join("")).toBe(text);
+    const row = await lastRow(id);
+    expect(row["dlp_action"]).toBe("MASK");
+    const detail = await fetch(`${management}/${id}/logs/${String(row["id"])}`, {
+      headers: { authorization },
+    });
+    const logged = await detail.text();
+    expect([logged.includes("[EMAIL_1]"), logged.includes("ann@example.org")]).toEqual([
+      true,
+      false,
+    ]);
+    const mirrored = await fetch(`${base}/v1/${account}/${id}/openai/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-test-mode": "gzip", "x-test-id": id },
+      body: JSON.stringify({ model: "gpt-4o", messages: [{ role: "user", content: text }] }),
+    });
+    expect(await mirrored.text()).toContain("Hello from upstream");
+    const [seen] = (await (await fetch(`${upstream}/__seen/${id}`)).json()) as Seen[];
+    expect(JSON.parse(seen?.body ?? "").messages[0].content).toBe(
+      "to [EMAIL_1], card [CREDIT_CARD_1]",
+    );
+  });
+});
+
 describe("a server that checks texts", () => {
   it("holds a request back, and says why to the client and in the log", async () => {
     const gateway = await gatewayWith("words");

@@ -9,6 +9,8 @@ import type { Recording } from "./recording.ts";
 export interface Checks {
   /** The request without the encodings in which an answer could not be checked. */
   readable(prepared: Outbound): Outbound;
+  /** Masks a step before anything else sees it; null where nothing is to be masked. */
+  readonly mask: ((step: Step, call: Call) => Promise<MaskedRequest>) | null;
   /** Has a step's body pass; resolves to what was flagged. A verdict leaves a row of its own and is thrown. */
   prompt(step: Step, index: number, call: Call): Promise<DlpReport | null>;
   /**
@@ -21,6 +23,15 @@ export interface Checks {
     record: Recording,
     call: Call,
   ): Promise<PassedReply | HeldReply>;
+}
+
+/** A request with placeholders in place of what was found. */
+export interface MaskedRequest {
+  readonly step: Step;
+  /** The checks of this request. */
+  readonly checks: Checks;
+  /** Puts the values back in an answer in the client's format. */
+  readonly restore: (answer: InboundResponse) => InboundResponse;
 }
 
 /** An answer that may pass. */

@@ -16,7 +16,7 @@ import {
   retryDelay,
 } from "./attempt.ts";
 import type { Call, Step } from "./call.ts";
-import type { Checks } from "./checks.ts";
+import type { Checks, MaskedRequest } from "./checks.ts";
 import type { DlpReport, Forwarded } from "./forwarded.ts";
 import type { Limits, Settle, SpendingPermit } from "./limits.ts";
 import type { Outbound } from "./outbound.ts";
@@ -91,16 +91,33 @@ async function forward(
   const step = await clean(addressed, call);
   // 2. The caller may use the model that it names.
   limits.checkModel(step, call);
-  // 3. The request becomes what its provider takes.
-  const outbound = await prepare(step, call);
-  const checks = checksOf(call.settings);
-  const prepared = checks === null ? outbound : checks.readable(outbound);
+  // 3. The request becomes what its provider takes, without what is to be masked.
+  const { step: leaving, checks, restore } = await masked(step, call, checksOf(call.settings));
+  const outbound = await prepare(leaving, call);
+  const readable = checks === null ? outbound : checks.readable(outbound);
+  const prepared = restore === null ? readable : restoring(readable, restore);
   // 4. A kept answer, or the provider's: checked, within the limits, watched on its way (`flow`).
   // Awaited here: a promise that an async function returns costs two more.
   const { dropped, estimated } = outbound;
-  const named = dropped === undefined ? step : { ...step, dropped };
+  const named = dropped === undefined ? leaving : { ...leaving, dropped };
   const sent = estimated === undefined ? named : { ...named, estimated };
   return await answers({ step: sent, index, isLast, call, prepared, checks }, flow);
+}
+
+/** A step that may leave, and what its answer has to pass. */
+interface LeavingStep {
+  readonly step: Step;
+  readonly checks: Checks | null;
+  readonly restore: MaskedRequest["restore"] | null;
+}
+
+function masked(step: Step, call: Call, checks: Checks | null): Promise<LeavingStep> | LeavingStep {
+  const mask = checks?.mask ?? null;
+  return mask === null ? { step, checks, restore: null } : mask(step, call);
+}
+
+function restoring(prepared: Outbound, restore: MaskedRequest["restore"]): Outbound {
+  return { ...prepared, restore: (answer) => whenReady(prepared.restore(answer), restore) };
 }
 
 /** A step's controls outrank the call's. */

@@ -1,6 +1,6 @@
 import type { InboundResponse } from "../../ports.ts";
 import type { Call } from "./call.ts";
-import type { SafetyAction } from "../account/settings/safety-settings.ts";
+import type { DlpAction } from "../account/settings/safety-settings.ts";
 
 /** The answer of a provider, or of the cache, on its way to the client. */
 export interface Forwarded {
@@ -45,7 +45,7 @@ export interface DlpFinding {
 
 /** The findings of DLP in a request and its answer. */
 export interface DlpReport {
-  readonly action: SafetyAction;
+  readonly action: DlpAction;
   readonly findings: readonly DlpFinding[];
 }
 

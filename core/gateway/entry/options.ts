@@ -10,7 +10,7 @@ import { freeProviders } from "../providers/configured/configured-targets.ts";
 import type { DeclaredGateway } from "../account/settings/declared-gateways.ts";
 import type { OwnPrices } from "../prices/price-book.ts";
 import { priceRows, type PriceRowSetting } from "../prices/price-rows.ts";
-import { type SafetyOptions, profileNames, unknownProfiles } from "../guard/checkers/policies.ts";
+import { type SafetyOptions, dlpProblem } from "../guard/checkers/policies.ts";
 import { vault, type Vault } from "../account/records/vault.ts";
 import type { ModelRouter } from "../routing/router/model-router.ts";
 import type { SemanticCacheFactory } from "../cache/similar-answers.ts";
@@ -211,9 +211,8 @@ function misfitOf(declaration: DeclaredGateway, safety: SafetyOptions): string |
   const { settings = {}, keys = {}, routes = {}, providers = {} } = declaration;
   const { success, issues } = v.safeParse(gatewayDeclared, settings);
   if (!success) return misfitText(issues, { within: "settings" });
-  const [profile] = unknownProfiles(settings.dlp, safety);
-  if (profile !== undefined)
-    return `settings.dlp: unknown profile "${profile.slice(0, 64)}": use one of ${profileNames(safety).join(", ")}`;
+  const problem = dlpProblem(settings.dlp, safety);
+  if (problem !== null) return `settings.dlp: ${problem}`;
   for (const named of spendProviders(settings.spend_limits))
     if (!mayExist(named.segment)) return `settings.${noSuchProvider(named)}`;
   for (const slug of Object.keys(keys)) {
@@ -221,8 +220,8 @@ function misfitOf(declaration: DeclaredGateway, safety: SafetyOptions): string |
     return `keys.${slug.slice(0, 64)}: no such provider${didYouMean(slug, Object.keys(builtIn))}`;
   }
   for (const [slug, own] of Object.entries(providers)) {
-    const problem = providerProblem(slug, own);
-    if (problem !== null) return `providers: ${problem}`;
+    const misfit = providerProblem(slug, own);
+    if (misfit !== null) return `providers: ${misfit}`;
   }
   return modelsProblem(declaration) ?? brokenRoute(routes);
 }

@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import { profileNames, type SafetyOptions, unknownProfiles } from "../guard/checkers/policies.ts";
+import { dlpProblem, type SafetyOptions } from "../guard/checkers/policies.ts";
 import type { Platform } from "../../ports.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { noSuchProvider, spendProviders } from "../metering/spend/spend-providers.ts";
@@ -36,12 +36,8 @@ export async function storedChanges(
   deps: ProtectionDeps,
 ): Promise<GatewayChanges> {
   const { platform, records, vault, safety } = deps;
-  const [unknown] = unknownProfiles(changes.dlp, safety);
-  if (unknown !== undefined) {
-    throw new ApiError("invalid_request", {
-      message: `dlp: there is no profile "${unknown.slice(0, 64)}", only ${profileNames(safety).join(", ")}`,
-    });
-  }
+  const problem = dlpProblem(changes.dlp, safety);
+  if (problem !== null) throw new ApiError("invalid_request", { message: `dlp: ${problem}` });
   await checkSpendProviders(name, changes.spend_limits, former?.spend_limits, deps);
   if (otel === undefined || otel === null) return { ...changes, otel };
   for (const [index, { url }] of otel.entries()) {

@@ -10,10 +10,13 @@ import { type DlpFinding, dlpNote, type DlpReport } from "../../call/forwarded.t
 /** Characters of the header: under both prefixes it has to fit into what clients take of all headers, often 16 KiB. */
 const HEADER_LIMIT = 3000;
 
+const weightiest = ["BLOCK", "MASK", "FLAG"] as const;
+
 /** Joins the reports of both directions. */
 export function joinReports(first: DlpReport | null, second: DlpReport | null): DlpReport | null {
   if (first === null || second === null) return first ?? second;
-  const action = [first, second].some((one) => one.action === "BLOCK") ? "BLOCK" : "FLAG";
+  const actions = [first.action, second.action];
+  const action = weightiest.find((one) => actions.includes(one)) ?? "FLAG";
   return { action, findings: [...first.findings, ...second.findings] };
 }
 
@@ -61,7 +64,7 @@ export async function inspect(
   for (const policy of policies) {
     const found = await findingsOf(policy);
     const blocking = found.filter(
-      ({ type, onlyFlags }) => onlyFlags !== true && policy.actionOf(type) === "BLOCK",
+      ({ type, onlyFlags }) => onlyFlags !== true && policy.actionOf(type) !== "FLAG",
     );
     if (found.length === 0) continue;
     if (policy.kind === "guardrails") {
@@ -69,7 +72,10 @@ export async function inspect(
       log("info", "Guardrails flagged a text", { phase, categories: typesOf(found).join(",") });
       continue;
     }
-    report = joinReports(report, reportOf(policy, phase, found, blocking.length > 0));
+    const action = blocking.length > 0 ? "BLOCK" : "FLAG";
+    const left =
+      policy.masks === undefined ? found : found.map((one) => ({ ...one, reason: LEFT }));
+    report = joinReports(report, reportOf(policy, phase, left, action));
   }
   if (report?.action === "BLOCK") throw dlpBlocked(phase, report);
   return report;
@@ -113,11 +119,15 @@ function typesOf(findings: readonly Finding[]): string[] {
   return [...new Set(findings.map(({ type }) => type))];
 }
 
-function reportOf(
+/** Why a policy that masks holds a text back. */
+const LEFT = "found where it cannot be masked";
+
+/** Makes the report of a policy. */
+export function reportOf(
   { id, profile }: CheckPolicy,
   phase: CheckPhase,
   found: readonly Finding[],
-  blocks: boolean,
+  action: DlpReport["action"],
 ): DlpReport {
   const reason = found.find((one) => one.reason !== undefined)?.reason;
   const context = reason === undefined ? {} : { reason };
@@ -126,7 +136,7 @@ function reportOf(
     policy_ids: [id],
     check: phase === "prompt" ? "REQUEST" : "RESPONSE",
   };
-  return { action: blocks ? "BLOCK" : "FLAG", findings: [finding] };
+  return { action, findings: [finding] };
 }
 
 /** Clients of the hosted service know a verdict by its code or by these words. */

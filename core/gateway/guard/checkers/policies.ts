@@ -1,13 +1,14 @@
 import type { ChatModel } from "../../../ports.ts";
 import type {
   Dlp,
+  DlpAction,
   DlpPolicy,
   Guardrails,
   SafetyAction,
 } from "../../account/settings/safety-settings.ts";
 import { creditCard } from "../detect/card-number.ts";
 import { iban } from "../detect/iban.ts";
-import { type Pattern, patternChecker } from "../detect/pattern.ts";
+import { type Pattern, patternChecker, spansOf } from "../detect/pattern.ts";
 import { secretPattern } from "../detect/secrets.ts";
 import type { Checker, CheckPhase } from "../detect/checker.ts";
 import { llmJudge } from "./judge.ts";
@@ -37,9 +38,11 @@ export interface CheckPolicy {
   /** Null: the operator has not provided it. */
   readonly checker: Checker | null;
   /** Decides on a text with a finding of this type. */
-  readonly actionOf: (type: string) => SafetyAction | null;
+  readonly actionOf: (type: string) => DlpAction | null;
   /** Whether it may hold a text back: then a checker that fails does so as well. */
   readonly blocks: boolean;
+  /** Forms that are replaced before the check; it holds back what could not be. @default none */
+  readonly masks?: readonly Pattern[] | undefined;
 }
 
 /** Returns the names of all profiles that a policy can use. */
@@ -80,15 +83,20 @@ function guardrailPolicies(
 function dlpPolicies(dlp: Dlp, phase: CheckPhase, { checkers = {} }: SafetyOptions): CheckPolicy[] {
   const known = { ...profiles, ...checkers };
   const side = phase === "prompt" ? "REQUEST" : "RESPONSE";
-  return longForm(dlp)
-    .filter(({ enabled, check }) => enabled && check.includes(side))
-    .flatMap(({ id, action, profiles: names }) =>
-      names.map((profile): CheckPolicy => {
-        const checker = Object.hasOwn(known, profile) ? (known[profile] ?? null) : null;
-        const blocks = action === "BLOCK";
-        return { kind: "dlp", id, profile, checker, actionOf: () => action, blocks };
-      }),
-    );
+  return (
+    longForm(dlp)
+      .filter(({ enabled, check }) => enabled && check.includes(side))
+      // The short form checks both directions; only requests are masked.
+      .filter(({ action }) => action !== "MASK" || phase === "prompt")
+      .flatMap(({ id, action, profiles: names }) =>
+        names.map((profile): CheckPolicy => {
+          const checker = Object.hasOwn(known, profile) ? (known[profile] ?? null) : null;
+          const blocks = action !== "FLAG";
+          const masks = action === "MASK" ? (patternsOf[profile] ?? []) : undefined;
+          return { kind: "dlp", id, profile, checker, actionOf: () => action, blocks, masks };
+        }),
+      )
+  );
 }
 
 /** The short form is one policy for both directions. */
@@ -105,6 +113,24 @@ export function unknownProfiles(dlp: Dlp | null | undefined, options: SafetyOpti
   return longForm(dlp)
     .flatMap((policy) => policy.profiles)
     .filter((profile) => !known.includes(profile));
+}
+
+/** Says which profile of a setting cannot be used as it is; null for none. */
+export function dlpProblem(dlp: Dlp | null | undefined, options: SafetyOptions): string | null {
+  const [unknown] = unknownProfiles(dlp, options);
+  if (unknown !== undefined)
+    return `there is no profile "${unknown.slice(0, 64)}", only ${profileNames(options).join(", ")}`;
+  const { checkers = {} } = options;
+  // Only patterns know where something is.
+  const canMask = (name: string): boolean =>
+    Object.hasOwn(patternsOf, name) && !Object.hasOwn(checkers, name);
+  const unfit = (dlp == null ? [] : longForm(dlp))
+    .filter(({ action }) => action === "MASK")
+    .flatMap((policy) => policy.profiles)
+    .find((name) => !canMask(name));
+  return unfit === undefined
+    ? null
+    : `the profile "${unfit.slice(0, 64)}" cannot mask, only ${Object.keys(patternsOf).join(", ")}`;
 }
 
 /** E-mail addresses. */
@@ -129,22 +155,23 @@ const usSsn: Pattern = byForm(
   /(?<![\w-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])/g,
 );
 
-/** The built-in DLP profiles by the name that a policy uses. */
-export const profiles: Readonly<Record<string, Checker>> = {
-  secrets: patternChecker([secretPattern]),
-  financial: patternChecker([creditCard, iban]),
-  pii: patternChecker([email, phone, usSsn]),
-  credit_card: patternChecker([creditCard]),
-  iban: patternChecker([iban]),
-  email: patternChecker([email]),
-  phone: patternChecker([phone]),
-  us_ssn: patternChecker([usSsn]),
+/** The forms of the built-in DLP profiles by the name that a policy uses. */
+const patternsOf: Readonly<Record<string, readonly Pattern[]>> = {
+  secrets: [secretPattern],
+  financial: [creditCard, iban],
+  pii: [email, phone, usSsn],
+  credit_card: [creditCard],
+  iban: [iban],
+  email: [email],
+  phone: [phone],
+  us_ssn: [usSsn],
 };
 
+/** The built-in DLP profiles. */
+export const profiles: Readonly<Record<string, Checker>> = Object.fromEntries(
+  Object.entries(patternsOf).map(([name, patterns]) => [name, patternChecker(patterns)]),
+);
+
 function byForm(type: string, begins: RegExp | null, ...forms: readonly RegExp[]): Pattern {
-  return {
-    type,
-    ...(begins === null ? {} : { begins }),
-    count: (text) => forms.reduce((sum, form) => sum + (text.match(form)?.length ?? 0), 0),
-  };
+  return { type, ...(begins === null ? {} : { begins }), find: (text) => spansOf(text, forms) };
 }

@@ -1,7 +1,8 @@
 import { ApiError } from "../../../http/api-error.ts";
 import type { BodyBudget } from "../../../work/body-budget.ts";
 import type { Call, Step } from "../../call/call.ts";
-import { type Checks, type HeldReply, isVerdict } from "../../call/checks.ts";
+import { type Checks, type HeldReply, isVerdict, type MaskedRequest } from "../../call/checks.ts";
+import type { Outbound } from "../../call/outbound.ts";
 import {
   collectsLog,
   type Observation,
@@ -14,6 +15,7 @@ import type { ContentDecoding } from "../../../http/body/content-decoder.ts";
 import { headerValue, isSecretHeader, requestHygiene } from "../../wire/header-hygiene.ts";
 import { ownHeaders } from "../../wire/own-headers.ts";
 import { decodedValue } from "../../wire/own-tokens.ts";
+import { unmaskedAnswer } from "../mask/unmasked-answer.ts";
 import { joinReports } from "./inspect.ts";
 import type { Safety } from "./safety.ts";
 
@@ -26,12 +28,24 @@ export interface CheckParts extends Reading {
 /** Makes the checks of a gateway, which leave a row for each text that they block. */
 export function recordedChecks(safety: Safety, parts: CheckParts): Checks {
   const { bodies, decoding, recorder } = parts;
-  return {
-    readable(prepared) {
-      if (!safety.checksReplies) return prepared;
-      const headers = prepared.request.headers.filter(([name]) => name !== "accept-encoding");
-      return { ...prepared, request: { ...prepared.request, headers } };
-    },
+  const { mask } = safety;
+  const checks: Checks = {
+    readable: (prepared) => (safety.checksReplies ? withoutEncodings(prepared) : prepared),
+    mask:
+      mask === null
+        ? null
+        : async (given, call) => {
+            const { step, names, report } = await mask(given, call.signal);
+            if (report === null) return { step, checks, restore: (answer) => answer };
+            const own: Checks = {
+              ...checks,
+              readable: withoutEncodings,
+              prompt: async (...asked) => joinReports(report, await checks.prompt(...asked)),
+            };
+            const restore: MaskedRequest["restore"] = (answer) =>
+              unmaskedAnswer(answer, names, decoding);
+            return { step, checks: own, restore };
+          },
     async prompt(step, index, call) {
       try {
         const { headers, body } = step;
@@ -59,6 +73,13 @@ export function recordedChecks(safety: Safety, parts: CheckParts): Checks {
       return recordVerdict(checked.blocked, record, await watch.finish(), call);
     },
   };
+  return checks;
+}
+
+/** The request without the encodings in which an answer could not be read. */
+function withoutEncodings(prepared: Outbound): Outbound {
+  const headers = prepared.request.headers.filter(([name]) => name !== "accept-encoding");
+  return { ...prepared, request: { ...prepared.request, headers } };
 }
 
 /** Lists the texts that a provider reads beside the body, except credentials and headers about the transfer. */

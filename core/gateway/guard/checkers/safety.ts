@@ -6,9 +6,12 @@ import { headerValue } from "../../wire/header-hygiene.ts";
 import { collected, decoded, encodingOf, isText } from "../../wire/body-bytes.ts";
 import { readBodyText } from "../text/body-text.ts";
 import type { CheckPhase, Checker, CheckResult } from "../detect/checker.ts";
-import { inspect, type Inspection } from "./inspect.ts";
+import { inspect, type Inspection, joinReports, reportOf } from "./inspect.ts";
 import { isVerdict } from "../../call/checks.ts";
 import type { DlpReport } from "../../call/forwarded.ts";
+import type { Step } from "../../call/call.ts";
+import { maskStep } from "../mask/mask-step.ts";
+import { type Placeholders, placeholders } from "../mask/placeholders.ts";
 import { unavailable } from "./judge.ts";
 import {
   policiesOf,
@@ -42,10 +45,20 @@ export interface CheckedReply {
   readonly blocked: ApiError | null;
 }
 
+/** A request that was masked. */
+export interface MaskedStep {
+  readonly step: Step;
+  readonly names: Placeholders;
+  /** Null where nothing was found. */
+  readonly report: DlpReport | null;
+}
+
 /** The checks of one gateway. */
 export interface Safety {
   /** Whether answers are checked: then they must come in a readable encoding. */
   readonly checksReplies: boolean;
+  /** Masks what goes to the provider; null where nothing is to be masked. */
+  readonly mask: ((step: Step, signal: AbortSignal) => Promise<MaskedStep>) | null;
   /** Whether anything may be held back: then nothing passes that cannot be checked. */
   readonly blocks: boolean;
   /** Checks what goes to the provider; see `inspect` for what it throws. */
@@ -83,6 +96,7 @@ export function safetyOf(
   });
   return {
     checksReplies: replies.length > 0,
+    mask: masker(prompts, inspection),
     blocks: canBlock([...prompts, ...replies]),
     prompt: (prompt, signal) => checkPrompt(prompt, prompts, inspection(signal)),
     async reply(answer, signal, held) {
@@ -109,6 +123,31 @@ export function safetyOf(
         throw error;
       }
     },
+  };
+}
+
+function masker(
+  policies: readonly CheckPolicy[],
+  inspection: (signal: AbortSignal) => Inspection,
+): Safety["mask"] {
+  const masking = policies.filter(({ masks = [] }) => masks.length > 0);
+  if (masking.length === 0) return null;
+  const patterns = [...new Set(masking.flatMap(({ masks = [] }) => masks))];
+  return async (step, signal) => {
+    const names = placeholders();
+    const masked = await maskStep(
+      step,
+      { patterns, placeholders: names },
+      inspection(signal).pause,
+    );
+    const report = masking.reduce<DlpReport | null>((sum, policy) => {
+      const found = (policy.masks ?? []).flatMap(({ type }) => {
+        const count = names.counts.get(type) ?? 0;
+        return count === 0 ? [] : [{ type, count }];
+      });
+      return found.length === 0 ? sum : joinReports(sum, reportOf(policy, "prompt", found, "MASK"));
+    }, null);
+    return { step: masked, names, report };
   };
 }
 

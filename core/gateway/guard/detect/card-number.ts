@@ -1,4 +1,4 @@
-import type { Pattern } from "./pattern.ts";
+import type { Pattern, Span } from "./pattern.ts";
 
 /** Digits; which of them belong together is found out one by one: one expression for all would outgrow its stack. */
 const group = /\d+/g;
@@ -22,27 +22,27 @@ const [SHORTEST, LONGEST] = [13, 19];
 /** Payment card numbers: right in shape, network and check digit (ISO/IEC 7812-1, Luhn). */
 export const creditCard: Pattern = {
   type: "credit_card",
-  count(text) {
-    let found = 0;
+  find(text) {
+    const found: Span[] = [];
     let run: DigitRun = { groups: [], breaks: [] };
     let end = 0;
     const close = (): void => {
-      found += countInLines(run);
+      for (const span of spansInLines(run)) found.push(span);
       run = { groups: [], breaks: [] };
     };
     for (const { 0: digits, index } of text.matchAll(group)) {
       const { groups, breaks } = run;
       const between = text.slice(Math.max(end, index - 5), index);
-      const last = groups.at(-1);
+      const last = groups.at(-1)?.digits;
       if (last === undefined || !(separator.test(between) || isStop(between, last, digits)))
         close();
       else if (between.includes("\n")) breaks.push(groups.length);
       end = index + digits.length;
       if (isWord(text, index, end) || (run.groups.length === 0 && isFraction(text, index))) close();
-      else run.groups.push(digits);
+      else run.groups.push({ digits, start: index });
     }
     close();
-    return found + countCut(text);
+    return found.concat(cutNumbers(text));
   },
 };
 
@@ -59,24 +59,31 @@ const cut = new RegExp(
 );
 const byMarks = /[*_|/,]|^\d \d /;
 
-function countCut(text: string): number {
-  let found = 0;
-  for (const [number] of text.matchAll(cut))
-    if (byMarks.test(number) && isCard(number.replaceAll(/\D/g, ""))) found += 1;
+function cutNumbers(text: string): Span[] {
+  const found: Span[] = [];
+  for (const { 0: number, index } of text.matchAll(cut))
+    if (byMarks.test(number) && isCard(number.replaceAll(/\D/g, "")))
+      found.push({ start: index, end: index + number.length });
   return found;
+}
+
+/** Digits in a row, and their place. */
+interface DigitGroup {
+  readonly digits: string;
+  readonly start: number;
 }
 
 /** Groups of digits with nothing but separators between them. */
 interface DigitRun {
-  readonly groups: string[];
+  readonly groups: DigitGroup[];
   /** Which groups begin a line. */
   readonly breaks: number[];
 }
 
-function countInLines({ groups, breaks }: DigitRun): number {
-  if (breaks.length === 0 || groups.length < COLUMN) return countInRun(groups);
+function spansInLines({ groups, breaks }: DigitRun): Span[] {
+  if (breaks.length === 0 || groups.length < COLUMN) return spansInRun(groups);
   const starts = [0, ...breaks];
-  return starts.reduce((sum, at, line) => sum + countInRun(groups.slice(at, starts[line + 1])), 0);
+  return starts.flatMap((at, line) => spansInRun(groups.slice(at, starts[line + 1])));
 }
 
 function isStop(between: string, before: string, behind: string): boolean {
@@ -99,24 +106,30 @@ function isFraction(text: string, start: number): boolean {
 }
 
 /** Another number may stand right before or behind: every sequence of groups is looked at. */
-function countInRun(groups: readonly string[]): number {
-  let found = 0;
+function spansInRun(groups: readonly DigitGroup[]): Span[] {
+  const found: Span[] = [];
   for (let start = 0; start < groups.length; start++) {
-    const first = groups[start]?.length ?? 0;
+    const first = groups[start]?.digits.length ?? 0;
     if (first % 4 !== 0 && first < SHORTEST) continue;
     let length = 0;
     for (let end = start + 1; end <= Math.min(start + GROUPS, groups.length); end++) {
-      length += groups[end - 1]?.length ?? 0;
+      length += groups[end - 1]?.digits.length ?? 0;
       if (length > LONGEST) break;
       if (length < SHORTEST) continue;
       const number = groups.slice(start, end);
-      if (!shape.test(number.join(" ")) || !isCard(number.join(""))) continue;
-      found += 1;
+      const digits = number.map((one) => one.digits);
+      if (!shape.test(digits.join(" ")) || !isCard(digits.join(""))) continue;
+      found.push(spanOf(number));
       start = end - 1;
       break;
     }
   }
   return found;
+}
+
+function spanOf(number: readonly DigitGroup[]): Span {
+  const last = number.at(-1) ?? { digits: "", start: 0 };
+  return { start: number[0]?.start ?? 0, end: last.start + last.digits.length };
 }
 
 function isCard(digits: string): boolean {

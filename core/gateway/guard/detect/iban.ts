@@ -1,4 +1,4 @@
-import type { Pattern } from "./pattern.ts";
+import type { Pattern, Span } from "./pattern.ts";
 
 /** Lengths of IBANs by country (ISO 13616 registry). */
 const lengths: Readonly<Record<string, number>> = Object.fromEntries(
@@ -25,19 +25,21 @@ const GAP = 3;
 /** International bank account numbers: of a known country's length and with the right check digits. */
 export const iban: Pattern = {
   type: "iban",
-  count(text) {
-    let found = 0;
+  find(text) {
+    const found: Span[] = [];
     for (const { index } of text.matchAll(start)) {
-      if (isIban(text.slice(index, index + SPAN).toUpperCase())) found += 1;
+      const length = ibanLength(text.slice(index, index + SPAN).toUpperCase());
+      if (length > 0) found.push({ start: index, end: index + length });
     }
     return found;
   },
 };
 
-function isIban(candidate: string): boolean {
+/** Returns the length of the IBAN at the start of a text, its separators included; 0 without one. */
+function ibanLength(candidate: string): number {
   const country = candidate.slice(0, 2);
   const length = Object.hasOwn(lengths, country) ? (lengths[country] ?? 0) : 0;
-  if (length === 0) return false;
+  if (length === 0) return 0;
   let compact = "";
   let gap = 0;
   let at = 0;
@@ -46,10 +48,10 @@ function isIban(candidate: string): boolean {
     if (/[A-Z0-9]/.test(char)) {
       compact += char;
       gap = 0;
-    } else if (!separates(char, compact.length) || ++gap > GAP) return false;
+    } else if (!separates(char, compact.length) || ++gap > GAP) return 0;
   }
   const isWhole = compact.length === length && !/[A-Za-z0-9]/.test(candidate.charAt(at));
-  return isWhole && remainder(compact.slice(4) + compact.slice(0, 4)) === 1;
+  return isWhole && remainder(compact.slice(4) + compact.slice(0, 4)) === 1 ? at : 0;
 }
 
 /** Spaces and line breaks may stand anywhere; other marks between groups of four only, unlike in other identifiers. */

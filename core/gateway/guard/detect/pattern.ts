@@ -3,11 +3,32 @@ import { decodedTokens, withoutEscapes } from "./decoded-form.ts";
 import { cutAfter, plainForm, REACH } from "./plain-form.ts";
 import { atOnce, inSlices, SLICE, type Slices } from "../text/slices.ts";
 
+/** A part of a text. */
+export interface Span {
+  readonly start: number;
+  /** The place behind it. */
+  readonly end: number;
+}
+
+/** Lists where a text has one of these forms. */
+export function spansOf(text: string, forms: readonly RegExp[]): Span[] {
+  const found: Span[] = [];
+  for (const form of forms) {
+    // Most texts have none: that costs no iterator.
+    if (text.search(form) === -1) continue;
+    for (const { 0: one, index } of text.matchAll(form))
+      found.push({ start: index, end: index + one.length });
+  }
+  return found;
+}
+
 /** Something that is recognised by its form. Takes time in proportion to the text, whatever is in it. */
 export interface Pattern {
   readonly type: string;
-  /** How often it occurs in a text of plain form. */
-  count(text: string): number;
+  /** Lists where it occurs in a text of plain form. */
+  find(text: string): readonly Span[];
+  /** Returns all of what a place belongs to; null for what has parts elsewhere. @default it is the whole */
+  whole?(text: string, span: Span): Span | null;
   /** Matches the start of a line that cannot continue the one before. @default any line can */
   readonly begins?: RegExp;
 }
@@ -86,9 +107,9 @@ function* occurrencesIn({ plain, unescaped, decoded }: Readings, pattern: Patter
 
 /** A line break can stand between two words, or in the middle of one: the text is read both ways. */
 function occurrences(plain: string, pattern: Pattern): number {
-  const count = pattern.count(plain);
+  const count = pattern.find(plain).length;
   return plain.includes("\n")
-    ? Math.max(count, pattern.count(withoutBreaks(plain, pattern)))
+    ? Math.max(count, pattern.find(withoutBreaks(plain, pattern)).length)
     : count;
 }
 

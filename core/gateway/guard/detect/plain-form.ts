@@ -4,6 +4,11 @@ import { SLICE, type Slices } from "../text/slices.ts";
 /** Spaces and dashes that typesetting, spreadsheets and models use in the place of the plain ones. */
 const spaces = /[\t\u00A0\u1680\u2000-\u200A\u202F\u205F\u3000]/g;
 const dashes = /[\u2010-\u2015\u2212\uFE58\uFE63\uFF0D]/g;
+/** Returns a text with plain spaces and dashes: character for character, so that places stay what they are. */
+export function evenForm(text: string): string {
+  return isPlain.test(text) ? text : text.replaceAll(dashes, "-").replaceAll(spaces, " ");
+}
+
 /** Line ends of any system. */
 const breaks = /\r\n?|[\v\f\u0085\u2028\u2029]/g;
 /**

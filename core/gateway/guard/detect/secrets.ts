@@ -1,4 +1,4 @@
-import type { Pattern } from "./pattern.ts";
+import { type Pattern, spansOf } from "./pattern.ts";
 
 /**
  * Formats of credentials. Each begins where no letter, digit, `_` or `-` stands before it and repeats one
@@ -30,10 +30,20 @@ const formats: readonly RegExp[] = [
   /-----BEGIN (?:[A-Z]{1,12} )?PRIVATE KEY(?: BLOCK)?-----/g,
 ];
 
+/** What a credential goes on with, as far as the longest ones have it. */
+const rest = /[\w+/=.-]{0,20000}/y;
+
 /** Credentials in the formats of well-known services. */
 export const secretPattern: Pattern = {
   type: "secret",
   begins:
     /^(?:[sr]k[-_]|whsec_|A(?:KIA|SIA|BIA|CCA)|gh[pousr]_|github_pat_|glpat-|npm_|pypi-|hf_|AIza|GOCSPX-|gsk_|xai-|pplx-|r8_|fw_|csk-|xox|SG\.|SK|eyJ|-----BEGIN)/,
-  count: (text) => formats.reduce((sum, format) => sum + (text.match(format)?.length ?? 0), 0),
+  find: (text) => spansOf(text, formats),
+  whole(text, { start, end }) {
+    // The key itself is on the lines below.
+    if (text.startsWith("-----BEGIN", start)) return null;
+    rest.lastIndex = end;
+    rest.test(text);
+    return { start, end: Math.max(end, rest.lastIndex) };
+  },
 };

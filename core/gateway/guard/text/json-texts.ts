@@ -239,7 +239,7 @@ function nextPlace({ open, isList, structure }: OpenDocument): TextPlace {
 }
 
 /** Whether a string is base64 data, whole or as a URL. A string that only begins like it is text. */
-function* isBlob(text: string, counted: WorkMeter): Slices<boolean> {
+export function* isBlob(text: string, counted: WorkMeter): Slices<boolean> {
   if (text.length < BLOB) return false;
   const start = /^data:[\w.+/;=-]{1,100},/.exec(text)?.[0].length ?? 0;
   const end = text.length - (/={1,2}$/.exec(text.slice(-2))?.[0].length ?? 0);

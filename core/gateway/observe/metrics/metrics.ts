@@ -98,5 +98,5 @@ export function labels(): (text: string) => string {
 
 function labelOf(text: string): string {
   if (text === "") return NO_MODEL;
-  return VISIBLE.test(text) && secretPattern.count(text) === 0 ? text : OTHER;
+  return VISIBLE.test(text) && secretPattern.find(text).length === 0 ? text : OTHER;
 }

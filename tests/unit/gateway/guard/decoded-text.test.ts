@@ -143,11 +143,11 @@ describe("millions of characters", () => {
     let most = 0;
     const counting = {
       type: "x",
-      count: (read: string) => {
+      find: (read: string) => {
         sum += read.length;
         since += read.length;
         most = Math.max(most, since);
-        return 0;
+        return [];
       },
     };
     const pause = (): Promise<void> => {

@@ -1,0 +1,31 @@
+import { utf8 } from "../../../crypto/encoding.ts";
+import type { Step } from "../../call/call.ts";
+import { inSlices, type SlicePause } from "../text/slices.ts";
+import { maskedJson, type Masking } from "./masked-json.ts";
+
+/** Headers that describe the bytes of the body before. */
+const ofBytes: ReadonlySet<string> = new Set(["content-encoding", "content-length"]);
+
+/** Returns the step with placeholders in its body; the step itself where there is nothing that could be replaced. */
+export async function maskStep(
+  step: Step,
+  masking: Masking,
+  pause: SlicePause | undefined,
+): Promise<Step> {
+  const bytes = step.plain ?? step.body;
+  if (!(bytes instanceof Uint8Array)) return step;
+  const text = textOf(bytes);
+  const masked = text === null ? null : await inSlices(maskedJson(text, masking), pause);
+  if (masked === null || masked === text) return step;
+  const { plain: _plain, reading: _reading, ...rest } = step;
+  const headers = step.headers.filter(([name]) => !ofBytes.has(name));
+  return { ...rest, headers, body: utf8(masked) };
+}
+
+function textOf(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
