@@ -1,6 +1,6 @@
 import type { PlatformApiOptions } from "./config/platform-api-options.ts";
 import { Hono, type MiddlewareHandler } from "hono";
-import { agents } from "./agents/mod.ts";
+import { agents, webhookAgent } from "./agents/mod.ts";
 import { auth, storedTokens } from "./auth/mod.ts";
 import { allows, type Viewer } from "./auth/principal.ts";
 import { deprecations, deprecationsMiddleware, deprecationTable } from "./deprecations/mod.ts";
@@ -126,12 +126,13 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
 
 /** The options of webhooks; customers find the page of their links with the console. */
 function webhookOptionsOf(
-  { console: hasPages = false, mountPath, webhooks: own }: PlatformApiOptions,
+  { agents: classes = [], console: hasPages = false, mountPath, webhooks: own }: PlatformApiOptions,
   shared: Shared,
   tracer: Tracer | undefined,
 ): WebhooksOptions {
   const page = hasPages ? { portalPath: `${mountPath ?? ""}/console/portal` } : {};
-  return { sources: {}, ...own, ...shared, ...page, mountPath, tracer };
+  const agentClasses = [webhookAgent, ...classes].map(({ name }) => name);
+  return { sources: {}, ...own, ...shared, ...page, agentClasses, mountPath, tracer };
 }
 
 /** Answers what no route takes. */

@@ -59,7 +59,7 @@ export interface PlatformApiOptions extends StoredTokensOptions {
   readonly gateway?: GatewayPart;
   readonly rendering?: RenderingPart;
   readonly search?: SearchPart;
-  readonly webhooks?: Own<WebhooksOptions>;
+  readonly webhooks?: Omit<Own<WebhooksOptions>, "agentClasses">;
   /** The agent classes; `webhook-agent` is always there. @default [] */
   readonly agents?: Own<AgentsOptions>["agents"];
   /** Access to agents from pages and over HTTP. */

@@ -73,6 +73,11 @@ export interface WebhooksOptions {
    * made through the API while the server runs.
    */
   readonly sources: Readonly<Record<string, SourceOptions>>;
+  /**
+   * The path forms of the agent classes that are served on the platform: a source or an endpoint that names another one is
+   * refused. @default not known: any name is taken
+   */
+  readonly agentClasses?: readonly string[] | undefined;
   /** @default 30 days, any number */
   readonly retention?: RetentionOptions;
   /**
@@ -203,6 +208,7 @@ export function webhooksManagement(options: WebhooksOptions): Hono {
       agents: {
         account: options.accountId ?? "local",
         retention: prepareRetention(options.retention),
+        classes: options.agentClasses,
       },
       tracer: options.tracer,
     }),

@@ -9,6 +9,7 @@ import { agentKindName, kebab } from "../../entity/kebab.ts";
 import type { EventAnswer, Retention } from "../../entity/event.ts";
 import { checkName } from "../../entity/name.ts";
 import type { DeliveryRetention } from "../outbound/messages.ts";
+import { choiceHint } from "../../text/nearest.ts";
 import type { NowOrLater } from "../../work/now-or-later.ts";
 import type { Actors } from "../../ports.ts";
 import type { NameSpace } from "./name-space.ts";
@@ -117,6 +118,8 @@ interface SourceSystem extends RemoteDeps {
 export interface SourceContext {
   /** The account that inbound events belong to. */
   readonly account: string;
+  /** The classes that are served. @default not known: any */
+  readonly agentClasses?: readonly string[] | undefined;
   readonly retention: Retention;
   readonly space: NameSpace;
   readonly isStillAlone: () => Promise<boolean>;
@@ -127,7 +130,7 @@ export interface SourceContext {
 export function prepareSource(
   name: string,
   options: SourceOptions,
-  { account, isStillAlone, retention, space, platform }: SourceContext,
+  { account, agentClasses, isStillAlone, retention, space, platform }: SourceContext,
 ): WebhookSource {
   const where = `webhook source "${name}"`;
   const scheme = schemeOf(options, where);
@@ -146,7 +149,7 @@ export function prepareSource(
   );
   if ([shared, ...own.map(([, one]) => one)].every(({ keys }) => keys.length === 0))
     throw new TypeError(`The ${where} has no secret`);
-  const agentClass = kebab(options.agent ?? "webhook-agent");
+  const agentClass = servedClass(options.agent ?? "webhook-agent", agentClasses, where);
   return {
     name,
     scheme,
@@ -171,6 +174,14 @@ export function prepareSource(
     bodyWindowMs: (options.bodyDedupeSeconds ?? 0) * 1000,
     retention,
   };
+}
+
+/** The path form of a class of agents; throws `TypeError` for one that is not served. */
+function servedClass(name: string, served: readonly string[] | undefined, where: string): string {
+  const className = kebab(name);
+  if (served === undefined || served.includes(className)) return className;
+  const hint = choiceHint(className, served);
+  throw new TypeError(`The ${where} feeds the agent "${className}", which is not served${hint}`);
 }
 
 /** Longest time that a sender may be kept waiting, in seconds: that of a handler, unless it sets another. */

@@ -8,6 +8,7 @@ import {
 import { decodeName, checkName } from "../../entity/name.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { ActorContext } from "../../ports.ts";
+import { choiceHint } from "../../text/nearest.ts";
 import { withinMs } from "../../time/within-ms.ts";
 import type { OutboundMessage } from "./attempt.ts";
 import type { AttemptResult } from "./retry-policy.ts";
@@ -17,6 +18,8 @@ export interface AgentTargets {
   /** The account whose agents they are: no other account, and no application, reaches them. */
   readonly account: string;
   readonly retention: Retention;
+  /** The path forms of the classes that are served. @default not known: any */
+  readonly classes?: readonly string[] | undefined;
 }
 
 /** The address of an agent: its class, and the name of one instance. */
@@ -37,6 +40,21 @@ export function agentTarget(url: string): AgentTarget | null {
   if (match === null) return null;
   const [, className = "", name] = match;
   return { className: kebab(className), entity: name === undefined ? null : decodeName(name) };
+}
+
+/** Throws 400 for an agent that `own`, the account or application of an endpoint, cannot send to. */
+export function checkAgentTarget(
+  { className }: AgentTarget,
+  { account, classes }: AgentTargets,
+  own: string,
+): void {
+  const refuse = (message: string): never => {
+    throw new ApiError("invalid_request", { message: `url: ${message}` });
+  };
+  if (account !== own)
+    refuse("Only the account that has the agents can send to one, no application");
+  if (classes !== undefined && !classes.includes(className))
+    refuse(`No agent of the class "${className}" is served${choiceHint(className, classes)}`);
 }
 
 /** A delivery to an agent. */

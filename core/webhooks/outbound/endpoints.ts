@@ -12,7 +12,7 @@ import type {
   EndpointPatch,
   RotateInput,
 } from "./outbound-schema.ts";
-import { agentTarget, type AgentTargets } from "./agent-target.ts";
+import { agentTarget, type AgentTargets, checkAgentTarget } from "./agent-target.ts";
 import { TIMEOUT_DEFAULT_S } from "./attempt.ts";
 import { forgetTopics } from "./topics.ts";
 import { headerNames, sealHeaders } from "./endpoint-headers.ts";
@@ -87,10 +87,7 @@ export function endpoints(
 
   const find = (id: string): Promise<SqlRow> => findEndpoint(context, id);
   const view = async (id: string): Promise<EndpointView> => toView(await find(id));
-  const check = (url: string): void => {
-    if (agentTarget(url) === null) checkTarget(egress, url);
-    else checkAgents(agents, actor);
-  };
+  const check = (url: string): void => checkUrl({ agents, egress }, actor, url);
 
   return {
     get: view,
@@ -147,16 +144,19 @@ export function endpoints(
  * Throws 400 for an address that no attempt could reach, so that its owner learns of it now and not from the first
  * failure.
  */
+function checkUrl(
+  { agents, egress }: Pick<EndpointDeps, "agents" | "egress">,
+  actor: string,
+  url: string,
+): void {
+  const target = agentTarget(url);
+  if (target === null) checkTarget(egress, url);
+  else checkAgentTarget(target, agents, actor);
+}
+
 function checkTarget(egress: Transport, url: string): void {
   const reason = egress.refusal?.(url) ?? null;
   if (reason !== null) throw new ApiError("invalid_request", { message: `url: ${reason}` });
-}
-
-/** Throws 400 for the agents of another account, or for those of an application, which is somebody else. */
-function checkAgents({ account }: AgentTargets, own: string): void {
-  if (account === own) return;
-  const message = "url: Only the account that has the agents can send to one, no application";
-  throw new ApiError("invalid_request", { message });
 }
 
 /** The secret that was given, or a fresh one of the type asked for. Throws 400 where the two disagree. */

@@ -54,6 +54,7 @@ interface RegistryOptions extends SourceMasters {
   readonly account: string;
   readonly retention: Retention;
   readonly sources: Configured;
+  readonly agentClasses?: readonly string[] | undefined;
 }
 
 /** Time after which a declared source looks whether there are other stored ones beside it, in ms. */
@@ -129,7 +130,7 @@ const LOST =
   "its secrets cannot be opened with the master secret of now; delete it and make it again";
 
 function startAssembly(
-  { account, platform, retention, sources: configured }: RegistryOptions,
+  { account, agentClasses, platform, retention, sources: configured }: RegistryOptions,
   sealer: SourceSealer,
   isStillAlone: (name: string) => Promise<boolean>,
 ): Assembly {
@@ -140,7 +141,10 @@ function startAssembly(
       const source = all[name] as SourceOptions;
       const space = spaceOf(name, source);
       const own = { space, isStillAlone: () => isStillAlone(name) };
-      return [name, prepareSource(name, source, { account, retention, platform, ...own })];
+      return [
+        name,
+        prepareSource(name, source, { account, agentClasses, retention, platform, ...own }),
+      ];
     });
   };
   const problemOf: Assembly["problemOf"] = (others, name, source) => {

@@ -3,6 +3,20 @@ import type { Mutant } from "./mutant.ts";
 /** Those of agents, and of webhooks and their entities. */
 export const agentsMutants: readonly Mutant[] = [
   {
+    name: "an endpoint names a class of agents that is served",
+    file: "core/webhooks/outbound/agent-target.ts",
+    find: "classes !== undefined && !classes.includes(className)",
+    replace: "false",
+    tests: ["tests/unit/webhooks/outbound/agent-endpoints"],
+  },
+  {
+    name: "a source names a class of agents that is served",
+    file: "core/webhooks/inbound/source.ts",
+    find: "if (served === undefined || served.includes(className)) return className;",
+    replace: "if (where !== null) return className;",
+    tests: ["tests/unit/webhooks/outbound/agent-endpoints"],
+  },
+  {
     name: "a key of another message is refused",
     file: "core/webhooks/outbound/deliveries.ts",
     find: "if (!isSame) throw keyConflict();",
@@ -151,9 +165,9 @@ export const agentsMutants: readonly Mutant[] = [
   },
   {
     name: "an application reaches no agent of the account",
-    file: "core/webhooks/outbound/endpoints.ts",
-    find: "if (account === own) return;",
-    replace: 'if (account !== "") return;',
+    file: "core/webhooks/outbound/agent-target.ts",
+    find: "if (account !== own)",
+    replace: "if (account === null)",
     tests: ["tests/unit/webhooks/outbound/agent-endpoints"],
   },
   {

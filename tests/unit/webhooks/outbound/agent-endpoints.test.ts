@@ -27,6 +27,7 @@ beforeAll(async () => {
     auth: "off",
     accountId: "owner",
     sources: { shop: { scheme: "generic", secret: SECRET, forward: true } },
+    agentClasses: ["webhook-agent", "audit-log", "gone"],
   } as const;
   app = webhooksManagement(options);
   inbound = webhooks(options);
@@ -36,6 +37,7 @@ afterAll(() => platform.close());
 
 interface Answer<T> {
   readonly status: number;
+  readonly text: string;
   readonly result: T;
 }
 
@@ -48,8 +50,9 @@ async function api<T = { id: string }>(
   const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
   const url = `http://causey.test/accounts/${account}/webhooks${path}`;
   const answer = await app.fetch(new Request(url, init));
-  const { result } = (await answer.json()) as { result: T };
-  return { status: answer.status, result };
+  const text = await answer.text();
+  const { result } = JSON.parse(text) as { result: T };
+  return { status: answer.status, text, result };
 }
 
 const make = (url: string, more: object = {}): Promise<Answer<{ id: string }>> =>
@@ -142,9 +145,36 @@ describe("an endpoint that is an agent", () => {
   });
 
   it("tries again where the class is not there, and says so", async () => {
-    const { result } = await make("agent:nobody", { types: ["nobody"], retry_delays_seconds: [] });
-    const delivery = await send({ type: "nobody", payload: 1 });
+    const { result } = await make("agent:gone", { types: ["gone"], retry_delays_seconds: [] });
+    const delivery = await send({ type: "gone", payload: 1 });
     expect(delivery).toMatchObject({ status: "dead", endpoint_id: result.id });
-    expect(delivery["last_error"]).toContain("agent:nobody");
+    expect(delivery["last_error"]).toContain("agent:gone");
+  });
+
+  it("is refused where no such class is served, with the one that was meant", async () => {
+    const { result } = await make("https://receiver.test/y", { types: ["nothing"] });
+    for (const [url, hint] of [
+      ["agent:AuditLogs/all", 'did you mean "audit-log"?'],
+      ["agent:nobody", "use one of webhook-agent, audit-log, gone"],
+    ] as const) {
+      for (const [method, path] of [
+        ["POST", "/endpoints"],
+        ["PATCH", `/endpoints/${result.id}`],
+      ] as const) {
+        const { status, text } = await api(method, path, { url });
+        expect([status, text]).toEqual([
+          400,
+          expect.stringContaining(JSON.stringify(hint).slice(1, -1)),
+        ]);
+      }
+    }
+  });
+
+  it("is also refused to sources that would feed it", async () => {
+    const source = { name: "feeds", scheme: "generic", secret: SECRET, agent: "AuditLogs" };
+    const { status, text } = await api("POST", "/sources", source);
+    expect([status, text]).toEqual([400, expect.stringContaining("audit-log")]);
+    const served = { ...source, agent: "AuditLog" };
+    expect((await api("POST", "/sources", served)).status).toBe(201);
   });
 });
