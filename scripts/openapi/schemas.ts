@@ -34,7 +34,7 @@ import { entityReplayInput } from "../../core/webhooks/management.ts";
 import {
   sourceInput,
   sourceRotation,
-  sourceSettings,
+  sourceReplacement,
 } from "../../core/webhooks/inbound/source-schema.ts";
 
 /** The schemas that check request bodies, by their names in the document. */
@@ -82,7 +82,7 @@ export const bodySchemas = {
   Search: searchSchema,
   SearchChat: chatSchema,
   WebhookSourceCreate: sourceInput,
-  WebhookSourceSettings: sourceSettings,
+  WebhookSourceSettings: sourceReplacement,
   WebhookSourceRotation: sourceRotation,
   Application: applicationInput,
   PortalLink: portalInput,

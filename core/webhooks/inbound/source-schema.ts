@@ -17,6 +17,7 @@ const expiring = v.union([
   secretText,
   v.strictObject({ secret: secretText, expiresAt: v.exactOptional(instant) }),
 ]);
+const entitySecrets = v.record(v.string(), v.union([expiring, v.array(expiring)]));
 const seconds = whole(0, LONGEST_SECONDS);
 const entity = v.variant("from", [
   v.strictObject({
@@ -34,7 +35,7 @@ const members = {
   secrets: v.exactOptional(v.array(expiring)),
   verifyToken: v.exactOptional(secretText),
   audience: v.exactOptional(v.string()),
-  entitySecrets: v.exactOptional(v.record(v.string(), v.union([expiring, v.array(expiring)]))),
+  entitySecrets: v.exactOptional(entitySecrets),
   respond: v.exactOptional(v.picklist(["processed", "queued"])),
   answerSeconds: v.exactOptional(v.pipe(v.number(), v.minValue(0.1), v.maxValue(30))),
   answer: v.exactOptional(
@@ -71,6 +72,19 @@ const members = {
 
 /** Checks the settings of a source, in the file and in a request. */
 export const sourceSettings: v.GenericSchema<unknown, SourceSettings> = v.strictObject(members);
+
+/** New settings of a stored source: null removes what is otherwise kept. */
+export type SourceReplacement = Omit<SourceSettings, "verifyToken" | "entitySecrets"> & {
+  readonly verifyToken?: string | null;
+  readonly entitySecrets?: SourceSettings["entitySecrets"] | null;
+};
+
+/** Body of `PUT …/sources/:name`. */
+export const sourceReplacement: v.GenericSchema<unknown, SourceReplacement> = v.strictObject({
+  ...members,
+  verifyToken: v.exactOptional(v.nullable(secretText)),
+  entitySecrets: v.exactOptional(v.nullable(entitySecrets)),
+});
 
 /** Body of `POST …/sources`. */
 export const sourceInput: v.GenericSchema<unknown, SourceSettings & { readonly name: string }> =

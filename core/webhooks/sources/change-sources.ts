@@ -1,7 +1,11 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
 import type { Secret } from "../signing/keys.ts";
-import type { SourceRotation, SourceSettings } from "../inbound/source-schema.ts";
+import type {
+  SourceReplacement,
+  SourceRotation,
+  SourceSettings,
+} from "../inbound/source-schema.ts";
 import type { SourceRegistry } from "./source-registry.ts";
 import { joinSource, type SourceSecrets, splitSource } from "./source-secrets.ts";
 import type { StoredSource } from "./stored-sources.ts";
@@ -15,8 +19,8 @@ const SECRET_LIMIT = 10;
 /** Changes stored sources. Each throws 404 for an unknown one, 409 for one of the configuration, 400 for what cannot be right. */
 export interface SourceChanges {
   create(name: string, given: SourceSettings, by: string): Promise<void>;
-  /** Replaces the settings; secrets that are left out stay. */
-  replace(name: string, given: SourceSettings, by: string): Promise<void>;
+  /** Replaces the settings; secrets that are left out stay, and those that are null go. */
+  replace(name: string, given: SourceReplacement, by: string): Promise<void>;
   /** Another secret; the old ones are taken along for a while. */
   rotate(name: string, rotation: SourceRotation, by: string): Promise<void>;
   remove(name: string): Promise<void>;
@@ -43,10 +47,19 @@ export function sourceChanges(registry: SourceRegistry, system: System): SourceC
       throw new ApiError("conflict", { message });
     },
     replace: (name, given, by) =>
-      change(deps, { name, by }, (_settings, secrets) => {
-        const fresh = splitSource(given);
-        const own = fresh.secrets.secrets.length > 0 ? {} : { secrets: secrets.secrets };
-        return joinSource(fresh.settings, { ...secrets, ...fresh.secrets, ...own });
+      change(deps, { name, by }, (_settings, before) => {
+        const {
+          entitySecrets = before.entitySecrets,
+          verifyToken = before.verifyToken,
+          ...rest
+        } = given;
+        const { secrets: fresh, settings } = splitSource({
+          ...rest,
+          ...(entitySecrets && { entitySecrets }),
+          ...(verifyToken && { verifyToken }),
+        });
+        const own = fresh.secrets.length > 0 ? fresh.secrets : before.secrets;
+        return joinSource(settings, { ...fresh, secrets: own });
       }),
     rotate: (name, rotation, by) =>
       change(deps, { name, by }, (settings, secrets) =>

@@ -5,7 +5,7 @@ import { readJson } from "../../http/fields/body.ts";
 import { formatInstant } from "../../http/fields/instant.ts";
 import type { Plain, Platform } from "../../ports.ts";
 import type { EntityRule, WebhookSource } from "../inbound/source.ts";
-import { sourceInput, sourceRotation, sourceSettings } from "../inbound/source-schema.ts";
+import { sourceInput, sourceReplacement, sourceRotation } from "../inbound/source-schema.ts";
 import { sourceChanges, unknownSource } from "./change-sources.ts";
 import type { SourceRegistry, SourceSet } from "./source-registry.ts";
 import type { StoredSource } from "./stored-sources.ts";
@@ -72,7 +72,7 @@ export function sourceRoutes(app: Hono, base: string, deps: SourceRouteDeps): vo
   });
   app.put(`${base}/sources/:name`, edit, async (c) => {
     check(c);
-    const given = await readJson(c, sourceSettings, { platform });
+    const given = await readJson(c, sourceReplacement, { platform });
     await changes.replace(nameOf(c), given, requesterId(c));
     audit(c, nameOf(c), "replaced");
     return envelope(await shown(nameOf(c)));

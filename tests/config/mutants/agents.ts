@@ -17,6 +17,20 @@ export const agentsMutants: readonly Mutant[] = [
     tests: ["tests/unit/webhooks/outbound/agent-endpoints"],
   },
   {
+    name: "null removes the verify token of a stored source",
+    file: "core/webhooks/sources/change-sources.ts",
+    find: "...(verifyToken && { verifyToken }),",
+    replace: "verifyToken: verifyToken ?? before.verifyToken,",
+    tests: ["tests/unit/webhooks/inbound/stored-sources"],
+  },
+  {
+    name: "null removes the secrets of a stored source's entities",
+    file: "core/webhooks/sources/change-sources.ts",
+    find: "...(entitySecrets && { entitySecrets }),",
+    replace: "entitySecrets: entitySecrets ?? before.entitySecrets,",
+    tests: ["tests/unit/webhooks/inbound/stored-sources"],
+  },
+  {
     name: "a key of another message is refused",
     file: "core/webhooks/outbound/deliveries.ts",
     find: "if (!isSame) throw keyConflict();",

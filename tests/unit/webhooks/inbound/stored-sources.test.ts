@@ -132,6 +132,38 @@ describe("a source of the API", () => {
     expect((await event("sealed", FIRST, inbound, "own")).status).toBe(401);
   });
 
+  it("loses its verify token and the secrets of its entities by null, and by nothing else", async () => {
+    const secrets = { verifyToken: "a token to verify", entitySecrets: { own: "a secret of one" } };
+    const given = { name: "bare", scheme: "meta", secret: FIRST, entity: { from: "path" } };
+    expect(await statusOf("POST", "/sources", { ...given, ...secrets })).toBe(201);
+    const { name: _, ...settings } = given;
+    const ask = async (): Promise<number> => {
+      const token = encodeURIComponent(secrets.verifyToken);
+      const query = `hub.mode=subscribe&hub.challenge=1&hub.verify_token=${token}`;
+      return (await inbound.fetch(new Request(`http://causey.test/bare/x?${query}`))).status;
+    };
+    expect([await statusOf("PUT", "/sources/bare", settings), await ask()]).toEqual([200, 200]);
+    // A sender of this scheme asks for it.
+    const none = { ...settings, verifyToken: null };
+    expect(await statusOf("PUT", "/sources/bare", none)).toBe(400);
+    const generic = { ...none, scheme: "generic" };
+    expect(await statusOf("PUT", "/sources/bare", generic)).toBe(200);
+    expect(await statusOf("PUT", "/sources/bare", settings)).toBe(400);
+    const { entitySecrets } = secrets;
+    for (const [more, own, shared] of [
+      [{}, 200, 401],
+      [{ entitySecrets: null }, 401, 200],
+      [{}, 401, 200],
+      [{ entitySecrets }, 200, 401],
+    ] as const) {
+      const body = { scheme: "generic", ...more };
+      expect(await statusOf("PUT", "/sources/bare", body)).toBe(200);
+      const own1 = (await event("bare", "a secret of one", inbound, "own")).status;
+      const shared1 = (await event("bare", FIRST, inbound, "own")).status;
+      expect([own1, shared1]).toEqual([own, shared]);
+    }
+  });
+
   it("is one of the account that receives, and of no other", async () => {
     const given = { name: "foreign", scheme: "generic", secret: FIRST };
     for (const [method, path, body] of [
