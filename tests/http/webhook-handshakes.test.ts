@@ -159,6 +159,18 @@ describe("a sender that signs its test", () => {
   });
 });
 
+describe("a sender that shows that it is there", () => {
+  it("Asana: a signed list of no events, which is no event", async () => {
+    const asana = (body: string): Promise<Answer> =>
+      post("asana/p2", body, { "x-hook-signature": hmac(webhookSecrets.asana, body) });
+    expect(await asana('{"events":[]}')).toMatchObject({ status: 200, text: "" });
+    const event = '{"events":[{"action":"changed","resource":{"resource_type":"task"}}]}';
+    expect(JSON.parse((await asana(event)).text)).toMatchObject({ result: { entity: "p2" } });
+    const wrong = { "x-hook-signature": "0".repeat(64) };
+    expect((await post("asana/p2", '{"events":[]}', wrong)).status).toBe(401);
+  });
+});
+
 describe("events of senders that test their receiver", () => {
   const results = async (answer: Promise<Answer>): Promise<unknown> =>
     (JSON.parse((await answer).text) as { result: unknown }).result;

@@ -6,7 +6,7 @@ import { json } from "../../http/envelope.ts";
 import { noAnswerReason } from "../../net/transport-error.ts";
 import type { Platform } from "../../ports.ts";
 import { withinMs } from "../../time/within-ms.ts";
-import { nameOf, type Payload, textAt } from "../signing/pick.ts";
+import { isEmptyList, nameOf, type Payload, textAt } from "../signing/pick.ts";
 import type { Handshake, HandshakeValue, RequestSource, Scheme } from "../signing/scheme.ts";
 
 /** Longest value that is answered, in characters. */
@@ -66,9 +66,10 @@ export async function answerHandshake(
   platform: Pick<Platform, "egress" | "system">,
 ): Promise<Response | null> {
   if (rules.every(({ method }) => method !== given.request.method)) return null;
-  const read = reader(given);
+  const from = reader(given);
+  const read = from.text;
   for (const rule of rules) {
-    if (rule.method !== given.request.method || !isMarked(rule, read)) continue;
+    if (rule.method !== given.request.method || !isMarked(rule, from)) continue;
     const answer = await answerOf(rule, read, given.secret);
     if (answer === null) continue;
     checkToken(rule, read, given.verifyToken);
@@ -80,15 +81,25 @@ export async function answerHandshake(
 
 type Read = (source: RequestSource) => string | null;
 
-function reader({ body, request, payload }: HandshakeRequest): Read {
+/** The texts of a request, and its payload. */
+interface RequestReader {
+  readonly text: Read;
+  readonly body: () => Payload;
+}
+
+function reader({ body, request, payload }: HandshakeRequest): RequestReader {
   let parsed = payload;
   let query: URLSearchParams | undefined;
-  return (source) => {
-    const name = nameOf(source);
-    if (source.startsWith("header:")) return request.headers.get(name);
-    if (source.startsWith("query:")) return (query ??= new URL(request.url).searchParams).get(name);
-    parsed ??= unsignedPayload(body);
-    return textAt(parsed, name);
+  const payloadOf = (): Payload => (parsed ??= unsignedPayload(body));
+  return {
+    body: payloadOf,
+    text(source) {
+      const name = nameOf(source);
+      if (source.startsWith("header:")) return request.headers.get(name);
+      if (source.startsWith("query:"))
+        return (query ??= new URL(request.url).searchParams).get(name);
+      return textAt(payloadOf(), name);
+    },
   };
 }
 
@@ -103,9 +114,11 @@ function unsignedPayload(body: Uint8Array): Payload {
   }
 }
 
-function isMarked({ when = {} }: Handshake, read: Read): boolean {
+function isMarked({ when = {} }: Handshake, read: RequestReader): boolean {
   return Object.entries(when).every(([source, wanted]) => {
-    const value = read(source as RequestSource);
+    if (typeof wanted === "object")
+      return source.startsWith("body:") && isEmptyList(read.body(), nameOf(source));
+    const value = read.text(source as RequestSource);
     return wanted === true ? value !== null && value !== "" : value === wanted;
   });
 }

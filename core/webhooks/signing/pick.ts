@@ -15,6 +15,12 @@ export function textAt(payload: Payload, path: string): string | null {
   return textUnder(payload, path.split("."));
 }
 
+/** Whether a dotted path of JSON leads to a list of nothing. */
+export function isEmptyList({ value }: Payload, path: string): boolean {
+  const at = valueUnder(value, path.split("."));
+  return Array.isArray(at) && at.length === 0;
+}
+
 /** A reader of the first non-empty text among sources of a request's headers and parsed body. */
 export function firstReader(sources: readonly Source[] = []): TextReader {
   const readers = sources.map(readerOf);
@@ -101,6 +107,16 @@ function textUnder({ value, text }: Payload, keys: readonly string[]): string | 
   if (typeof at === "string") return at;
   // Rounded, two ids of many digits would be one.
   return typeof at === "number" ? (jsonSource(text, keys) ?? String(at)) : null;
+}
+
+function valueUnder(value: unknown, keys: readonly string[]): unknown {
+  let at = value;
+  for (const key of keys) {
+    // Own members only: a path never walks a prototype.
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return undefined;
+    at = (at as Record<string, unknown>)[key];
+  }
+  return at;
 }
 
 /** The text that every element of a list has at a path; null if two differ, or one has none. */

@@ -95,8 +95,11 @@ export interface EventFields {
 /** A request by which a sender tests its receiver, and the answer that it expects. */
 export interface Handshake {
   readonly method: "GET" | "HEAD" | "OPTIONS" | "POST";
-  /** The sources that mark the request and their values; `true` stands for any. @default every request of the method */
-  readonly when?: Readonly<Partial<Record<RequestSource, string | true>>>;
+  /**
+   * The sources that mark the request and their values; `true` stands for any text, `[]` for a list of nothing. @default
+   * every request of the method
+   */
+  readonly when?: Readonly<Partial<Record<RequestSource, string | true | readonly []>>>;
   /** Whether the signature is verified first. @default true for POST, else false */
   readonly signed?: boolean;
   /** The source of the text that has to be the `verifyToken` of the webhook source. */

@@ -165,6 +165,8 @@ export const testingSchemes: Readonly<Record<TestingScheme, Scheme>> = {
         when: { "header:x-hook-secret": true },
         answer: { headers: { "x-hook-secret": "header:x-hook-secret" } },
       },
+      // The heartbeat, every eight hours: a list of no events.
+      { method: "POST", when: { "body:events": [] }, answer: {} },
     ],
     fields: {
       id: [DIGEST],

@@ -31,6 +31,20 @@ export const agentsMutants: readonly Mutant[] = [
     tests: ["tests/unit/webhooks/inbound/stored-sources"],
   },
   {
+    name: "a heartbeat without events is no event",
+    file: "core/webhooks/signing/testing-schemes.ts",
+    find: `{ method: "POST", when: { "body:events": [] }, answer: {} },`,
+    replace: "",
+    tests: ["tests/http/webhook-handshakes"],
+  },
+  {
+    name: "a heartbeat is told from a list of events",
+    file: "core/webhooks/inbound/handshake.ts",
+    find: "isEmptyList(read.body(), nameOf(source))",
+    replace: "true",
+    tests: ["tests/http/webhook-handshakes"],
+  },
+  {
     name: "a key of another message is refused",
     file: "core/webhooks/outbound/deliveries.ts",
     find: "if (!isSame) throw keyConflict();",
