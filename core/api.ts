@@ -31,6 +31,7 @@ import {
   webhooksManagement,
   type WebhooksOptions,
 } from "./webhooks/mod.ts";
+import { webhookFamilies } from "./webhooks/webhook-families.ts";
 
 /** The app of {@link platformApi}, and what a program in the same process can use of it without HTTP. */
 export type PlatformApi = Hono &
@@ -291,6 +292,10 @@ function watchedGateway(
       isCounted,
       telemetry,
       gatewayMetrics: parts.metricsOf,
+      families: async (viewer) =>
+        viewer === "host" || allows(viewer, "Webhooks Read", shared.accountId)
+          ? webhookFamilies(shared.platform, shared.accountId)
+          : [],
       secrets: Object.values(options.gateway?.gateways ?? {}).flatMap(({ tokens = [] }) =>
         tokens.filter(Boolean),
       ),

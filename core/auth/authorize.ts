@@ -5,7 +5,7 @@ import { addUnknownFields } from "../http/fields/unknown-fields.ts";
 import { didYouMean } from "../text/nearest.ts";
 import { checkAccountId } from "./accounts.ts";
 import type { LoginGuard } from "./login-guard.ts";
-import { allows, type Principal } from "./principal.ts";
+import { allows, type Principal, type Viewer } from "./principal.ts";
 import type { Permission } from "./permissions.ts";
 
 /** Finds out who makes a request; null when it carries no valid credential. */
@@ -80,6 +80,12 @@ export function requesterOf(c: Context): string | null {
   const principal = c.get(PRINCIPAL) as Principal | undefined;
   if (principal === undefined) return null;
   return [c.req.param("account_id") ?? "", principal.kind, principal.id].join("\n");
+}
+
+/** The reader behind a request of a guarded route. */
+export function viewerOf(c: Context): Viewer {
+  // `as`: set above, and nowhere else.
+  return (c.get(PRINCIPAL) as Principal | undefined) ?? "host";
 }
 
 /** The id of the token behind a request of a guarded route; `"host"` if the host app authenticates. */

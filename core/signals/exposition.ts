@@ -26,6 +26,8 @@ export interface PlatformFigures {
   readonly vitals: Vitals | undefined;
   /** The servers that share the database; null for a single one. */
   readonly nodes: { readonly own: string; readonly all: readonly ActorNode[] } | null;
+  /** Families of other parts. */
+  readonly others: readonly Family[];
 }
 
 /** The platform's families, without the line that ends OpenMetrics. */
@@ -33,6 +35,7 @@ export function platformExposition(figures: PlatformFigures, format: ExpositionF
   return [
     ...requestFamilies(figures),
     ...healthFamilies(figures),
+    ...figures.others,
     ...vitalFamilies(figures),
     ...nodeFamilies(figures),
   ]

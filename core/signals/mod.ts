@@ -1,10 +1,15 @@
 import { Hono } from "hono";
-import { type Auth, authorize, principalOf } from "../auth/authorize.ts";
+import { type Auth, authorize, principalOf, viewerOf } from "../auth/authorize.ts";
 import { bearerToken } from "../auth/bearer.ts";
 import type { Permission } from "../auth/permissions.ts";
 import type { Viewer } from "../auth/principal.ts";
 import { secretSearch } from "../auth/secret-search.ts";
-import { acceptedFormat, type ExpositionFormat, mediaTypes } from "../http/metrics-format.ts";
+import {
+  acceptedFormat,
+  type ExpositionFormat,
+  type Family,
+  mediaTypes,
+} from "../http/metrics-format.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { type ActorClient, actorClient } from "../actors/actor-client.ts";
 import type { ActorNode, Platform } from "../ports.ts";
@@ -38,6 +43,8 @@ export interface SignalsOptions {
   readonly telemetry?: OtlpExport | undefined;
   /** The gateway's metrics, or null where they are off. */
   readonly gatewayMetrics: (account: string, format: ExpositionFormat) => Promise<string | null>;
+  /** Families of other parts, as far as a viewer may see them. @default none */
+  readonly families?: (viewer: Viewer) => Promise<readonly Family[]>;
 }
 
 /** The requests that the platform serves, and its health. */
@@ -145,7 +152,7 @@ interface MetricsDeps {
 
 /** `GET /metrics`: the whole platform, with the gateway's families of the account. */
 function metricsRoutes(
-  { platform, accountId, auth, gatewayMetrics }: SignalsOptions,
+  { platform, accountId, auth, families, gatewayMetrics }: SignalsOptions,
   { actor, counting, health }: MetricsDeps,
 ): Hono {
   const app = new Hono();
@@ -154,12 +161,14 @@ function metricsRoutes(
     await counting.flush();
     const requests = await actor.totals();
     const deprecated = await actor.useTotals();
+    const others = (await families?.(viewerOf(c))) ?? [];
     const figures = {
       requests,
       deprecated,
       parts: await health(),
       vitals: platform.vitals?.(),
       nodes: await nodesOf(platform),
+      others,
     };
     const gateway = (await gatewayMetrics(accountId, format)) ?? "";
     const end = format === "openmetrics" ? "# EOF\n" : "";

@@ -45,6 +45,13 @@ export const agentsMutants: readonly Mutant[] = [
     tests: ["tests/http/webhook-handshakes"],
   },
   {
+    name: "figures of webhooks are for those who may read webhooks",
+    file: "core/api.ts",
+    find: `viewer === "host" || allows(viewer, "Webhooks Read", shared.accountId)`,
+    replace: "viewer !== undefined",
+    tests: ["tests/unit/signals/signals"],
+  },
+  {
     name: "a key of another message is refused",
     file: "core/webhooks/outbound/deliveries.ts",
     find: "if (!isSame) throw keyConflict();",

@@ -232,6 +232,51 @@ describe("/metrics", () => {
     expect(text).toMatch(/causey_part_ready\{part="database"\} 1\n/);
   });
 
+  it("counts webhooks by source, and deliveries by type and endpoint, for those who may read them", async () => {
+    const reader = { token: "reader-of-the-gateway", permissions: ["AI Gateway Read"] as const };
+    const { api } = await setup(
+      {
+        tokens: [
+          { token: TOKEN, permissions: ["*"], accounts: ["*"] },
+          { ...reader, accounts: ["*"] },
+        ],
+        webhooks: { sources: { shop: { scheme: "generic", secret: "a secret of the shop" } } },
+      },
+      { egress: { send: () => Promise.resolve({ status: 500, headers: [], body: null }) } },
+    );
+    const call = async (path: string, body: object): Promise<string> => {
+      const init = { method: "POST", headers: bearer, body: JSON.stringify(body) };
+      const url = `/client/v4/accounts/local/webhooks${path}`;
+      const { result } = (await (await api.request(url, init)).json()) as {
+        result: { id: string };
+      };
+      return result.id;
+    };
+    const settings = { url: "https://receiver.test/a", retry_delays_seconds: [] };
+    const endpoint = await call("/endpoints", settings);
+    await call("/send", { type: 'order."paid"', payload: 1 });
+    await api.request("/webhooks/shop/thing", { method: "POST", body: "{}" });
+    const read = async (token: string): Promise<string> => {
+      const headers = { authorization: `Bearer ${token}` };
+      return (await api.request("/metrics", { headers })).text();
+    };
+    const labels = `type="order.\\"paid\\"",endpoint="${endpoint}"`;
+    const lines = [
+      `causey_webhook_attempts_total{${labels},outcome="delivered"} 0\n`,
+      `causey_webhook_attempts_total{${labels},outcome="failed"} 1\n`,
+      `causey_webhook_deliveries_dead_total{${labels}} 1\n`,
+      "causey_webhook_deliveries_pending 0\n",
+      'causey_webhook_events_total{source="shop",outcome="received"} 1\n',
+      'causey_webhook_events_total{source="shop",outcome="refused"} 1\n',
+    ];
+    await eventually(async () => {
+      const text = await read(TOKEN);
+      return lines.every((line) => text.includes(line));
+    }, "all is counted");
+    expect(parseExposition(await read(TOKEN))).toBeDefined();
+    expect(await read(reader.token)).not.toContain("causey_webhook");
+  });
+
   it("speaks OpenMetrics with one end", async () => {
     const { api } = await setup({ gateway: { metrics: true } });
     const response = await api.request("/metrics", {
