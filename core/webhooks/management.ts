@@ -6,7 +6,7 @@ import { checkName } from "../entity/name.ts";
 import type { ReplayFilter } from "../entity/replay-filter.ts";
 import { type IndexPage, type IndexQuery, webhookIndex } from "../entity/webhook-index.ts";
 import { ApiError } from "../http/api-error.ts";
-import { readJson } from "../http/fields/body.ts";
+import { readJson, readNothing } from "../http/fields/body.ts";
 import { envelope } from "../http/envelope.ts";
 import { readQuery } from "../http/fields/query.ts";
 import type { ActorRef, Platform } from "../ports.ts";
@@ -77,6 +77,7 @@ function inboundRoutes(app: Hono, base: string, deps: ManagementDeps): void {
   });
   app.post(`${base}/events/:id/replay`, deps.edit, async (c) => {
     checkAccount(c, deps);
+    await readNothing(c, deps.platform);
     const query = readQuery(c, eventQuery);
     const agent = await entityAgent(deps, query);
     const job = await agent.call("replayEvent", c.req.param("id"), query.source);
@@ -85,6 +86,7 @@ function inboundRoutes(app: Hono, base: string, deps: ManagementDeps): void {
   });
   app.post(`${base}/dead-letters/:id/replay`, deps.edit, async (c) => {
     checkAccount(c, deps);
+    await readNothing(c, deps.platform);
     const agent = await entityAgent(deps, readQuery(c, eventQuery));
     const job = await agent.call("replay", c.req.param("id"));
     if (job === null) throw new ApiError("not_found", { message: "No such dead letter" });
@@ -215,6 +217,7 @@ function replayRoutes(app: Hono, base: string, deps: ManagementDeps): void {
   });
   app.post(`${base}/replays/:id/cancel`, edit, async (c) => {
     checkAccount(c, deps);
+    await readNothing(c, platform);
     return envelope(await index().cancelReplay(c.req.param("id")));
   });
 }

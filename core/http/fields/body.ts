@@ -104,6 +104,11 @@ export async function readJson<S extends v.GenericSchema>(
   return output;
 }
 
+/** Reads the body of a route that needs none, to say which fields have no effect. Throws as {@link readJson} does. */
+export async function readNothing(c: Context, platform: BodyPlatform): Promise<void> {
+  await readJson(c, v.object({}), { optional: true, platform });
+}
+
 /** Does {@link readJson} with bytes that are at hand; `unknown` lists messages about unknown fields. */
 export function readJsonBytes<S extends v.GenericSchema>(
   bytes: Uint8Array,

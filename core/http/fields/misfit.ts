@@ -28,7 +28,9 @@ export function misfitText(
   if (other !== undefined) {
     const path = pathOf(other, options);
     const words = misfitWords(other, options.quotes ?? true);
-    parts.push(path === "" ? words : `${path}: ${words}`);
+    // A strict object's: its own words would be that nothing was expected, and the name.
+    if (other.expected === "never") parts.push(`Unknown field "${path}"`);
+    else parts.push(path === "" ? words : `${path}: ${words}`);
   }
   const text = parts.join("; ");
   return text.length > MISFIT_LENGTH ? `${text.slice(0, MISFIT_LENGTH)}…` : text;

@@ -12,7 +12,13 @@ import {
   sendInput,
 } from "../../entity/outbound.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { JSON_BODY_LIMIT, readJson, readJsonBytes, withBytes } from "../../http/fields/body.ts";
+import {
+  JSON_BODY_LIMIT,
+  readJson,
+  readJsonBytes,
+  readNothing,
+  withBytes,
+} from "../../http/fields/body.ts";
 import { envelope } from "../../http/envelope.ts";
 import { parseInstant } from "../../http/fields/instant.ts";
 import { noteUnknownFields } from "../../http/fields/unknown-fields.ts";
@@ -177,6 +183,7 @@ function endpointRoutes(
   );
   app.post(`${base}/endpoints/:id/test`, edit, async (c) => {
     const { client, limits } = await sender(c);
+    await readNothing(c, platform);
     const endpoint_id = c.req.param("id");
     const payload = { type: TEST_TYPE, timestamp: eventTime(platform.system.now()), data: {} };
     const sent = await client.send({ type: TEST_TYPE, payload, endpoint_id }, limits);
@@ -226,9 +233,10 @@ function deliveryRoutes(
   app.get(`${base}/deliveries/:id`, read, async (c) =>
     envelope(await (await outbound(c)).getDelivery(c.req.param("id"))),
   );
-  app.post(`${base}/deliveries/:id/replay`, edit, async (c) =>
-    envelope(await (await outbound(c)).replay(c.req.param("id")), { status: 202 }),
-  );
+  app.post(`${base}/deliveries/:id/replay`, edit, async (c) => {
+    await readNothing(c, platform);
+    return envelope(await (await outbound(c)).replay(c.req.param("id")), { status: 202 });
+  });
 }
 
 /** Reads a message, and the text of its payload: the caller's own bytes are sent, so that no number loses digits. */

@@ -52,6 +52,21 @@ export const agentsMutants: readonly Mutant[] = [
     tests: ["tests/unit/signals/signals"],
   },
   {
+    name: "a route of webhooks that takes no body says that a field has no effect",
+    file: "core/webhooks/outbound/outbound-routes.ts",
+    find: `    await readNothing(c, platform);
+    const endpoint_id`,
+    replace: "    const endpoint_id",
+    tests: ["tests/unit/webhooks/unknown-fields"],
+  },
+  {
+    name: "a strict body says which field it does not know",
+    file: "core/http/fields/misfit.ts",
+    find: `other.expected === "never"`,
+    replace: "false",
+    tests: ["tests/unit/webhooks/unknown-fields"],
+  },
+  {
     name: "a key of another message is refused",
     file: "core/webhooks/outbound/deliveries.ts",
     find: "if (!isSame) throw keyConflict();",
