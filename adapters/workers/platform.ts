@@ -38,6 +38,11 @@ export interface WorkersPlatformOptions {
   /** First delay before a failed alarm runs again, in ms; it doubles up to 60 s. @default 1000 */
   readonly alarmBackoffMs?: number;
   /**
+   * How often agents look at WebSockets whose clients send `ping`, in ms: one whose client has been silent for two looks is
+   * closed. @default 30,000
+   */
+  readonly silenceMs?: number;
+  /**
    * A `new AsyncLocalStorage()` of `node:async_hooks`, which the compatibility flag `nodejs_als` allows: `getCurrentAgent()`
    * needs it. @default none
    */
@@ -65,7 +70,12 @@ export function workersPlatform(options: WorkersPlatformOptions): Platform {
   const { asyncLocalStorage: asyncLocal } = options;
   const system = { ...workerSystem(log), asyncLocal };
   const alarmBackoffMs = options.alarmBackoffMs ?? 1000;
-  const { writes } = openSpace(prefix, { log, alarmBackoffMs, asyncLocal });
+  const { writes } = openSpace(prefix, {
+    log,
+    alarmBackoffMs,
+    asyncLocal,
+    lookMs: options.silenceMs,
+  });
   return {
     runtime: "workers",
     capabilities: {

@@ -12,6 +12,21 @@ export interface Sockets {
   connections(tag?: string): readonly Connection[];
   /** Connections stay open while their process is not in memory: timers would prevent that, alarms do not. @default false */
   readonly hibernates?: boolean;
+  /**
+   * Finds peers that have vanished without a word. Where it is there, the actor has to ask from its alarm; elsewhere the runtime
+   * pings by itself, and the actor hears of the end as of any other (1006).
+   */
+  readonly vanished?: VanishedPeers;
+}
+
+/** Finds peers that have vanished, by the frames `ping` that they no longer send: the runtime cannot ping them. */
+export interface VanishedPeers {
+  /** The time between two looks, in ms. */
+  readonly everyMs: number;
+  /** Whether there is a connection whose end would be noticed, or one so new that it may become such. */
+  isNeeded(): boolean;
+  /** Ends the connections whose peers sent `ping` once, and nothing for two looks; the actor has not heard of these. */
+  end(): readonly Connection[];
 }
 
 /** Options of accepting a connection. */

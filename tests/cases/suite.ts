@@ -6,6 +6,8 @@ export interface Case<Subject> {
   readonly name: string;
   /** Closes the platform and opens its data again. @default false */
   readonly restarts?: true;
+  /** Longest time in ms. @default that of every test */
+  readonly timeoutMs?: number;
   run(subject: Subject): Promise<void>;
 }
 
@@ -25,7 +27,8 @@ export function runSuite<Subject>(
 ): void {
   describe(suite.port, () => {
     for (const one of suite.cases) {
-      it(one.name, async ({ skip }) => {
+      const limit = one.timeoutMs === undefined ? {} : { timeout: one.timeoutMs };
+      it(one.name, limit, async ({ skip }) => {
         const { subject, platform } = await open();
         try {
           const has = suite.needs === undefined ? true : platform.capabilities[suite.needs];

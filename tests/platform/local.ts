@@ -29,16 +29,20 @@ export function opener(open: (options: LocalPlatformOptions) => Promise<Platform
 }
 
 /** See `open-platform.d.ts`. */
-export type Connect = (ref: ActorRef, protocols?: readonly string[]) => Promise<TestSocket>;
+export type Connect = (
+  ref: ActorRef,
+  protocols?: readonly string[],
+  path?: string,
+) => Promise<TestSocket>;
 
 /** `connect` over the server of a runtime: one server per connection, gone with it. */
 export function connector(
   serve: (app: FetchApp, options: ServeOptions) => Promise<Served>,
 ): Connect {
-  return async (ref, protocols = []) => {
+  return async (ref, protocols = [], path = "/") => {
     const app = { fetch: (request: Request) => ref.fetch(request) };
     const { url, close } = await serve(app, { port: 0, handleSignals: false, graceMs: 0 });
-    const client = new WebSocket(url.replace("http", "ws"), [...protocols]);
+    const client = new WebSocket(`${url.replace("http", "ws")}${path}`, [...protocols]);
     const socket = testSocket(client);
     void socket.closed.then(close);
     await new Promise((resolve, reject) => {
@@ -48,6 +52,19 @@ export function connector(
       });
     });
     return socket;
+  };
+}
+
+/** See `open-platform.d.ts`. */
+export type ConnectLiving = (ref: ActorRef) => Promise<() => void>;
+
+/** `connectLiving` over the server of a runtime: the client's own WebSocket answers pings. */
+export function livingConnector(
+  serve: (app: FetchApp, options: ServeOptions) => Promise<Served>,
+): ConnectLiving {
+  return async (ref) => {
+    const socket = await connector(serve)(ref, [], "/?id=living");
+    return () => socket.close();
   };
 }
 

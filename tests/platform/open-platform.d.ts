@@ -31,5 +31,11 @@ export interface TestSocket {
 /** Connects a WebSocket to an actor by way of the runtime's own server. */
 export function connect(ref: ActorRef, protocols?: readonly string[]): Promise<TestSocket>;
 
+/** Connects a client, called `mute`, that answers nothing from then on; it goes with the process. */
+export function connectMute(ref: ActorRef): Promise<void>;
+
+/** Connects a client, called `living`, that shows that it is there; the function ends it. */
+export function connectLiving(ref: ActorRef): Promise<() => void>;
+
 /** Has the idle instances of actors leave memory; what they keep in rows and sockets stays. */
 export function evict(): Promise<void>;

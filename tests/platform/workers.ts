@@ -5,7 +5,7 @@ import { workersPlatform } from "../../adapters/workers/platform.ts";
 import type { WorkerEnv } from "../../adapters/workers/env/worker-env.ts";
 import type { OpenOptions } from "./open-platform.d.ts";
 
-export { connect, evict } from "./worker-socket.ts";
+export { connect, connectLiving, connectMute, evict } from "./worker-socket.ts";
 
 declare global {
   namespace Cloudflare {
@@ -14,12 +14,22 @@ declare global {
   }
 }
 
+/** Short for tests of silent clients, which send `ping`; no other ones notice. */
+const SILENCE_MS = 5000;
+
 /** Opens the platform over the test Worker's Durable Objects: a place is a prefix of their names. */
 export function openPlatform(options: OpenOptions = {}): Promise<Platform> {
   const prefix = options.data ?? crypto.randomUUID();
   const { allowHosts = [] } = options;
   const log = (): void => undefined;
-  const platform = workersPlatform({ env, prefix, log, allowHosts, alarmBackoffMs: 50 });
+  const platform = workersPlatform({
+    env,
+    prefix,
+    log,
+    allowHosts,
+    alarmBackoffMs: 50,
+    silenceMs: SILENCE_MS,
+  });
   return Promise.resolve({
     ...platform,
     async close() {

@@ -1,5 +1,8 @@
 import type { RawSocket, SocketEvents } from "../http/connection.ts";
 
+/** The reason with which Deno ends a connection whose peer answers no ping, as if one of the two had left (1001). */
+const DENO_SILENCE = "No response from ping frame.";
+
 /** Tells what happens on a standard `WebSocket` (https://websockets.spec.whatwg.org), and hands over its controls. */
 export function standardSocket(socket: WebSocket, events: SocketEvents): RawSocket {
   socket.binaryType = "arraybuffer";
@@ -10,6 +13,7 @@ export function standardSocket(socket: WebSocket, events: SocketEvents): RawSock
     events.message(typeof data === "string" ? data : new Uint8Array(data));
   };
   socket.onclose = ({ code, reason }) => {
+    if (reason === DENO_SILENCE) return events.close(1006, "");
     // 0: on Deno the peer broke the protocol, or sent a code that Deno does not know.
     events.close(code === 0 ? 1006 : code, reason);
   };

@@ -42,6 +42,7 @@ export class CauseyObject extends DurableObject<WorkerEnv> {
   #space: Omit<ObjectSpace, "kinds"> = {
     log: consoleLog,
     alarmBackoffMs: 1000,
+    lookMs: undefined,
     asyncLocal: undefined,
     writes: objectWrites(consoleLog),
   };
@@ -162,6 +163,7 @@ export class CauseyObject extends DurableObject<WorkerEnv> {
         system: { ...workerSystem(space.log), asyncLocal: space.asyncLocal },
         actors: objectActors(this.env.CAUSEY, address.prefix, space.writes),
         writes: space.writes,
+        lookMs: space.lookMs,
       });
     }
     return this.#hosted;

@@ -43,12 +43,14 @@ export interface HostingOptions {
   readonly system: System;
   readonly actors: Actors;
   readonly writes: ObjectWrites;
+  /** See `ObjectSocketLimits`. */
+  readonly lookMs: number | undefined;
 }
 
 /** Prepares the object's tables and starts the actor on its first use; a failed start is tried again. */
 export function hostActor(options: HostingOptions): HostedActor {
-  const { ctx, kind, system } = options;
-  const sockets = objectSockets(ctx, system);
+  const { ctx, kind, lookMs, system } = options;
+  const sockets = objectSockets(ctx, system, { lookMs });
   const box = mailbox(MAILBOX_LIMIT);
   const context = actorContext(options, sockets);
   let starting: Promise<Actor> | undefined;
@@ -76,6 +78,7 @@ export function hostActor(options: HostingOptions): HostedActor {
     async onMessage(socket, message) {
       const size = typeof message === "string" ? message.length : message.byteLength;
       if (!takeIn(socket, size, sockets.maxMessage(socket), waitingBytes)) return;
+      sockets.heard(socket);
       waitingBytes += size;
       const data = typeof message === "string" ? message : new Uint8Array(message);
       try {
@@ -85,6 +88,7 @@ export function hostActor(options: HostingOptions): HostedActor {
       }
     },
     async onClose(socket, code, reason) {
+      if (sockets.isEnded(socket)) return;
       const connection: Connection = sockets.connectionOf(socket);
       await (await actor()).onClose?.(connection, code, reason);
     },

@@ -1,5 +1,6 @@
 import { ApiError } from "../../../core/http/api-error.ts";
 import type { AcceptOptions, Connection, Plain, Sockets, System } from "../../../core/ports.ts";
+import type { VanishedPeers } from "../../../core/ports/sockets.ts";
 import { offeredProtocol } from "../../shared/sockets/subprotocol.ts";
 import { sendBudget, type SendBudget } from "./send-budget.ts";
 
@@ -13,6 +14,10 @@ interface Attachment {
   readonly tags: readonly string[];
   readonly value: Plain;
   readonly maxMessage: number | undefined;
+  /** When it was accepted, in Unix ms. */
+  readonly since: number;
+  /** Whether it was ended because its peer had vanished: the actor has heard of that. @default false */
+  readonly isEnded?: boolean;
 }
 
 /** Bytes of one message, unless its connection was accepted with another limit. */
@@ -21,8 +26,21 @@ const MAX_MESSAGE = 1024 * 1024;
 /** The sockets of one object, and the connection of one of them. */
 export interface ObjectSockets extends Sockets {
   connectionOf(socket: WebSocket): Connection;
+  readonly vanished: VanishedPeers;
   /** Bytes of one message that a connection takes. */
   maxMessage(socket: WebSocket): number;
+  /** Notes that a message came. */
+  heard(socket: WebSocket): void;
+  /** Whether the actor has heard of the connection's end already. */
+  isEnded(socket: WebSocket): boolean;
+}
+
+/** Bounds of the sockets of an object. */
+export interface ObjectSocketLimits {
+  /** Bytes that may be on their way to one client. @default 1 MiB */
+  readonly budgetBytes?: number;
+  /** The time between two looks at silent connections, in ms. @default 30,000 */
+  readonly lookMs?: number | undefined;
 }
 
 /**
@@ -32,7 +50,7 @@ export interface ObjectSockets extends Sockets {
 export function objectSockets(
   ctx: DurableObjectState,
   system: System,
-  budgetBytes: number = 1024 * 1024,
+  { budgetBytes = 1024 * 1024, lookMs = 30_000 }: ObjectSocketLimits = {},
 ): ObjectSockets {
   const budget = sendBudget(budgetBytes, () => system.now());
   ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair("ping", "pong"));
@@ -45,8 +63,13 @@ export function objectSockets(
       // The id is a native tag too, so that a lookup by id is one; the port does not see it as a tag.
       .filter((one) => tag === undefined || one.tags.includes(tag));
 
+  const heardAt = new WeakMap<WebSocket, number>();
+
   return {
     connectionOf,
+    heard: (socket) => void heardAt.set(socket, system.now()),
+    isEnded: (socket) => readAttachment(socket).isEnded === true,
+    vanished: vanishedPeers({ connectionOf, ctx, heardAt, lookMs, system }),
     maxMessage: (socket) => readAttachment(socket).maxMessage ?? MAX_MESSAGE,
     connections: open,
     hibernates: true,
@@ -60,6 +83,7 @@ export function objectSockets(
         tags: options.tags ?? [],
         value: options.attachment,
         maxMessage: options.maxMessage,
+        since: system.now(),
       });
       return new Response(null, {
         status: 101,
@@ -69,6 +93,49 @@ export function objectSockets(
     },
     broadcast(text, except = []) {
       for (const one of open()) if (!except.includes(one.id)) one.send(text);
+    },
+  };
+}
+
+interface VanishedDeps {
+  readonly ctx: DurableObjectState;
+  readonly system: System;
+  readonly lookMs: number;
+  /** When the last message came, as far as the object was in memory. */
+  readonly heardAt: WeakMap<WebSocket, number>;
+  readonly connectionOf: (socket: WebSocket) => Connection;
+}
+
+/**
+ * workerd sends no pings, and may keep a connection whose client is gone (cloudflare/workerd#1187). Clients that send `ping`
+ * are answered by the platform, which keeps the time of each answer over hibernation. A client that never did may just have
+ * nothing to say.
+ */
+function vanishedPeers(deps: VanishedDeps): VanishedPeers {
+  const { connectionOf, ctx, heardAt, lookMs, system } = deps;
+  const pingedAt = (socket: WebSocket): number | null =>
+    ctx.getWebSocketAutoResponseTimestamp(socket)?.getTime() ?? null;
+  const isSilent = (socket: WebSocket): boolean => {
+    const pinged = pingedAt(socket);
+    if (pinged === null) return false;
+    return system.now() - Math.max(pinged, heardAt.get(socket) ?? 0) >= 2 * lookMs;
+  };
+  const open = (): WebSocket[] => ctx.getWebSockets().filter(isOpen);
+  return {
+    everyMs: lookMs,
+    isNeeded: () =>
+      open().some(
+        (socket) =>
+          pingedAt(socket) !== null || system.now() - readAttachment(socket).since < lookMs,
+      ),
+    end() {
+      const silent = open().filter(isSilent);
+      for (const socket of silent) {
+        socket.serializeAttachment({ ...readAttachment(socket), isEnded: true });
+        // For one that only slept: it may come back.
+        socket.close(1001, "No ping came any more: connect again");
+      }
+      return silent.map(connectionOf);
     },
   };
 }
@@ -146,7 +213,12 @@ function readAttachment(socket: WebSocket): Attachment {
   return (socket.deserializeAttachment() ?? noAttachment) as Attachment;
 }
 
-const noAttachment: Attachment = { tags: [], value: undefined, maxMessage: undefined };
+const noAttachment: Attachment = {
+  tags: [],
+  value: undefined,
+  maxMessage: undefined,
+  since: 0,
+};
 
 function writeAttachment(socket: WebSocket, attachment: Attachment): void {
   if ((JSON.stringify(attachment.value) ?? "").length > MAX_ATTACHMENT_LENGTH) {

@@ -9,6 +9,8 @@ export interface ObjectSpace {
   readonly log: Log;
   /** The first delay after a failed alarm, in ms. */
   readonly alarmBackoffMs: number;
+  /** The time between two looks at silent connections, in ms. */
+  readonly lookMs: number | undefined;
   readonly asyncLocal: AsyncLocal | undefined;
   readonly writes: ObjectWrites;
 }

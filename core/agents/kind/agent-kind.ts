@@ -229,9 +229,9 @@ async function inspection({ definition, queue, schedules, state }: Parts): Promi
 
 /** Does whatever is due when the alarm goes off. */
 async function runDue(parts: Parts): Promise<void> {
-  const { agent, context, jobs, life, reports, reviews, schedules, services } = parts;
+  const { agent, context, jobs, life, reports, reviews, schedules, services, session } = parts;
   await schedules.followClock();
-  await reviews.runDue();
+  for (const one of await reviews.runDue()) await session.onClose(one, 1006, "");
   await schedules.fireDue();
   await jobs.runDue();
   await reports.flush();

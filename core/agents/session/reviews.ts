@@ -9,10 +9,10 @@ export interface Reviews {
   holderOf(request: Request): Promise<Holder | null>;
   begin(connection: Connection, request: Request): void;
   end(connection: Connection): void;
-  /** The time of the alarm for the next check (of `steady()`); null if timers do it, or without connections. */
+  /** The time of the alarm for the next check (of `steady()`); null if the runtime does it, or without connections. */
   nextDue(): number | null;
-  /** Checks all connections, if that is due. */
-  runDue(): Promise<void>;
+  /** Checks all connections, if that is due; resolves to those whose clients have vanished, of which nobody has heard. */
+  runDue(): Promise<readonly Connection[]>;
 }
 
 /**
@@ -27,22 +27,41 @@ export function startReviews(
   const byAlarm = reviewer !== undefined && sockets.hibernates === true;
   // The alarm that brings an instance back into memory checks its connections at once.
   let due = steady();
+  const { vanished } = sockets;
+  let lookAt = steady();
   const held = (): Connection[] =>
     sockets.connections().filter((one) => grantOf(one).holder !== null);
   return {
     holderOf: async (request) => (await reviewer?.holderOf(request)) ?? null,
     begin(connection, request) {
+      if (vanished !== undefined) {
+        if (sockets.connections().length === 1) lookAt = steady() + vanished.everyMs;
+        system.waitUntil(beat(lookAt));
+      }
       if (reviewer === undefined || grantOf(connection).holder === null) return;
       if (!byAlarm) return reviewer.watch(connection, request);
       if (held().length === 1) due = steady() + REVIEW_MS;
       system.waitUntil(beat(due));
     },
     end: (connection) => reviewer?.unwatch(connection),
-    nextDue: () => (byAlarm && held().length > 0 ? due : null),
+    nextDue() {
+      const dues = [
+        ...(byAlarm && held().length > 0 ? [due] : []),
+        ...(vanished?.isNeeded() === true ? [lookAt] : []),
+      ];
+      return dues.length === 0 ? null : Math.min(...dues);
+    },
     async runDue() {
-      if (!byAlarm || due > steady()) return;
-      due = steady() + REVIEW_MS;
-      await Promise.all(held().map((one) => reviewer.review(one)));
+      let ended: readonly Connection[] = [];
+      if (vanished !== undefined && lookAt <= steady()) {
+        lookAt = steady() + vanished.everyMs;
+        ended = vanished.end();
+      }
+      if (byAlarm && due <= steady()) {
+        due = steady() + REVIEW_MS;
+        await Promise.all(held().map((one) => reviewer.review(one)));
+      }
+      return ended;
     },
   };
 }

@@ -52,6 +52,13 @@ export const agentsMutants: readonly Mutant[] = [
     tests: ["tests/unit/signals/signals"],
   },
   {
+    name: "an agent hears of clients that vanished",
+    file: "core/agents/session/reviews.ts",
+    find: "ended = vanished.end();",
+    replace: "vanished.end();",
+    tests: ["tests/unit/agents/access/reviewer"],
+  },
+  {
     name: "a route of webhooks that takes no body says that a field has no effect",
     file: "core/webhooks/outbound/outbound-routes.ts",
     find: `    await readNothing(c, platform);

@@ -192,3 +192,46 @@ describe("the reviews of an instance that hibernates", () => {
     expect(first.nextDue()).toBe(21_000);
   });
 });
+
+describe("clients that vanish where the runtime does not notice", () => {
+  it("are looked for by the alarm as long as one would be noticed, and handed over once", async () => {
+    const at = setup();
+    const [first, second] = [await at.open(byHeader), await at.open(byHeader)];
+    const connections = [first];
+    let silent = [first];
+    let isNeeded = true;
+    let now = 1000;
+    const beats: number[] = [];
+    const reviews = startReviews(
+      {
+        sockets: {
+          hibernates: true,
+          connections: () => connections,
+          broadcast: () => undefined,
+          accept: () => new Response(),
+          vanished: {
+            everyMs: 30_000,
+            isNeeded: () => isNeeded,
+            end: () => silent.splice(0),
+          },
+        },
+        steady: () => now,
+        system: { waitUntil: () => undefined } as unknown as System,
+      },
+      undefined,
+      (due) => Promise.resolve(beats.push(due)),
+    );
+    reviews.begin(first, byHeader);
+    connections.push(second);
+    now = 11_000;
+    reviews.begin(second, byHeader);
+    expect(beats).toEqual([31_000, 31_000]);
+    expect([await reviews.runDue(), reviews.nextDue()]).toEqual([[], 31_000]);
+    now = 31_000;
+    expect([await reviews.runDue(), reviews.nextDue()]).toEqual([[first], 61_000]);
+    silent = [second];
+    expect(await reviews.runDue()).toEqual([]);
+    isNeeded = false;
+    expect(reviews.nextDue()).toBeNull();
+  });
+});
