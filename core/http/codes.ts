@@ -83,6 +83,7 @@ export const errorKinds = {
   // Search: docs/search.md
   instance_not_found: [404, 7002, "ai_search_not_found"],
   instance_disabled: [403, 10530, "The instance is switched off"],
+  more_matches: [400, 10531, "More chunks match than are ordered and counted"],
   invalid_model: [400, 7010, "invalid_model"],
   chat_model_failed: [500, 7011, "The chat model failed to return a valid response"],
   instance_invalid_token: [400, 7012, "instance_invalid_token"],

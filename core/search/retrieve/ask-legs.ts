@@ -10,7 +10,14 @@ import { longQuery } from "../query/long-query.ts";
 import { orderedHits, type KeywordHit, keywordLeg, type KeywordMode } from "./keyword-leg.ts";
 import type { RetrievalType, SearchInput } from "./search-input.ts";
 import { weighedByItems } from "./whole-items.ts";
-import { type Beside, type VectorHit, type VectorLeg, vectorLeg } from "./vector-leg.ts";
+import {
+  type Beside,
+  type NearChunks,
+  NONE_NEAR,
+  type VectorHit,
+  type VectorLeg,
+  vectorLeg,
+} from "./vector-leg.ts";
 
 /** The results of both legs of a search. */
 export interface LegResults {
@@ -19,6 +26,7 @@ export interface LegResults {
   readonly both: boolean;
   /** Whether the legs would find nothing more if more were asked for. */
   readonly exhausted: boolean;
+  readonly near: NearChunks;
 }
 
 /** How much the legs are asked for. */
@@ -27,6 +35,8 @@ export interface Amount {
   readonly enough: number;
   /** The most hits of a leg. */
   readonly bring: number;
+  /** The most chunks of {@link LegResults.near}. @default 0 */
+  readonly near?: number;
 }
 
 /** The legs of a search, and how much each of them brings. */
@@ -44,7 +54,7 @@ export interface LegsPlan {
 export async function askLegs(
   state: InstanceState,
   input: SearchInput,
-  { plan, type, amount: { enough, bring }, allowed }: LegsPlan,
+  { plan, type, amount: { enough, bring, near = 0 }, allowed }: LegsPlan,
 ): Promise<LegResults> {
   const failed = { keyword: [] as string[], vector: [] as string[] };
   const amount = { mode: keywordMode(state, input), enough, limit: bring, allowed };
@@ -66,7 +76,13 @@ export async function askLegs(
   };
   // It begins while the keyword leg runs on a thread, and waits for it in the middle.
   const askVectors = (): Promise<VectorLeg> =>
-    vectorLeg(state, asked, { limit: bring, allowed: allowed?.ids ?? null, mayExpand, beside });
+    vectorLeg(state, asked, {
+      limit: bring,
+      near,
+      allowed: allowed?.ids ?? null,
+      mayExpand,
+      beside,
+    });
   const vector = type === "keyword" ? null : await attempt(askVectors, failed.vector);
   const keyword = await keywords;
   const failures = [...failed.keyword, ...failed.vector];
@@ -76,20 +92,21 @@ export async function askLegs(
       message: `all_search_methods_failed: ${failures.join("; ")}`,
     });
   }
-  const { hits, seen } = vector ?? NOTHING;
+  const found = vector ?? NOTHING;
   return {
     legs: {
       keyword: keyword ?? [],
-      vector: await conforming(state, plan, hits),
-      seen,
+      vector: await conforming(state, plan, found.hits),
+      seen: found.seen,
     },
+    near: { ...found.near, hits: await conforming(state, plan, found.near.hits) },
     both: keyword !== null && vector !== null,
-    exhausted: isWhole && hits.length < bring,
+    exhausted: isWhole && found.hits.length < bring,
   };
 }
 
 const noKeywords: Promise<KeywordHit[] | null> = Promise.resolve(null);
-const NOTHING: VectorLeg = { hits: [], seen: () => null };
+const NOTHING: VectorLeg = { hits: [], seen: () => null, near: NONE_NEAR };
 
 /** Whether the vectors are builtin ones that a training has made. */
 export function hasLearned(state: InstanceState): boolean {

@@ -10,16 +10,17 @@ import {
 import type { Allowed } from "../filter/allowed-items.ts";
 import type { Filter } from "../filter/filter.ts";
 import type { ItemView } from "../filter/item-columns.ts";
-import { askLegs, type LegResults } from "./ask-legs.ts";
+import { type Amount, askLegs, type LegResults } from "./ask-legs.ts";
 import type { Candidate } from "./fuse.ts";
 import { boostsOf, type RankedChunk, rank } from "./rank.ts";
 import {
   allowedGroups,
+  MATCHED_BY_VECTORS,
   type Matching,
   matchingItems,
   type MatchingSearch,
 } from "./matching-items.ts";
-import type { Seen } from "./vector-leg.ts";
+import { NONE_NEAR, type Seen } from "./vector-leg.ts";
 
 /** Candidates that each leg brings at most, for fusion and for boosts to reorder. */
 const CANDIDATES = 100;
@@ -44,6 +45,8 @@ export interface Collected {
   readonly ranked: readonly RankedChunk[];
   readonly legs: LegResults;
   readonly facets: Facets | null;
+  /** Whether the order or the facets leave out chunks that are near enough: there are too many. */
+  readonly isCut: boolean;
   /** Returns an item's sort values and group; null when nothing is sorted or grouped. */
   readonly placeOf: ((item: string) => ItemPlace) | null;
 }
@@ -55,24 +58,36 @@ export async function collect(search: Search): Promise<Collected> {
   const wide = type === "hybrid" || reordered(search);
   const bring = wide ? CANDIDATES : limit + SPARE;
   // A sorted keyword search needs no best hits: `matchingItems()` below finds all its matches.
-  const legs = isSorted && type === "keyword" ? NOTHING : await ask(search, allowed, bring, limit);
-  const askMore = (more: number): Promise<LegResults> => ask(search, allowed, more, more);
   const fields = input.facets;
-  if (!isSorted && fields === undefined)
-    return { ...(await inGroups(search, { legs, bring, askMore, view: null })), facets: null };
-  const matching = await matchingItems(search, legs.legs.vector);
-  const { view, items } = matching;
+  const near = isSorted || fields !== undefined ? MATCHED_BY_VECTORS : 0;
+  const first = { bring, enough: limit, near };
+  const legs = isSorted && type === "keyword" ? NOTHING : await ask(search, allowed, first);
+  const askMore = (more: number): Promise<LegResults> =>
+    ask(search, allowed, { bring: more, enough: more });
+  if (near === 0) {
+    const found = await inGroups(search, { legs, bring, askMore, view: null });
+    return { ...found, facets: null, isCut: false };
+  }
+  const matching = await matchingItems(search, legs.near);
+  const { view, items, isCut } = matching;
   const facets = fields === undefined ? null : await countFacets(state, fields, view, items);
-  if (!isSorted) return { ...(await inGroups(search, { legs, bring, askMore, view })), facets };
+  const asked = isSorted
+    ? await inOrderAsked(search, matching, bring)
+    : { legs, bring, askMore, view };
+  return { ...(await inGroups(search, asked)), facets, isCut };
+}
+
+/** Asks about the items that come first in the order of a search. */
+async function inOrderAsked(search: Search, matching: Matching, bring: number): Promise<Asked> {
+  const { state, order, limit } = search;
   const first = await firstItems(state, order, matching, limit);
   const askInOrder = ordered(search, matching, first);
-  const inPlace = {
-    legs: await askInOrder(bring, limit),
+  return {
+    legs: await askInOrder({ bring, enough: limit }),
     bring,
-    askMore: (more: number) => askInOrder(more, more),
-    view,
+    askMore: (more) => askInOrder({ bring: more, enough: more }),
+    view: matching.view,
   };
-  return { ...(await inGroups(search, inPlace)), facets };
 }
 
 /** Results of the legs, and how to ask for more of them. */
@@ -84,7 +99,10 @@ interface Asked {
 }
 
 /** Asks for more while groups are missing. */
-async function inGroups(search: Search, asked: Asked): Promise<Omit<Collected, "facets">> {
+async function inGroups(
+  search: Search,
+  asked: Asked,
+): Promise<Omit<Collected, "facets" | "isCut">> {
   const { order, limit } = search;
   for (let { legs, bring } = asked; ;) {
     const { groups, ...found } = await inOrder(search, legs, asked.view);
@@ -99,6 +117,7 @@ const NOTHING: LegResults = {
   legs: { keyword: [], vector: [], seen: () => null },
   both: false,
   exhausted: true,
+  near: NONE_NEAR,
 };
 
 /** Orders and groups the results of the legs as the request asks. */
@@ -165,14 +184,12 @@ function reordered({ state, input, plan, order }: Search): boolean {
   return isOrdered || narrowed || boostsOf(state, input).length > 0;
 }
 
-/** @param enough hits of all words with which hits of some are not looked for */
 function ask(
   { state, input, plan, type }: Search,
   allowed: Allowed | null,
-  bring: number,
-  enough: number,
+  amount: Amount,
 ): Promise<LegResults> {
-  return askLegs(state, input, { plan, type, amount: { enough, bring }, allowed });
+  return askLegs(state, input, { plan, type, amount, allowed });
 }
 
 /**
@@ -185,17 +202,16 @@ function ordered(
   search: Search,
   matching: Matching,
   groups: readonly (readonly number[])[],
-): (bring: number, enough: number) => Promise<LegResults> {
+): (amount: Amount) => Promise<LegResults> {
   const allowed = allowedGroups(matching, groups);
   const whole = new Map<Allowed, LegResults>();
-  return async (bring, enough) => {
+  return async (amount) => {
     const found: LegResults[] = [];
     for (const one of allowed) {
       const isAll = one !== allowed.at(-1);
       const most = Math.min(MOST_CANDIDATES, Math.max(CANDIDATES, one.chunks));
       const legs =
-        whole.get(one) ??
-        (isAll ? await ask(search, one, most, most) : await ask(search, one, bring, enough));
+        whole.get(one) ?? (await ask(search, one, isAll ? { bring: most, enough: most } : amount));
       if (isAll) whole.set(one, legs);
       found.push(legs);
     }
@@ -203,6 +219,7 @@ function ordered(
     return {
       both: found.every(({ both }) => both),
       exhausted: found.at(-1)?.exhausted ?? true,
+      near: NONE_NEAR,
       legs: {
         keyword: all.flatMap(({ keyword }) => keyword).toSorted((a, b) => b.value - a.value),
         vector: all.flatMap(({ vector }) => vector).toSorted((a, b) => b.nearness - a.nearness),

@@ -1,7 +1,7 @@
 import type { SqlRow } from "../../ports.ts";
 import { keywordMode } from "./ask-legs.ts";
 import type { RetrievalType, SearchInput } from "./search-input.ts";
-import type { VectorHit } from "./vector-leg.ts";
+import type { NearChunks, VectorHit } from "./vector-leg.ts";
 import type { Allowed } from "../filter/allowed-items.ts";
 import type { ItemView } from "../filter/item-columns.ts";
 import { longQuery } from "../query/long-query.ts";
@@ -16,7 +16,15 @@ export interface Matching {
   readonly chunks: Int32Array;
   /** The chunks that keywords find, ascending, and their items; null where keywords were not asked. */
   readonly hits: { readonly chunks: Int32Array; readonly owners: Int32Array } | null;
+  /** Whether more chunks than {@link MATCHED_BY_VECTORS} are near enough, and only the nearest count. */
+  readonly isCut: boolean;
 }
+
+/**
+ * The chunks that match a search by their vectors at most, the nearest ones: each has some similarity to any query, and with a
+ * low threshold all would match.
+ */
+export const MATCHED_BY_VECTORS = 1_000;
 
 /** Everything that decides which items match. */
 export interface MatchingSearch {
@@ -30,17 +38,17 @@ export interface MatchingSearch {
 }
 
 /**
- * All items that a search matches: by keywords the whole index is looked through, by vectors only what the vector leg found
- * counts.
+ * All items that a search matches: by keywords the whole index is looked through, by vectors the nearest chunks above the
+ * threshold count.
  */
 export async function matchingItems(
   { state, input, plan, type, threshold, allowed }: MatchingSearch,
-  vector: readonly VectorHit[],
+  { hits: nearest, bar }: NearChunks,
 ): Promise<Matching> {
   const mode = keywordMode(state, input) === "and" ? "and" : "or";
   const match = type === "vector" ? null : matchExpression(plan, mode);
   const found = match === null ? new Int32Array(0) : await keywordHits(state, match);
-  const near = vector.filter(({ score }) => score >= threshold);
+  const near = nearest.filter(({ score }) => score >= threshold);
   const looked = near.length === 0 ? found : together(near, found);
   const view = await state.columns.of(looked, state.facts().chunks);
   const owners = view.ofChunks(found);
@@ -55,6 +63,7 @@ export async function matchingItems(
     chunks,
     items: placesAbove0(chunks),
     hits: type === "vector" ? null : { chunks: found, owners },
+    isCut: bar !== null && bar >= threshold,
   };
 }
 

@@ -12,6 +12,7 @@ import {
   toChunk,
 } from "./chunk-view.ts";
 import { type Collected, collect, itemOf, type Search } from "./collect.ts";
+import { MATCHED_BY_VECTORS } from "./matching-items.ts";
 import { type Filter, parseFilter } from "../filter/filter.ts";
 import { type Condition, filterCondition } from "../filter/filter-sql.ts";
 import { fuse, type FusionMethod, singleLeg } from "./fuse.ts";
@@ -79,7 +80,16 @@ export async function retrieve(state: InstanceState, input: SearchInput): Promis
     name: "invalid_filter",
     message,
   }));
+  if (collected.isCut) notes.push(cutNote(input));
   return { chunks, facets: collected.facets, places: placesIn(collected, shown), notes };
+}
+
+function cutNote({ sort, facets }: SearchInput): SearchNote {
+  const options = [...(sort?.length ? ["sort"] : []), ...(facets ? ["facets"] : [])].join(" and ");
+  return {
+    name: "more_matches",
+    message: `${options}: more than ${MATCHED_BY_VECTORS} chunks are similar enough; of those without the words only the items of the ${MATCHED_BY_VECTORS} nearest count. Raise match_threshold, or search by keywords`,
+  };
 }
 
 /** Reads the options of a search, before anything is asked. */

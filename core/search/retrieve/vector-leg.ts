@@ -3,6 +3,7 @@ import { dot, fromBytes, normalize } from "../vectors/dense.ts";
 import { type InstanceState, vectorTag } from "../state/instance-state.ts";
 import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
 import { calibrated, type Calibration } from "../lexical/trained-model.ts";
+import type { NearRow } from "../vectors/best-rows.ts";
 
 /** A query vector of the configured embedder, or why there is none. */
 export type QueryVector =
@@ -27,7 +28,18 @@ export interface VectorLeg {
   readonly hits: VectorHit[];
   /** How any chunk was seen; null when it has no vector. */
   readonly seen: (chunk: number) => Seen | null;
+  readonly near: NearChunks;
 }
+
+/** The chunks nearest to the query alone, as many as were asked for. */
+export interface NearChunks {
+  readonly hits: readonly VectorHit[];
+  /** The score down to which they were looked for; null = there are no others. */
+  readonly bar: number | null;
+}
+
+/** No chunk is near, and none was looked for. */
+export const NONE_NEAR: NearChunks = { hits: [], bar: null };
 
 /** How a chunk was seen. */
 export interface Seen {
@@ -49,6 +61,8 @@ const LOOKED_AT_AGAIN = 1000;
 export interface VectorAsk {
   /** The most hits. */
   readonly limit: number;
+  /** The most of {@link VectorLeg.near}. */
+  readonly near: number;
   /** Items that may be found; null = all. */
   readonly allowed: ReadonlySet<string> | null;
   /** Whether {@link Beside.expands} may be true. */
@@ -82,21 +96,24 @@ export async function vectorLeg(
   reading.catch(() => undefined);
   const { query, calibration } = await queryVector(state, input);
   const index = await reading;
-  if (index === null || index.dimensions !== query.length) return { hits: [], seen: () => null };
+  if (index === null || index.dimensions !== query.length)
+    return { hits: [], seen: () => null, near: NONE_NEAR };
   const bring = limit + SPARE;
   const pause = (): Promise<void> => context.system.sleep(0);
-  const mayWiden = ask.mayExpand ? Math.max(bring, LOOKED_AT_AGAIN) : bring;
-  let near = await index.nearest(query, allowed, mayWiden, pause);
+  const look = Math.max(bring, ask.near, ask.mayExpand ? LOOKED_AT_AGAIN : 0);
+  let near = await index.nearest(query, allowed, look, pause);
+  const nearest = near.slice(0, ask.near);
   let wider = query;
   const { others, expands } = await ask.beside();
   if (expands && near.length > 0) {
-    const nearest = near.slice(0, TAKEN_IN).map(({ chunk }) => chunk);
-    const first = new Set([...nearest, ...others.slice(0, TAKEN_IN)]);
+    const taken = near.slice(0, TAKEN_IN).map(({ chunk }) => chunk);
+    const first = new Set([...taken, ...others.slice(0, TAKEN_IN)]);
     wider = mixedWith(query, [...(await index.vectors([...first])).values()]);
     near = await index.nearestOf(wider, near, bring);
   }
   near = near.slice(0, bring);
-  const vectors = await index.vectors([...new Set([...near.map(({ chunk }) => chunk), ...others])]);
+  const looked = [...near, ...nearest].map(({ chunk }) => chunk);
+  const vectors = await index.vectors([...new Set([...looked, ...others])]);
   // A training has finished in the meantime: query and vectors may be of different ones.
   if (vectorTag(state.facts()) !== tag) return vectorLeg(state, input, ask);
   const seen = new Map<number, Seen>();
@@ -105,14 +122,29 @@ export async function vectorLeg(
     const nearness = wider === query ? score : calibrated(dot(wider, vector, 0), calibration);
     seen.set(chunk, { score, nearness });
   }
-  const hits = near
-    .flatMap(({ chunk, itemId }) => {
-      const one = seen.get(chunk);
-      return one === undefined || one.nearness <= 0 ? [] : [{ chunk, itemId, ...one }];
-    })
+  const hits = seenHits(near, seen)
+    .filter(({ nearness }) => nearness > 0)
     .toSorted((a, b) => b.nearness - a.nearness || a.chunk - b.chunk)
     .slice(0, limit);
-  return { hits, seen: (chunk) => seen.get(chunk) ?? null };
+  return { hits, seen: (chunk) => seen.get(chunk) ?? null, near: nearChunks(nearest, seen, ask) };
+}
+
+/** Rows with how they were seen. */
+function seenHits(rows: readonly NearRow[], seen: ReadonlyMap<number, Seen>): VectorHit[] {
+  return rows.flatMap(({ chunk, itemId }) => {
+    const one = seen.get(chunk);
+    return one === undefined ? [] : [{ chunk, itemId, ...one }];
+  });
+}
+
+function nearChunks(
+  rows: readonly NearRow[],
+  seen: ReadonlyMap<number, Seen>,
+  { near }: VectorAsk,
+): NearChunks {
+  const hits = seenHits(rows, seen).filter(({ score }) => score > 0);
+  const isAll = rows.length < Math.max(1, near) || hits.length < rows.length;
+  return { hits, bar: isAll ? null : Math.min(...hits.map(({ score }) => score)) };
 }
 
 /** A query with a share of some vectors, of length 1. */

@@ -159,15 +159,29 @@ export const searchMutants: readonly Mutant[] = [
   {
     name: "a sorted search looks at all that matches",
     file: "core/search/retrieve/collect.ts",
-    find: "legs: await askInOrder(bring, limit),",
-    replace: "legs: await ask(search, allowed, bring, limit),",
+    find: "legs: await askInOrder({ bring, enough: limit }),",
+    replace: "legs: await ask(search, search.allowed, { bring, enough: limit }),",
+    tests: ["tests/unit/search/refine"],
+  },
+  {
+    name: "a sort by vectors looks further than the best hits",
+    file: "core/search/retrieve/collect.ts",
+    find: "isSorted || fields !== undefined ? MATCHED_BY_VECTORS : 0",
+    replace: "isSorted || fields !== undefined ? CANDIDATES : 0",
+    tests: ["tests/unit/search/refine"],
+  },
+  {
+    name: "an answer says where vectors match more than count",
+    file: "core/search/retrieve/retrieve.ts",
+    find: "if (collected.isCut) notes.push(",
+    replace: "if (!collected.isCut) notes.push(",
     tests: ["tests/unit/search/refine"],
   },
   {
     name: "of a place that all items share the best are read",
     file: "core/search/retrieve/collect.ts",
-    find: "(isAll ? await ask(search, one, most, most) : await ask(search, one, bring, enough))",
-    replace: "(await ask(search, one, most, most))",
+    find: "isAll ? { bring: most, enough: most } : amount",
+    replace: "{ bring: most, enough: most }",
     tests: ["tests/unit/search/plans"],
   },
   {
@@ -264,7 +278,7 @@ export const searchMutants: readonly Mutant[] = [
   {
     name: "a sorted search brings as much as one that is not",
     file: "core/search/retrieve/collect.ts",
-    find: "legs: await askInOrder(bring, limit),",
+    find: "legs: await askInOrder({ bring, enough: limit }),",
     replace: "legs: await askInOrder(limit, limit),",
     tests: ["tests/unit/search/refine"],
   },

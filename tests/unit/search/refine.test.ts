@@ -208,6 +208,36 @@ describe("sort", () => {
     expect(scores).toEqual(scores.toSorted((a, b) => b - a));
   });
 
+  it.each(["hybrid", "vector"])("orders what only vectors find too: %s", async (type) => {
+    api = await searchUnderTest({}, { custom_metadata });
+    for (let n = 0; n < 130; n++)
+      await api.upload(`near-${n}.md`, "harbour harbour", { metadata: { price: 50 + n } });
+    // No word of the query, and behind all others by its vector.
+    await api.upload("far.md", `harbourmaster ${"grey ".repeat(60)}`, { metadata: { price: 1 } });
+    const options = { retrieval_type: type, sort: ["price:asc"], facets: ["price"] };
+    const found = await search("harbour", { ...options, max_num_results: 2 });
+    expect(keysOf(found)).toEqual(["far.md", "near-0.md"]);
+    expect(found.facet_stats).toEqual({ price: { min: 1, max: 179 } });
+  });
+
+  it("says where more chunks are near enough than count", async () => {
+    api = await searchUnderTest(
+      {},
+      { custom_metadata, chunk_size: 64, index_method: { vector: true, keyword: false } },
+    );
+    await api.upload("long.md", "harbour words. ".repeat(24_000), { metadata: { price: 2 } });
+    await api.upload("short.md", "harbour", { metadata: { price: 1 } });
+    const notesOf = async (retrieval: object): Promise<readonly unknown[]> => {
+      const body = { query: "harbour", ai_search_options: { retrieval } };
+      return (await api.call("POST", "/instances/main/search", body)).body.messages;
+    };
+    const said = { code: 10531, message: expect.stringContaining("more than 1000 chunks") };
+    expect(await notesOf({ sort: ["price:asc"], match_threshold: 0 })).toEqual([said]);
+    expect(await notesOf({ facets: ["price"], match_threshold: 0 })).toEqual([said]);
+    expect(await notesOf({ match_threshold: 0 })).toEqual([]);
+    expect(await notesOf({ sort: ["price:asc"], match_threshold: 1 })).toEqual([]);
+  });
+
   it("does without the reranking of the instance, and is refused beside that of the request", async () => {
     await open({ reranking: true });
     expect(keysOf(await search("blue", { ...keyword, sort: ["price:desc"] }))[0]).toBe("b/pot.md");
