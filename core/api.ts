@@ -83,6 +83,7 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
     ...renderedForSearch(options, pages),
     ...watchedModels(options, seen, parts),
     ...asPart(shared, "search"),
+    proxies: options.proxies,
     tracer,
   });
   const webhookOptions = webhookOptionsOf(options, asPart(shared, "webhooks"), tracer);
@@ -102,6 +103,7 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
   app.use(`${API_ROOT}/*`, retired.middleware);
   app.route(API_ROOT, api);
   app.route("/", parts.gateway);
+  app.route("/", instances.publicRoutes);
   app.route("/webhooks", webhooks(webhookOptions));
   app.route(
     "/agents",

@@ -11,6 +11,7 @@ const parts: Readonly<Record<string, string>> = {
   "core/auth/": "auth",
   "core/signals/": "otlp",
   "console/": "console",
+  "snippet/": "search",
   "core/console/": "console",
 };
 

@@ -78,6 +78,7 @@ const tasks = {
   lint: { needs: ["."], command: [node, "node_modules/oxlint/bin/oxlint", "--type-aware"] },
   types: { needs: everything, command: [node, "scripts/types.ts"] },
   console: { needs: ["."], command: [node, "scripts/console.ts"] },
+  snippet: { needs: ["."], command: [node, "scripts/snippet.ts"] },
   openapi: { needs: ["."], command: [node, "scripts/openapi.ts"] },
   errors: { needs: ["."], command: [node, "scripts/error-reference.ts"] },
   build: { needs: ["."], command: [node, "scripts/build.ts"] },

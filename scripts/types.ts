@@ -15,7 +15,7 @@ const adapters = [
   "cli",
 ].map((x) => `adapters/${x}`);
 // "tests" reads scripts/ and bench/ as well.
-const projects = [".", ...adapters, "console", "tests", "examples"];
+const projects = [".", ...adapters, "console", "snippet", "tests", "examples"];
 const only = process.argv.slice(2);
 /** An error in the core is found again by every project that imports it; it is shown once. */
 const shown = new Set<string>();

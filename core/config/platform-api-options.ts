@@ -15,7 +15,7 @@ import type { WebhooksOptions } from "../webhooks/mod.ts";
 /** A capability's options without those that the platform gives to all of them, so that a user writes these once. */
 export type Own<Options> = Omit<
   Options,
-  "platform" | "auth" | "accountId" | "mountPath" | "publicUrl"
+  "platform" | "auth" | "accountId" | "mountPath" | "proxies" | "publicUrl"
 >;
 
 /** The gateway's options; its semantic cache uses the search part's embedder by default. */

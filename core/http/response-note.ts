@@ -27,6 +27,8 @@ export interface ResponseNote {
   readonly isLogged?: boolean;
   /** The id under which the answer itself, or a line of the log, knows the request. */
   readonly requestId?: string | undefined;
+  /** The caller of a route that needs no token, and the account that the route is of. */
+  readonly visitor?: { readonly name: string; readonly account: string };
   /** The effect of the request, if it stored something. */
   readonly made?: RequestEffect | undefined;
 }

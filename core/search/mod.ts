@@ -1,21 +1,10 @@
 import { Hono } from "hono";
-import type { Context } from "hono";
 import { storedTokens } from "../auth/mod.ts";
 import { readJson, type ReadJsonOptions } from "../http/fields/body.ts";
-import { errorKind } from "../http/codes.ts";
-import { envelope, json } from "../http/envelope.ts";
+import { envelope } from "../http/envelope.ts";
 import { closeRoutes } from "../http/routes.ts";
-import { sseResponse } from "../http/sse.ts";
-import { traceOf } from "../trace/trace-context.ts";
-import {
-  chooseModel,
-  type ChatInput,
-  chunksForm,
-  completeChat,
-  streamChat,
-} from "./answer/chat.ts";
+import { chooseModel } from "./answer/chat.ts";
 import { directoryKind } from "./directory/directory.ts";
-import { findForChat, searchInstance } from "./answer/ask.ts";
 import { searchBinding, type SearchBinding } from "./search-binding.ts";
 import { findAcross } from "./answer/find-across.ts";
 import { instanceKind } from "./actor/instance-actor.ts";
@@ -23,6 +12,14 @@ import { instanceRoutes } from "./routes/instance-routes.ts";
 import { itemRoutes } from "./routes/item-routes.ts";
 import { mcpRoutes } from "./routes/mcp-routes.ts";
 import { jobRoutes } from "./routes/job-routes.ts";
+import { publicRoutes } from "./routes/public-routes.ts";
+import {
+  answerChat,
+  answerSearch,
+  messagesOf,
+  replyWith,
+  tracedBy,
+} from "./routes/query-answers.ts";
 import { tokenRoutes } from "./routes/token-routes.ts";
 import { namespaceRoutes } from "./routes/namespace-routes.ts";
 import { rewrittenQuery } from "./answer/rewrite-query.ts";
@@ -34,11 +31,8 @@ import {
   routeContext,
 } from "./routes/route-context.ts";
 import { withModelDeadlines } from "./models/model-deadlines.ts";
-import { withTracedModels } from "./models/traced-models.ts";
 import type { SearchOptions } from "./models/search-deps.ts";
-import type { SearchNote } from "./retrieve/search-input.ts";
 import {
-  type ChatBody,
   chatSchema,
   modelParameters,
   queryOf,
@@ -81,6 +75,8 @@ const ROOT = "/accounts/:account_id/ai-search";
 /** Search of {@link searchParts}: what is served, and what code of the same process asks. */
 export interface SearchParts {
   readonly routes: Hono;
+  /** The instances with a public endpoint, for callers without a token; to be mounted at the root of the host. */
+  readonly publicRoutes: Hono;
   /** An instance for code of the same process, e.g. for the agents' `agent.search`. */
   readonly binding: (instance: string, namespace?: string) => SearchBinding;
 }
@@ -148,6 +144,7 @@ export function searchParts(options: SearchPartsOptions): SearchParts {
   closeRoutes(routes, [`${ROOT}/*`], "api", platform);
   return {
     routes,
+    publicRoutes: publicRoutes(bounded),
     binding: (id, namespace) => searchBinding({ account, id, namespace }, bounded),
   };
 }
@@ -157,41 +154,23 @@ const reading = ({ platform }: SearchOptions): ReadJsonOptions => ({
   platform,
 });
 
-/** Returns the options for one request, whose models' calls are spans of its trace. */
-function traced(options: SearchOptions, c: Context): SearchOptions {
-  return withTracedModels(options, traceOf(c.req.raw));
-}
-
 function queryRoutes(app: Hono, root: string, { options: all, may, instance }: RouteContext): void {
   app.post(`${root}/search`, may("AI Search Run"), async (c) => {
-    const options = traced(all, c);
+    const options = tracedBy(c, all);
     const body = await readJson(c, searchSchema, reading(options));
-    const { notes, ...result } = await searchInstance(instance(c), body, options, c.req.raw.signal);
-    return envelope(result, { messages: messagesOf(notes) });
+    return answerSearch(c, instance(c), body, options);
   });
   app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {
-    const options = traced(all, c);
+    const options = tracedBy(c, all);
     const body = await readJson(c, chatSchema, reading(options));
-    const found = await findForChat(instance(c), body, options, c.req.raw.signal);
-    const response = await reply(c, {
-      body,
-      input: found.input,
-      answerer: found.answerer,
-      options,
-    });
-    if (found.cacheStatus !== null) response.headers.set("cf-aig-cache-status", found.cacheStatus);
-    return response;
+    return answerChat(c, instance(c), body, options);
   });
-}
-
-function messagesOf(notes: readonly SearchNote[]): { code: number; message: string }[] {
-  return notes.map(({ name, message }) => ({ code: errorKind(name).code, message }));
 }
 
 function crossRoutes(app: Hono, { options: all, may }: RouteContext): void {
   const root = `${ROOT}/namespaces/:name`;
   app.post(`${root}/search`, may("AI Search Run"), async (c) => {
-    const options = traced(all, c);
+    const options = tracedBy(c, all);
     const body = await readJson(c, searchSchema, reading(options));
     const query = queryOf(body, "missing_query_search");
     const text = await rewrittenQuery(query.text, {
@@ -211,7 +190,7 @@ function crossRoutes(app: Hono, { options: all, may }: RouteContext): void {
     return envelope(result, { messages: messagesOf(notes) });
   });
   app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {
-    const options = traced(all, c);
+    const options = tracedBy(c, all);
     const body = await readJson(c, chatSchema, reading(options));
     const query = queryOf({ messages: body.messages }, "missing_query_chat");
     const text = await rewrittenQuery(query.text, {
@@ -229,7 +208,7 @@ function crossRoutes(app: Hono, { options: all, may }: RouteContext): void {
       deps: options,
       signal: c.req.raw.signal,
     });
-    return reply(c, {
+    return replyWith(c, {
       body,
       input: {
         query: text,
@@ -243,22 +222,4 @@ function crossRoutes(app: Hono, { options: all, may }: RouteContext): void {
       options,
     });
   });
-}
-
-interface ReplyInputs {
-  readonly body: ChatBody;
-  readonly input: ChatInput;
-  readonly answerer: ReturnType<typeof chooseModel>["answerer"];
-  readonly options: SearchOptions;
-}
-
-async function reply(
-  c: Context,
-  { body, input, answerer, options }: ReplyInputs,
-): Promise<Response> {
-  const { signal } = c.req.raw;
-  const client = c.req.header("user-agent") ?? "";
-  const chunksAs = chunksForm(body.stream_options?.include_chunks, client);
-  if (body.stream !== true) return json(await completeChat(input, answerer, options, signal));
-  return sseResponse(streamChat(input, { answerer, chunksAs, options, signal }));
 }

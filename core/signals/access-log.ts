@@ -153,8 +153,7 @@ function rowOf(arrived: Arrived, bytes: number | undefined, observer: Observer):
     ms: rounded(observer.platform.system.monotonic() - began.at),
     firstMs: undefined,
     bytes,
-    caller: undefined,
-    account: otherAccount(began.path, observer),
+    ...whose(arrived, observer),
     token: undefined,
     tokenName: undefined,
     client: undefined,
@@ -167,6 +166,17 @@ function rowOf(arrived: Arrived, bytes: number | undefined, observer: Observer):
   };
 }
 
+/** The visitor of a route that needs no token, and the account that the request belongs to. */
+function whose(
+  { note, began: { path } }: Arrived,
+  observer: Observer,
+): { readonly caller: string | undefined; readonly account: string | undefined } {
+  const visitor = note?.visitor;
+  if (visitor === undefined) return { caller: undefined, account: otherAccount(path, observer) };
+  const caller = shown(visitor.name, observer.isSecret);
+  return { caller, account: other(visitor.account, observer) };
+}
+
 /** Adds the known facts about a caller: the digits of its credential, and its token and program where those are asked for. */
 function withCaller(
   row: NewRow,
@@ -176,7 +186,7 @@ function withCaller(
 ): NowOrLater<RequestRow> {
   if (row.deprecation === undefined)
     return whenReady(hash, (caller) => {
-      row.caller = caller;
+      row.caller ??= caller;
       return row;
     });
   return Promise.all([hash, identify(request)]).then(([caller, token]) => ({
@@ -205,8 +215,13 @@ const GATEWAY_ACCOUNT = /^\/v1\/([\w-]{1,64})(?:\/|$)/;
 function otherAccount(path: string, { accountId, isSecret }: Observer): string | undefined {
   const named = path.startsWith("/v1/") ? GATEWAY_ACCOUNT : API_ACCOUNT;
   const account = named.exec(path)?.[1];
-  if (account === undefined || account === accountId) return undefined;
-  return hasTokenShape(account) || isSecret(account) ? undefined : account;
+  return account === undefined || hasTokenShape(account) || isSecret(account)
+    ? undefined
+    : other(account, { accountId });
+}
+
+function other(account: string, { accountId }: Pick<Observer, "accountId">): string | undefined {
+  return account === accountId ? undefined : account;
 }
 
 function rounded(ms: number): number {

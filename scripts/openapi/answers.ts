@@ -314,7 +314,7 @@ interface SearchAnswers {
       r2: { metadataSizeBytes: number; objectCount: number; payloadSizeBytes: number };
     };
   };
-  // There are no public endpoints.
+  // Namespaces have no public endpoints.
   SearchNamespace: Instead<Namespace, { public_endpoint_params: null }>;
   SearchItem: Item;
   SearchItemChunk: ItemChunk;

@@ -1,7 +1,7 @@
 import { gatewayOperations } from "./gateway-operations.ts";
 import { below, type Operations, paged } from "./operation.ts";
 import { crawls, rendering } from "./rendering-operations.ts";
-import { search } from "./search-operations.ts";
+import { publicSearch, search } from "./search-operations.ts";
 import { portal, webhooks } from "./webhook-operations.ts";
 
 const ACCOUNT = "/client/v4/accounts/:account_id";
@@ -49,6 +49,7 @@ export const operations: Operations = {
   ...below(`${ACCOUNT}/browser-rendering`, { ...rendering, ...crawls }),
   ...below(`${ACCOUNT}/browser-run`, { ...rendering, ...crawls }),
   ...below(`${ACCOUNT}/ai-search`, search),
+  ...below("/ai-search/:endpoint_id", publicSearch),
   ...below(`${ACCOUNT}/webhooks`, webhooks),
   ...below("/client/v4/webhook-portal", portal),
   "POST /webhooks/:provider": {

@@ -22,6 +22,7 @@ import { namespaceCreate, namespaceUpdate } from "../../core/search/routes/names
 import { putSchema, syncSchema } from "../../core/search/routes/item-routes.ts";
 import { jobCancel, jobCreate } from "../../core/search/routes/job-routes.ts";
 import { chatSchema, searchSchema } from "../../core/search/state/search-schema.ts";
+import { visitorChatSchema, visitorSearchSchema } from "../../core/search/state/visitor-schema.ts";
 import { applicationInput, applicationPatch } from "../../core/webhooks/outbound/applications.ts";
 import { deliveryReplayInput } from "../../core/webhooks/outbound/outbound-routes.ts";
 import {
@@ -78,6 +79,8 @@ export const bodySchemas = {
   ItemSync: syncSchema,
   ItemPut: putSchema,
   Job: jobCreate,
+  VisitorSearch: visitorSearchSchema,
+  VisitorChat: visitorChatSchema,
   JobCancel: jobCancel,
   Search: searchSchema,
   SearchChat: chatSchema,

@@ -168,3 +168,27 @@ export const search: Operations = {
   },
   ...below("/namespaces/:name/instances", instances),
 };
+
+/** The operations of a public endpoint, for callers without a token. */
+export const publicSearch: Operations = {
+  "POST /search": {
+    result: "SearchResult",
+    summary: "Search as a visitor of a page",
+    body: "VisitorSearch",
+    example: { query: "How do I rotate the master key?" },
+    isPublic: true,
+  },
+  "POST /chat/completions": {
+    result: "SearchCompletion",
+    summary: "Search as a visitor of a page, and answer from what was found",
+    body: "VisitorChat",
+    example: { ...query, stream: false },
+    answer: "completion",
+    isPublic: true,
+  },
+  "GET /search.js": {
+    summary: "Load the script of the search box",
+    answer: "text",
+    isPublic: true,
+  },
+};

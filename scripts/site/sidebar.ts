@@ -56,7 +56,15 @@ export const groups: readonly Group[] = [
       "docs/rendering/browser.md",
     ],
   },
-  { text: "Search", pages: ["docs/search.md"] },
+  {
+    text: "Search",
+    pages: [
+      "docs/search.md",
+      "docs/search-files.md",
+      "docs/search-sources.md",
+      "docs/search-public.md",
+    ],
+  },
   {
     text: "Webhooks and agents",
     pages: [

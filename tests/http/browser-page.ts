@@ -169,7 +169,7 @@ async function openPage(send: Send, url: string, all: Errors): Promise<BrowserPa
       await evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`);
     },
     async press(key) {
-      const code = { Tab: 9, Enter: 13, ArrowRight: 39 }[key] ?? 0;
+      const code = { Tab: 9, Enter: 13, Escape: 27, ArrowRight: 39, ArrowDown: 40 }[key] ?? 0;
       const params = {
         key,
         code: key,

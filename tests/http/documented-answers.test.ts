@@ -164,6 +164,11 @@ describe("an answer is what the description says", () => {
     await call(`POST ${root}`, { path, body: { id, ...settings } });
     await call(`GET ${root}`, { path });
     await call(`PUT ${root}/{id}`, { path, body: { chunk_size: 512 } });
+    const open = { enabled: true, requests_without_origin: true };
+    const { public_endpoint_id: endpoint = "" } = await call(`PUT ${root}/{id}`, {
+      path,
+      body: { public_endpoint_params: open },
+    });
     await call(`GET ${root}/{id}`, { path });
     const form = new FormData();
     form.set("file", new File(["# Timetable\n\nThe ferry leaves at noon."], "ferry.md"));
@@ -188,6 +193,10 @@ describe("an answer is what the description says", () => {
     const body = { messages, ai_search_options: { retrieval } };
     await call(`POST ${root}/{id}/search`, { path, body });
     await call(`POST ${root}/{id}/chat/completions`, { path, body: { messages } });
+    const visited = { endpoint_id: endpoint };
+    await call("POST /ai-search/{endpoint_id}/search", { path: visited, body: { messages } });
+    const chat = "POST /ai-search/{endpoint_id}/chat/completions";
+    await call(chat, { path: visited, body: { messages } });
     if (within !== "") {
       const across = { messages, ai_search_options: { instance_ids: [id, "missing"] } };
       await call(`POST ${spaces}/{name}/search`, { path, body: across });

@@ -5,8 +5,8 @@ import { foundations, readSources, type Source } from "./sources.ts";
 
 const sources = readSources("core", "adapters");
 /** What is in there as texts runs in a browser. */
-const CONSOLE = "core/console/assets.ts";
-const core = sources.filter(({ path }) => path.startsWith("core/") && path !== CONSOLE);
+const BUILT = new Set(["core/console/assets.ts", "core/search/snippet/search-script.ts"]);
+const core = sources.filter(({ path }) => path.startsWith("core/") && !BUILT.has(path));
 /** What puts the capabilities together; nothing else in the core imports it. */
 const assembly = /^core\/(?:api\.ts|mod\.ts|config\/.+)$/u;
 

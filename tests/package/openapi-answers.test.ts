@@ -54,10 +54,11 @@ const read: readonly (readonly [file: string, type: string, name: AnswerName])[]
 /** What only the hosted service has, all of it optional for the client: people, addresses of its own, pictures. */
 const hosted: Readonly<Partial<Record<AnswerName, RegExp>>> = {
   StoredCustomProvider: /^\.logo$/,
-  SearchInstance: /^\.(?:created_by|modified_by|last_activity|public_endpoint_id)$/,
+  SearchInstance:
+    /^\.(?:created_by|modified_by|last_activity|public_endpoint_params\.(?:custom_domains|default_domain_enabled|mcp\.description).*)$/,
   // Answers are text: no model here answers in parts.
   SearchCompletion: /^\.choices\[\]\.message\.content\[\]/,
-  // There are no public endpoints, so these are null.
+  // Namespaces have no public endpoints, so these are null.
   SearchNamespace: /^\.public_endpoint_params\./,
   ApiTokenWithValue: /^\.(?:condition|creator_email_at_creation|provisioner_\w+)$/,
 };

@@ -1,4 +1,4 @@
-import type { MiddlewareHandler } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
 import { ApiError } from "../api-error.ts";
 import { setAnswerHeader } from "../response-note.ts";
 import { isWebSocketUpgrade } from "./websocket-upgrade.ts";
@@ -16,11 +16,18 @@ const FIELD_NAMES_LIMIT = 1024;
  */
 export function allowOrigins(origins: readonly string[]): MiddlewareHandler {
   const allowed = new Set(origins);
+  return allowOriginsBy((origin) => allowed.has(origin));
+}
+
+/** Does {@link allowOrigins} where the request decides which origins are listed. */
+export function allowOriginsBy(
+  isListed: (origin: string, c: Context) => boolean,
+): MiddlewareHandler {
   return async (c, next) => {
     const request = c.req.raw;
     const origin = request.headers.get("origin");
     if (isWebSocketUpgrade(request)) return next();
-    const isAllowed = origin !== null && allowed.has(origin);
+    const isAllowed = origin !== null && isListed(origin, c);
     if (isAllowed && isPreflight(request)) {
       return new Response(null, { status: 204, headers: preflightHeaders(request, origin) });
     }

@@ -35,6 +35,8 @@ import { unchangedItem, type UploadFacts } from "../ingest/unchanged-item.ts";
 import { trainInstance } from "../ingest/train-instance.ts";
 import { createVectorBudget, type VectorBudget } from "../vectors/vector-budget.ts";
 import type { SearchOptions, WorkOptions } from "../models/search-deps.ts";
+import { type VisitCounter, visitCounter } from "../state/visit-counter.ts";
+import { steadyNow } from "../../time/steady-now.ts";
 
 /** The name of the kind of actor that is one search instance; each is named `account/namespace/id`. */
 export const INSTANCE_KIND: string = "search";
@@ -44,7 +46,7 @@ export const INSTANCE_KIND: string = "search";
  * mailbox belongs to the alarm, which lasts as long as the queue has work to do.
  */
 const interleaved =
-  "create change destroy read stats search train cachedAnswer keepAnswer unchanged begin beginSync commit fail release remove item items chunks content logs startJob cancelJob job jobLogs jobs";
+  "create change destroy read stats search train admitVisit cachedAnswer keepAnswer unchanged begin beginSync commit fail release remove item items chunks content logs startJob cancelJob job jobLogs jobs";
 
 /** Bytes of vectors in memory: an isolate of Workers has 128 MB for all that it does. */
 const VECTORS = 512 * 1024 * 1024;
@@ -72,7 +74,12 @@ async function start(
   const own: WorkOptions = { ...deps, owner: state.actor };
   const runQueue = queueRunner(state, (work) => performWork(state, work, own), deps.platform.log);
   return {
-    methods: { ...settingsMethods(state, deps), ...itemMethods(state), ...jobMethods(state) },
+    methods: {
+      ...settingsMethods(state, deps),
+      ...visitMethods(state, visitCounter(steadyNow(context.system))),
+      ...itemMethods(state),
+      ...jobMethods(state),
+    },
     onAlarm: () =>
       state.clock.onAlarm(async () => {
         await runQueue();
@@ -84,6 +91,7 @@ async function start(
 
 /** The methods of an instance; `instance-client.ts` is their typed other end. */
 export type InstanceMethods = ReturnType<typeof settingsMethods> &
+  ReturnType<typeof visitMethods> &
   ReturnType<typeof itemMethods> &
   ReturnType<typeof jobMethods>;
 
@@ -117,6 +125,22 @@ function settingsMethods(
     keepAnswer: (context, question, answer, ttl) =>
       keepAnswer(state, { context, question, answer, ttl }),
     train: () => trainInstance(state, deps.platform.background),
+  };
+}
+
+function visitMethods(
+  state: InstanceState,
+  visits: VisitCounter,
+): {
+  /** Counts a request to the public endpoint: 0 when it fits, else the ms until one would; null where it is not open. */
+  admitVisit(endpoint: string, network: string): number | null;
+} {
+  return {
+    admitVisit(endpoint, network) {
+      const { public_endpoint_id: id, public_endpoint_params: params } = state.facts().settings;
+      const isOpen = id === endpoint && params?.enabled === true;
+      return isOpen ? visits.admit(params, network) : null;
+    },
   };
 }
 

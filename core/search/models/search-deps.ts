@@ -77,6 +77,8 @@ export interface SearchOptions {
   readonly platform: Platform;
   /** @default the stored tokens of the platform */
   readonly auth?: Auth;
+  /** The number of proxies that append to `X-Forwarded-For`, by which visitors of public endpoints are told apart. @default 0 */
+  readonly proxies?: number | undefined;
   /** The origin that clients use, for addresses in answers. @default that of a request to this machine; else paths */
   readonly publicUrl?: string | undefined;
   /** Makes the vectors of new instances. @default the builtin lexical vectors, which need no network */

@@ -8,6 +8,7 @@ import { changedSettings, type InstanceSettings, newSettings } from "../state/in
 import type { SettingsChanges } from "../state/instance-schema.ts";
 import type { SearchOptions } from "../models/search-deps.ts";
 import { modelNames } from "../models/models.ts";
+import { publicEndpointsOf } from "../directory/public-endpoints.ts";
 
 /** Creates an instance. Throws 7022 when the id is taken. */
 export async function createInstance(
@@ -34,6 +35,7 @@ export async function createInstance(
   }
   const instance = instanceAt(platform, { account, namespace, id: settings.id });
   try {
+    await listEndpoint(account, settings, options);
     await instance.create(settings);
   } catch (error) {
     if (!isTaken && !isTakenId(error)) await directory.drop(settings);
@@ -87,6 +89,7 @@ export async function updateInstance(
     options,
   });
   await checkToken(account, settings, options);
+  await listEndpoint(account, settings, options);
   await instance.change(settings);
   await listInstance(directoryAt(platform, account), instance, settings);
   return settings;
@@ -100,7 +103,20 @@ export async function deleteInstance(
 ): Promise<InstanceSettings> {
   const settings = await instance.destroy();
   await directoryAt(platform, account).drop(settings);
+  const { public_endpoint_id: endpoint } = settings;
+  if (endpoint != null) await publicEndpointsOf(platform).drop(endpoint);
   return settings;
+}
+
+/** Lists the public endpoint that settings open. Before they are stored: one that is listed and closed answers nobody. */
+async function listEndpoint(
+  account: string,
+  { public_endpoint_id: endpoint, public_endpoint_params: params, ...place }: InstanceSettings,
+  { platform }: SearchOptions,
+): Promise<void> {
+  if (endpoint == null || params?.enabled !== true) return;
+  const { namespace, id } = place;
+  await publicEndpointsOf(platform).put(endpoint, { account, namespace, id });
 }
 
 /** Throws 7012 for a token that is not stored. */

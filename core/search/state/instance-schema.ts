@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { ignores } from "../../http/fields/schema-fields.ts";
 import { type Synonyms, synonyms } from "../terms/synonyms.ts";
 import { type TypoTolerance, typoTolerance } from "../terms/typo-tolerance.ts";
+import { type PublicEndpointParams, publicEndpointParams } from "./public-endpoint.ts";
 import { type SourceParams, sourceParams } from "./source-schema.ts";
 import { builtinFields, type MetadataField } from "../filter/metadata.ts";
 
@@ -42,7 +43,7 @@ export interface SettingsChanges {
   readonly max_num_results?: number | undefined;
   readonly metadata?: JsonObject | null | undefined;
   readonly paused?: boolean | undefined;
-  readonly public_endpoint_params?: JsonObject | null | undefined;
+  readonly public_endpoint_params?: PublicEndpointParams | null | undefined;
   readonly reranking?: boolean | undefined;
   readonly reranking_model?: string | null | undefined;
   readonly retrieval_options?:
@@ -158,7 +159,7 @@ const entries = {
   max_num_results: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(50))),
   metadata: v.nullish(plainObject),
   paused: v.optional(v.boolean()),
-  public_endpoint_params: v.nullish(plainObject),
+  public_endpoint_params: v.nullish(publicEndpointParams),
   reranking: v.optional(v.boolean()),
   reranking_model: model,
   retrieval_options: v.nullish(
@@ -184,7 +185,15 @@ const entries = {
 export const updateSchema: v.GenericSchema<unknown, SettingsChanges> = v.pipe(
   v.object(entries),
   // Clients change what they have read, and send all of it back.
-  ignores("id", "namespace", "created_at", "modified_at", "status", "engine_version"),
+  ignores(
+    "id",
+    "namespace",
+    "created_at",
+    "modified_at",
+    "status",
+    "engine_version",
+    "public_endpoint_id",
+  ),
 );
 
 /** The body of a creation. */

@@ -6,12 +6,17 @@ import type { MetadataField } from "../filter/metadata.ts";
 import type { SearchOptions } from "../models/search-deps.ts";
 import { sourceOf, sourceType, SYNC_INTERVAL } from "./check-source.ts";
 import { withoutEffect } from "./source-errors.ts";
+import { toHex } from "../../crypto/encoding.ts";
+import { type PublicEndpoint, publicEndpoint } from "./public-endpoint.ts";
 
 /** Largest chunk in tokens: what common embedding models read at once. */
 const MAX_CHUNK_SIZE = 8_192;
 
 /** The settings of an instance as they are stored and shown. */
 export interface InstanceSettings extends SettingsChanges {
+  /** The id in the address of its public endpoint, the same one for ever; null until the endpoint was open once. */
+  readonly public_endpoint_id?: string | null;
+  readonly public_endpoint_params?: PublicEndpoint | null;
   readonly id: string;
   readonly namespace: string;
   readonly created_at: string;
@@ -68,6 +73,7 @@ export function newSettings(
     max_num_results: 10,
     metadata: {},
     paused: false,
+    public_endpoint_id: null,
     public_endpoint_params: null,
     reranking: false,
     reranking_model: null,
@@ -106,6 +112,7 @@ export function changedSettings(
   checkKeywords(next, method.keyword);
   return {
     ...next,
+    ...publicEndpointOf(old, changes, options),
     index_method: method,
     hybrid_search_enabled: method.vector && method.keyword,
     custom_metadata: next.custom_metadata ?? [],
@@ -114,13 +121,23 @@ export function changedSettings(
   };
 }
 
+/** The public endpoint after a change. Its id is made when it is first opened. */
+function publicEndpointOf(
+  old: InstanceSettings,
+  { public_endpoint_params: given }: SettingsChanges,
+  { platform: { system } }: SourceOptions,
+): Pick<InstanceSettings, "public_endpoint_id" | "public_endpoint_params"> {
+  const kept = old.public_endpoint_params ?? null;
+  const params = given === undefined ? kept : given === null ? null : publicEndpoint(given);
+  const id = old.public_endpoint_id ?? null;
+  return {
+    public_endpoint_params: params,
+    public_endpoint_id: id ?? (params?.enabled === true ? toHex(system.random(16)) : null),
+  };
+}
+
 /** Throws for settings that would have no effect. */
 function checkEffects(changes: SettingsChanges, names: ModelNames): void {
-  if (changes.public_endpoint_params != null)
-    throw withoutEffect(
-      "public_endpoint_params",
-      "there are no public endpoints; give callers a token with the permission AI Search Run",
-    );
   if (changes.indexing_options?.use_ocr === true)
     throw withoutEffect("indexing_options.use_ocr", "images are not read");
   if (changes.rewrite_query === true && names.chat === EXTRACTIVE_MODEL)

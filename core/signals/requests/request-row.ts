@@ -17,7 +17,7 @@ export type RequestRow = {
   readonly firstMs?: number | undefined;
   /** Bytes of the answer's body, where its maker knows them. */
   readonly bytes?: number | undefined;
-  /** The first digits of the SHA-256 of the credential. */
+  /** The first digits of the SHA-256 of the credential; at a public endpoint the page's origin and the network of its visitor. */
   readonly caller?: string | undefined;
   /** The account that the path names, if it is another than the installation's. */
   readonly account?: string | undefined;

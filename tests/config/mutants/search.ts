@@ -3,6 +3,62 @@ import type { Mutant } from "./mutant.ts";
 /** Those of search. */
 export const searchMutants: readonly Mutant[] = [
   {
+    name: "a public endpoint is closed unless it says otherwise",
+    file: "core/search/state/public-endpoint.ts",
+    find: "enabled: params.enabled === true",
+    replace: "enabled: params.enabled !== false",
+    tests: ["tests/unit/search/public-endpoint"],
+  },
+  {
+    name: "a page of another origin does not ask a public endpoint",
+    file: "core/search/routes/public-routes.ts",
+    find: 'if (!mayAsk(params, c.req.header("origin") ?? null))',
+    replace: 'if (mayAsk(params, "") && !mayAsk(params, c.req.header("origin") ?? null))',
+    tests: ["tests/unit/search/public-endpoint"],
+  },
+  {
+    name: "a request without an origin does not ask a public endpoint",
+    file: "core/search/state/public-endpoint.ts",
+    find: "if (origin === null) return endpoint.requests_without_origin;",
+    replace: "if (origin === null) return true;",
+    tests: ["tests/unit/search/public-endpoint"],
+  },
+  {
+    name: "a public endpoint counts by the address that the proxy tells",
+    file: "core/search/routes/public-routes.ts",
+    find: "clientAddress(c.req.raw, platform, proxies)",
+    replace: "clientAddress(c.req.raw, platform, 0 * proxies)",
+    tests: ["tests/unit/search/public-endpoint"],
+  },
+  {
+    name: "one address does not use up a public endpoint",
+    file: "core/search/state/visit-counter.ts",
+    find: "return wait > 0 ? wait : all.admit(limits.all, now());",
+    replace: "return Math.max(wait, all.admit(limits.all, now()));",
+    tests: ["tests/unit/search/public-endpoint"],
+  },
+  {
+    name: "a public endpoint has a limit for all addresses",
+    file: "core/search/state/visit-counter.ts",
+    find: "return wait > 0 ? wait : all.admit(limits.all, now());",
+    replace: "return wait;",
+    tests: ["tests/unit/search/public-endpoint"],
+  },
+  {
+    name: "a public endpoint remembers so many addresses",
+    file: "core/search/state/visit-counter.ts",
+    find: "if (windows.size <= ADDRESSES) break;",
+    replace: "if (windows.size > 0) break;",
+    tests: ["tests/unit/search/public-endpoint"],
+  },
+  {
+    name: "the log says who asked a public endpoint",
+    file: "core/signals/access-log.ts",
+    find: "row.caller ??= caller;",
+    replace: "row.caller = caller;",
+    tests: ["tests/unit/search/public-endpoint"],
+  },
+  {
     name: "long items are weighed in turns",
     file: "core/search/retrieve/whole-items.ts",
     find: "if (scanned > TURN) {",

@@ -57,7 +57,11 @@ describe("a setting of an instance", () => {
 
   it.each([
     [{ sync_interval: 3600 }, "sync_interval would have no effect"],
-    [{ public_endpoint_params: {} }, "public_endpoint_params would have no effect"],
+    [
+      { public_endpoint_params: { mcp: { disabled: false } } },
+      "public_endpoint_params.mcp would have no effect",
+    ],
+    [{ public_endpoint_params: { enabled: true } }, "nobody could ask without them"],
     [{ indexing_options: { use_ocr: true } }, "indexing_options.use_ocr would have no effect"],
     [{ rewrite_query: true }, "rewrite_query: no chat model is configured"],
     [{ reranking_model: "other" }, 'reranking model "other" is not configured'],

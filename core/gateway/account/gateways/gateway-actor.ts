@@ -8,7 +8,7 @@ import {
   type GatewayLogMethods,
 } from "../../observe/log/gateway-log.ts";
 import type { Ledger } from "../../metering/spend/ledger.ts";
-import { keptRateWindow, type KeptRateWindow, rateSchema } from "../../guard/rate-window.ts";
+import { keptRateWindow, type KeptRateWindow, rateSchema } from "../../guard/kept-rate-window.ts";
 import { logSchema, logSequenceSchema } from "../../observe/log/log-sql.ts";
 import {
   replySchema,

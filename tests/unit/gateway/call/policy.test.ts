@@ -6,8 +6,7 @@ import {
   type RetryPolicy,
 } from "../../../../core/gateway/call/policy.ts";
 import { gatewayEngine } from "../../../../core/gateway/engine.ts";
-import { type RateState, rateWindow } from "../../../../core/gateway/guard/rate-window.ts";
-import { initialSettings } from "../../../../core/gateway/account/settings/settings.ts";
+import { type RateLimit, type RateState, rateWindow } from "../../../../core/work/rate-window.ts";
 import { TransportError } from "../../../../core/net/transport-error.ts";
 import {
   chat,
@@ -69,11 +68,10 @@ it("isRetryable() follows the status unless the provider says otherwise", () => 
 });
 
 describe("rateWindow()", () => {
-  const settings = (technique: "fixed" | "sliding") => ({
-    ...initialSettings("g", 0, false),
-    rate_limiting_limit: 2,
-    rate_limiting_interval: 10,
-    rate_limiting_technique: technique,
+  const settings = (technique: "fixed" | "sliding"): RateLimit => ({
+    limit: 2,
+    interval: 10_000,
+    technique,
   });
 
   it("aligns fixed windows to the clock", () => {
@@ -92,7 +90,7 @@ describe("rateWindow()", () => {
 
   it("of a limit that was lowered says when so many have left that one fits", () => {
     const window = rateWindow();
-    const given = (limit: number) => ({ ...settings("sliding"), rate_limiting_limit: limit });
+    const given = (limit: number) => ({ ...settings("sliding"), limit });
     for (const at of [9000, 9500, 12_000]) expect(window.admit(given(3), at)).toBe(0);
     expect(window.admit(given(2), 13_000)).toBe(6500);
     expect(window.admit(given(1), 13_000)).toBe(9000);
@@ -110,7 +108,7 @@ describe("rateWindow()", () => {
   });
 
   it("stores many times together, none of them too soon", () => {
-    const given = { ...settings("sliding"), rate_limiting_limit: 100_000 };
+    const given = { ...settings("sliding"), limit: 100_000 };
     const window = rateWindow();
     let refused = 0;
     for (let i = 0; i < 50_000; i++) refused += window.admit(given, 100_000 + i / 10);

@@ -1,7 +1,7 @@
 import { openPlatform } from "#platform";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { replyCache } from "../../../../core/gateway/cache/exact/reply-cache.ts";
-import { keptRateWindow, rateSchema } from "../../../../core/gateway/guard/rate-window.ts";
+import { keptRateWindow, rateSchema } from "../../../../core/gateway/guard/kept-rate-window.ts";
 import {
   counterSchema,
   windowCounters,
