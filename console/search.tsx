@@ -6,6 +6,7 @@ import { askResult } from "./api.ts";
 import { RecordForm } from "./form.tsx";
 import { size } from "./format.ts";
 import { Jobs } from "./jobs.tsx";
+import { Questions } from "./questions.tsx";
 import { Upload } from "./upload.tsx";
 import {
   accountPath,
@@ -136,6 +137,7 @@ function Details({ path, instance, facts, live, onGone }: DetailsProps) {
         onDone={() => setSeen((before) => before + 1)}
       />
       <AskSearch path={path} waiting={waiting} />
+      <Questions path={path} readOnly={facts.readOnly} changed={changed} />
       <Jobs
         path={path}
         source={instance}

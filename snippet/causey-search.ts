@@ -5,6 +5,8 @@ import { readTexts, type Texts } from "./texts.ts";
 
 /** Milliseconds without a key after which the box searches. */
 const PAUSE_MS = 200;
+/** Milliseconds after which a text that stands is a question, and not the beginning of one. */
+const SETTLED_MS = 1500;
 const RESULTS = 8;
 
 /**
@@ -120,6 +122,9 @@ class CauseySearch extends HTMLElement {
       signal.throwIfAborted();
       const said = passages.length === 0 ? none : found.replace("{n}", String(passages.length));
       this.#show(passages, said);
+      this.#timer = setTimeout(() => {
+        endpoint.settle(query, signal).catch(() => undefined);
+      }, SETTLED_MS);
     });
   }
 
@@ -230,6 +235,7 @@ class CauseySearch extends HTMLElement {
 
   /** Tells the page which passage was chosen; unless it takes that over, the browser goes there. */
   #select(passage: Passage): void {
+    this.#endpoint?.clicked(this.#input.value.trim());
     const address = addressOf(passage, this.getAttribute("link"));
     const detail = { id: passage.id, key: passage.item.key, address };
     const event = new CustomEvent("causey-select", {

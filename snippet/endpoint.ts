@@ -40,6 +40,17 @@ export class Endpoint {
     return result.chunks;
   }
 
+  /** Counts what somebody has typed as a question, for the report of what was asked. */
+  async settle(query: string, signal: AbortSignal): Promise<void> {
+    const retrieval = { max_num_results: 1, metadata_only: true };
+    await this.#post("search", { query, ai_search_options: { retrieval } }, signal);
+  }
+
+  /** Tells that a result was chosen; goes on while the page is left. */
+  clicked(query: string): void {
+    this.#post("clicks", { query }, null).catch(() => undefined);
+  }
+
   /** Yields the sources of an answer and its text as it is written. */
   async *answer(query: string, signal: AbortSignal): AsyncGenerator<AnswerPart> {
     const body = { messages: [{ role: "user", content: query }], stream: true };
@@ -54,7 +65,7 @@ export class Endpoint {
     }
   }
 
-  async #post(path: string, body: unknown, signal: AbortSignal): Promise<Response> {
+  async #post(path: string, body: unknown, signal: AbortSignal | null): Promise<Response> {
     const response = await fetch(new URL(path, this.base), {
       method: "POST",
       // Nothing of the page's user goes along.
@@ -62,6 +73,7 @@ export class Endpoint {
       referrerPolicy: "no-referrer",
       headers: { "content-type": "application/json" },
       body: JSON.stringify(body),
+      keepalive: signal === null,
       signal,
     });
     if (response.ok) return response;

@@ -12,6 +12,7 @@ import { instanceRoutes } from "./routes/instance-routes.ts";
 import { itemRoutes } from "./routes/item-routes.ts";
 import { mcpRoutes } from "./routes/mcp-routes.ts";
 import { jobRoutes } from "./routes/job-routes.ts";
+import { questionRoutes } from "./routes/question-routes.ts";
 import { publicRoutes } from "./routes/public-routes.ts";
 import {
   answerChat,
@@ -140,6 +141,7 @@ export function searchParts(options: SearchPartsOptions): SearchParts {
   jobRoutes(routes, context);
   namespaceRoutes(routes, context);
   tokenRoutes(routes, context);
+  questionRoutes(routes, context);
   mcpRoutes(routes, context);
   closeRoutes(routes, [`${ROOT}/*`], "api", platform);
   return {

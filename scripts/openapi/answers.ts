@@ -31,6 +31,7 @@ import type { InstanceFailure } from "../../core/search/answer/find-across.ts";
 import type { Namespace } from "../../core/search/directory/namespace-store.ts";
 import type { SearchToken } from "../../core/search/directory/token-store.ts";
 import type { ItemChunk, ItemLog } from "../../core/search/ingest/item-details.ts";
+import type { AskedQuestion } from "../../core/search/rows/question-log.ts";
 import type { Item } from "../../core/search/rows/item-record.ts";
 import type { JobLog, SyncJob } from "../../core/search/rows/job-store.ts";
 import type { InstanceSettings } from "../../core/search/state/instance-settings.ts";
@@ -321,6 +322,9 @@ interface SearchAnswers {
   SearchItemLog: ItemLog;
   SearchJob: SyncJob;
   SearchJobLog: Instead<JobLog, { message_type: 0 | 1 }>;
+  SearchQuestion: AskedQuestion;
+  QuestionsCleared: { cleared: true };
+  ClickCounted: { counted: boolean };
   SearchTokenShown: SearchToken;
   SearchResult: Found;
   SearchAcrossResult: Found & { errors: InstanceFailure[] };

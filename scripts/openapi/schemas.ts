@@ -21,6 +21,7 @@ import { tokenInput } from "../../core/search/routes/token-routes.ts";
 import { namespaceCreate, namespaceUpdate } from "../../core/search/routes/namespace-routes.ts";
 import { putSchema, syncSchema } from "../../core/search/routes/item-routes.ts";
 import { jobCancel, jobCreate } from "../../core/search/routes/job-routes.ts";
+import { questionClick } from "../../core/search/routes/question-routes.ts";
 import { chatSchema, searchSchema } from "../../core/search/state/search-schema.ts";
 import { visitorChatSchema, visitorSearchSchema } from "../../core/search/state/visitor-schema.ts";
 import { applicationInput, applicationPatch } from "../../core/webhooks/outbound/applications.ts";
@@ -79,6 +80,7 @@ export const bodySchemas = {
   ItemSync: syncSchema,
   ItemPut: putSchema,
   Job: jobCreate,
+  QuestionClick: questionClick,
   VisitorSearch: visitorSearchSchema,
   VisitorChat: visitorChatSchema,
   JobCancel: jobCancel,

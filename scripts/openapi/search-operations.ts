@@ -39,6 +39,21 @@ const instances: Operations = {
     example: { ...query, stream: false },
     answer: "completion",
   },
+  "GET /:id/questions": {
+    results: "SearchQuestion",
+    summary: "List what was asked, and how well it was answered",
+    query: [...paged, "kind"],
+  },
+  "DELETE /:id/questions": {
+    result: "QuestionsCleared",
+    summary: "Forget what was asked",
+  },
+  "POST /:id/clicks": {
+    result: "ClickCounted",
+    summary: "Tell that somebody chose a result",
+    body: "QuestionClick",
+    example: { query: "How do I rotate the master key?" },
+  },
   "POST /:id/mcp": {
     answer: "events",
     summary: "Ask by the Model Context Protocol (Streamable HTTP): tools search and fetch",
@@ -184,6 +199,13 @@ export const publicSearch: Operations = {
     body: "VisitorChat",
     example: { ...query, stream: false },
     answer: "completion",
+    isPublic: true,
+  },
+  "POST /clicks": {
+    result: "ClickCounted",
+    summary: "Tell that a visitor chose a result",
+    body: "QuestionClick",
+    example: { query: "How do I rotate the master key?" },
     isPublic: true,
   },
   "GET /search.js": {

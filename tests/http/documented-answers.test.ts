@@ -193,7 +193,12 @@ describe("an answer is what the description says", () => {
     const body = { messages, ai_search_options: { retrieval } };
     await call(`POST ${root}/{id}/search`, { path, body });
     await call(`POST ${root}/{id}/chat/completions`, { path, body: { messages } });
+    const click = { query: "When does the ferry leave?" };
+    await call(`POST ${root}/{id}/clicks`, { path, body: click });
+    await call(`GET ${root}/{id}/questions`, { path });
+    await call(`DELETE ${root}/{id}/questions`, { path });
     const visited = { endpoint_id: endpoint };
+    await call("POST /ai-search/{endpoint_id}/clicks", { path: visited, body: click });
     await call("POST /ai-search/{endpoint_id}/search", { path: visited, body: { messages } });
     const chat = "POST /ai-search/{endpoint_id}/chat/completions";
     await call(chat, { path: visited, body: { messages } });

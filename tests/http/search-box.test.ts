@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { eventually } from "../cases/eventually.ts";
 import { type BrowserPage, startBrowser, type TestBrowser } from "./browser-page.ts";
 import { headers, LONG, root, url } from "./console-session.ts";
 
@@ -117,6 +118,14 @@ it("finds while somebody types, and is used by keyboard", { timeout: LONG }, asy
   await page.press("Enter");
   await page.until("location.pathname.startsWith('/pages/')");
   expect(page.errors).toEqual([]);
+  // The choice is told although the page is left.
+  await eventually(async () => {
+    const response = await fetch(`${root}/ai-search/instances/${id}/questions`, { headers });
+    const { result } = (await response.json()) as {
+      result: { question: string; clicks: number }[];
+    };
+    return result.some(({ question, clicks }) => question === "noo" && clicks === 1);
+  }, "the click");
 });
 
 it("shows texts of strangers as texts", { timeout: LONG }, async () => {

@@ -24,6 +24,12 @@ import {
   type Upload,
 } from "../rows/item-store.ts";
 import { cancelJob, getJob, jobLogs, listJobs, startJob } from "../rows/job-store.ts";
+import {
+  type QuestionKind,
+  type QuestionLog,
+  questionLog,
+  type QuestionPage,
+} from "../rows/question-log.ts";
 import { performWork } from "../queue/perform-work.ts";
 import { queueRunner } from "../queue/run-queue.ts";
 import { releaseWork } from "../state/work-rows.ts";
@@ -46,7 +52,7 @@ export const INSTANCE_KIND: string = "search";
  * mailbox belongs to the alarm, which lasts as long as the queue has work to do.
  */
 const interleaved =
-  "create change destroy read stats search train admitVisit cachedAnswer keepAnswer unchanged begin beginSync commit fail release remove item items chunks content logs startJob cancelJob job jobLogs jobs";
+  "create change destroy read stats search train admitVisit questions clickQuestion clearQuestions cachedAnswer keepAnswer unchanged begin beginSync commit fail release remove item items chunks content logs startJob cancelJob job jobLogs jobs";
 
 /** Bytes of vectors in memory: an isolate of Workers has 128 MB for all that it does. */
 const VECTORS = 512 * 1024 * 1024;
@@ -76,6 +82,7 @@ async function start(
   return {
     methods: {
       ...settingsMethods(state, deps),
+      ...askingMethods(state, questionLog(state)),
       ...visitMethods(state, visitCounter(steadyNow(context.system))),
       ...itemMethods(state),
       ...jobMethods(state),
@@ -92,6 +99,7 @@ async function start(
 /** The methods of an instance; `instance-client.ts` is their typed other end. */
 export type InstanceMethods = ReturnType<typeof settingsMethods> &
   ReturnType<typeof visitMethods> &
+  ReturnType<typeof askingMethods> &
   ReturnType<typeof itemMethods> &
   ReturnType<typeof jobMethods>;
 
@@ -104,7 +112,6 @@ function settingsMethods(
   destroy(): Promise<InstanceSettings>;
   read(): InstanceSettings;
   stats(): Promise<Record<string, unknown>>;
-  search(input: SearchInput): ReturnType<typeof retrieve>;
   train(): Promise<void>;
   cachedAnswer(
     context: string,
@@ -119,12 +126,39 @@ function settingsMethods(
     destroy: () => state.inTurn(() => destroyInstance(state)),
     read: () => state.facts().settings,
     stats: () => instanceStats(state),
-    search: (input) => retrieve(state, input),
     cachedAnswer: (context, question, threshold) =>
       cachedAnswer(state, context, question, threshold),
     keepAnswer: (context, question, answer, ttl) =>
       keepAnswer(state, { context, question, answer, ttl }),
     train: () => trainInstance(state, deps.platform.background),
+  };
+}
+
+function askingMethods(
+  state: InstanceState,
+  log: QuestionLog,
+): {
+  search(input: SearchInput): ReturnType<typeof retrieve>;
+  questions(kind: QuestionKind, page: number, perPage: number): Promise<QuestionPage>;
+  clickQuestion(question: string): boolean;
+  clearQuestions(): Promise<void>;
+} {
+  return {
+    async search(input) {
+      const found = await retrieve(state, input);
+      // What somebody is still typing is no question.
+      if (input.prefix !== true) log.note(input.query, found.chunks[0]?.score ?? 0);
+      return found;
+    },
+    async questions(kind, page, perPage) {
+      state.facts();
+      return log.page(kind, page, perPage);
+    },
+    clickQuestion: (question) => log.click(question),
+    async clearQuestions() {
+      state.facts();
+      await log.clear();
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { ApiError } from "../../http/api-error.ts";
 import { builtText } from "../../http/built-text.ts";
+import { envelope } from "../../http/envelope.ts";
 import { readJson } from "../../http/fields/body.ts";
 import { allowOriginsBy } from "../../http/origins/cors.ts";
 import { noteResponse, responseNote } from "../../http/response-note.ts";
@@ -21,6 +22,7 @@ import {
   visitorSearchSchema,
 } from "../state/visitor-schema.ts";
 import { answerChat, answerSearch, tracedBy } from "./query-answers.ts";
+import { questionClick } from "./question-routes.ts";
 
 /** The public endpoints, by their ids. */
 const PUBLIC = "/ai-search/:endpoint_id";
@@ -65,6 +67,10 @@ export function publicRoutes(options: SearchOptions): Hono {
       return answerChat(c, endpointOf(c).instance, body, tracedBy(c, options));
     },
   );
+  app.post(`${PUBLIC}/clicks`, admits("search_endpoint", options), async (c) => {
+    const { query } = await readJson(c, questionClick, reading);
+    return envelope({ counted: await endpointOf(c).instance.clickQuestion(query) });
+  });
   closeRoutes(app, ["/ai-search/*"], "api", platform);
   return app;
 }

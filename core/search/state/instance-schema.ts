@@ -40,6 +40,8 @@ export interface SettingsChanges {
       }
     | null
     | undefined;
+  /** Whether questions are kept for the report of what was asked. @default true */
+  readonly log_questions?: boolean | undefined;
   readonly max_num_results?: number | undefined;
   readonly metadata?: JsonObject | null | undefined;
   readonly paused?: boolean | undefined;
@@ -156,6 +158,7 @@ const entries = {
       use_ocr: v.optional(v.boolean()),
     }),
   ),
+  log_questions: v.optional(v.boolean()),
   max_num_results: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(50))),
   metadata: v.nullish(plainObject),
   paused: v.optional(v.boolean()),

@@ -69,6 +69,7 @@ export function newSettings(
     fusion_method: "rrf",
     hybrid_search_enabled: true,
     index_method: { vector: true, keyword: true },
+    log_questions: true,
     indexing_options: { keyword_tokenizer: "porter" },
     max_num_results: 10,
     metadata: {},

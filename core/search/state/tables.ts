@@ -86,6 +86,11 @@ export const instanceTables: readonly string[] = [
   "ALTER TABLE search_items ADD COLUMN warnings TEXT",
   // Changes with the chunks, where the full-text table is in another database: see `keyword/keyword-copy.ts`.
   "CREATE TABLE search_keyword_positions (actor TEXT PRIMARY KEY, position TEXT NOT NULL)",
+  // What was asked, and how well it was answered: see `rows/question-log.ts`.
+  `CREATE TABLE search_questions (
+    actor TEXT NOT NULL, question_key TEXT NOT NULL, question TEXT NOT NULL, asked INTEGER NOT NULL, none INTEGER NOT NULL,
+    low INTEGER NOT NULL, clicks INTEGER NOT NULL, best DOUBLE PRECISION, last_ms BIGINT NOT NULL,
+    PRIMARY KEY (actor, question_key))`,
 ];
 
 /** Every table that holds rows of an instance, for its deletion. */
@@ -104,6 +109,7 @@ export const instanceTableNames: readonly string[] = [
   "search_work",
   "search_answers",
   "search_keyword_positions",
+  "search_questions",
 ];
 
 /** The tables of an account's directory of instances and namespaces, see `directory-actor.ts`. */
