@@ -13,6 +13,9 @@ export interface PublicEndpointParams {
   readonly requests_without_origin?: Opt<boolean>;
   readonly search_endpoint?: Opt<{ readonly disabled?: Opt<boolean> }>;
   readonly chat_completions_endpoint?: Opt<{ readonly disabled?: Opt<boolean> }>;
+  /** No effect here: the server's address is the endpoint's. Others than these are refused. */
+  readonly custom_domains?: readonly string[] | null | undefined;
+  readonly default_domain_enabled?: Opt<boolean>;
   readonly mcp?: Opt<{
     readonly disabled?: Opt<boolean>;
     readonly description?: Opt<string | null>;
@@ -56,6 +59,8 @@ export const publicEndpointParams: v.GenericSchema<unknown, PublicEndpointParams
   requests_without_origin: v.optional(v.boolean()),
   search_endpoint: v.optional(routeParams),
   chat_completions_endpoint: v.optional(routeParams),
+  custom_domains: v.nullish(v.array(v.string())),
+  default_domain_enabled: v.optional(v.boolean()),
   mcp: v.optional(
     v.object({ disabled: v.optional(v.boolean()), description: v.nullish(v.string()) }),
   ),
@@ -77,12 +82,8 @@ const ADDRESSES = 10;
 
 /** Completes the settings of a public endpoint. Throws for hosts that are none, and for settings without effect. */
 export function publicEndpoint(params: PublicEndpointParams): PublicEndpoint {
-  const { rate_limit: rate = {}, mcp = {} } = params;
-  if (mcp.disabled === false || mcp.description != null)
-    throw withoutEffect(
-      "public_endpoint_params.mcp",
-      "MCP clients ask with a token, at the instance's own endpoint",
-    );
+  checkHosted(params);
+  const { rate_limit: rate = {} } = params;
   const requests = rate.requests ?? REQUESTS;
   const endpoint: PublicEndpoint = {
     enabled: params.enabled === true,
@@ -108,6 +109,24 @@ export function publicEndpoint(params: PublicEndpointParams): PublicEndpoint {
       'Name the sites whose pages may ask, such as "https://docs.example.com"; nobody could ask without them',
     );
   return endpoint;
+}
+
+/** Throws for what only the hosted API has, unless it asks for what is so anyway. */
+function checkHosted({
+  mcp = {},
+  custom_domains: domains,
+  default_domain_enabled: isDefault = true,
+}: PublicEndpointParams): void {
+  if (mcp.disabled === false || mcp.description != null)
+    throw withoutEffect(
+      "public_endpoint_params.mcp",
+      "MCP clients ask with a token, at the instance's own endpoint",
+    );
+  if ((domains ?? []).length > 0 || !isDefault)
+    throw withoutEffect(
+      "public_endpoint_params.custom_domains",
+      "the endpoint has the addresses of the server; point a domain at that",
+    );
 }
 
 /** Every origin. */

@@ -61,6 +61,10 @@ describe("a setting of an instance", () => {
       { public_endpoint_params: { mcp: { disabled: false } } },
       "public_endpoint_params.mcp would have no effect",
     ],
+    [
+      { public_endpoint_params: { custom_domains: ["search.example.com"] } },
+      "public_endpoint_params.custom_domains would have no effect",
+    ],
     [{ public_endpoint_params: { enabled: true } }, "nobody could ask without them"],
     [{ indexing_options: { use_ocr: true } }, "indexing_options.use_ocr would have no effect"],
     [{ rewrite_query: true }, "rewrite_query: no chat model is configured"],
