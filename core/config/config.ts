@@ -5,6 +5,7 @@ import type { DeprecationsOptions, EntrySettings, PerEntry } from "../deprecatio
 import {
   dayOrInstant,
   entrySettingsSchema,
+  pinDay,
   modeSchema,
 } from "../deprecations/settings/settings-schema.ts";
 import { didYouMean } from "../text/nearest.ts";
@@ -176,12 +177,24 @@ interface DeprecationsConfig extends Pick<DeprecationsOptions, "mode"> {
   readonly clock?: string;
   /** By entry id or row. */
   readonly settings?: PerEntry<EntrySettings>;
+  /** The day to which a client is pinned, by the id of its token. */
+  readonly pins?: Readonly<Record<string, string>>;
 }
 
 const deprecations = v.strictObject({
   clock: v.exactOptional(dayOrInstant),
   mode: v.exactOptional(modeSchema),
   settings: v.exactOptional(v.record(v.string(), entrySettingsSchema)),
+  pins: v.exactOptional(
+    v.pipe(
+      v.record(v.string(), pinDay),
+      // Checked as a whole, because a message about one key would print it: it may be a token itself.
+      v.check(
+        (pins) => Object.keys(pins).every((key) => /^[\da-f]{32}$/u.test(key)),
+        'Expected ids of tokens, 32 digits as "causey token list" shows them',
+      ),
+    ),
+  ),
 } satisfies Members<DeprecationsConfig>);
 
 const processes = v.union(

@@ -20,6 +20,9 @@ const secretBranches = new Set(
   ),
 );
 
+/** Branches that hold days, modes and ids of tokens alone. */
+const plainBranches = new Set(["deprecations"]);
+
 /** Keys whose texts are shown. Any other text is hidden, so that a new key cannot reveal a secret by mistake. */
 const plainKeys = new Set(
   (
@@ -75,6 +78,7 @@ function shownValue(keys: readonly string[], leaf: unknown): ShownSetting["value
   const text = typeof leaf === "string" ? leaf : "";
   // The name of a variable, not what is in it.
   if (/^env:\w+$/u.test(text) || text === "[]" || text === "{}") return text;
+  if (plainBranches.has(keys[0] ?? "")) return text;
   const name = keys.findLast((key) => !/^\d+$/u.test(key)) ?? "";
   if (keys.some((key) => secretBranches.has(key)) || !plainKeys.has(name)) return HIDDEN;
   return shownAddress(text);

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { parseInstant } from "../../http/fields/instant.ts";
+import { isPinDay } from "../options.ts";
 import type { DeprecationMode, EntrySettings } from "../phase.ts";
 
 /** Windows of one entry. */
@@ -11,6 +12,12 @@ const MESSAGE = "Expected a day (YYYY-MM-DD) or an RFC 3339 instant with its zon
 export const dayOrInstant: v.GenericSchema<string> = v.pipe(
   v.string(),
   v.check((text) => parseInstant(text) !== null, MESSAGE),
+);
+
+/** Checks the day to which a client is pinned. */
+export const pinDay: v.GenericSchema<string> = v.pipe(
+  v.string(),
+  v.check(isPinDay, 'Expected a day such as "2024-06-01"'),
 );
 
 /** Checks a mode. */

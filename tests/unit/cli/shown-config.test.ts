@@ -32,6 +32,17 @@ describe("the shown configuration", () => {
     );
   });
 
+  it("shows the days and modes of deprecations", () => {
+    const id = "0123456789abcdef0123456789abcdef";
+    const deprecations = { pins: { [id]: "2024-06-01" }, mode: "warn" };
+    expect(show({ deprecations })).toEqual(
+      expect.arrayContaining([
+        { key: `deprecations.pins.${id}`, value: "2024-06-01", source: "causey.json" },
+        { key: "deprecations.mode", value: "warn", source: "causey.json" },
+      ]),
+    );
+  });
+
   it("hides every secret, and what no key says of", () => {
     const file = {
       tokens: [{ token: SECRET, permissions: ["*"] }],

@@ -26,6 +26,19 @@ describe("apiOptions()", () => {
     expect(() => optionsOf({ search: { vectorMemoryBytes: 1 } })).toThrow("vectorMemoryBytes");
   });
 
+  it("hands on the days of pinned clients, which are ids of tokens and days", () => {
+    const id = "0123456789abcdef0123456789abcdef";
+    const pins = { [id]: "2024-06-01" };
+    expect(optionsOf({ deprecations: { pins } }).deprecations).toEqual({ pins });
+    expect(() => optionsOf({ deprecations: { pins: { [id]: "soon" } } })).toThrow(
+      `deprecations.pins.${id}": Expected a day such as "2024-06-01"`,
+    );
+    const token = "a-token-in-the-wrong-place";
+    expect(() => optionsOf({ deprecations: { pins: { [token]: "2024-06-01" } } })).toThrow(
+      /^Configuration key "deprecations.pins": Expected ids of tokens(?!.*wrong-place)/u,
+    );
+  });
+
   it("makes a judge of an OpenAI-compatible endpoint", async () => {
     const sent: string[] = [];
     const judge = { baseUrl: "https://guard.test/v1", model: "guard-1", apiKey: "k" };
