@@ -3,7 +3,10 @@ import { Hono, type MiddlewareHandler } from "hono";
 import { agents, webhookAgent } from "./agents/mod.ts";
 import { auth, storedTokens } from "./auth/mod.ts";
 import { allows, type Viewer } from "./auth/principal.ts";
-import { deprecations, deprecationsMiddleware, deprecationTable } from "./deprecations/mod.ts";
+import { listingRoutes } from "./deprecations/listing.ts";
+import { compiledMiddleware } from "./deprecations/middleware.ts";
+import { compile } from "./deprecations/options.ts";
+import { deprecationTable } from "./deprecations/table/table.ts";
 import { liveSettings } from "./deprecations/settings/live-settings.ts";
 import { settingsRoutes } from "./deprecations/settings/settings-routes.ts";
 import { type GatewayParts, gatewayParts } from "./gateway/mod.ts";
@@ -188,10 +191,10 @@ function deprecationParts(
   const part = asPart(shared, "deprecations");
   const table = own.entries ?? deprecationTable;
   const live = liveSettings(part.platform, table, own.settings ?? {});
-  const options = { ...own, ...part, mountPath, settings: live.present };
+  const known = compile({ ...own, ...part, mountPath, settings: live.present });
   return {
-    middleware: deprecationsMiddleware(options),
-    routes: [settingsRoutes({ ...part, table, live }), deprecations(options)],
+    middleware: compiledMiddleware(known),
+    routes: [settingsRoutes({ ...part, table, live }), listingRoutes(known, part.platform)],
   };
 }
 

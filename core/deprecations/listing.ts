@@ -1,26 +1,36 @@
-import type { Context } from "hono";
+import { type Context, Hono } from "hono";
 import { toBase64 } from "../crypto/encoding.ts";
 import { sha256, sha256Hex } from "../crypto/digest.ts";
 import { ApiError } from "../http/api-error.ts";
 import { builtText } from "../http/built-text.ts";
 import { envelopeBody } from "../http/envelope.ts";
+import { checkWholeQuery } from "../http/fields/query.ts";
 import { didYouMean } from "../text/nearest.ts";
 import { routedPath } from "../http/mount-path.ts";
-import { below, type Deprecations, OWN_DOCS } from "./options.ts";
+import { closeRoutes } from "../http/routes.ts";
+import { below, type Deprecations, type DeprecationsOptions, OWN_DOCS } from "./options.ts";
 import { deprecationsPage, type ListedEntry, STYLE } from "./page.ts";
 import { type Phase, phase, type ScheduledEntry } from "./phase.ts";
 import { documentationUrl, type SignalPlace } from "./signal.ts";
 
 const PHASES: readonly Phase[] = ["upcoming", "deprecated", "brownout", "retired"];
 
+/** The routes of the table. */
+export function listingRoutes(
+  known: Deprecations,
+  platform: DeprecationsOptions["platform"],
+): Hono {
+  const app = new Hono();
+  app.get(OWN_DOCS, (c) => listEntries(c, known));
+  app.get(`${OWN_DOCS}/:id`, (c) => showEntry(c, known));
+  if (platform !== undefined) closeRoutes(app, [], "api", platform);
+  return app;
+}
+
 /** Answers with the entries, those of one phase if the query asks for it: HTML for a browser, JSON for a program. */
-export async function listEntries(c: Context, options: Deprecations): Promise<Response> {
+async function listEntries(c: Context, options: Deprecations): Promise<Response> {
   const known = await presentOptions(options);
-  const wanted = c.req.query("phase");
-  if (wanted !== undefined && !PHASES.includes(wanted as Phase))
-    throw new ApiError("invalid_request", {
-      message: `phase: expected one of ${PHASES.join(", ")}, got "${wanted.slice(0, 64)}"${didYouMean(wanted.slice(0, 64), PHASES)}`,
-    });
+  const wanted = wantedPhase(c);
   const at = known.now();
   const here = below(routedPath(c, `${known.place.basePath}${OWN_DOCS}`), known.place);
   const list = known.entries
@@ -30,8 +40,24 @@ export async function listEntries(c: Context, options: Deprecations): Promise<Re
   return await negotiated(c.req.raw, list, envelopeBody(list, { resultInfo }), here);
 }
 
+/** The phase that a request asks for. A parameter without effect is refused: the answer would not be what was asked for. */
+function wantedPhase(c: Context): string | undefined {
+  checkWholeQuery(c, ["phase"]);
+  const phases = c.req.queries("phase") ?? [];
+  const wrong = phases.find((one) => !PHASES.includes(one as Phase))?.slice(0, 64);
+  const choice = `phase: expected one of ${PHASES.join(", ")}`;
+  if (wrong !== undefined)
+    throw new ApiError("invalid_request", {
+      message: `${choice}, got "${wrong}"${didYouMean(wrong, PHASES)}`,
+    });
+  if (phases.length > 1)
+    throw new ApiError("invalid_request", { message: `${choice}, got ${phases.length} of them` });
+  return phases[0];
+}
+
 /** Answers with one entry. */
-export async function showEntry(c: Context, options: Deprecations): Promise<Response> {
+async function showEntry(c: Context, options: Deprecations): Promise<Response> {
+  checkWholeQuery(c, []);
   const known = await presentOptions(options);
   const id = c.req.param("id") ?? "";
   const entry = known.entries.find((one) => one.id === id);

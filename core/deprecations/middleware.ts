@@ -31,7 +31,11 @@ import { pathStart } from "./translate/pathname.ts";
  * ```
  */
 export function deprecationsMiddleware(options: DeprecationsOptions): MiddlewareHandler {
-  const root = compile(options);
+  return compiledMiddleware(compile(options));
+}
+
+/** Does {@link deprecationsMiddleware} with options that are compiled already. */
+export function compiledMiddleware(root: Deprecations): MiddlewareHandler {
   return (c, next) => {
     const hits = findHits(c.req.raw, root);
     if (hits !== null) return handleHits(c, next, hits, root);

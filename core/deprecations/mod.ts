@@ -1,7 +1,6 @@
-import { Hono } from "hono";
-import { closeRoutes } from "../http/routes.ts";
-import { listEntries, showEntry } from "./listing.ts";
-import { compile, type DeprecationsOptions, OWN_DOCS } from "./options.ts";
+import type { Hono } from "hono";
+import { listingRoutes } from "./listing.ts";
+import { compile, type DeprecationsOptions } from "./options.ts";
 
 export { checkTable, shadowedRoutes } from "./table/check-table.ts";
 export type {
@@ -69,10 +68,5 @@ export {
  * ```
  */
 export function deprecations(options: DeprecationsOptions): Hono {
-  const known = compile(options);
-  const app = new Hono();
-  app.get(OWN_DOCS, (c) => listEntries(c, known));
-  app.get(`${OWN_DOCS}/:id`, (c) => showEntry(c, known));
-  if (options.platform !== undefined) closeRoutes(app, [], "api", options.platform);
-  return app;
+  return listingRoutes(compile(options), options.platform);
 }

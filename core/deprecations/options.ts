@@ -171,10 +171,10 @@ function presentOf(
   log: Log | undefined,
 ): () => Promise<Deprecations> {
   let last: PerEntry<EntrySettings> | undefined;
-  let compiled = withSettings({});
+  let compiled: Deprecations | undefined;
   return async () => {
     const own = await settings();
-    if (own === last) return compiled;
+    if (own === last && compiled !== undefined) return compiled;
     last = own;
     try {
       compiled = withSettings(own);
@@ -183,7 +183,7 @@ function presentOf(
         error: String(error),
       });
     }
-    return compiled;
+    return (compiled ??= withSettings({}));
   };
 }
 

@@ -55,10 +55,23 @@ export function deprecationsPage(entries: readonly ListedEntry[], address: strin
 <h1>Deprecations</h1>
 <nav><a href="${escaped(address)}">all</a>${phases}</nav>
 <p>${entries.length} ${entries.length === 1 ? "entry" : "entries"}.</p>
-${entries.map(section).join("\n")}
+${sections(entries)}
 </body>
 </html>
 `;
+}
+
+/** The entries, with an anchor for each day, to which the refusal of a parameter leads. */
+function sections(entries: readonly ListedEntry[]): string {
+  const days = new Set<string>();
+  return entries
+    .map((entry) => {
+      const day = entry.date ?? entry.eol ?? "";
+      const anchor = days.has(day) ? "" : `<span id="${escaped(day)}"></span>`;
+      days.add(day);
+      return `${anchor}${section(entry)}`;
+    })
+    .join("\n");
 }
 
 function section(entry: ListedEntry): string {

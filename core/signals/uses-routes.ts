@@ -3,6 +3,7 @@ import type { ActorClient } from "../actors/actor-client.ts";
 import { type Auth, authorize } from "../auth/authorize.ts";
 import { envelope } from "../http/envelope.ts";
 import { formatInstant } from "../http/fields/instant.ts";
+import { checkWholeQuery } from "../http/fields/query.ts";
 import { closeRoutes } from "../http/routes.ts";
 import type { Platform } from "../ports.ts";
 import type { DeprecatedUse } from "./deprecated-uses.ts";
@@ -43,6 +44,7 @@ export function usesRoutes({ platform, accountId, auth, actor, counting }: UsesR
   const app = new Hono();
   const path = "/accounts/:account_id/deprecations/uses";
   app.get(path, authorize(auth, "Account Read"), async (c) => {
+    checkWholeQuery(c, []);
     await counting.flush();
     const account = c.req.param("account_id");
     const uses = await actor.deprecated();

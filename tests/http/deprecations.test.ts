@@ -85,6 +85,53 @@ describe("GET /client/v4/deprecations", () => {
     expect(result).toHaveLength(144);
     expect(result.find(({ id }) => id === "setting-minify.01")?.phase).toBe("retired");
   });
+
+  const page = `${base}/client/v4/deprecations`;
+
+  it("is a page in a browser, with an anchor for each entry and its links", async () => {
+    const response = await fetch(page, { headers: { accept: "text/html,*/*;q=0.8" } });
+    expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    const html = await response.text();
+    expect(html.match(/<section id="/gu)).toHaveLength(144);
+    expect(html).toContain('<a href="/client/v4/deprecations?phase=retired">');
+    const link = (await get(minify)).headers.get("link") ?? "";
+    const [, anchor = ""] = /#([^>]+)>; rel="deprecation"/u.exec(link) ?? [];
+    expect(html).toContain(`<section id="${anchor}">`);
+  });
+
+  it("is sent once to whoever keeps it, and packed", async () => {
+    for (const accept of ["text/html", "application/json"]) {
+      const first = await fetch(page, { headers: { accept, "accept-encoding": "gzip" } });
+      expect(first.headers.get("content-encoding")).toBe("gzip");
+      expect((await first.text()).length).toBeGreaterThan(40_000);
+      const etag = first.headers.get("etag") ?? "";
+      expect(etag).not.toBe("");
+      const again = await fetch(page, { headers: { accept, "if-none-match": etag } });
+      expect([again.status, await again.text()]).toEqual([304, ""]);
+    }
+  });
+
+  it("shows one phase or one entry, and refuses what it does not know", async () => {
+    const { result, result_info: info } = (await (await fetch(`${page}?phase=retired`)).json()) as {
+      result: { phase: string }[];
+      result_info: object;
+    };
+    expect(new Set(result.map(({ phase }) => phase))).toEqual(new Set(["retired"]));
+    expect(info).toEqual({ count: result.length, total_count: 144 });
+    const one = (await (await fetch(`${page}/setting-minify.01`)).json()) as { result: object };
+    expect(one.result).toMatchObject({ id: "setting-minify.01", phase: "retired" });
+    for (const [query, message] of [
+      ["?date=soon", 'Unknown parameter "date" with the value "soon": it takes phase'],
+      ["?phase=retird", 'did you mean "retired"?'],
+    ] as const) {
+      const wrong = await fetch(`${page}${query}`);
+      const { errors } = (await wrong.json()) as Refusal;
+      expect([wrong.status, errors[0]?.message]).toEqual([
+        400,
+        expect.stringContaining(message) as string,
+      ]);
+    }
+  });
 });
 
 describe("a request with two kinds of framing", () => {

@@ -4,6 +4,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { envelope } from "../../http/envelope.ts";
 import { readJson } from "../../http/fields/body.ts";
 import { formatInstant } from "../../http/fields/instant.ts";
+import { checkWholeQuery } from "../../http/fields/query.ts";
 import { didYouMean } from "../../text/nearest.ts";
 import { closeRoutes } from "../../http/routes.ts";
 import type { Platform } from "../../ports.ts";
@@ -53,7 +54,8 @@ export function settingsRoutes({ platform, auth, table, live }: SettingsRoutesDe
       by: requesterId(c),
     });
   };
-  app.get(root, guard, async () => {
+  app.get(root, guard, async (c) => {
+    checkWholeQuery(c, []);
     const all = (await live.stored()).map(shown);
     return envelope(all, { resultInfo: { count: all.length, total_count: all.length } });
   });

@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import * as v from "valibot";
 import { ApiError } from "../api-error.ts";
+import { didYouMean } from "../../text/nearest.ts";
 import { parse } from "./body.ts";
 import { checkFields, noteUnknownFields } from "./unknown-fields.ts";
 
@@ -18,12 +19,19 @@ export function checkQuery(c: Context, names: readonly string[]): void {
   if (Object.keys(query).length > 0) note(c, namesSchema(names), query);
 }
 
-/** Refuses a query with any other name: for routes that would do more without the parameter that was meant. */
+/** Refuses a query with any other name: for routes that would do or show more without the parameter that was meant. */
 export function checkWholeQuery(c: Context, names: readonly string[]): void {
-  const query = c.req.query();
-  const [message] = checkFields(namesSchema(names), query, "invalid_request", "parameter");
-  if (message !== undefined) throw new ApiError("invalid_request", { message });
+  const unknown = Object.entries(c.req.query()).find(([name]) => !names.includes(name));
+  if (unknown === undefined) return;
+  const [name, value] = unknown.map((text) => text.slice(0, SHOWN)) as [string, string];
+  const taken = names.length === 0 ? "this route takes none" : `it takes ${names.join(", ")}`;
+  const help = didYouMean(name, names) || `: ${taken}`;
+  const message = `Unknown parameter "${name}" with the value "${value}"${help}`;
+  throw new ApiError("invalid_request", { message });
 }
+
+/** Characters of a stranger's text that are repeated. */
+const SHOWN = 64;
 
 function namesSchema(names: readonly string[]): v.GenericSchema {
   return v.object(Object.fromEntries(names.map((name) => [name, v.unknown()])));

@@ -50,6 +50,21 @@ describe("GET /deprecations", () => {
     ]);
   });
 
+  it("refuses a parameter without effect, by name, value and what there is", async () => {
+    const refused = {
+      "?date=soon": 'Unknown parameter \\"date\\" with the value \\"soon\\": it takes phase',
+      "?phse=retired": 'with the value \\"retired\\": did you mean \\"phase\\"?',
+      "?phase=": 'expected one of upcoming, deprecated, brownout, retired, got \\"\\"',
+      "?phase=retired&phase=upcoming": "retired, got 2 of them",
+      "/setting-minify.01?phase=retired": 'with the value \\"retired\\": this route takes none',
+      [`?x=${"y".repeat(9999)}`]: `with the value \\"${"y".repeat(64)}\\":`,
+    };
+    for (const [query, message] of Object.entries(refused)) {
+      const wrong = await get(`/deprecations${query}`);
+      expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringContaining(message)]);
+    }
+  });
+
   it("has an address for each entry", async () => {
     const one = await get("/deprecations/setting-minify.01");
     expect(await one.json()).toMatchObject({ success: true, result: { id: "setting-minify.01" } });
@@ -74,6 +89,7 @@ describe("GET /deprecations", () => {
     const page = await response.text();
     expect(page.match(/<section id="/gu)).toHaveLength(145);
     expect(page).toContain('<section id="dns-list-filters.01">');
+    expect(page.match(/<span id="2025-02-21"><\/span>/gu)).toHaveLength(1);
     expect(page).not.toContain("<script>");
     expect(page).toContain("<p>&lt;b&gt;&amp;</p>");
   });
