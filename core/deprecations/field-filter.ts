@@ -1,4 +1,4 @@
-import { boundedJson, isObject } from "../http/json.ts";
+import { boundedJson, isObject, type Json } from "../http/json.ts";
 import { changedJson } from "../http/json/json-source.ts";
 import { type JsonUnit, JsonUnits } from "../http/json/json-units.ts";
 import { endsInResponse, modernPart, partCarries } from "./fields.ts";
@@ -7,18 +7,34 @@ import { isEnforced, type ScheduledEntry } from "./phase.ts";
 /** Characters in which a field is looked for by its sign alone; a longer text is read unit by unit from there on. */
 const SEARCHED = 1024 * 1024;
 
-/** The member of the API's envelope whose records have the fields; those of a host's own table may lie anywhere. */
+/** The members of the API's envelope whose records have the fields; those of a host's own table may lie anywhere. */
 const RECORDS = "result";
+const ERRORS = "errors";
+/** The list of the envelope that takes notes. */
+const MESSAGES = "messages";
+
+/** What a filter looks for. */
+export interface FilterParts {
+  /** Either those of failures or those of all other answers. */
+  readonly entries: readonly ScheduledEntry[];
+  /** The JSON of notes that `messages` is to have, too. @default [] */
+  readonly notes?: readonly string[];
+  readonly now: number;
+}
 
 /**
- * Finds deprecated fields in the JSON of a response as it arrives, and leaves out those that have ended. Until the sign of one
- * is seen nothing is parsed and no more is held back than the record that has begun.
+ * Finds deprecated fields in the JSON of a response as it arrives, leaves out those that have ended, and adds notes. Until the
+ * sign of one is seen nothing is parsed and no more is held back than the record that has begun.
  */
 export class FieldFilter {
   /** The entries found so far. */
   readonly used: Set<ScheduledEntry> = new Set();
   readonly #entries: readonly ScheduledEntry[];
   readonly #now: number;
+  /** Notes that still have no list. */
+  #notes: readonly string[];
+  readonly #isNoting: boolean;
+  readonly #isFailure: boolean;
   /** The signs of all entries: one search is several times faster than one for each. */
   readonly #signs: RegExp;
   #units: JsonUnits | undefined;
@@ -33,10 +49,15 @@ export class FieldFilter {
   #passed = 0;
   #skip = 0;
 
-  constructor(entries: readonly ScheduledEntry[], now: number) {
+  constructor({ entries, notes = [], now }: FilterParts) {
     this.#entries = entries;
     this.#now = now;
-    this.#signs = new RegExp(entries.flatMap(signsOf).map(escaped).join("|"));
+    this.#notes = notes;
+    this.#isNoting = notes.length > 0;
+    this.#isFailure = entries.some(({ where }) => where === "error response");
+    const signs = entries.flatMap(signsOf);
+    if (this.#isNoting) signs.push(`"${MESSAGES}"`);
+    this.#signs = new RegExp([...new Set(signs)].map(escaped).join("|"));
   }
 
   /** Whether a text has the sign of a field: a search, no more. */
@@ -44,9 +65,14 @@ export class FieldFilter {
     return this.#signs.test(text);
   }
 
-  /** Whether a field may have to leave. */
+  /** Whether a field may have to leave, or a note to be added. */
   get mayChange(): boolean {
-    return this.#entries.some((entry) => this.#hasEnded(entry));
+    return this.#isNoting || this.#entries.some((entry) => this.#hasEnded(entry));
+  }
+
+  /** Whether the text that has passed is another than the one that came, as far as is known. */
+  get hasChanged(): boolean {
+    return this.used.size > 0 || (this.#isNoting && this.#notes.length === 0);
   }
 
   /** Takes more text, and returns what may be passed on. */
@@ -62,7 +88,10 @@ export class FieldFilter {
       return end === -1 ? "" : this.#pass(this.#held.length - more.length + end + 1);
     }
     this.#skip = this.#passed;
-    this.#units = new JsonUnits((unit) => this.#changed(unit));
+    this.#units = new JsonUnits(
+      (unit) => this.#changed(unit),
+      (name, isEmpty) => this.#noted(name, isEmpty),
+    );
     const text = this.#pieces.join("");
     this.#pieces = [];
     return this.#unpassed(this.#units.push(text));
@@ -90,12 +119,20 @@ export class FieldFilter {
     return text.slice(cut);
   }
 
+  /** The notes, for the end of the list that takes them. */
+  #noted(list: string, isEmpty: boolean): string {
+    if (list !== MESSAGES || this.#notes.length === 0) return "";
+    const text = `${isEmpty ? "" : ","}${this.#notes.join(",")}`;
+    this.#notes = [];
+    return text;
+  }
+
   #hasEnded(entry: ScheduledEntry): boolean {
     return endsInResponse(entry) && isEnforced(entry, this.#now);
   }
 
   #changed(unit: JsonUnit): string | null {
-    const changed = this.#modern(unit);
+    const changed = this.#isFailure ? this.#modernFailure(unit) : this.#modern(unit);
     const passed = this.#passed - unit.at;
     if (passed <= 0 || changed === unit.text) return changed;
     // A part that has left already cannot change any more.
@@ -119,6 +156,21 @@ export class FieldFilter {
       else return null;
     }
     return part === json ? text : changedJson(text, json, part);
+  }
+
+  /** Changes an error of a failure; several may take its place. */
+  #modernFailure({ name, isElement, text }: JsonUnit): string {
+    const error =
+      isElement && name === ERRORS && this.mayBeIn(text) ? boundedJson(text) : undefined;
+    if (!isObject(error)) return text;
+    let list: readonly Json[] = [error];
+    for (const entry of this.#entries) {
+      if (!partCarries(entry, list)) continue;
+      this.used.add(entry);
+      const { modernErrors } = entry;
+      if (modernErrors !== undefined && this.#hasEnded(entry)) list = list.flatMap(modernErrors);
+    }
+    return changedJson(`[${text}]`, [error], list).slice(1, -1);
   }
 
   #modernPart(entry: ScheduledEntry, part: unknown): unknown {

@@ -10,8 +10,8 @@ import { brownoutEnd, isEnforced, type ScheduledEntry } from "./phase.ts";
 import { inOldForm, type Pin, pinOf, plainRequest } from "./pin.ts";
 import { brownedOut, errorSignals, retired } from "./refuse.ts";
 import { answerRewritten, twice } from "./rewrite-call.ts";
-import { type Revision, reviseRequest } from "./revise-request.ts";
-import { reviseResponse } from "./revise-response.ts";
+import { endedInQuery, type Revision, reviseRequest } from "./revise-request.ts";
+import { reviseResponse, rewriteNote, withNotes } from "./revise-response.ts";
 import { deprecationSignals, withSignals } from "./signal.ts";
 
 /** The host, as the middleware sees it. */
@@ -83,13 +83,8 @@ async function answerArrival(request: Request, arrival: Arrival): Promise<Respon
   if (rewritable === undefined) return await answerPlain(request, routed, arrival);
   const { room, place } = known;
   const rewrite = async (one: Request): Promise<Response | null> => {
-    const call = {
-      request: one,
-      entry: rewritable,
-      path: hits.path,
-      basePath: place.basePath,
-      room,
-    };
+    const { path } = hits;
+    const call = { request: one, entry: rewritable, path, basePath: place.basePath, known };
     const answer = await answerRewritten(call, host);
     return answer === null ? null : announced(answer, endpoints, hits.path, known);
   };
@@ -147,9 +142,10 @@ async function answerPlain(
     const rewritten = (await rewrite?.()) ?? null;
     if (rewritten !== null) return rewritten;
     const gone = request.method === "HEAD" ? null : goneAt(endpoints, now, known.place);
-    return gone === null
-      ? announced(response, endpoints, path, known)
-      : await refuse(gone, endpoints);
+    if (gone !== null) return await refuse(gone, endpoints);
+    const { ended, notes } = endedInQuery(request, finer, now);
+    const noted = notes.length === 0 ? response : await withNotes(response, notes, known);
+    return announced(noted, [...endpoints, ...ended], path, known);
   }
   return await answerRouted(request, response, revision, arrival);
 }
@@ -161,11 +157,13 @@ async function answerRouted(
   revision: Revision,
   { hits, endpoints, finer, pin, now, host, known }: Arrival,
 ): Promise<Response> {
-  const notes = notedEntries(request, revision, now);
+  const notes = rewriteNotes(request, revision, now);
   const entries = finer.filter((entry) => pin?.entries.includes(entry) !== true);
   const revised = await reviseResponse(response, { entries, notes, now }, known);
   const origin = { request, path: hits.path, ask: host.ask, known };
-  const old = pin === null ? null : await inOldForm(revised.response, pin, origin);
+  const old =
+    pin === null ? null : await inOldForm(revised.response, pin, origin).catch(asApiError);
+  if (old instanceof ApiError) return errorResponse(old, "api");
   const used = [...endpoints, ...revision.used, ...revised.used, ...(old?.used ?? [])];
   return announced(old?.response ?? revised.response, [...new Set(used)], hits.path, known);
 }
@@ -180,14 +178,16 @@ function judgedEntries(
   return mayBeRouted ? finer : finer.filter(({ isServed }) => isServed);
 }
 
-/** The entries whose rewriting an answer has to say. */
-function notedEntries(
+/** The rewriting that an answer has to say. */
+function rewriteNotes(
   { url }: Request,
   { request, used, fanOut }: Revision,
   now: number,
-): readonly ScheduledEntry[] {
+): readonly string[] {
   if (request.url === url && fanOut === undefined) return [];
-  return used.filter((entry) => entry.lossless !== "yes" && isEnforced(entry, now));
+  return used
+    .filter((entry) => entry.lossless !== "yes" && isEnforced(entry, now))
+    .map(rewriteNote);
 }
 
 /** The host's answer, merged where several requests have the meaning of one; the refusal where that cannot be. */

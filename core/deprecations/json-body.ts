@@ -1,3 +1,4 @@
+import { ApiError } from "../http/api-error.ts";
 import { type ArrivingRoom, readArriving } from "../http/arriving-body.ts";
 import { boundedJson } from "../http/json.ts";
 import { changedJson } from "../http/json/json-source.ts";
@@ -32,11 +33,16 @@ export async function inspectRequest(
   return { message: copyOf(request, new Request(request, init)), json, text };
 }
 
-/** Reads a response's JSON once; the returned response carries the same bytes. Null leaves the response unread. */
+/**
+ * Reads a response's JSON once; the returned response carries the same bytes. Null leaves the response unread. Throws
+ * `unavailable` for one that breaks off.
+ */
 export async function inspectResponse(response: Response): Promise<Inspected<Response> | null> {
   if (response.body === null || !isJson(response.headers)) return null;
   const { status, statusText, headers } = response;
-  const { body, json, text } = await peek(response.body);
+  const { body, json, text } = await peek(response.body).catch((cause: unknown) => {
+    throw new ApiError("unavailable", { message: "The answer broke off on its way", cause });
+  });
   return { message: new Response(body, { status, statusText, headers }), json, text };
 }
 

@@ -6,7 +6,7 @@ import { requestCarries } from "./fields.ts";
 import { inspectRequest, requestWithJson } from "./json-body.ts";
 import { rawQuery, withQuery } from "./translate/pathname.ts";
 import { isEnforced, type ScheduledEntry } from "./phase.ts";
-import { refusedParameter } from "./refuse.ts";
+import { refusedParameter, routeOf } from "./refuse.ts";
 import type { FanOut } from "./fan-out.ts";
 import type { Deprecations } from "./options.ts";
 import type { SignalPlace } from "./signal.ts";
@@ -102,6 +102,20 @@ function insteadOf({ rule, replacement }: ScheduledEntry): string {
   return use === undefined ? "leave it out" : `use ${use.method} ${use.path}`;
 }
 
+/** The parameters of a request that have ended, and what its `messages` say of them where no route took it. */
+export function endedInQuery(
+  { url }: Request,
+  entries: readonly ScheduledEntry[],
+  now: number,
+): { readonly ended: readonly ScheduledEntry[]; readonly notes: readonly string[] } {
+  const ended = usedInQuery(rawQuery(url), entries).filter((entry) => isEnforced(entry, now));
+  const notes = ended.map((entry) => {
+    const what = `${entry.fields.join(", ")} of ${routeOf(entry)}`;
+    return `${what} is no longer supported (${entry.id}). Instead: ${insteadOf(entry)}`;
+  });
+  return { ended, notes };
+}
+
 function usedInQuery(query: string, entries: readonly ScheduledEntry[]): ScheduledEntry[] {
   const names = new Set(parseRawQuery(query).map(({ name }) => name));
   return entries.filter(
@@ -128,7 +142,8 @@ async function reviseBody(
     (entry) => entry.mode !== "translate" || entry.pastCutOff === "refuse",
   );
   if (refused !== undefined) {
-    const refusal = refusedParameter(refused, place, refused.fields.join(", "), insteadOf(refused));
+    const what = `${refused.fields.join(", ")} of ${routeOf(refused)}`;
+    const refusal = refusedParameter(refused, place, what, insteadOf(refused));
     return { request: message, used, refusal };
   }
   const modern = isObject(json)

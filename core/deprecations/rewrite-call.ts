@@ -4,7 +4,7 @@ import { copyOf } from "../net/client-address.ts";
 import { INSPECT_LIMIT, inspectRequest, inspectResponse, reshaped, withJson } from "./json-body.ts";
 import type { Deprecations } from "./options.ts";
 import type { ScheduledEntry } from "./phase.ts";
-import { withNotes } from "./revise-response.ts";
+import { type EncodedDeps, rewriteNote, withNotes } from "./revise-response.ts";
 import type { NewCall, OldCall } from "./translate/endpoint-calls.ts";
 import { pathStart, rawQuery } from "./translate/pathname.ts";
 
@@ -16,7 +16,7 @@ export interface RewritableCall {
   /** The pathname below the API root, and the path of that. */
   readonly path: string;
   readonly basePath: string;
-  readonly room: ArrivingRoom | undefined;
+  readonly known: EncodedDeps & { readonly room: ArrivingRoom | undefined };
 }
 
 /** The answers of a host that has no such route. */
@@ -33,12 +33,12 @@ interface AskedHost {
  * then the request's body may have been read.
  */
 export async function answerRewritten(
-  { request, entry, path, basePath, room }: RewritableCall,
+  { request, entry, path, basePath, known }: RewritableCall,
   host: AskedHost,
 ): Promise<Response | null> {
   const { rewriting } = entry;
   if (rewriting === undefined || host.ask === null) return null;
-  const inspected = rewriting.readsBody === true ? await inspectRequest(request, room) : null;
+  const inspected = rewriting.readsBody === true ? await inspectRequest(request, known.room) : null;
   const { method, url } = request;
   const template = entry.path ?? "";
   const call: OldCall = { method, path, template, query: rawQuery(url), json: inspected?.json };
@@ -52,23 +52,22 @@ export async function answerRewritten(
   // Only the whole answer in plain JSON can take its old form.
   if (rewriting.toOld !== undefined) asked.headers.set("accept-encoding", "identity");
   const answer = await host.ask(copyOf(request, asked));
-  if (answer.ok) return await inOldShape(answer, entry, call);
+  if (answer.ok) {
+    const old = await inOldShape(answer, entry, call);
+    return await withNotes(old, notesOf(entry), known);
+  }
   if (routed !== null || !UNROUTED.has(answer.status)) return answer;
   await answer.body?.cancel();
   return null;
 }
 
-/** The answer in its old form, with a note if the rewriting hangs on a condition. */
-async function inOldShape(
-  response: Response,
-  entry: ScheduledEntry,
-  call: OldCall,
-): Promise<Response> {
-  const old = await reshapedBy(response, entry, call);
-  return entry.lossless === "yes" ? old : await withNotes(old, [entry]);
+/** A rewriting that hangs on a condition says so. */
+function notesOf(entry: ScheduledEntry): string[] {
+  return entry.lossless === "yes" ? [] : [rewriteNote(entry)];
 }
 
-async function reshapedBy(
+/** The answer in its old form. */
+async function inOldShape(
   response: Response,
   { rewriting }: ScheduledEntry,
   call: OldCall,

@@ -145,12 +145,10 @@ export const dnsRecords: readonly Row[] = [
     fields: ["errors[].error_chain"],
     where: "error response",
     sign: '"error_chain"',
-    modernFailure: (body) => ({
-      ...body,
-      errors: jsonObjects(body["errors"]).flatMap((error) =>
-        isChained(error) ? unwrapErrorChain([error]).map((one) => ({ ...one })) : [error],
-      ),
-    }),
+    leavesResponses: true,
+    isCarriedBy: (error) => Object.hasOwn(error, "error_chain"),
+    modernErrors: (error) =>
+      isChained(error) ? unwrapErrorChain([error]).map((one) => ({ ...one })) : [error],
     oldFailure: (body) => ({
       ...body,
       errors: wrapErrorChain(jsonObjects(body["errors"]).filter(isChained)),

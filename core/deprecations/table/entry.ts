@@ -86,8 +86,8 @@ export interface DeprecationEntry {
   readonly planQuery?: QueryPlanner;
   /** Rewrites the JSON body of a request past the cut-off. */
   readonly modernRequest?: (body: Json) => Json;
-  /** Rewrites the JSON body of a failure past the cut-off. */
-  readonly modernFailure?: (body: Json) => Json;
+  /** Rewrites one of the errors of a failure past the cut-off; several may take its place. */
+  readonly modernErrors?: (error: Json) => readonly Json[];
   /** Gives a record of a response its old fields back, for a client that is pinned to a day before the cut-off. */
   readonly oldRecord?: (record: Json, around: Around) => Json;
   /** A route whose `result` `oldRecord` needs; its parameters are those of `path`. @default none */

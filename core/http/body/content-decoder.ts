@@ -1,4 +1,5 @@
 import type { ContentDecoder, System } from "../../ports.ts";
+import { pulledStream } from "../stream.ts";
 
 /** The encodings that the gateway can read on the running runtime. */
 export interface ContentDecoding {
@@ -47,13 +48,20 @@ export function contentDecoding(system: Pick<System, "decoder">): ContentDecodin
   };
 }
 
-/** The bytes of a stream without their encoding. */
+/** The bytes of a stream without their encoding; a reader that leaves cancels the source (workerd's own pipe would not). */
 export function decodedStream(
   source: ReadableStream<Uint8Array>,
-  decoder: ContentDecoder,
+  { readable, writable }: ContentDecoder,
 ): ReadableStream<Uint8Array> {
-  // `as`: a stream of bytes gives out nothing that a decoder does not take.
-  return source.pipeThrough(decoder as ReadableWritablePair<Uint8Array, Uint8Array>);
+  const left = new AbortController();
+  // `as`: a stream of bytes gives out nothing that a decoder does not take. Its failures come to the reader.
+  const sink = writable as WritableStream<Uint8Array>;
+  source.pipeTo(sink, { signal: left.signal }).catch(() => undefined);
+  const reader = readable.getReader();
+  return pulledStream(
+    () => reader.read(),
+    async (reason) => left.abort(reason),
+  );
 }
 
 /** Not every runtime knows all formats. */

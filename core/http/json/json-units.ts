@@ -14,8 +14,11 @@ export interface JsonUnit {
   readonly at: number;
 }
 
-/** Returns the JSON to write for a unit; null leaves a member out. */
+/** Returns the JSON to write for a unit, for an element also several with commas; null leaves a member out. */
 export type ChangeUnit = (unit: JsonUnit) => string | null;
+
+/** Returns the JSON to write at the end of a member's list, with its commas. */
+export type EndList = (name: string, isEmpty: boolean) => string;
 
 /** Characters of one unit; a longer one passes as it is, and with it what follows one that is not whole at that length. */
 const UNIT_LIMIT = 1024 * 1024;
@@ -28,6 +31,7 @@ const READ_AGAIN = 16 * 1024;
  */
 export class JsonUnits {
   readonly #change: ChangeUnit;
+  readonly #endList: EndList;
   /** Text that waits for the rest of its unit. */
   #waiting = "";
   #place: "start" | "object" | "list" | "rest" = "start";
@@ -36,10 +40,12 @@ export class JsonUnits {
   /** Characters before those that wait. */
   #before = 0;
   #members = 0;
+  #elements = 0;
   /** Length at which waiting text is looked at again, so that a long unit in many chunks is not read as often. */
   #retry = 0;
 
-  constructor(change: ChangeUnit) {
+  constructor(change: ChangeUnit, endList: EndList = () => "") {
+    this.#endList = endList;
     this.#change = (unit) => (unit.text.length > UNIT_LIMIT ? unit.text : change(unit));
   }
 
@@ -93,10 +99,11 @@ export class JsonUnits {
   }
 
   #close(text: string, from: number, at: number): Step {
-    const isInner = this.#place === "list" && this.#list !== null;
-    this.#place = isInner ? "object" : "rest";
+    const list = this.#place === "list" ? this.#list : null;
+    this.#place = typeof list === "string" ? "object" : "rest";
     this.#list = undefined;
-    return { text: text.slice(from, at), at };
+    const added = typeof list === "string" ? this.#endList(list, this.#elements === 0) : "";
+    return { text: added + text.slice(from, at), at };
   }
 
   #member(text: string, from: number, start: number): Step | null {
@@ -110,6 +117,7 @@ export class JsonUnits {
     if (token === "[" && !isDropped("[]")) {
       this.#place = "list";
       this.#list = name;
+      this.#elements = 0;
       return { text: this.#gap(text.slice(from, reader.at)), at: reader.at };
     }
     if (!isWhole(reader, token)) return null;
@@ -124,6 +132,7 @@ export class JsonUnits {
     const unit = text.slice(start, reader.at);
     const place = { name: this.#list ?? null, isElement: true, at: this.#before + start };
     const changed = this.#change({ ...place, text: unit }) ?? unit;
+    this.#elements++;
     return { text: text.slice(from, start) + changed, at: reader.at };
   }
 

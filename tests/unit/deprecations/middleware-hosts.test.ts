@@ -93,8 +93,8 @@ describe("a refusal changes nothing at the host", () => {
   );
 
   it.each([
-    ["minify", 'The setting "minify" is no longer supported'],
-    ["brotli", 'The setting "brotli" is no longer supported'],
+    ["minify", 'The setting "minify" of PATCH /zones/{zone_id}/settings is no longer supported'],
+    ["brotli", 'The setting "brotli" of PATCH /zones/{zone_id}/settings is no longer supported'],
     ["mobile_redirect", "redirect rules"],
   ])("a bulk change of settings with %s is refused as a whole", async (id, message) => {
     const { app, runs } = counted((api, ran) => {

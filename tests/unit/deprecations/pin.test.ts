@@ -164,6 +164,36 @@ describe("a client that is pinned to a day", () => {
     });
   });
 
+  it("is told of a failure that breaks off", async () => {
+    const body = new ReadableStream({ pull: () => Promise.reject(new Error("gone")) });
+    const headers = { "content-type": "application/json" };
+    const got = await withDeprecations({ clock: "2026-01-01" })(
+      new Request(DNS, { method: "POST", headers: pinned }),
+      async () => new Response(body, { status: 400, headers }),
+    );
+    expect([got.status, await got.text()]).toEqual([
+      503,
+      expect.stringContaining("The answer broke off on its way"),
+    ]);
+  });
+
+  it("has the day of its own token, whoever else is pinned", async () => {
+    const days: Readonly<Record<string, string>> = { a: "2024-06-01", b: "2024-08-01" };
+    const auth: Authenticate = async ({ headers }) => {
+      const id = headers.get("authorization")?.slice("Bearer ".length) ?? "";
+      return id in days || id === "c" ? { id, kind: "token", grants: [] } : null;
+    };
+    const fetch = withDeprecations({ clock: "2026-01-01", auth, pins: days });
+    const of = async (id: string): Promise<string[]> => {
+      const request = new Request(DNS, { headers: { authorization: `Bearer ${id}` } });
+      const { result } = (await (await fetch(request, modern)).json()) as { result: object[] };
+      return Object.keys(result[0]!).slice(4);
+    };
+    const all = await Promise.all(["a", "b", "c", "a", "toString"].map(of));
+    const [old, later] = [["zone_id", "locked"], ["zone_id"]];
+    expect(all).toEqual([old, later, [], old, []]);
+  });
+
   it("has a stream's records as they come", async () => {
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     const writer = writable.getWriter();

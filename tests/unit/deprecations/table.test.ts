@@ -47,7 +47,7 @@ const entrySchema = v.strictObject({
   isUsedBy: v.exactOptional(v.function()),
   planQuery: v.exactOptional(v.function()),
   modernRequest: v.exactOptional(v.function()),
-  modernFailure: v.exactOptional(v.function()),
+  modernErrors: v.exactOptional(v.function()),
   oldRecord: v.exactOptional(v.function()),
   lookUp: v.exactOptional(v.literal("/zones/{zone_id}")),
   oldFailure: v.exactOptional(v.function()),
