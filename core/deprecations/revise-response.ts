@@ -1,6 +1,6 @@
 import { changedStream } from "../http/body/changed-stream.ts";
 import { decodedStream } from "../http/body/content-decoder.ts";
-import { begins, endsAtOnce, piecesOf, readSoon, SLICE } from "../http/body/read-soon.ts";
+import { begins, endsAtOnce, piecesOf, readSoon, RESPONSE_SLICE } from "../http/body/read-soon.ts";
 import { noteResponse, responseNote } from "../http/response-note.ts";
 import { joinBytes, readUpTo, withPrefix } from "../http/stream.ts";
 import { utf8 } from "../crypto/encoding.ts";
@@ -144,21 +144,21 @@ async function reviseFields(response: Response, filter: FieldFilter): Promise<Re
   next.catch(() => undefined);
   const isWhole =
     headers.get("content-length") === String(first.value.length) || (await endsAtOnce(next));
-  if (isWhole && !filter.mayBeIn(new TextDecoder().decode(first.value)))
+  if (isWhole && !filter.mayBeInBytes(first.value))
     return { response: remade(response, first.value, headers), used: [], isSame: true };
   const change = changeBy(filter);
-  const head = change.push(first.value.subarray(0, SLICE));
+  const head = change.push(first.value.subarray(0, RESPONSE_SLICE));
   const used = [...filter.used];
   if (!filter.mayChange) {
     const unread = piecesOf(first.value, next, reader);
     return { response: remade(response, unread, headers), used, isSame: true };
   }
-  if (isWhole && first.value.length <= SLICE) {
+  if (isWhole && first.value.length <= RESPONSE_SLICE) {
     const bytes = joinBytes([head, change.end()]);
     const isSame = !filter.hasChanged;
     return { response: remade(response, bytes, reshaped(headers)), used, isSame };
   }
-  const rest = changedStream(piecesOf(first.value.subarray(SLICE), next, reader), change);
+  const rest = changedStream(piecesOf(first.value.subarray(RESPONSE_SLICE), next, reader), change);
   const changed = withPrefix([head], rest.getReader());
   return { response: remade(response, changed, reshaped(headers)), used, isSame: false };
 }

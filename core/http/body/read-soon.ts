@@ -3,7 +3,7 @@ import type { System } from "../../ports.ts";
 import { TIMER_OVER } from "../../time/timer-over.ts";
 
 /** Bytes of a response that are looked at in one turn, and for the announcement. */
-export const SLICE: number = 64 * 1024;
+export const RESPONSE_SLICE: number = 64 * 1024;
 
 /** A stream of bytes that were read and of what follows them, in slices; its next chunk is on the way. */
 export function piecesOf(
@@ -21,8 +21,8 @@ export function piecesOf(
         if (done) return { done, value };
         left = value;
       }
-      const value = left.subarray(0, SLICE);
-      left = left.subarray(SLICE);
+      const value = left.subarray(0, RESPONSE_SLICE);
+      left = left.subarray(RESPONSE_SLICE);
       return { done: false, value };
     },
     (reason) => reader.cancel(reason),

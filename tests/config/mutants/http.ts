@@ -238,8 +238,8 @@ export const httpMutants: readonly Mutant[] = [
   {
     name: "a long response is changed a slice at a time",
     file: "core/http/body/read-soon.ts",
-    find: "const SLICE: number = 64 * 1024;",
-    replace: "const SLICE: number = 64 * 1024 * 1024;",
+    find: "const RESPONSE_SLICE: number = 64 * 1024;",
+    replace: "const RESPONSE_SLICE: number = 64 * 1024 * 1024;",
     tests: ["tests/unit/deprecations/passing"],
   },
   {
