@@ -1,6 +1,7 @@
 import { boundedJson, isObject, type Json } from "../http/json.ts";
 import { changedJson } from "../http/json/json-source.ts";
 import { type JsonUnit, JsonUnits } from "../http/json/json-units.ts";
+import { RESPONSE_SLICE } from "../http/body/read-soon.ts";
 import { endsInResponse, modernPart, partCarries } from "./fields.ts";
 import { isEnforced, type ScheduledEntry } from "./phase.ts";
 
@@ -63,6 +64,17 @@ export class FieldFilter {
   /** Whether a text has the sign of a field: a search, no more. */
   mayBeIn(text: string): boolean {
     return this.#signs.test(text);
+  }
+
+  /** Does the same with the bytes of a text, in slices: making one long string would cost more than the search. */
+  mayBeInBytes(bytes: Uint8Array): boolean {
+    const decoder = new TextDecoder();
+    for (let at = 0; at < bytes.length; at += RESPONSE_SLICE) {
+      // A sign may lie across the edge of a slice.
+      const slice = bytes.subarray(Math.max(0, at - SEAM), at + RESPONSE_SLICE);
+      if (this.mayBeIn(decoder.decode(slice))) return true;
+    }
+    return false;
   }
 
   /** Whether a field may have to leave, or a note to be added. */
@@ -186,6 +198,8 @@ function isSearched({ isServed }: ScheduledEntry, name: string | null): boolean 
 
 /** Signs are quoted names: a longer one is looked for by its end. */
 const LONGEST_SIGN = 128;
+/** The most bytes of a sign in UTF-8. */
+const SEAM = 3 * LONGEST_SIGN;
 
 /** Whether a text can hold the field of an entry: a search, no more. */
 export function hasSign(entry: ScheduledEntry, text: string): boolean {

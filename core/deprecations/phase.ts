@@ -81,15 +81,45 @@ export function schedule(
   table: readonly DeprecationEntry[],
   { mode = "translate", settings = {} }: ScheduleOptions = {},
 ): ScheduledEntry[] {
-  const known = [...new Set(table.flatMap((entry) => [entry.id, entry.row]))];
   checkMode(mode);
-  for (const [id, own] of Object.entries(settings)) {
-    if (!known.includes(id)) throw invalid(`Unknown deprecation "${id}"${didYouMean(id, known)}`);
+  const set = Object.entries(settings);
+  const names =
+    set.length === 0 ? [] : [...new Set(table.flatMap((entry) => [entry.id, entry.row]))];
+  for (const [id, own] of set) {
+    if (!names.includes(id)) throw invalid(`Unknown deprecation "${id}"${didYouMean(id, names)}`);
     const [unknown] = unknownMembers(own, SETTINGS);
     if (unknown !== undefined) throw invalid(`Settings of "${id}": ${unknown}`);
     if (own.mode !== undefined) checkMode(own.mode);
   }
-  return table.map((entry) => scheduled(entry, of(settings, entry), mode));
+  // The days of a table are few, and reading them is most of the work.
+  const known = new Map<string, number>();
+  const dayOf = (day: string): number => {
+    const at = known.get(day) ?? instant(day);
+    known.set(day, at);
+    return at;
+  };
+  return table.map((entry) => {
+    const own = of(settings, entry);
+    return own === null ? plainly(entry, mode, dayOf) : scheduled(entry, own, mode);
+  });
+}
+
+/** Does {@link scheduled} without settings. */
+function plainly(
+  entry: DeprecationEntry,
+  mode: DeprecationMode,
+  dayOf: (day: string) => number,
+): ScheduledEntry {
+  const { id, enforceFrom: end } = entry;
+  const deprecatedAt = dayOf(entry.date ?? entry.eol ?? "");
+  const enforceAt = end === null ? null : dayOf(end);
+  checkEnd(id, deprecatedAt, enforceAt);
+  return { ...entry, deprecatedAt, mode, enforceAt, brownouts: [] };
+}
+
+function checkEnd(id: string, deprecatedAt: number, endAt: number | null): void {
+  if (endAt !== null && endAt < deprecatedAt)
+    throw invalid(`The end of ${id} must not be earlier than its deprecation`);
 }
 
 function scheduled(
@@ -100,8 +130,7 @@ function scheduled(
   const { end = entry.enforceFrom, extend, mode = usual, brownouts = [], reads } = settings;
   const deprecatedAt = instant(entry.date ?? entry.eol ?? "");
   const endAt = extended(entry.id, end === null ? null : instant(end), extend);
-  if (endAt !== null && endAt < deprecatedAt)
-    throw invalid(`The end of ${entry.id} must not be earlier than its deprecation`);
+  checkEnd(entry.id, deprecatedAt, endAt);
   const dark = windows(brownouts, entry, endAt);
   const readsAt = reads === undefined ? endAt : endOfReads(entry.id, reads, endAt);
   const dated = { ...entry, deprecatedAt, mode };
@@ -202,9 +231,13 @@ function windowOf(
   return { start, end };
 }
 
-/** The settings of an entry: each is that of its id, else that of its row. */
-function of(settings: PerEntry<EntrySettings>, { id, row }: DeprecationEntry): EntrySettings {
-  return { ...settings[row], ...settings[id] };
+/** The settings of an entry: each is that of its id, else that of its row. Null without any. */
+function of(
+  settings: PerEntry<EntrySettings>,
+  { id, row }: DeprecationEntry,
+): EntrySettings | null {
+  const [ofRow, own] = [settings[row], settings[id]];
+  return ofRow === undefined && own === undefined ? null : { ...ofRow, ...own };
 }
 
 function instant(text: string): number {

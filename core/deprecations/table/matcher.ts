@@ -32,16 +32,23 @@ const NOTHING: readonly never[] = [];
  * matter, one trailing slash is tolerated, nothing is decoded. A template that ends in `/**` has all paths below it.
  */
 export function matcher<T extends Matchable>(entries: readonly T[]): Match<T> {
-  const root = node<T>("");
-  for (const entry of entries) {
-    if (entry.path !== null && entry.path !== "/*") insert(root, entry, entry.path);
-  }
+  // Built for the first request: a program that only starts does not pay for it.
+  let root: Node<T> | undefined;
   return (method, url, start, end) => {
     const stop = end - 1 > start && url.charCodeAt(end - 1) === SLASH ? end - 1 : end;
     // A HEAD answers like its GET, so it is announced like it.
     const wanted = method === "HEAD" ? "GET" : method;
+    root ??= trieOf(entries);
     return walk(root, { method: wanted, url, end: stop }, start) ?? NOTHING;
   };
+}
+
+function trieOf<T extends Matchable>(entries: readonly T[]): Node<T> {
+  const root = node<T>("");
+  for (const entry of entries) {
+    if (entry.path !== null && entry.path !== "/*") insert(root, entry, entry.path);
+  }
+  return root;
 }
 
 const SLASH = 47;
