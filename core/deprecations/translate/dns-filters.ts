@@ -85,27 +85,22 @@ export function planFilters(
   return combine(steps, query);
 }
 
-/** Repeated `name[]=a&name[]=b`, as one comma list. */
+/** Repeated `name[]=a&name[]=b`, as one comma list. A stranger may repeat one thousands of times. */
 function joinedLists(
   parameters: readonly RawParameter[],
   enforced: (entry: FilterEntry) => boolean,
 ): RawParameter[] {
-  const lists = new Map<string, number>();
+  const lists = new Map<string, { readonly at: number; readonly values: string[] }>();
   const joined: RawParameter[] = [];
   for (const parameter of parameters) {
     const field = /^(name|content|type)\[\d*\]$/.exec(parameter.name)?.[1];
-    if (field === undefined || !enforced(LIST_ENTRY[field] ?? "04")) {
-      joined.push(parameter);
-      continue;
-    }
-    const at = lists.get(field);
-    const before = at === undefined ? undefined : joined[at];
-    const rawValue =
-      before === undefined ? parameter.rawValue : `${before.rawValue},${parameter.rawValue}`;
-    const [list] = parseRawQuery(`${field}=${rawValue}`);
-    if (list === undefined) continue;
-    if (at === undefined) lists.set(field, joined.push(list) - 1);
-    else joined[at] = list;
+    if (field === undefined || !enforced(LIST_ENTRY[field] ?? "04")) joined.push(parameter);
+    else if (lists.has(field)) lists.get(field)?.values.push(parameter.rawValue);
+    else lists.set(field, { at: joined.push(parameter) - 1, values: [parameter.rawValue] });
+  }
+  for (const [field, { at, values }] of lists) {
+    const [list] = parseRawQuery(`${field}=${values.join(",")}`);
+    if (list !== undefined) joined[at] = list;
   }
   return joined;
 }
@@ -231,10 +226,8 @@ function combine(steps: readonly Step[], query: string): FilterPlan {
 /** `match=any` would join every other filter too and find more: each value is asked for on its own. */
 function fanOut(steps: readonly Step[]): FilterPlan {
   let queries: string[][] = [[]];
-  for (const step of steps) {
-    if (step.parameter.name === "page" || step.parameter.name === "per_page") continue;
-    queries = queries.flatMap((query) => step.texts.map((text) => [...query, text]));
-  }
+  for (const texts of alternatives(steps))
+    queries = queries.flatMap((query) => texts.map((text) => [...query, text]));
   const last = (name: string): string | null =>
     steps.findLast((step) => step.parameter.name === name)?.parameter.value ?? null;
   const whole = (text: string | null, fallback: number): number =>
@@ -249,6 +242,26 @@ function fanOut(steps: readonly Step[]): FilterPlan {
       direction: last("direction") === "desc" ? "desc" : "asc",
     },
   };
+}
+
+/** The texts of the steps of a fan-out. What all its queries have alike between two lists is one text, however long. */
+function alternatives(steps: readonly Step[]): string[][] {
+  const all: string[][] = [];
+  let alike: string[] = [];
+  const flush = (): void => {
+    if (alike.length > 0) all.push([alike.join("&")]);
+    alike = [];
+  };
+  for (const { parameter, texts } of steps) {
+    if (parameter.name === "page" || parameter.name === "per_page") continue;
+    if (texts.length === 1) alike.push(...texts);
+    else {
+      flush();
+      all.push([...texts]);
+    }
+  }
+  flush();
+  return all;
 }
 
 /** A record of a list, as far as merging looks at it. */

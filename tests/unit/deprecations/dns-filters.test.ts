@@ -120,6 +120,18 @@ describe("planFilters()", () => {
     expect(usedFilters("name%5B0%5D=a&name%5B1%5D=b")).toEqual(["04"]);
   });
 
+  it("takes a query of very many parameters in one go, which a stranger may send", () => {
+    const listed = planFilters("name[]=a&".repeat(60_000));
+    expect(listed).toMatchObject({ kind: "refuse", entry: "04" });
+    const types = Array.from({ length: 50 }, (_, n) => `T${n}`).join(",");
+    const blanks = "&".repeat(30_000);
+    const fanned = planFilters(`type=${types}${blanks}&name=x`) as FilterPlan & {
+      queries: string[];
+    };
+    expect(fanned.queries).toHaveLength(50);
+    expect(fanned.queries[49]).toBe(`type=T49${blanks}&name=x`);
+  });
+
   it("asks for each type of a list alone, because a server takes one", () => {
     for (const [query, rest] of [
       ["type=A,AAAA", ""],
