@@ -22,7 +22,11 @@ const seconds = whole(0, LONGEST_SECONDS);
 const entity = v.variant("from", [
   v.strictObject({
     from: v.literal("payload"),
-    path: v.union([v.string(), v.pipe(v.array(v.string()), v.minLength(1))]),
+    path: v.union([
+      v.string(),
+      // Each may go through a whole list of the payload.
+      v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(20)),
+    ]),
   }),
   v.strictObject({ from: v.literal("header"), name: v.string() }),
   v.strictObject({ from: v.literal("path") }),

@@ -13,8 +13,10 @@ import { parseInstant } from "../../http/fields/instant.ts";
 
 /** Most characters of the settings and of the secrets of a source, as JSON. */
 const SIZE_LIMIT = 32_768;
-/** Most secrets of a source at the same time. */
+/** Most secrets of a source, or of an entity of it, at the same time: each is tried with whatever a stranger sends. */
 const SECRET_LIMIT = 10;
+/** Most entities and former names that all sources of the API name: each change reads those of all. */
+const NAMED_LIMIT = 10_000;
 
 /** Changes stored sources. Each throws 404 for an unknown one, 409 for one of the configuration, 400 for what cannot be right. */
 export interface SourceChanges {
@@ -93,7 +95,11 @@ async function stored(
   { by, createdAt = system.now() }: { readonly by: string; readonly createdAt?: number },
 ): Promise<StoredSource> {
   await check(registry, name, given);
+  await checkNamed(registry, name, given);
   const { secrets, settings } = splitSource(given);
+  const own = Object.values(secrets.entitySecrets ?? {}).map((one) => [one].flat());
+  if ([secrets.secrets, ...own].some(({ length }) => length > SECRET_LIMIT))
+    throw invalid(`A source, and an entity of it, has at most ${SECRET_LIMIT} secrets`);
   for (const part of [secrets, settings])
     if (JSON.stringify(part).length > SIZE_LIMIT)
       throw invalid(`A source has at most ${SIZE_LIMIT} characters of settings, and of secrets`);
@@ -107,6 +113,27 @@ async function stored(
     modifiedAt: system.now(),
     modifiedBy: by,
   };
+}
+
+/** Throws 400 where the sources of the API would name too many entities together. */
+async function checkNamed(
+  registry: SourceRegistry,
+  name: string,
+  given: SourceSettings,
+): Promise<void> {
+  const { options, stored: all } = await registry.present();
+  let named = namedBy(given);
+  for (const other of all) if (other.name !== name) named += namedBy(options[other.name] ?? {});
+  if (named > NAMED_LIMIT)
+    throw invalid(`The sources of the API name at most ${NAMED_LIMIT} entities and former names`);
+}
+
+function namedBy({
+  entities = [],
+  entitySecrets = {},
+  formerNames = [],
+}: Pick<SourceSettings, "entities" | "entitySecrets" | "formerNames">): number {
+  return entities.length + Object.keys(entitySecrets).length + formerNames.length;
 }
 
 async function change(

@@ -78,13 +78,23 @@ export function sourceRegistry(options: RegistryOptions): SourceRegistry {
   let set = alone;
   let askedAt = 0;
 
+  /** The set that is being put together: all requests that come meanwhile wait for the one. */
+  let coming: { readonly version: string; readonly set: Promise<SourceSet> } | undefined;
+
   async function present(): Promise<SourceSet> {
     askedAt = system.monotonic();
     const newer = await store.newer(version);
     if (newer === null) return set;
-    const next = await assemble(newer);
-    ({ version } = newer);
-    return (set = next);
+    if (coming?.version !== newer.version)
+      coming = { version: newer.version, set: assemble(newer) };
+    const mine = coming;
+    try {
+      const next = await mine.set;
+      ({ version } = newer);
+      return (set = next);
+    } finally {
+      if (coming === mine) coming = undefined;
+    }
   }
 
   /** Whether a name is found without asking: it is declared, or what is not a source has a declared one. */
@@ -126,6 +136,7 @@ interface Assembly {
   readonly problemOf: (others: Configured, name: string, source: SourceOptions) => string | null;
 }
 
+const TAKEN = "The configuration has a source of this name";
 const LOST =
   "its secrets cannot be opened with the master secret of now; delete it and make it again";
 
@@ -147,16 +158,17 @@ function startAssembly(
       ];
     });
   };
-  const problemOf: Assembly["problemOf"] = (others, name, source) => {
-    if (Object.hasOwn(others, name)) return "The configuration has a source of this name";
+  const problemAmong: ProblemAmong = (others, added) => {
     try {
-      prepare({ ...others, [name]: source }, [name]);
+      prepare({ ...others, ...added }, Object.keys(added));
       return null;
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
       return error.message;
     }
   };
+  const problemOf: Assembly["problemOf"] = (others, name, source) =>
+    Object.hasOwn(others, name) ? TAKEN : problemAmong(others, { [name]: source });
   const setOf = (
     options: Configured,
     stored: SourceSet["stored"],
@@ -174,17 +186,47 @@ function startAssembly(
       if (all.length === 0) return alone;
       const broken = new Map<string, string>();
       const fitting = new Map(Object.entries(configured));
+      const opened: [string, SourceOptions][] = [];
       for (const { name, sealed, settings } of all) {
         const secrets = await sealer.open(name, sealed);
-        const source = secrets === null ? null : joinSource(settings, secrets);
-        const reason =
-          source === null ? LOST : problemOf(Object.fromEntries(fitting), name, source);
-        if (source !== null && reason === null) fitting.set(name, source);
-        else broken.set(name, reason ?? LOST);
+        if (secrets === null) broken.set(name, LOST);
+        else if (fitting.has(name)) broken.set(name, TAKEN);
+        else opened.push([name, joinSource(settings, secrets)]);
       }
+      addFitting(opened, problemAmong, { fitting, broken });
       for (const [source, reason] of broken)
         platform.log("warn", "A stored webhook source cannot receive", { source, reason });
       return setOf(Object.fromEntries(fitting), all, broken);
     },
   };
+}
+
+/** Returns why sources cannot be right beside others; null if they are. */
+type ProblemAmong = (others: Configured, added: Configured) => string | null;
+
+/** Sources that can receive, and the reasons why others cannot, by name. */
+interface Fitted {
+  readonly fitting: Map<string, SourceOptions>;
+  readonly broken: Map<string, string>;
+}
+
+/**
+ * Adds the sources that fit: all at once where they do, else by halves. Each try looks at the name spaces of all, so one for
+ * each source would take the cube of their number.
+ */
+function addFitting(
+  added: readonly (readonly [string, SourceOptions])[],
+  problemAmong: ProblemAmong,
+  { fitting, broken }: Fitted,
+): void {
+  const [first] = added;
+  if (first === undefined) return;
+  const reason = problemAmong(Object.fromEntries(fitting), Object.fromEntries(added));
+  if (reason === null) for (const [name, source] of added) fitting.set(name, source);
+  else if (added.length === 1) broken.set(first[0], reason);
+  else {
+    const middle = Math.ceil(added.length / 2);
+    addFitting(added.slice(0, middle), problemAmong, { fitting, broken });
+    addFitting(added.slice(middle), problemAmong, { fitting, broken });
+  }
 }

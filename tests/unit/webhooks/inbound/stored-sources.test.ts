@@ -76,8 +76,12 @@ async function api(
 const statusOf = async (...args: Parameters<typeof api>): Promise<number> =>
   (await api(...args)).status;
 
+const secretOf = (_: unknown, n: number): string => `secret number ${n} of many`;
+const shortText = (_: unknown, n: number): string => n.toString(36);
 const FIRST = "the first secret of it";
 const SECOND = "the second secret of it";
+
+const generic = (name: string): object => ({ name, scheme: "generic", secret: FIRST });
 
 describe("a source of the API", () => {
   it("receives at once, is changed and rotated at once, and is gone at once", async () => {
@@ -189,10 +193,15 @@ describe("a source of the API", () => {
       [{ ...good, forward: { filter: { a: { $bad: 1 } } } }, 400],
       [{ ...good, group: "filed" }, 400],
       [{ ...good, formerNames: ["x".repeat(40_000)] }, 400],
+      [{ ...good, secret: undefined, secrets: Array.from({ length: 11 }, secretOf) }, 400],
+      [{ ...good, entitySecrets: { one: Array.from({ length: 11 }, secretOf) } }, 400],
+      [{ ...good, entities: Array.from({ length: 5000 }, shortText) }, 201],
+      [{ ...good, name: "second", formerNames: Array.from({ length: 5001 }, shortText) }, 400],
+      [{ ...good, entity: { from: "payload", path: Array.from({ length: 21 }, shortText) } }, 400],
       [{ ...good, name: "filed" }, 409],
     ] as const)
       expect([body, await statusOf("POST", "/sources", body)]).toEqual([body, status]);
-    expect(await statusOf("POST", "/sources", good)).toBe(201);
+    expect(await statusOf("PUT", "/sources/good", { scheme: "generic" })).toBe(200);
     expect(await statusOf("POST", "/sources", good)).toBe(409);
     for (const [method, path, body] of [
       ["PUT", "/sources/filed", { scheme: "generic", secret: FIRST }],
@@ -250,6 +259,30 @@ describe("a source of the API", () => {
       formerMasterSecrets: [sealing.masterSecret],
     };
     expect((await event("lost", FIRST, webhooks(former))).status).toBe(200);
+  });
+
+  it("is put together once for all events that come at the same moment", async () => {
+    const lost = "A stored webhook source cannot receive";
+    await api("POST", "/sources", { name: "crowd", scheme: "generic", secret: FIRST });
+    const before = lines.filter((line) => line.includes(lost)).length;
+    const crowd = Array.from({ length: 20 }, () => event("crowd", FIRST));
+    for (const { status } of await Promise.all(crowd)) expect(status).toBe(200);
+    expect(lines.filter((line) => line.includes(lost)).length - before).toBe(1);
+  });
+
+  it("that no longer fits beside those of the configuration leaves the others as they are", async () => {
+    const names = Array.from({ length: 9 }, (_, n) => `fit${n}`);
+    for (const name of names) {
+      const claim = name === "fit4" ? { entities: ["claimed"] } : {};
+      expect(await statusOf("POST", "/sources", { ...claim, ...generic(name) })).toBe(201);
+    }
+    const filed = { filed: { scheme: "generic", secret: SECRET, entities: ["claimed"] } } as const;
+    const later = webhooks({ ...options, sources: filed });
+    for (const name of names)
+      expect([name, (await event(name, FIRST, later)).status]).toEqual([
+        name,
+        name === "fit4" ? 503 : 200,
+      ]);
   });
 
   it("is one of at most 200", async () => {
