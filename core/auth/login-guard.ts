@@ -1,7 +1,7 @@
 import { ApiError } from "../http/api-error.ts";
 import { clientAddress, clientNetwork } from "../net/client-address.ts";
 import type { Platform } from "../ports.ts";
-import { isKeyShaped, isTokenShaped } from "./token-format.ts";
+import { isKeyShaped, isLinkShaped, isTokenShaped } from "./token-format.ts";
 
 /** A budget of failed logins: how many there may be at once, and how many more each second. */
 interface Budget {
@@ -143,7 +143,8 @@ function tooMany(seconds: number): ApiError {
 
 /** 238 random bits, or a signature. */
 function isUnguessable(token: string): boolean {
-  return isTokenShaped(token) || isKeyShaped(token) || /^ey[\w-]+\.[\w-]+\.[\w-]+$/.test(token);
+  const isMadeHere = isTokenShaped(token) || isKeyShaped(token) || isLinkShaped(token);
+  return isMadeHere || /^ey[\w-]+\.[\w-]+\.[\w-]+$/.test(token);
 }
 
 /** Remembers from which addresses configured tokens were valid. There are as many as the configuration has. */

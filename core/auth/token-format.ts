@@ -3,6 +3,9 @@ import { utf8 } from "../crypto/encoding.ts";
 const PREFIX = "causey_";
 /** Behind {@link PREFIX}: makes a token a virtual key of the gateway. */
 const KEY_MARK = "vk_";
+/** Behind {@link PREFIX}: makes a token one of a link to the portal of webhooks. */
+const LINK_MARK = "wl_";
+const MARKS = [KEY_MARK, LINK_MARK];
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const SECRET_LENGTH = 40;
 const CHECKSUM_LENGTH = 6;
@@ -18,6 +21,11 @@ export function newToken(random: (length: number) => Uint8Array): string {
 /** Makes a virtual key: as {@link newToken}, with a prefix of its own. */
 export function newKey(random: (length: number) => Uint8Array): string {
   return `${PREFIX}${KEY_MARK}${newSecret(random)}`;
+}
+
+/** Makes the token of a link to the portal: as {@link newToken}, with a prefix of its own. */
+export function newLinkToken(random: (length: number) => Uint8Array): string {
+  return `${PREFIX}${LINK_MARK}${newSecret(random)}`;
 }
 
 function newSecret(random: (length: number) => Uint8Array): string {
@@ -38,7 +46,16 @@ export function isTokenShaped(text: string): boolean {
 
 /** Whether a text has the form of a virtual key, checksum included. It says nothing about its validity. */
 export function isKeyShaped(text: string): boolean {
-  const prefix = PREFIX + KEY_MARK;
+  return isMarked(text, KEY_MARK);
+}
+
+/** Whether a text has the form of {@link newLinkToken}, checksum included. It says nothing about its validity. */
+export function isLinkShaped(text: string): boolean {
+  return isMarked(text, LINK_MARK);
+}
+
+function isMarked(text: string, mark: string): boolean {
+  const prefix = PREFIX + mark;
   return text.startsWith(prefix) && isSecret(text.slice(prefix.length));
 }
 
@@ -48,12 +65,13 @@ function isSecret(text: string): boolean {
   return /^[0-9A-Za-z]+$/.test(secret) && text.endsWith(checksum(secret));
 }
 
-/** Whether a text contains something in the form of an API token or of a virtual key. */
+/** Whether a text contains something in the form of an API token, a virtual key or the token of a link. */
 export function hasTokenShape(text: string): boolean {
   if (text.length < PREFIX.length + SECRET_LENGTH + CHECKSUM_LENGTH) return false;
   for (let at = text.indexOf(PREFIX); at !== -1; at = text.indexOf(PREFIX, at + 1)) {
-    const start =
-      at + PREFIX.length + (text.startsWith(KEY_MARK, at + PREFIX.length) ? KEY_MARK.length : 0);
+    const after = at + PREFIX.length;
+    const mark = MARKS.find((one) => text.startsWith(one, after)) ?? "";
+    const start = after + mark.length;
     if (isSecret(text.slice(start, start + SECRET_LENGTH + CHECKSUM_LENGTH))) return true;
   }
   return false;

@@ -285,7 +285,7 @@ describe("the console's page", () => {
       await result(applications, { method: "POST", body });
       const path = `${applications}/${own}/portal`;
       const { url: link } = await result<{ url: string }>(path, { method: "POST" });
-      expect(link).toContain("/console/portal#whl_");
+      expect(link).toContain("/console/portal#causey_wl_");
       const page = await browser.open(link);
       await page.until(holds("h1", "Acme Ltd."));
       expect(await page.evaluate("location.hash")).toBe("");

@@ -3,8 +3,8 @@ import * as v from "valibot";
 import { type ActorClient, actorClient } from "../../actors/actor-client.ts";
 import type { Auth } from "../../auth/authorize.ts";
 import { bearerToken } from "../../auth/bearer.ts";
+import { isLinkShaped, newLinkToken } from "../../auth/token-format.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
-import { toBase64Url } from "../../crypto/encoding.ts";
 import { outboundSender } from "../../entity/outbound.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { envelope } from "../../http/envelope.ts";
@@ -68,7 +68,7 @@ export function portalLinkRoutes(app: Hono, base: string, deps: PortalDeps): voi
   app.post(path, edit, async (c) => {
     const input = await readJson(c, portalInput, { optional: true, platform });
     const { id } = await outboundOf(platform, c).getApplication(idOf(c));
-    const token = `whl_${toBase64Url(platform.system.random(32))}`;
+    const token = newLinkToken((length) => platform.system.random(length));
     const expires = platform.system.now() + input.expires_seconds * 1000;
     const link = {
       hash: await sha256Hex(token),
@@ -82,6 +82,13 @@ export function portalLinkRoutes(app: Hono, base: string, deps: PortalDeps): voi
         "An account has at most 1000 valid links to the portal: wait until some have expired";
       throw new ApiError("conflict", { message });
     }
+    // Deleted meanwhile: the link would open a later application of the same id.
+    await outboundOf(platform, c)
+      .getApplication(id)
+      .catch(async (error: unknown) => {
+        await endLinks(platform, link.account, id);
+        throw error;
+      });
     const view: PortalLinkView = {
       token,
       url: page && `${answerOrigin(c.req.raw, page.publicUrl)}${page.path}#${token}`,
@@ -138,9 +145,12 @@ function guard({ auth, platform }: PortalDeps, changes: boolean): MiddlewareHand
     const token = bearerToken(c.req.header("authorization") ?? null);
     if (token !== null) logins?.check(token, c.req.raw);
     const link =
-      token === null ? null : await linksOf(platform.actors).find(await sha256Hex(token));
+      token !== null && isLinkShaped(token)
+        ? await linksOf(platform.actors).find(await sha256Hex(token))
+        : null;
     if (link === null) {
-      logins?.failed(c.req.raw);
+      // Who shows no token guesses none.
+      if (token !== null) logins?.failed(c.req.raw);
       throw new ApiError("unauthorized", { message: "The link has expired: ask for another one" });
     }
     if (changes && link.readOnly)

@@ -326,4 +326,32 @@ export const identityMutants: readonly Mutant[] = [
     replace: "",
     tests: ["tests/unit/signals/part-log.test.ts"],
   },
+  {
+    name: "the token of a link is known in any text",
+    file: "core/auth/token-format.ts",
+    find: "const MARKS = [KEY_MARK, LINK_MARK];",
+    replace: "const MARKS = [KEY_MARK];",
+    tests: ["tests/unit/auth/token-format"],
+  },
+  {
+    name: "the token of a link is taken from an address that guesses",
+    file: "core/auth/login-guard.ts",
+    find: " || isLinkShaped(token);",
+    replace: ";",
+    tests: ["tests/unit/webhooks/outbound/portal"],
+  },
+  {
+    name: "who shows the portal no token has guessed none",
+    file: "core/webhooks/portal/portal-routes.ts",
+    find: "if (token !== null) logins?.failed(c.req.raw);",
+    replace: "logins?.failed(c.req.raw);",
+    tests: ["tests/unit/webhooks/outbound/portal"],
+  },
+  {
+    name: "a link to the portal is not for an application that is being deleted",
+    file: "core/webhooks/portal/portal-routes.ts",
+    find: "await endLinks(platform, link.account, id);",
+    replace: "",
+    tests: ["tests/unit/webhooks/outbound/portal"],
+  },
 ];

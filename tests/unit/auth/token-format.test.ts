@@ -1,6 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isTokenShaped, newToken } from "../../../core/auth/token-format.ts";
+import {
+  hasTokenShape,
+  isKeyShaped,
+  isLinkShaped,
+  isTokenShaped,
+  newKey,
+  newLinkToken,
+  newToken,
+} from "../../../core/auth/token-format.ts";
 
 const random = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length));
 
@@ -49,4 +57,14 @@ describe("isTokenShaped()", () => {
       }),
     );
   });
+});
+
+it("tokens, keys and links are told apart, and each is found within a text", () => {
+  const made = [newToken(random), newKey(random), newLinkToken(random)];
+  const forms = [isTokenShaped, isKeyShaped, isLinkShaped];
+  for (const [at, text] of made.entries()) {
+    expect(forms.map((isForm) => isForm(text))).toEqual(forms.map((_, form) => form === at));
+    expect(hasTokenShape(`before ${text}, after`)).toBe(true);
+    expect(hasTokenShape(text.slice(0, -1))).toBe(false);
+  }
 });

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPlatform } from "#platform";
+import { loginGuard } from "../../../../core/auth/login-guard.ts";
+import { newLinkToken } from "../../../../core/auth/token-format.ts";
 import type { Platform } from "../../../../core/ports.ts";
+import { webhooksManagement } from "../../../../core/webhooks/mod.ts";
 import type { PortalLinkView } from "../../../../core/webhooks/portal/portal-routes.ts";
 import { topics } from "../../../../core/webhooks/outbound/topics.ts";
 import { clockedOutbound, type ClockedOutbound } from "../../../fakes/webhooks-clock.ts";
@@ -23,6 +26,8 @@ interface Answer<T> {
   readonly status: number;
   readonly result: T;
 }
+
+const random = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length));
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -139,7 +144,7 @@ describe("a link to the portal", () => {
   it("is refused without its token, after its time, and when the account ends it", async () => {
     const { token } = await link("bolt", { expires_seconds: 60 });
     const hours = await link("bolt", { expires_seconds: 7200 });
-    for (const wrong of ["", "whl_", `${token}x`, "a".repeat(9000)])
+    for (const wrong of ["", "causey_wl_", `${token}x`, newLinkToken(random), "a".repeat(9000)])
       expect((await ask(wrong, "GET", "/endpoints")).status).toBe(401);
     expect((await ask(token, "GET", "/endpoints")).status).toBe(200);
     await outbound.advance(60_000);
@@ -171,6 +176,58 @@ describe("a link to the portal", () => {
     expect((await ask(token, "GET", "")).status).toBe(401);
     await outbound.api("POST", "/applications", { id: "leaver" });
     expect((await ask(token, "GET", "")).status).toBe(401);
+  });
+
+  it("of an application that is deleted as it is made opens no later one of the same id", async () => {
+    const fresh = await openPlatform();
+    const made: unknown[] = [];
+    const actors: Platform["actors"] = {
+      define: (kind) => {
+        fresh.actors.define(kind);
+      },
+      get(kind, name) {
+        const actor = fresh.actors.get(kind, name);
+        const call: typeof actor.call = async (method, ...args) => {
+          if (method === "add") {
+            await late.api("DELETE", "/applications/leaver");
+            made.push(...args);
+          }
+          return actor.call(method, ...args);
+        };
+        return kind === "webhooks-portal"
+          ? { ...actor, call, fetch: (request) => actor.fetch(request) }
+          : actor;
+      },
+    };
+    const late = clockedOutbound({ ...fresh, actors }, egress, "seller");
+    await late.api("POST", "/applications", { id: "leaver" });
+    expect((await late.api("POST", "/applications/leaver/portal")).status).toBe(404);
+    const [{ hash } = { hash: "" }] = made as { hash: string }[];
+    expect(hash).toMatch(/^[\da-f]{64}$/);
+    expect(await fresh.actors.get("webhooks-portal", "all").call("find", hash)).toBeNull();
+    await fresh.close();
+  });
+
+  it("is taken from an address that guesses, and who shows none has guessed none", async () => {
+    const { token } = await link("acme");
+    const logins = loginGuard({ ...platform, clientAddress: () => "192.0.2.1" });
+    const auth = Object.assign(() => Promise.resolve(null), { logins });
+    const { actors } = platform;
+    const guarded = webhooksManagement({
+      platform: { ...platform, actors: { get: actors.get.bind(actors), define: () => undefined } },
+      auth,
+      sources: {},
+    });
+    const shown = async (authorization?: string): Promise<number> => {
+      const headers = authorization === undefined ? {} : { authorization };
+      const answer = await guarded.request("/webhook-portal/endpoints", { headers });
+      await answer.body?.cancel();
+      return answer.status;
+    };
+    for (let n = 0; n < 150; n++) expect(await shown()).toBe(401);
+    for (let n = 0; n < 150; n++) await shown(`Bearer guess-${n}`);
+    expect(await shown("Bearer another")).toBe(429);
+    expect(await shown(`Bearer ${token}`)).toBe(200);
   });
 
   it("is for an application that there is, for a minute to a week, and one of 1000", async () => {
