@@ -95,6 +95,7 @@ export const customProviders: RecordResource = recordResource({
     async apply(old, body, scope) {
       if (body.slug !== undefined) checkFree(body.slug, scope);
       const { headers, ...rest } = body;
+      if (headers === undefined) checkHeaders(old, body.base_url);
       const given = Object.entries(rest).filter(([, value]) => value !== undefined);
       const sealed = headers === undefined ? {} : await headerMembers(old.id, headers, scope);
       const key = body.slug ?? old.key;
@@ -127,6 +128,19 @@ async function headerMembers(
     sealed: await vault.seal(records, id, headers),
     headers_preview: JSON.stringify(Object.fromEntries(shown)),
   };
+}
+
+/**
+ * Refuses an address at another host for headers that were given for the former one: of credentials among them only previews
+ * are shown.
+ */
+function checkHeaders({ body }: StoredRecord, url: string | undefined): void {
+  const { base_url: former, sealed } = body;
+  if (url === undefined || sealed == null || typeof former !== "string") return;
+  if (URL.parse(url)?.origin === URL.parse(former)?.origin) return;
+  throw new ApiError("invalid_request", {
+    message: 'base_url: the headers would go to another host: give "headers", too',
+  });
 }
 
 /** Refuses a slug that the configuration declares: it cannot be defined a second time. */

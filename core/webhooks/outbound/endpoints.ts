@@ -99,7 +99,7 @@ export function endpoints(
     update: (id, patch) =>
       inTurn(async () => {
         if (patch.url !== undefined) check(patch.url);
-        await find(id);
+        checkHeaders(await find(id), patch);
         const { headers } = patch;
         const columns = {
           ...changedColumns(patch),
@@ -157,6 +157,18 @@ function checkUrl(
 function checkTarget(egress: Transport, url: string): void {
   const reason = egress.refusal?.(url) ?? null;
   if (reason !== null) throw new ApiError("invalid_request", { message: `url: ${reason}` });
+}
+
+/**
+ * Throws 400 where the values of the headers, which nobody is shown, would go to another host than the one that they were
+ * given for: a customer changes the address of an endpoint, too.
+ */
+function checkHeaders(before: SqlRow, { headers, url }: EndpointPatch): void {
+  if (url === undefined || headers !== undefined) return;
+  if (headerNames(before["headers"]).length === 0) return;
+  if (URL.parse(url)?.origin === URL.parse(String(before["url"]))?.origin) return;
+  const message = 'url: The headers of the endpoint would go to another host: give "headers", too';
+  throw new ApiError("invalid_request", { message });
 }
 
 /** The secret that was given, or a fresh one of the type asked for. Throws 400 where the two disagree. */

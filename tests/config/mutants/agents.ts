@@ -95,6 +95,13 @@ export const agentsMutants: readonly Mutant[] = [
     tests: ["tests/unit/webhooks/outbound/endpoint-settings"],
   },
   {
+    name: "headers of an endpoint go to the host that they were given for",
+    file: "core/webhooks/outbound/endpoints.ts",
+    find: "checkHeaders(await find(id), patch);",
+    replace: "await find(id);",
+    tests: ["tests/unit/webhooks/outbound/endpoint-settings"],
+  },
+  {
     name: "an endpoint cannot replace the sender's headers",
     file: "core/webhooks/outbound/outbound-schema.ts",
     find: `!ownHeaders.has(name) && !name.startsWith("webhook-")`,

@@ -891,4 +891,18 @@ export const gatewayMutants: readonly Mutant[] = [
     replace: "await stored.hasKey(call.name, provider, key)",
     tests: ["tests/unit/gateway/choose/model-pools"],
   },
+  {
+    name: "a provider does not say which pages may read the gateway's answers",
+    file: "core/gateway/wire/header-hygiene.ts",
+    find: "      !replyOnly.has(name) &&\n",
+    replace: "",
+    tests: ["tests/unit/gateway/entry/header-hygiene"],
+  },
+  {
+    name: "headers of a custom provider go to the host that they were given for",
+    file: "core/gateway/manage/custom-provider.ts",
+    find: "if (headers === undefined) checkHeaders(old, body.base_url);",
+    replace: "",
+    tests: ["tests/unit/gateway/providers/custom-providers"],
+  },
 ];

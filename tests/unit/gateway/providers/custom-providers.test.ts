@@ -97,6 +97,20 @@ describe("a custom provider", () => {
     expect(sentHeaders(egress.requests.at(-1))["authorization"]).toBe("Bearer sk-own");
   });
 
+  it("takes its headers to no other host than the one that they were given for", async () => {
+    const change = async (body: object): Promise<number> =>
+      (await gate.manage(`/custom-providers/${id}`, { method: "PATCH", ...jsonInit(body) })).status;
+    const base_url = "https://elsewhere.example.com/api/v1";
+    expect(await change({ base_url })).toBe(400);
+    expect(await change({ base_url: "https://llm.example.com/api/v2" })).toBe(200);
+    expect(await change({ base_url: base.base_url, name: "Mine" })).toBe(200);
+    const headers = '{"x-team":"blue"}';
+    expect(await change({ base_url, headers })).toBe(200);
+    expect(await change({ base_url: base.base_url, headers: null })).toBe(200);
+    expect(await change({ base_url })).toBe(200);
+    expect(await change({ base_url: base.base_url })).toBe(200);
+  });
+
   it("keeps its base URL without the spaces that were pasted with it", async () => {
     const { body } = await create({ base_url: " https://llm.example.com/api \n", slug: "pasted" });
     expect(body.result).toMatchObject({ base_url: "https://llm.example.com/api" });

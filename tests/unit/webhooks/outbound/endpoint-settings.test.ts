@@ -119,6 +119,18 @@ describe("the headers of an endpoint", () => {
     expect(got(url)[1]?.headers.has("authorization")).toBe(false);
   });
 
+  it("go to no other host than the one that they were given for", async () => {
+    const { id } = await endpoint("https://first.test/a", { headers: { authorization: "key" } });
+    const moved = async (patch: object): Promise<number> =>
+      (await outbound.api("PATCH", `/endpoints/${id}`, patch)).status;
+    expect(await moved({ url: "https://first.test/b" })).toBe(200);
+    const other = "https://second.test/a";
+    expect(await moved({ url: other })).toBe(400);
+    expect(await moved({ url: "http://first.test/b" })).toBe(400);
+    expect(await moved({ url: other, headers: {} })).toBe(200);
+    expect(await moved({ url: "https://third.test/a" })).toBe(200);
+  });
+
   it("are none of the sender's own, and fit into a request", async () => {
     const url = "https://receiver.test/x";
     for (const name of ["webhook-id", "X-Signature", "Host", "Connection", "a b", ""])
