@@ -58,8 +58,14 @@ export interface Deliveries {
   get(id: string): Promise<{ readonly [key: string]: Plain }>;
   /** A new delivery of the same message to the same endpoint; throws 404. */
   replay(id: string): Promise<{ readonly id: string }>;
-  /** New deliveries of those that fit, in their order, at most 1000; `more` when some are left. */
-  replayAll(filter: DeliveryFilter): Promise<{ readonly replayed: number; readonly more: boolean }>;
+  /**
+   * New deliveries of those that fit, in their order, at most 1000 and as many as `admit` says of a number; `more` when some are
+   * left.
+   */
+  replayAll(
+    filter: DeliveryFilter,
+    admit: (wanted: number) => number,
+  ): Promise<{ readonly replayed: number; readonly more: boolean }>;
 }
 
 const VIEW =
@@ -112,18 +118,18 @@ export function deliveries(
     async replay(id) {
       const [fresh] = await requeue(await sql.all(`${REPLAYABLE} AND d.id = ?`, [actor, id]));
       if (fresh !== undefined) return { id: fresh };
-      throw new ApiError("not_found", {
-        message: "No such webhook delivery, or its endpoint is gone",
-      });
+      const message = "No such webhook delivery, or its endpoint is gone";
+      throw new ApiError("not_found", { message });
     },
-    async replayAll(filter) {
+    async replayAll(filter, admit) {
       const { params, where } = conditions(filter);
       const rows = await sql.all(`${REPLAYABLE} ${where} ORDER BY d.seq LIMIT ?`, [
         actor,
         ...params,
         LIST_LIMIT + 1,
       ]);
-      const taken = rows.slice(0, LIST_LIMIT);
+      const taken =
+        rows.length === 0 ? [] : rows.slice(0, admit(Math.min(rows.length, LIST_LIMIT)));
       return { replayed: (await requeue(taken)).length, more: rows.length > taken.length };
     },
   };

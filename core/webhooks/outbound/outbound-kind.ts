@@ -7,7 +7,7 @@ import type { AgentTargets } from "./agent-target.ts";
 import { type Topics, topics } from "./topics.ts";
 import { turns } from "../pace/turns.ts";
 import { readStats } from "./counters.ts";
-import { deliveries, type SendResult } from "./deliveries.ts";
+import { deliveries, type DeliveryFilter, type SendResult } from "./deliveries.ts";
 import { ENDPOINT_LIMIT, endpoints, type EndpointWithSecret } from "./endpoints.ts";
 import type { DeliveryRetention, SendInput } from "./messages.ts";
 import { type EndpointInput, outboundSchema } from "./outbound-schema.ts";
@@ -48,8 +48,13 @@ export interface OutboundMethods {
   checkRepeated: Deliveries["checkRepeated"];
   listDeliveries: Deliveries["list"];
   getDelivery: Deliveries["get"];
-  replay: Deliveries["replay"];
-  replayAll: Deliveries["replayAll"];
+  /** Throws 429 beyond the rate of an application. */
+  replay(id: string, limits?: ApplicationLimits): ReturnType<Deliveries["replay"]>;
+  /** Replays as many as the rate of an application allows; throws 429 without any. */
+  replayAll(
+    filter: DeliveryFilter,
+    limits?: ApplicationLimits,
+  ): ReturnType<Deliveries["replayAll"]>;
   stats(): ReturnType<typeof readStats>;
   topics: Topics["list"];
   createApplication: OwnApplications["create"];
@@ -106,7 +111,7 @@ async function startOutbound(context: ActorContext, deps: OutboundDeps): Promise
   const own = endpoints(context, { secrets, sealer, clock, inTurn, egress, agents, notify });
   const queue = deliveries(context, clock, deps.retention, notify);
   const customers = applications(context);
-  const rate = messageRate();
+  const allowed = allowance(context);
   const methods: OutboundMethods = {
     createEndpoint: (input, limits) => own.create(input, limits?.max_endpoints ?? ENDPOINT_LIMIT),
     listEndpoints: () => own.list(),
@@ -115,14 +120,17 @@ async function startOutbound(context: ActorContext, deps: OutboundDeps): Promise
     deleteEndpoint: (id) => own.remove(id),
     rotateSecret: (id, input) => own.rotate(id, input),
     send(input, limits) {
-      if (limits !== undefined) rate.take(limits.messages_per_second, context.steady());
+      allowed(limits);
       return queue.send(input);
     },
     checkRepeated: (input) => queue.checkRepeated(input),
     listDeliveries: (query) => queue.list(query),
     getDelivery: (id) => queue.get(id),
-    replay: (id) => queue.replay(id),
-    replayAll: (filter) => queue.replayAll(filter),
+    replay(id, limits) {
+      allowed(limits);
+      return queue.replay(id);
+    },
+    replayAll: (filter, limits) => queue.replayAll(filter, (wanted) => allowed(limits, wanted)),
     stats: () => readStats(context),
     topics: () => figures.list(),
     createApplication: (input) => customers.create(input),
@@ -137,4 +145,13 @@ async function startOutbound(context: ActorContext, deps: OutboundDeps): Promise
     methods: { ...methods },
     onAlarm: () => clock.onAlarm(() => dispatcher.run()),
   };
+}
+
+/** Returns how many messages an application may send at the moment; all that are wanted where nothing is limited. Throws 429. */
+function allowance({
+  steady,
+}: Pick<ActorContext, "steady">): (limits?: ApplicationLimits, wanted?: number) => number {
+  const rate = messageRate();
+  return (limits, wanted = 1) =>
+    limits === undefined ? wanted : rate.take(limits.messages_per_second, steady(), wanted);
 }

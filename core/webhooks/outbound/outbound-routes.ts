@@ -228,14 +228,16 @@ function deliveryRoutes(
   );
   app.post(`${base}/deliveries/replay`, edit, async (c) => {
     const filter = await readJson(c, deliveryReplayInput, { optional: true, platform });
-    return envelope(await (await outbound(c)).replayAll(filter), { status: 202 });
+    const { client, limits } = await sender(c);
+    return envelope(await client.replayAll(filter, limits), { status: 202 });
   });
   app.get(`${base}/deliveries/:id`, read, async (c) =>
     envelope(await (await outbound(c)).getDelivery(c.req.param("id"))),
   );
   app.post(`${base}/deliveries/:id/replay`, edit, async (c) => {
     await readNothing(c, platform);
-    return envelope(await (await outbound(c)).replay(c.req.param("id")), { status: 202 });
+    const { client, limits } = await sender(c);
+    return envelope(await client.replay(c.req.param("id"), limits), { status: 202 });
   });
 }
 

@@ -41,15 +41,18 @@ export function tokenIn(bucket: TokenBucket): number {
 
 /** Limits the messages of a sender. */
 export interface MessageRate {
-  /** Takes a token of a rate, which may have changed since the last call. Throws 429. */
-  take(rate: number | null, now: number): void;
+  /**
+   * Takes tokens of a rate, which may have changed since the last call, for as many of the `wanted` messages as there are;
+   * returns how many. Throws 429 without any.
+   */
+  take(rate: number | null, now: number, wanted?: number): number;
 }
 
 /** Makes a limit of messages; it is kept in memory, and is full after a start. */
 export function messageRate(): MessageRate {
   let bucket = fullBucket(null, 0);
   return {
-    take(rate, now) {
+    take(rate, now, wanted = 1) {
       if (bucket.rate !== rate) bucket = fullBucket(rate, now);
       refill(bucket, now);
       if (!hasToken(bucket, 0)) {
@@ -59,7 +62,9 @@ export function messageRate(): MessageRate {
           headers: { "retry-after": String(seconds) },
         });
       }
-      bucket.tokens -= 1;
+      const taken = rate === null ? wanted : Math.min(wanted, Math.floor(bucket.tokens));
+      bucket.tokens -= taken;
+      return taken;
     },
   };
 }

@@ -88,6 +88,24 @@ describe("applications", () => {
     expect(await statusOf("POST", `${base}/send`, body)).toBe(202);
   });
 
+  it("have a limit that replays count against, too", async () => {
+    const base = await application("replaying");
+    const url = "https://replaying.test/hook";
+    expect(await statusOf("POST", `${base}/endpoints`, { url })).toBe(201);
+    for (let n = 0; n < 5; n++) await sendAll(base, { type: "x", payload: n });
+    await result("PATCH", base, { messages_per_second: 0.01 });
+    const filter = { status: "delivered" };
+    const replay = `${base}/deliveries/replay`;
+    expect(await result("POST", replay, filter)).toEqual({ replayed: 1, more: true });
+    expect(await statusOf("POST", replay, filter)).toBe(429);
+    const [delivery] = await result<Made[]>("GET", `${base}/deliveries`);
+    const one = `${base}/deliveries/${delivery?.id}/replay`;
+    expect(await statusOf("POST", one)).toBe(429);
+    await result("PATCH", base, { messages_per_second: null });
+    expect(await statusOf("POST", one)).toBe(202);
+    expect(await result("POST", replay, filter)).toMatchObject({ more: false });
+  });
+
   it("are listed by id, a page at a time", async () => {
     for (const id of ["page-1", "page-2", "page-3"]) await application(id);
     const read = async (query: string) => {
