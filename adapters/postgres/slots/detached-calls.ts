@@ -1,6 +1,7 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import type { ActorKind, ActorRef, Log, SqlRow, Statement, System } from "../../../core/ports.ts";
 import { SqlError } from "../../../core/sql/sql-error.ts";
+import { TIMER_OVER } from "../../../core/time/timer-over.ts";
 import type { PostgresDatabase } from "../open-postgres.ts";
 import type { PostgresStore } from "../postgres-store.ts";
 import { slotOf } from "../slot-of.ts";
@@ -29,6 +30,8 @@ export interface DetachedCallsOptions {
 
 /** How often a node looks for news of its actors, in ms. */
 const LOOK_MS = 1000;
+/** How long a look waits for the actors that it has told, in ms: one may start with a handler that never ends. */
+const TELL_MS = 2000;
 /** Actors that one look takes; those beyond follow at once. */
 const AT_A_TIME = 100;
 
@@ -79,12 +82,13 @@ function repeatedLooks(
   kinds: ReadonlyMap<string, ActorKind>,
 ): { start(): void } & Pick<DetachedCalls, "stop"> {
   const { log } = options;
+  const telling: Telling = new Map();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let running: Promise<void> = Promise.resolve();
   const state = { isStopped: false };
   const look = async (): Promise<void> => {
     try {
-      while (!state.isStopped && (await followUp(options, kinds)));
+      while (!state.isStopped && (await followUp(options, kinds, telling)));
     } catch (error) {
       if (!state.isStopped && !(error instanceof SqlError && error.isReported))
         log("warn", "News of objects of this node cannot be read", { error: String(error) });
@@ -110,10 +114,17 @@ function repeatedLooks(
   };
 }
 
-/** Has actors take over what is new, in any order: some may always fail. Whether there may be more, and none has failed. */
+/** The actors that are being told of their news, by kind and name; resolves to whether they heard. */
+type Telling = Map<string, Promise<boolean>>;
+
+/**
+ * Has actors take over what is new, in any order: some may always fail, or never answer. Whether there may be more, and all
+ * have heard.
+ */
 async function followUp(
   options: DetachedCallsOptions,
   kinds: ReadonlyMap<string, ActorKind>,
+  telling: Telling,
 ): Promise<boolean> {
   const { ownSlots, store } = options;
   const slots = ownSlots();
@@ -124,8 +135,22 @@ async function followUp(
       WHERE slot = ANY (CAST(STRING_TO_ARRAY(?, ' ') AS INTEGER[])) AND kind IN (${marks}) ORDER BY random() LIMIT ?`,
     [slots.join(" "), ...kinds.keys(), AT_A_TIME],
   );
-  const done = await Promise.all(rows.map((row) => tell(options, kinds, row)));
-  return rows.length === AT_A_TIME && done.every(Boolean);
+  const keyOf = (row: SqlRow): string => `${String(row["kind"])}\0${String(row["actor"])}`;
+  const told = rows
+    .filter((row) => !telling.has(keyOf(row)))
+    .map((row) => {
+      const heard = tell(options, kinds, row).finally(() => telling.delete(keyOf(row)));
+      telling.set(keyOf(row), heard);
+      return heard;
+    });
+  const over = new AbortController();
+  const late = options.system.sleep(TELL_MS, over.signal).then(
+    () => [false],
+    () => [false],
+  );
+  const done = await Promise.race([Promise.all(told), late]);
+  over.abort(TIMER_OVER);
+  return rows.length === AT_A_TIME && told.length > 0 && done.every(Boolean);
 }
 
 /** Tells an actor of its news, and removes it; false when that failed: the next look tries again. */

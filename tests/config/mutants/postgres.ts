@@ -209,4 +209,18 @@ export const postgresMutants: readonly Mutant[] = [
     replace: "[0]",
     tests: ["tests/local/keyword-copy"],
   },
+  {
+    name: "an actor that never answers does not keep the news of all others",
+    file: "adapters/postgres/slots/detached-calls.ts",
+    find: "await Promise.race([Promise.all(told), late])",
+    replace: "await Promise.all(told)",
+    tests: ["tests/local/postgres/detached-calls"],
+  },
+  {
+    name: "an actor that has not answered yet is not told once more",
+    file: "adapters/postgres/slots/detached-calls.ts",
+    find: ".filter((row) => !telling.has(keyOf(row)))",
+    replace: ".filter((row) => keyOf(row) !== String(telling.size))",
+    tests: ["tests/local/postgres/detached-calls"],
+  },
 ];

@@ -120,6 +120,24 @@ describe("a call without its actor", () => {
     expect(await news()).toHaveLength(1);
   });
 
+  it("is heard of although another actor never answers, which is asked once", async () => {
+    const other = await callsOf([], () => Promise.reject(new Error("It has none")));
+    await other.of("notes", "silent", "put")!(["first"]);
+    const heard: string[] = [];
+    const answer = Promise.withResolvers<void>();
+    const slots = [SLOT, slotOf("notes", "silent")];
+    await callsOf(slots, async (name) => {
+      heard.push(name);
+      if (name === "silent") await answer.promise;
+    });
+    await eventually(() => heard.length === 1, "the silent one was told");
+    await other.of("notes", "a", "put")!(["next"]);
+    await eventually(() => heard.includes("a"), "the other one has heard");
+    expect(heard).toEqual(["silent", "a"]);
+    answer.resolve();
+    await eventually(async () => (await news()).length === 0, "the silent one has heard at last");
+  });
+
   it("is made for the methods that a kind names", async () => {
     const calls = await callsOf([], () => Promise.resolve(null));
     expect(calls.of("notes", "a", "hear")).toBeUndefined();
