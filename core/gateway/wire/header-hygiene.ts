@@ -21,8 +21,24 @@ const requestOnly: ReadonlySet<string> = new Set([
   "cf-skip-cache",
 ]);
 
-/** Reply headers that would speak about the gateway's own origin. */
-const replyOnly: ReadonlySet<string> = new Set(["alt-svc"]);
+/**
+ * Reply headers that would speak about the gateway's own origin: where else it is, how long it takes HTTPS only, what browsers
+ * forget of it and report, and which pages may read it, which the option `origins` says.
+ */
+const replyOnly: ReadonlySet<string> = new Set([
+  "alt-svc",
+  "strict-transport-security",
+  "clear-site-data",
+  "nel",
+  "report-to",
+  "reporting-endpoints",
+  "access-control-allow-credentials",
+  "access-control-allow-headers",
+  "access-control-allow-methods",
+  "access-control-allow-origin",
+  "access-control-expose-headers",
+  "access-control-max-age",
+]);
 
 /** The headers of a request as pairs with names in lower case: the one place that reads them. */
 export function headerPairs(request: Request): readonly HeaderPair[] {

@@ -74,6 +74,22 @@ describe("replyHygiene()", () => {
     ]);
     expect(new Headers(toHeadersInit(kept)).getSetCookie()).toEqual(["a=1", "b=2"]);
   });
+
+  it("drops what would speak about the gateway's own origin", () => {
+    const reply: HeaderPair[] = [
+      ["alt-svc", 'h3=":443"'],
+      ["strict-transport-security", "max-age=31536000; includeSubDomains"],
+      ["clear-site-data", '"cookies"'],
+      ["nel", "{}"],
+      ["report-to", "{}"],
+      ["reporting-endpoints", 'a="https://provider.test"'],
+      ["access-control-allow-origin", "*"],
+      ["access-control-allow-credentials", "true"],
+      ["access-control-expose-headers", "x-request-id"],
+      ["x-request-id", "r"],
+    ];
+    expect(replyHygiene(reply)).toEqual([["x-request-id", "r"]]);
+  });
 });
 
 it("hasAmbiguousFraming() sees both framings in one request", () => {
