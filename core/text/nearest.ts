@@ -42,7 +42,7 @@ function closest(word: string, candidates: readonly string[], limit: number): st
   for (const candidate of candidates) {
     // The distance is at least the difference of the lengths, and a stranger's word may be long.
     if (Math.abs(candidate.length - word.length) >= bestDistance) continue;
-    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase(), bestDistance - 1);
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;
@@ -51,21 +51,30 @@ function closest(word: string, candidates: readonly string[], limit: number): st
   return best;
 }
 
-/** Edits between two short words; two neighbours that changed places are one edit (optimal string alignment). */
-export function editDistance(a: string, b: string): number {
+/**
+ * Edits between two words; two neighbours that changed places are one edit (optimal string alignment). Beyond `limit` the
+ * result is any larger number: words of a stranger take time that grows with their length, not with its square.
+ */
+export function editDistance(a: string, b: string, limit: number = Infinity): number {
+  if (Math.abs(a.length - b.length) > limit) return Infinity;
+  const at = (cells: readonly number[], j: number): number => cells[j] ?? Infinity;
   let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      let edits = Math.min(substitution, (previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
-        edits = Math.min(edits, (before[j - 2] ?? 0) + 1);
-      }
-      row.push(edits);
+    let least = i;
+    // Cells further from the diagonal than the limit are beyond it.
+    const last = Math.min(b.length, i + limit);
+    for (let j = Math.max(1, i - limit); j <= last; j++) {
+      const substitution = at(previous, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      let edits = Math.min(substitution, at(previous, j) + 1, at(row, j - 1) + 1);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        edits = Math.min(edits, at(before, j - 2) + 1);
+      row[j] = edits;
+      least = Math.min(least, edits);
     }
+    if (least > limit) return Infinity;
     [before, previous] = [previous, row];
   }
-  return previous[b.length] ?? 0;
+  return at(previous, b.length);
 }

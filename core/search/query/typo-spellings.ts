@@ -74,8 +74,8 @@ async function spellingsOf(
   for (const [n, row] of rows.entries()) {
     const word = String(row["term"]);
     const distances = isBegun
-      ? beginningsOf(word, term.length).map((one) => editDistance(term, one))
-      : [editDistance(own, word), editDistance(term, word)];
+      ? beginningsOf(word, term.length).map((one) => editDistance(term, one, allowed))
+      : [editDistance(own, word, allowed), editDistance(term, word, allowed)];
     const distance = Math.min(...distances);
     if (distance <= allowed) near.push({ word, distance, chunks: Number(row["doc"]) });
     if (n % SLICE === SLICE - 1) await system.sleep(0);
