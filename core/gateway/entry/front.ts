@@ -11,7 +11,7 @@ import { chatFormats, COUNT_TOKENS } from "../chat/chat-body.ts";
 import type { Call, Step } from "../call/call.ts";
 import { GATEWAY_ID, gatewayHeader } from "../call/controls.ts";
 import { compatStep } from "../providers/unified-step.ts";
-import { usableModels, type UsableModelsParts } from "./usable-models.ts";
+import { oneModel, usableModels, type UsableModelsParts } from "./usable-models.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { DEFAULT_GATEWAY } from "../account/settings/settings.ts";
 import { headerPairs } from "../wire/header-hygiene.ts";
@@ -96,8 +96,7 @@ export function gatewayFront(
     let call: Call | undefined;
     try {
       const raw = await wholeRequest(c.req);
-      const isBare = c.req.param("account_id") === undefined;
-      const arrival = isBare ? bareArrival(c, raw, parts.account) : arrivalOf(c, raw);
+      const arrival = arrivalAt(c, raw, parts.account);
       const other = elsewhere(arrival, c, parts);
       if (other !== null) return await other;
       const { method } = arrival.raw;
@@ -154,6 +153,15 @@ function elsewhere(arrival: Arrival, c: Context, parts: FrontParts): Promise<Res
     : null;
 }
 
+function arrivalAt(c: Context, raw: Request, account: string): Arrival {
+  const owner = c.req.param("account_id");
+  if (owner === undefined) return bareArrival(c, raw, account);
+  // `/v1/models/{model}`: names of models have slashes, so it has as many segments as a request to a provider.
+  return owner === "models" && raw.method === "GET"
+    ? modelArrival(c, raw, account)
+    : arrivalOf(c, raw);
+}
+
 function arrivalOf(c: Context, raw: Request): Arrival {
   const account = c.req.param("account_id") ?? "";
   checkAccountId(account);
@@ -170,9 +178,19 @@ function bareArrival(c: Context, raw: Request, account: string): Arrival {
   const taken = BARE_PATHS.filter(([, path]) => path === rest).map(([method]) => method);
   if (taken.includes("GET")) taken.push("HEAD");
   if (!taken.includes(raw.method)) throw methodNotAllowed(taken, raw.method);
-  const gateway = gatewayHeader(headerPairs(raw), GATEWAY_ID) ?? DEFAULT_GATEWAY;
   const { query } = rawTail(raw.url, 0);
-  return { raw, name: { account, gateway }, segment: "compat", tail: { rest, query } };
+  return atDefaultGateway(raw, account, { rest, query });
+}
+
+/** The same for one model of the list. */
+function modelArrival(c: Context, raw: Request, account: string): Arrival {
+  const { rest, query } = rawTail(raw.url, segmentsBeforeTail(routePath(c)) - 1);
+  return atDefaultGateway(raw, account, { rest: `models/${rest}`, query });
+}
+
+function atDefaultGateway(raw: Request, account: string, tail: RawTail): Arrival {
+  const gateway = gatewayHeader(headerPairs(raw), GATEWAY_ID) ?? DEFAULT_GATEWAY;
+  return { raw, name: { account, gateway }, segment: "compat", tail };
 }
 
 /** Returns a path segment as a router reads it. */
@@ -217,11 +235,13 @@ function unified(arrival: Arrival, parts: FrontParts): Promise<Response> | null 
         call.held?.release();
       }
     });
-  if (raw.method !== "GET" || !/^(?:v1\/)?models$/.test(tail.rest)) return null;
+  const asked = /^(?:v1\/)?models(?:\/(.+))?$/.exec(tail.rest);
+  if (raw.method !== "GET" || asked === null) return null;
   const how = { ...COMPAT, client: raw, entry: { ...COMPAT.entry, method: "GET" } };
-  return parts.admission
-    .admit(name, headerPairs(raw), raw.signal, how)
-    .then(async (call) => json(await usableModels(call, parts)));
+  return parts.admission.admit(name, headerPairs(raw), raw.signal, how).then(async (call) => {
+    const list = await usableModels(call, parts);
+    return json(asked[1] === undefined ? list : oneModel(list, decoded(asked[1])));
+  });
 }
 
 async function accept(

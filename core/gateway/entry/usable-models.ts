@@ -1,3 +1,5 @@
+import { ApiError } from "../../http/api-error.ts";
+import { didYouMean } from "../../text/nearest.ts";
 import type { StoredProviders } from "../account/records/stored-providers.ts";
 import { isAllowedModel } from "../account/keys/check-model.ts";
 import type { Call } from "../call/call.ts";
@@ -92,6 +94,20 @@ export async function usableModels(call: Call, given: UsableModelsParts): Promis
   const isOurs = (id: string): boolean =>
     id === AUTO_MODEL || id.startsWith(DYNAMIC) || pools.some(({ name }) => name === id);
   return { object: "list", data: [...new Set(ids)].map((id) => listed(id, isOurs(id))) };
+}
+
+/** Returns one model of a list, as OpenAI answers it; throws `not_found` with the nearest name. */
+export function oneModel({ data }: ModelList, id: string): ListedModel {
+  const found = data.find((one) => one.id === id);
+  if (found !== undefined) return found;
+  const name = id.slice(0, 128);
+  const hint = didYouMean(
+    name,
+    data.map((one) => one.id),
+  );
+  throw new ApiError("not_found", {
+    message: `There is no model "${name}" in the list of those that you may use${hint}`,
+  });
 }
 
 /** The model of the demo provider. */

@@ -257,6 +257,42 @@ describe("compat/models", () => {
     expect((await gate.send("closed/compat/models", { method: "GET" })).status).toBe(401);
   });
 
+  it("has one model by its name, or a 404 with the nearest", async () => {
+    const ask = async (path: string, token: string | null = API_TOKEN): Promise<unknown> => {
+      const answer = await gate.send(path, { method: "GET", token });
+      const { id, errors } = (await answer.json()) as {
+        id?: string;
+        errors?: { message: string }[];
+      };
+      return [answer.status, id ?? errors?.[0]?.message];
+    };
+    for (const path of ["models/echo/echo-demo", "v1/models/echo%2Fecho-demo"])
+      expect(await ask(`closed/compat/${path}`)).toEqual([200, "echo/echo-demo"]);
+    expect(await ask("closed/compat/models/echo/ecko-demo")).toEqual([
+      404,
+      'There is no model "echo/ecko-demo" in the list of those that you may use: did you mean "echo/echo-demo"?',
+    ]);
+    expect(await ask("closed/compat/models/echo/echo-demo", null)).toEqual([
+      401,
+      expect.any(String),
+    ]);
+    const own = await gatewayUnderTest({ accountId: "acme" });
+    const bare = async (model: string, headers: Record<string, string> = {}): Promise<unknown> => {
+      const answer = await own.app.request(`/v1/models/${model}`, {
+        headers: { authorization: `Bearer ${API_TOKEN}`, ...headers },
+      });
+      return [answer.status, ((await answer.json()) as { id?: string }).id];
+    };
+    expect(await bare("echo/echo-demo")).toEqual([200, "echo/echo-demo"]);
+    expect(await bare("echo%2Fecho-demo", { "cf-aig-gateway-id": "closed" })).toEqual([
+      200,
+      "echo/echo-demo",
+    ]);
+    expect(await bare("gpt")).toEqual([404, undefined]);
+    expect(await bare("gpt", { authorization: "Bearer x" })).toEqual([401, undefined]);
+    await own.close();
+  });
+
   it("lists those of providers that answer without a key of the caller's", async () => {
     const idsOf = async (gateway: string, token?: string): Promise<string[]> => {
       const list = await gate.send(`${gateway}/compat/models`, {
