@@ -52,7 +52,7 @@ import {
   checkProviders,
 } from "./entry/options.ts";
 import { contentDecoding } from "../http/body/content-decoder.ts";
-import { checkDeclaredKeys } from "./account/keys/declared-keys.ts";
+import { checkDeclaredKeys, doubtfulGateways } from "./account/keys/declared-keys.ts";
 import { keyEntry } from "./account/keys/key-entry.ts";
 import { logQueue } from "./observe/log/log-queue.ts";
 import { logIds } from "./observe/log/log-row.ts";
@@ -151,6 +151,10 @@ function checkOptions(options: GatewayOptions): void {
   checkProviders(options);
   checkDeclared(options.gateways ?? {}, options);
   checkDeclaredKeys(options);
+  for (const doubt of doubtfulGateways(options, Object.keys(options.gateways ?? {})))
+    options.platform.log("warn", "A virtual key names a gateway that is not declared", {
+      ...doubt,
+    });
 }
 
 function routerOf(

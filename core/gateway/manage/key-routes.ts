@@ -14,9 +14,11 @@ import {
   idOf,
   listAnswer,
   MANAGEMENT_ROOT,
+  type GatewayManagementDeps,
   type ManagementRoutes,
   pageOfQuery,
 } from "./context.ts";
+import { DEFAULT_GATEWAY } from "../account/settings/settings.ts";
 import type { KeyMethods, KeyWithUsage } from "../account/keys/keys-actor.ts";
 import {
   changed,
@@ -30,7 +32,8 @@ import {
 } from "../account/keys/virtual-key.ts";
 
 /** The virtual keys of an account: `…/virtual-keys`. */
-export const virtualKeyRoutes: ManagementRoutes = (app, { keys: store, auth, platform }) => {
+export const virtualKeyRoutes: ManagementRoutes = (app, deps) => {
+  const { keys: store, auth, platform } = deps;
   const { system } = platform;
   const { read, edit } = guards(auth);
   const path = `${MANAGEMENT_ROOT}/virtual-keys`;
@@ -54,10 +57,9 @@ export const virtualKeyRoutes: ManagementRoutes = (app, { keys: store, auth, pla
   });
   app.post(path, edit, async (c) => {
     checkAccountId(account(c));
-    const { key, secret } = await made(
-      keySettings(await readJson(c, keyCreate, { platform })),
-      system,
-    );
+    const settings = keySettings(await readJson(c, keyCreate, { platform }));
+    await checkGateways(account(c), settings, null, deps);
+    const { key, secret } = await made(settings, system);
     return envelope({ ...show(await keys(c).create(key)), key: secret });
   });
   app.get(`${path}/:id`, read, async (c) => envelope(show(await found(c))));
@@ -66,6 +68,7 @@ export const virtualKeyRoutes: ManagementRoutes = (app, { keys: store, auth, pla
       const change = await readJson(c, keyChange, { platform });
       const { key } = await found(c);
       const settings = changed(key.settings, change);
+      await checkGateways(account(c), settings, key.settings, deps);
       const next = { ...key, settings, modifiedAt: later(key, system) };
       return envelope(show(await keys(c).replace(next, key.modifiedAt)));
     });
@@ -83,6 +86,28 @@ export const virtualKeyRoutes: ManagementRoutes = (app, { keys: store, auth, pla
     return envelope(show(shown));
   });
 };
+
+/**
+ * Throws `invalid_request` for a gateway that does not exist where another has nearly its name. Others may be made later,
+ * and those of before may have been deleted.
+ */
+async function checkGateways(
+  account: string,
+  { gateways }: KeySettings,
+  former: KeySettings | null,
+  { store }: Pick<GatewayManagementDeps, "store">,
+): Promise<void> {
+  for (const gateway of gateways ?? []) {
+    if (gateway === DEFAULT_GATEWAY || former?.gateways?.includes(gateway) === true) continue;
+    const name = { account, gateway };
+    if ((await store.settings(name)) !== null) continue;
+    const hint = await store.hint(name);
+    if (hint === "") continue;
+    throw new ApiError("invalid_request", {
+      message: `gateways: there is no gateway "${gateway.slice(0, 64)}"${hint}`,
+    });
+  }
+}
 
 async function made(
   settings: KeySettings,

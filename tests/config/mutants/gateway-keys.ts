@@ -429,4 +429,11 @@ export const gatewayKeyMutants: readonly Mutant[] = [
     replace: "",
     tests: ["tests/unit/gateway/keys/spend-report"],
   },
+  {
+    name: "a virtual key is made for no misspelt gateway",
+    file: "core/gateway/manage/key-routes.ts",
+    find: 'if (hint === "") continue;',
+    replace: "continue;",
+    tests: ["tests/unit/gateway/keys/virtual-keys"],
+  },
 ];

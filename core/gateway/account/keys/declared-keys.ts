@@ -2,8 +2,9 @@ import { misfitText } from "../../../http/fields/misfit.ts";
 import * as v from "valibot";
 import { quickSha256Hex } from "../../../crypto/digest.ts";
 import { ApiError } from "../../../http/api-error.ts";
-import { didYouMean } from "../../../text/nearest.ts";
+import { didYouMean, misspelling } from "../../../text/nearest.ts";
 import type { System } from "../../../ports.ts";
+import { DEFAULT_GATEWAY } from "../settings/settings.ts";
 import { type TeamChange, teamDeclared, teamId } from "./team.ts";
 import {
   type DeclaredVirtualKey,
@@ -58,6 +59,27 @@ export function checkDeclaredKeys({ teams = {}, virtualKeys = {} }: DeclaredKeys
       throw misfit(`virtualKeys.${id}.secret: "${other}" has the same: each key has its own`);
     secrets.set(secret, id);
   }
+}
+
+/** A gateway that a declared key names and nobody declares, though a declared one has nearly its name. */
+export interface DoubtfulGateway {
+  readonly key: string;
+  readonly gateway: string;
+  readonly meant: string;
+}
+
+/** Lists such gateways. They may have been made by the management API, so they are no mistake for sure. */
+export function doubtfulGateways(
+  { virtualKeys = {} }: DeclaredKeys,
+  declared: readonly string[],
+): DoubtfulGateway[] {
+  const known = [DEFAULT_GATEWAY, ...declared];
+  return Object.entries(virtualKeys).flatMap(([key, { gateways }]) =>
+    (gateways ?? []).flatMap((gateway) => {
+      const meant = known.includes(gateway) ? undefined : misspelling(gateway, known);
+      return meant === undefined ? [] : [{ key, gateway, meant }];
+    }),
+  );
 }
 
 function check(name: string, schema: v.GenericSchema, value: unknown): void {

@@ -2,6 +2,7 @@ import { openPlatform } from "#platform";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { newKey } from "../../../../core/auth/token-format.ts";
 import type { GatewayOptions } from "../../../../core/gateway/entry/options.ts";
+import { doubtfulGateways } from "../../../../core/gateway/account/keys/declared-keys.ts";
 import { gatewayParts } from "../../../../core/gateway/mod.ts";
 import type { Platform } from "../../../../core/ports.ts";
 
@@ -46,6 +47,17 @@ const research = {
 } as const;
 
 describe("teams and keys of the options", () => {
+  it("are said to name a gateway that is nearly another one", () => {
+    const virtualKeys = {
+      ann: { secret: ann, gateways: ["defualt", "default", "elsewhere"] },
+      bob: { secret: bob, gateways: ["suport"] },
+    };
+    expect(doubtfulGateways({ virtualKeys }, ["support"])).toEqual([
+      { key: "ann", gateway: "defualt", meant: "default" },
+      { key: "bob", gateway: "suport", meant: "support" },
+    ]);
+  });
+
   it("are there from the first request on, and count over a restart", async () => {
     const options = {
       teams: { research },

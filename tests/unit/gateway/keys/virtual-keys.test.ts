@@ -173,6 +173,22 @@ describe("a virtual key", () => {
     expect((await send("open")).status).toBe(401);
   });
 
+  it("is not made for a gateway that is surely misspelt, and may wait for one", async () => {
+    const made = async (gateways: string[]): Promise<unknown> => {
+      const init = { method: "POST", ...jsonInit({ name: "k", gateways }) };
+      const { status, body } = await gate.manage("/virtual-keys", init);
+      return [status, body.errors[0]?.message];
+    };
+    expect(await made(["defualt"])).toEqual([
+      400,
+      'gateways: there is no gateway "defualt": did you mean "default"?',
+    ]);
+    expect(await made(["default", "closed", "quite-another-one"])).toEqual([200, undefined]);
+    const { id } = await make({ gateways: ["closed"] });
+    expect((await change(id, { gateways: ["closde"] })).status).toBe(400);
+    expect((await change(id, { gateways: ["closed"] })).status).toBe(200);
+  });
+
   it("is refused, with the reason, where it does not count", async () => {
     const made = await make({ gateways: ["closed"] });
     const cases: [() => Promise<unknown>, string][] = [
