@@ -145,7 +145,9 @@ function providerFlow(parts: ForwardParts): Flow {
       record,
       share,
     });
-    return failure === null ? concluded : { ...concluded, failed: true };
+    return failure === null
+      ? concluded
+      : { ...concluded, failed: true, failureStatus: failure.status };
   };
   return {
     ask,

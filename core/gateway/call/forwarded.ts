@@ -13,6 +13,8 @@ export interface Forwarded {
   readonly similarity?: number;
   /** Whether the answer is a failure that another step could make good. */
   readonly failed: boolean;
+  /** The status of the failure that an answer with a status of success reports. @default it reports none */
+  readonly failureStatus?: number;
   /** The model that a dynamic route or the automatic router led to. */
   readonly answeredBy?: { readonly provider: string; readonly model: string };
   /** The decision of the automatic router. */

@@ -31,8 +31,10 @@ export function verdictsFor(step: Step, call: Call): Verdicts {
   const { byokAlias, requestTimeout } = { ...call.controls, ...step.controls };
   const isOwnKey = byokAlias !== undefined || holdsCredentials(step, call.token);
   return {
-    isUnable: ({ failed, reply: { status } }) =>
-      failed && isUnableStatus(status) && !(isOwnKey && status < 500),
+    isUnable: ({ failed, failureStatus, reply }) => {
+      const status = failureStatus ?? reply.status;
+      return failed && isUnableStatus(status) && !(isOwnKey && status < 500);
+    },
     isDown: (error) =>
       error instanceof ApiError &&
       error.kind === "provider_failed" &&

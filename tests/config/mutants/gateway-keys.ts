@@ -436,4 +436,11 @@ export const gatewayKeyMutants: readonly Mutant[] = [
     replace: "continue;",
     tests: ["tests/unit/gateway/keys/virtual-keys"],
   },
+  {
+    name: "a failure that a 200 reports cools its target",
+    file: "core/gateway/routing/ask-model.ts",
+    find: "failureStatus ?? reply.status",
+    replace: "reply.status",
+    tests: ["tests/unit/gateway/choose/model-pools"],
+  },
 ];

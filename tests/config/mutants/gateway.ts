@@ -82,7 +82,7 @@ export const gatewayMutants: readonly Mutant[] = [
   {
     name: "an error with a status of success makes way for the next step",
     file: "core/gateway/call/forward.ts",
-    find: "{ ...concluded, failed: true }",
+    find: "{ ...concluded, failed: true, failureStatus: failure.status }",
     replace: "concluded",
     tests: ["tests/unit/gateway/call/failed-successes"],
   },

@@ -138,6 +138,16 @@ describe("a name of the operator's for models", () => {
     },
   );
 
+  it("passes over a target whose 200 reports a failure", async () => {
+    const error = { code: 429, message: "Provider returned error" };
+    gate.transport.behave = (request) =>
+      jsonReply(keyOf(request).endsWith("sk-first") ? { error } : {});
+    const turns = 12;
+    for (let turn = 0; turn < turns; turn++) expect((await ask("spread")).status).toBe(200);
+    const first = asked().filter((one) => one.endsWith("sk-first"));
+    expect([first.length <= 1, asked().length]).toEqual([true, turns + first.length]);
+  });
+
   it("goes on after a connection that failed, without another attempt before the last target", async () => {
     gate.transport.behave = ({ url }) => {
       if (url.includes("api.openai.com")) throw new TransportError("broken", "no way there");
