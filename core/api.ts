@@ -2,6 +2,7 @@ import type { PlatformApiOptions } from "./config/platform-api-options.ts";
 import { Hono, type MiddlewareHandler } from "hono";
 import { agents, webhookAgent } from "./agents/mod.ts";
 import { auth, storedTokens } from "./auth/mod.ts";
+import { notesNearAccount } from "./auth/near-account.ts";
 import { allows, type Viewer } from "./auth/principal.ts";
 import { listingRoutes } from "./deprecations/listing.ts";
 import { compiledMiddleware } from "./deprecations/middleware.ts";
@@ -104,6 +105,7 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
 
   const app = new Hono({ router: prefixRouter() });
   app.use(`${API_ROOT}/*`, retired.middleware);
+  app.use(`${API_ROOT}/*`, notesNearAccount(accountId));
   app.route(API_ROOT, api);
   app.route("/", parts.gateway);
   app.route("/", instances.publicRoutes);

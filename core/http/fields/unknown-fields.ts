@@ -134,7 +134,7 @@ export function noteUnknownFields(c: Context, messages: readonly string[]): void
  */
 export function addUnknownFields(c: Context): Promise<void> | undefined {
   const messages: unknown = c.get(NOTED);
-  return Array.isArray(messages) ? addMessages(c, messages) : undefined;
+  return Array.isArray(messages) ? addNotes(c, messages.map(noteText)) : undefined;
 }
 
 /** Does {@link addUnknownFields} for a route without `authorize`, which does it too. */
@@ -143,10 +143,15 @@ export const addsUnknownFields: MiddlewareHandler = async (c, next) => {
   await addUnknownFields(c);
 };
 
-async function addMessages(c: Context, messages: readonly unknown[]): Promise<void> {
+/** Adds texts to the `messages` of an answer, as {@link addUnknownFields} does. */
+export async function addNotes(c: Context, messages: readonly string[]): Promise<void> {
   const { status, headers } = c.res;
   if (!(headers.get("content-type") ?? "").startsWith("application/json"))
-    return setAnswerHeader(c, "x-messages", messages.slice(0, IN_HEADER).map(inHeader).join(", "));
+    return setAnswerHeader(
+      c,
+      "x-messages",
+      messages.slice(0, IN_HEADER).map(headerString).join(", "),
+    );
   const note = responseNote(c.res);
   const text = typeof note?.body === "string" ? note.body : await c.res.text();
   const body = withNotes(text, messages) ?? text;
@@ -163,7 +168,6 @@ const NOTED = "causey.unknown-fields";
 const IN_HEADER = 10;
 
 const noteText = (message: unknown): string => `${String(message)} (ignored)`;
-const inHeader = (message: unknown): string => headerString(noteText(message));
 
 /** What is before the messages of an answer. No text of the answer can hold it: quotes in texts are escaped. */
 const BEFORE = ',"messages":[';
@@ -172,16 +176,13 @@ const BEFORE = ',"messages":[';
  * Adds notes to the `messages` of an answer; null where it has none. Only the end of the answer is parsed: what is before it can be
  * as long as a PDF, and hold numbers that JavaScript does not have.
  */
-function withNotes(text: string, messages: readonly unknown[]): string | null {
+function withNotes(text: string, messages: readonly string[]): string | null {
   const at = text.lastIndexOf(BEFORE);
   if (at === -1) return null;
   const end = parsedJson(`{${text.slice(at + 1)}`);
   // The messages of an inner object leave a brace too many.
   if (!isObject(end) || !Array.isArray(end["messages"])) return null;
-  const added = messages.map((message) => ({
-    code: NOTE_CODE,
-    message: noteText(message),
-  }));
+  const added = messages.map((message) => ({ code: NOTE_CODE, message }));
   const told = JSON.stringify({ ...end, messages: [...end["messages"], ...added] });
   return `${text.slice(0, at + 1)}${told.slice(1)}`;
 }

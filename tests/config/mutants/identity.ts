@@ -3,6 +3,20 @@ import type { Mutant } from "./mutant.ts";
 /** Those of who is who, and of what a caller sees of others. */
 export const identityMutants: readonly Mutant[] = [
   {
+    name: "a misspelt account is named in empty lists alone",
+    file: "core/auth/near-account.ts",
+    find: " || !isEmptyList(c.res)) return;",
+    replace: ") return;",
+    tests: ["tests/unit/auth/near-account"],
+  },
+  {
+    name: "only an account that is nearly the server's own is named",
+    file: "core/auth/near-account.ts",
+    find: "    if (misspelling(account, [own]) === undefined) return;\n",
+    replace: "",
+    tests: ["tests/unit/auth/near-account"],
+  },
+  {
     name: "a cell of an export is no formula",
     file: "console/log-query.ts",
     find: "`'${text}` : text;",
