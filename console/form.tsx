@@ -1,5 +1,6 @@
 import type { ComponentChildren, InputHTMLAttributes } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { jsonFault } from "../core/http/json/json-fault.ts";
 
 /** One thing at a time: what runs, how it failed, and how to end it. */
 export function useRun() {
@@ -232,14 +233,21 @@ export function numberOr<T>(text: string, empty: T): number | T {
   return text.trim() === "" ? empty : Number(text);
 }
 
-/** The JSON of a field, or another value where it is empty. Throws an error that names the field. */
+/** The JSON of a field, or another value where it is empty. Throws an error that names the field, and where it is no JSON. */
 export function jsonOr(label: string, text: string, empty: unknown): unknown {
   if (text.trim() === "") return empty;
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new Error(`${label}: this is not JSON: ${String(cause)}`, { cause });
+    throw new Error(`${label}: ${jsonFault(text) ?? "this is not JSON"}`, { cause });
   }
+}
+
+/** The JSON object of a field. */
+export function jsonObject(label: string, text: string): object {
+  const value = jsonOr(label, text, null);
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  throw new Error(`${label}: expected an object, such as {"name": "value"}`);
 }
 
 interface TickProps {

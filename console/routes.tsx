@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { ask } from "./api.ts";
-import { Area, Field, Form, useRun } from "./form.tsx";
-import { Action, change, messageOf, Table, useLoaded } from "./parts.tsx";
+import { Area, Field, Form, jsonOr, useRun } from "./form.tsx";
+import { Action, change, Table, useLoaded } from "./parts.tsx";
 
 interface Route {
   readonly id: string;
@@ -107,7 +107,7 @@ function Editor({ path, route, readOnly, onDone, onCancel }: EditorProps) {
   const [name, setName] = useState(route?.name ?? "");
   const [text, setText] = useState(JSON.stringify(route?.elements ?? example, null, 2));
   const save = async (): Promise<void> => {
-    const elements = parsed(text);
+    const elements = jsonOr("Elements", text, []);
     if (route === null) await change("POST", `${path}/routes`, { name, elements });
     else await deploy(`${path}/routes/${route.id}`, elements);
     onDone();
@@ -145,12 +145,4 @@ async function deploy(path: string, elements: unknown): Promise<void> {
     elements,
   });
   await change("POST", `${path}/deployments`, { version_id });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new Error(`The elements are not JSON: ${messageOf(cause)}`, { cause });
-  }
 }

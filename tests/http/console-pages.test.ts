@@ -246,15 +246,18 @@ describe("the console's page", () => {
       await page.until(holds("[aria-label=Sources] td", "in the file"));
       await page.fill("main input[pattern]", own);
       await page.fill("main input[type=password]", "a secret of the sender");
-      await press(page, "Add source");
+      await press(page, "Create source");
       await page.until(holds("[aria-label=Sources] td", own));
       await press(page, "Edit");
       await page.until("document.querySelector('textarea')?.value.includes('generic')");
+      await page.fill("textarea", '{ "scheme": }');
+      await press(page, `Save ${own}`);
+      await page.until(holds("main .error", "line 1, column 13: expected a value"));
       await page.fill(
         "textarea",
         '{ "scheme": "generic", "agent": "webhook-agent", "forward": true }',
       );
-      await press(page, "Save source");
+      await press(page, `Save ${own}`);
       await page.until(holds("[aria-label=Sources] td", "yes"));
       await press(page, "Rotate");
       await page.fill("main input[type=password]", "the next secret of it");
