@@ -1,16 +1,18 @@
 // Builds the web console from console/ into core/console/assets.ts, which every runtime serves: `npm run console`. The file
-// is kept in the repository, so that no user builds anything; a test compares it with what these sources give.
+// is kept in the repository, so that no user builds anything; a test compares it with what these sources give. Its texts are
+// compressed, because every bundle of the platform holds them.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 /** The path of the built files. */
-export const builtFile: string = `${root}core/console/assets.ts`;
+const builtFile: string = `${root}core/console/assets.ts`;
 
-/** Returns the text of {@link builtFile} that the sources give. */
-export async function buildConsole(): Promise<string> {
+/** Returns the files of the console that the sources give, by their names. */
+export async function consoleFiles(): Promise<Readonly<Record<string, string>>> {
   const { outputFiles } = await build({
     absWorkingDir: root,
     entryPoints: { app: "console/main.tsx", portal: "console/portal.tsx" },
@@ -41,24 +43,30 @@ export async function buildConsole(): Promise<string> {
     write: false,
     target: "es2022",
   });
-  const files: Record<string, string> = {
+  return {
     "": readFileSync(`${root}console/index.html`, "utf8"),
     portal: readFileSync(`${root}console/portal.html`, "utf8"),
     "app.js": textOf("app.js"),
     "portal.js": textOf("portal.js"),
     "app.css": style.outputFiles[0]?.text ?? "",
   };
+}
+
+/** Returns the text of {@link builtFile} for these files. */
+function builtText(files: Readonly<Record<string, string>>): string {
   const entries = Object.entries(files).map(([name, text]) => {
     const tag = createHash("sha256").update(text).digest("hex").slice(0, 16);
-    return `  ${JSON.stringify(name)}: {\n    tag: "${tag}",\n    text: ${JSON.stringify(text)},\n  },\n`;
+    const gzip = gzipSync(text, { level: 9 }).toString("base64");
+    return `  ${JSON.stringify(name)}: {\n    tag: "${tag}",\n    gzip: "${gzip}",\n  },\n`;
   });
   return `${HEAD}${entries.join("")}};\n`;
 }
 
 const HEAD = `// Built from console/ by \`npm run console\`: change it there.
+import type { PackedText } from "../http/built-text.ts";
 
-/** The files of the web console by name; the empty one is its page. \`tag\` changes with the text. */
-export const assets: Readonly<Record<string, { readonly tag: string; readonly text: string }>> = {
+/** The files of the web console by name; the empty one is its page. */
+export const assets: Readonly<Record<string, PackedText>> = {
 `;
 
-if (import.meta.main) writeFileSync(builtFile, await buildConsole());
+if (import.meta.main) writeFileSync(builtFile, builtText(await consoleFiles()));

@@ -6,14 +6,13 @@ import type { Viewer } from "../auth/principal.ts";
 import { noteResponse } from "../http/response-note.ts";
 import { ApiError } from "../http/api-error.ts";
 import { readJson } from "../http/fields/body.ts";
-import { builtText } from "../http/built-text.ts";
+import { builtText, packedText, unpacked } from "../http/built-text.ts";
 import { json } from "../http/envelope.ts";
 import { routedPath } from "../http/mount-path.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { sseResponse } from "../http/sse.ts";
 import type { Platform } from "../ports.ts";
 import { VERSION } from "../version.ts";
-import { assets } from "./assets.ts";
 import { feed, type FeedSource } from "./feed.ts";
 import { forwardToApi, type Handle } from "./forward.ts";
 import { type ConsoleSession, type ConsoleSessions, sessions } from "./session.ts";
@@ -56,7 +55,9 @@ export function consoleRoutes(options: ConsoleOptions): Hono {
   });
   for (const name of Object.keys(types)) {
     const own = name === "" ? "/console" : `/console/${name}`;
-    app.get(own, (c) => unlogged(serveAsset(name, c.req.raw, placeOf(c, own, options))));
+    app.get(own, async (c) =>
+      unlogged(await serveAsset(name, c.req.raw, placeOf(c, own, options))),
+    );
   }
   const session = sessionOf(options, store);
   sessionRoutes(app, options, { store, session });
@@ -228,13 +229,14 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** One file of the console; `path` is where it is mounted. */
-function serveAsset(name: string, request: Request, path: string): Response {
-  const { text, tag } = assets[name] ?? { text: "", tag: "" };
-  const isPage = types[name]?.startsWith("text/html") === true;
-  const body = isPage ? text.replaceAll("/console/", `${path}/`) : text;
-  return builtText(
-    request,
-    { tag, text: body },
-    { "content-type": types[name] ?? "text/plain", "content-security-policy": CSP },
-  );
+async function serveAsset(name: string, request: Request, path: string): Promise<Response> {
+  // Loaded at the first request: it is as large as a capability.
+  const { assets } = await import("./assets.ts");
+  const asset = assets[name];
+  if (asset === undefined) throw new ApiError("no_route");
+  const type = types[name] ?? "text/plain";
+  const headers = { "content-type": type, "content-security-policy": CSP };
+  if (!type.startsWith("text/html")) return packedText(request, asset, headers);
+  const { tag, text } = await unpacked(asset);
+  return builtText(request, { tag, text: text.replaceAll("/console/", `${path}/`) }, headers);
 }

@@ -25,24 +25,49 @@ export function builtText(
   { tag, text }: BuiltText,
   own: Readonly<Record<string, string>>,
 ): Response {
-  const etag = `"${tag}"`;
-  const headers = {
+  const headers = headersOf(tag, own);
+  if (isKnown(request, tag)) return new Response(null, { status: 304, headers });
+  if (!takesGzip(request)) return new Response(text, { headers });
+  const packed = new Response(text).body?.pipeThrough(new CompressionStream("gzip"));
+  return new Response(packed, compressed(headers));
+}
+
+/** Does {@link builtText} with a text as it was packed: a client that accepts gzip gets these bytes. */
+export async function packedText(
+  request: Request,
+  packed: PackedText,
+  own: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const { tag, gzip } = packed;
+  if (isKnown(request, tag)) return builtText(request, { tag, text: "" }, own);
+  if (!takesGzip(request)) return builtText(request, await unpacked(packed), own);
+  return new Response(fromBase64(gzip), compressed(headersOf(tag, own)));
+}
+
+function headersOf(tag: string, own: Readonly<Record<string, string>>): Record<string, string> {
+  return {
     "cache-control": "no-cache",
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     vary: "accept-encoding",
-    etag,
+    etag: `"${tag}"`,
     ...own,
   };
-  if (request.headers.get("if-none-match")?.includes(etag) === true)
-    return new Response(null, { status: 304, headers });
-  if (!/\bgzip\b/.test(request.headers.get("accept-encoding") ?? ""))
-    return new Response(text, { headers });
-  const packed = new Response(text).body?.pipeThrough(new CompressionStream("gzip"));
-  // Workers would compress once more: https://developers.cloudflare.com/workers/runtime-apis/response/
+}
+
+function isKnown(request: Request, tag: string): boolean {
+  return request.headers.get("if-none-match")?.includes(`"${tag}"`) === true;
+}
+
+function takesGzip(request: Request): boolean {
+  return /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "");
+}
+
+/** Workers would compress once more: https://developers.cloudflare.com/workers/runtime-apis/response/ */
+function compressed(headers: Readonly<Record<string, string>>): ResponseInit {
   const init = {
     headers: { ...headers, "content-encoding": "gzip" },
     encodeBody: "manual" as const,
   };
-  return new Response(packed, init);
+  return init;
 }

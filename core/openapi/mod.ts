@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import { builtText, unpacked } from "../http/built-text.ts";
+import { builtText, packedText, unpacked } from "../http/built-text.ts";
 import { closeRoutes } from "../http/routes.ts";
 import type { Platform } from "../ports.ts";
 
@@ -37,7 +37,7 @@ export function openApiRoutes({ platform, mountPath = "" }: OpenApiOptions): Hon
   });
   app.get("/docs", async (c) => {
     const { page, pageStyleHash } = await document();
-    return builtText(c.req.raw, await unpacked(page), {
+    return packedText(c.req.raw, page, {
       "content-type": "text/html; charset=utf-8",
       "content-security-policy": policyOf(pageStyleHash),
     });

@@ -1,5 +1,6 @@
 import { build } from "esbuild";
 import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { root } from "../config/shared.ts";
 import { foundations } from "./sources.ts";
@@ -119,6 +120,55 @@ test.each(Object.entries(entries).filter(([name]) => name !== "./memory"))(
     expect(files.filter((path) => path.includes(SQLITE))).toEqual([]);
   },
 );
+
+/** A minified bundle as Wrangler makes it, in the parts that `import()` divides it into; the first ones are what a start loads. */
+async function minified(entry: string): Promise<{ readonly all: number; readonly start: number }> {
+  const { metafile, outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: [entry],
+    outdir: "out",
+    bundle: true,
+    minify: true,
+    splitting: true,
+    write: false,
+    metafile: true,
+    format: "esm",
+    platform: "neutral",
+    target: "es2024",
+    conditions: ["workerd", "worker", "browser", "import", "module"],
+    mainFields: ["module", "main"],
+    external: ["cloudflare:*"],
+    logLevel: "silent",
+  });
+  const first = Object.keys(metafile.outputs).find(
+    (path) => metafile.outputs[path]?.entryPoint === entry,
+  );
+  const loaded = new Set([first ?? ""]);
+  for (const path of loaded)
+    for (const { path: next, kind, external } of metafile.outputs[path]?.imports ?? [])
+      if (kind === "import-statement" && external !== true) loaded.add(next);
+  const sizes = outputFiles.map(({ path, contents }) => ({
+    isFirst: [...loaded].some((one) => path.replaceAll("\\", "/").endsWith(`/${one}`)),
+    bytes: contents.byteLength,
+    gzip: gzipSync(contents).byteLength,
+  }));
+  return {
+    all: sizes.reduce((sum, { bytes }) => sum + bytes, 0),
+    start: sizes.filter(({ isFirst }) => isFirst).reduce((sum, { gzip }) => sum + gzip, 0),
+  };
+}
+
+test("a program that imports causey starts with at most 540 kB, compressed", async () => {
+  const { start } = await minified("core/mod.ts");
+  expect(start).toBeGreaterThan(100_000);
+  expect(start).toBeLessThanOrEqual(540_000);
+});
+
+test("a Worker's upload is at most 2 MiB", async () => {
+  const { all } = await minified("adapters/workers/main.ts");
+  expect(all).toBeGreaterThan(1_000_000);
+  expect(all).toBeLessThanOrEqual(2 * 1024 * 1024);
+});
 
 test("a server's start loads no HTML parser: what converts pages is loaded by the first page", async () => {
   const { metafile } = await build({
