@@ -83,6 +83,7 @@ const tasks = {
   errors: { needs: ["."], command: [node, "scripts/error-reference.ts"] },
   build: { needs: ["."], command: [node, "scripts/build.ts"] },
   site: { needs: [".", site], command: [node, "scripts/site.ts"] },
+  release: { needs: everything, command: [node, "scripts/release.ts"] },
   bench: { needs: everything, command: [node, "bench/run.ts"] },
   trace: { needs: ["."], command: [node, "scripts/trace.ts"] },
 };

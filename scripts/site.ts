@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { llmsText } from "./site/llms.ts";
 import { navigation, sitePages } from "./site/pages.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -55,6 +56,9 @@ function build(parameters: readonly string[]): void {
   rmSync(pagesFolder, { recursive: true, force: true });
   const pages = sitePages();
   for (const { path, text } of pages) write(join(pagesFolder, path), text);
+  // For models, which read Markdown: the list of the pages, and each page as it is.
+  write(join(pagesFolder, "public/llms.txt"), llmsText(pages, navigation));
+  for (const { path, text } of pages) write(join(pagesFolder, "public", path), text);
   cpSync(join(site, "index.md"), join(pagesFolder, "index.md"));
   const reference = writeReference();
   const parts = navigation.map(({ text, pages: sources }) => ({

@@ -98,11 +98,13 @@ export const groups: readonly Group[] = [
   {
     text: "Project",
     pages: [
+      "docs/support.md",
       "CHANGELOG.md",
       "SECURITY.md",
       "ARCHITECTURE.md",
       "docs/life-of-a-request.md",
       "CONTRIBUTING.md",
+      "CODE_OF_CONDUCT.md",
       "bench/RESULTS.md",
       "bench/SPEED.md",
     ],

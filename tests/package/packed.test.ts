@@ -75,6 +75,7 @@ test("the package holds no tests, settings or secrets of the clone", () => {
   const documents = [
     "ARCHITECTURE.md",
     "CHANGELOG.md",
+    "CODE_OF_CONDUCT.md",
     "CONTRIBUTING.md",
     "LICENSE",
     "README.md",

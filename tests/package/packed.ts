@@ -16,6 +16,8 @@ export interface Packed {
   readonly files: readonly string[];
   /** The bytes of these files. */
   readonly unpackedBytes: number;
+  /** The path of the tarball. */
+  readonly tarball: string;
   /** A project with the package and what it depends on in its `node_modules`. */
   readonly project: string;
 }
@@ -65,7 +67,7 @@ export function packClone(): Packed {
       symlinkSync(join(root, "node_modules", name), join(installed, name), "junction");
   command(folder, "tar", "-xzf", path);
   cpSync(join(folder, "package"), join(installed, "causey"), { recursive: true });
-  return { folder, files, unpackedBytes, project };
+  return { folder, files, unpackedBytes, tarball: path, project };
 }
 
 function command(cwd: string, file: string, ...args: string[]): string {

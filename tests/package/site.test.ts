@@ -52,6 +52,18 @@ describe("the site", () => {
     expect(pages.get("reference/causey/node.html")).toContain("nodePlatform");
   });
 
+  test("has llms.txt, whose links lead to the Markdown of each page", () => {
+    const text = readFileSync(join(folder, "llms.txt"), "utf8");
+    expect(text).toMatch(/^# causey\n\n> causey is .+\n\n## /u);
+    const linked = [...text.matchAll(/^- \[.+?\]\((\S+)\): \S.*$/gmu)].map(([, path = ""]) => path);
+    expect(linked.toSorted()).toEqual(
+      sitePages()
+        .map(({ path }) => path)
+        .toSorted(),
+    );
+    for (const path of linked) expect(readFileSync(join(folder, path), "utf8")).toContain("# ");
+  });
+
   test("has no link to a page or a heading that is not there", () => {
     const dead: string[] = [];
     for (const [path, html] of pages)
