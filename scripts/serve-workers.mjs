@@ -1,7 +1,8 @@
 // `npm run serve:workers`: the product as a Worker in a real workerd, with the options of the command line.
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseEnv } from "node:util";
 import { bannerLines } from "../adapters/cli/serve/banner.ts";
 import { failureReport } from "../adapters/cli/context/command-options.ts";
 import { consoleLink } from "../adapters/cli/context/console-link.ts";
@@ -45,6 +46,7 @@ async function serve(prepared) {
       ...collectorVariables(),
       CAUSEY_CONFIG: JSON.stringify(config),
       CAUSEY_TOKEN: token.value,
+      ...variablesBeside(entry),
     },
     browser: (await browser.available()) === true ? browser : null,
   });
@@ -114,4 +116,10 @@ main().catch((error) => {
 function collectorVariables() {
   const named = Object.entries(process.env).filter(([name]) => name.startsWith("OTEL_"));
   return Object.fromEntries(named.filter(([, value]) => value !== undefined));
+}
+
+/** Returns the variables in the `.dev.vars` beside a Worker, as `wrangler dev` gives them to it. */
+function variablesBeside(path) {
+  const file = join(dirname(path), ".dev.vars");
+  return existsSync(file) ? parseEnv(readFileSync(file, "utf8")) : {};
 }

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import process from "node:process";
 import { bodyBudget } from "../../core/work/body-budget.ts";
+import type { Config } from "../../core/config/config.ts";
 import type {
   Actors,
   Browser,
@@ -16,6 +17,7 @@ import { type Threads, threads } from "./background/threads.ts";
 import { openDataDir, openStateDir } from "./data-dir.ts";
 import { closeAtEnd } from "./http/drain.ts";
 import { egressTransport } from "./egress/egress-transport.ts";
+import { filteredLog } from "./log/line-filter.ts";
 import { jsonLog, standardError } from "./log/standard-log.ts";
 import { defaultBodyBytes } from "./work/memory-limit.ts";
 import type { ClusterSettings } from "../postgres/slots/cluster-settings.ts";
@@ -33,6 +35,11 @@ import { zlibDecoder } from "./http/zlib-decoder.ts";
 
 /** Options of `nodePlatform()`, `denoPlatform()` and `bunPlatform()`. */
 export interface LocalPlatformOptions {
+  /**
+   * A checked configuration, of `parseConfig()`: its settings of the folder, the database, the browser, the log and what may
+   * be reached hold where no option here says otherwise. @default none
+   */
+  readonly config?: Config;
   /**
    * Folder of the database, made when missing; `":memory:"` keeps nothing. Processes of one runtime may share it: the
    * first one holds it, the others call the actors there, and one of them takes over when it ends. Start them with the
@@ -85,17 +92,18 @@ export interface LocalRuntime {
 /** Puts a platform together from what the runtimes share and what one of them brings. */
 export async function localPlatform(
   runtime: LocalRuntime,
-  options: LocalPlatformOptions,
+  { config, ...own }: LocalPlatformOptions,
 ): Promise<Platform> {
+  const options = config === undefined ? own : { ...configured(config), ...own };
   const { allowHosts, closeGraceMs = 10_000 } = options;
   const { log, setNode } = logOfNode(options.log ?? jsonLog);
-  const own = localSystem(log);
+  const plain = localSystem(log);
   const system: LocalSystem = {
-    ...own,
+    ...plain,
     ...syncCrypto,
     decoder: zlibDecoder,
     asyncLocal: new AsyncLocalStorage<unknown>(),
-    sleep: turnOrSleep(own),
+    sleep: turnOrSleep(plain),
   };
   const { actors, stateDir } = await openActors(runtime, options, { system, log });
   setNode(actors.nodes?.own);
@@ -136,6 +144,27 @@ export async function localPlatform(
     system.end();
   });
   return platform;
+}
+
+/** The options that a checked configuration stands for: where the state is, the browser, what may be reached, the log. */
+function configured(config: Config): LocalPlatformOptions {
+  const { bodyBytes, cluster, database, dataDir, graceMs, synchronous } = config;
+  const { rendering: pages = {}, webhooks } = config;
+  return {
+    log: filteredLog(jsonLog, config),
+    // Apart, so that a page cannot reach what only deliveries may.
+    allowHosts: webhooks?.allowHosts ?? [],
+    browserAllowHosts: pages.allowHosts ?? [],
+    ...(bodyBytes !== undefined && { bodyBytes }),
+    ...(cluster !== undefined && { cluster }),
+    ...(database !== undefined && { database }),
+    ...(dataDir !== undefined && { dataDir }),
+    ...(graceMs !== undefined && { closeGraceMs: graceMs }),
+    ...(synchronous !== undefined && { synchronous }),
+    ...(pages.chromiumPath !== undefined && { chromiumPath: pages.chromiumPath }),
+    ...(pages.endpoint !== undefined && { browserEndpoint: pages.endpoint }),
+    ...(pages.noSandbox !== undefined && { noSandbox: pages.noSandbox }),
+  };
 }
 
 type PlatformActors = (PostgresActors | SharedActors) & Pick<Actors, "nodes">;

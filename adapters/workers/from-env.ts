@@ -3,7 +3,8 @@ import { apiOptions } from "../../core/config/api-options.ts";
 import { parseConfig } from "../../core/config/parse-config.ts";
 import { otlpSettings } from "../../core/signals/otlp/otlp-settings.ts";
 import type { WorkerBuild } from "./worker.ts";
-import { configuredConsoleLog } from "./env/worker-system.ts";
+import { filteredLog } from "../shared/log/line-filter.ts";
+import { consoleLog } from "./env/worker-system.ts";
 import type { WorkerEnv } from "./env/worker-env.ts";
 
 /** The variables that {@link fromEnv} reads. */
@@ -44,7 +45,7 @@ export function fromEnv(env: ConfiguredEnv): WorkerBuild<ConfiguredEnv> {
   };
   return {
     workers: {
-      log: configuredConsoleLog(config),
+      log: filteredLog(consoleLog, config),
       ...(config.bodyBytes === undefined ? {} : { bodyBytes: config.bodyBytes }),
       allowHosts: [...(config.rendering?.allowHosts ?? []), ...(config.webhooks?.allowHosts ?? [])],
     },

@@ -1,4 +1,4 @@
-import { mkdtempSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
 import {
@@ -11,6 +11,7 @@ import { openSqlite } from "../../adapters/shared/sqlite/open-sqlite.ts";
 import { sqliteStore } from "../../adapters/shared/sqlite/sqlite-store.ts";
 import type { SqliteDatabase } from "../../adapters/shared/sqlite/sqlite.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
+import type { Config } from "../../core/config/config.ts";
 import type { ActorContext, ActorKind } from "../../core/ports.ts";
 import { eventually } from "../cases/eventually.ts";
 
@@ -217,4 +218,28 @@ it("an address of a browser that is none is not shown: it may hold a token", asy
   });
   expect(platform.capabilities.browser).toBe("The address of the remote browser is not a URL");
   await platform.close();
+});
+
+describe("the platform of a configuration", () => {
+  it("takes the settings of the configuration, and an option that says otherwise", async () => {
+    const dataDir = join(folder, "configured");
+    const config: Config = {
+      dataDir,
+      log: "off",
+      bodyBytes: 2 ** 21,
+      rendering: { endpoint: "ws://127.0.0.1:9" },
+    };
+    const platform = await localPlatform(runtime, { config });
+    try {
+      expect(existsSync(join(dataDir, "causey.db"))).toBe(true);
+      expect(await platform.browser.describe?.()).toContain("127.0.0.1:9");
+      expect(platform.bodies?.capacity).toBe(2 ** 21);
+    } finally {
+      await platform.close();
+    }
+    const own = join(folder, "own");
+    const other = await localPlatform(runtime, { config, dataDir: own });
+    await other.close();
+    expect(existsSync(join(own, "causey.db"))).toBe(true);
+  });
 });

@@ -1,9 +1,11 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
+  appendFileSync,
+  existsSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -14,6 +16,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { codeBlocks, expectConsoleBlock } from "../http/console-blocks.ts";
 import { eventually, LONG } from "../cases/eventually.ts";
 import { root } from "../config/shared.ts";
 import { packClone, type Packed } from "./packed.ts";
@@ -26,8 +29,11 @@ afterAll(() => {
 });
 
 const cli = join(packed.project, "node_modules/causey/dist/cli/main.js");
-const deno = join(root, "tools/node_modules/deno/deno");
-const bun = join(root, "tools/node_modules/bun/bin");
+/** The runtimes of this clone by their names. */
+const PATH = [
+  ...["node_modules/node/bin", "tools/node_modules/.bin"].map((path) => join(root, path)),
+  process.env["PATH"],
+].join(":");
 
 function init(...args: string[]): { status: number | null; stdout: string; stderr: string } {
   return spawnSync(process.execPath, [cli, "init", ...args], { cwd: folder, encoding: "utf8" });
@@ -55,16 +61,14 @@ async function answering(
   path: string,
   command: string,
   env: NodeJS.ProcessEnv,
-  use: (url: string) => Promise<void>,
+  use: (url: string, output: () => string) => Promise<void>,
 ): Promise<void> {
   const child = spawn("sh", ["-c", `exec ${command}`], {
     cwd: path,
-    env: {
-      ...process.env,
-      ...env,
-      PATH: `${join(root, "node_modules/node/bin")}:${process.env["PATH"]}`,
-    },
+    env: { ...process.env, ...env, PATH },
     stdio: ["ignore", "pipe", "pipe"],
+    // A group of its own: npm starts the server, and both are to end.
+    detached: true,
   });
   const ended = once(child, "exit");
   let output = "";
@@ -74,9 +78,9 @@ async function answering(
   try {
     await eventually(() => port() !== undefined || child.exitCode !== null, "it listens");
     expect(port(), output).toBeDefined();
-    await use(`http://127.0.0.1:${port()}`);
+    await use(`http://127.0.0.1:${port()}`, () => output);
   } finally {
-    child.kill();
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, "SIGTERM");
     await ended;
   }
 }
@@ -85,29 +89,134 @@ async function answering(
 function tokenOf(path: string, name: string): string {
   expect(statSync(join(path, name)).mode & 0o777).toBe(0o600);
   return (
-    /^CAUSEY_TOKEN=(causey_[\w-]{40})\n$/u.exec(readFileSync(join(path, name), "utf8"))?.[1] ?? ""
+    /^CAUSEY_TOKEN=(causey_[\w-]{40})$/mu.exec(readFileSync(join(path, name), "utf8"))?.[1] ?? ""
   );
 }
 
-test.each([
-  ["node", (start: string) => start],
-  ["bun", (start: string) => start.replace(/^bun /u, `${join(bun, "bun.exe")} `)],
-  [
-    "deno",
-    (start: string) => start.replace(/^deno /u, `${deno} `).replace("--port 8787", "--port 0"),
-  ],
-] as const)("causey init %s writes a project that runs", LONG, async (kind, commandOf) => {
-  const { path, manifest } = project(kind);
-  const token = tokenOf(path, ".env");
-  await answering(path, commandOf(manifest.scripts.start), { PORT: "0" }, async (url) => {
-    expect(await (await fetch(`${url}/readyz`)).json()).toMatchObject({
-      status: "ready",
-      runtime: kind,
+/** Installs the packages of a project as its README says, without the tool that brings a second workerd. */
+function install(path: string, command: string): void {
+  const manifest = join(path, "package.json");
+  const { devDependencies, ...own } = JSON.parse(readFileSync(manifest, "utf8")) as {
+    devDependencies: Record<string, string>;
+  };
+  const { wrangler: _, ...others } = devDependencies;
+  writeFileSync(manifest, JSON.stringify({ ...own, devDependencies: others }));
+  run(path, command === "bun install" ? command : `${command} ${NPM_OPTIONS}`);
+}
+
+const NPM_OPTIONS = "--prefer-offline --no-audit --no-fund";
+
+function run(cwd: string, command: string): string {
+  const { status, stdout, stderr } = spawnSync("sh", ["-c", command], {
+    cwd,
+    encoding: "utf8",
+    env: { ...process.env, PATH },
+  });
+  expect(status, `${command}: ${stdout}${stderr}`).toBe(0);
+  return stdout;
+}
+
+/** The start of a project; a Worker's is done by this clone's workerd in place of Wrangler's. */
+function startOf(kind: string, start: string): string {
+  if (kind !== "workers") return start;
+  return `node ${join(root, "scripts/serve-workers.mjs")} --port 0 --no-demo`;
+}
+
+const guide = readFileSync(`${root}docs/start.md`, "utf8");
+const setUp = codeBlocks(guide, "sh").find((block) => block.includes("export API=")) ?? "";
+
+test.each(["node", "deno", "bun", "workers", "hono"])(
+  "in a project of causey init %s each line of the guide works",
+  LONG,
+  async (kind) => {
+    const { next } = JSON.parse(
+      init(kind, kind, "--json", "--causey", `file:${packed.tarball}`).stdout,
+    ) as { next: string[] };
+    const path = join(folder, kind);
+    const [, installs = "", starts = ""] = next;
+    install(path, installs);
+    run(path, "node_modules/.bin/tsc --noEmit");
+    const token = tokenOf(path, kind === "workers" ? ".dev.vars" : ".env");
+    const env = {
+      PORT: "0",
+      CAUSEY_WORKERS_ENTRY: join(path, "main.ts"),
+      CAUSEY_DATA_DIR: join(path, ".causey"),
+    };
+    const command = startOf(kind, starts);
+    await answering(path, command, env, async (url, output) => {
+      const runtime = kind === "hono" ? "node" : kind;
+      expect(await (await fetch(`${url}/readyz`)).json()).toMatchObject({ runtime });
+      for (const block of codeBlocks(guide, "console"))
+        await expectConsoleBlock(block, { folder: path, url, setUp });
+      for (const page of ["/console", "/docs", "/openapi.json"])
+        expect((await fetch(url + page)).status, page).toBe(200);
+      if (kind === "workers") return;
+      const code = /#login=(\S+)/u.exec(output())?.[1];
+      const session = await fetch(`${url}/console/session`, {
+        method: "POST",
+        headers: { "x-causey-console": "1", "content-type": "application/json" },
+        body: JSON.stringify({ code }),
+      });
+      expect(session.status).toBe(200);
+      if (kind === "hono") await expectHelpDesk(url);
     });
-    const verify = `${url}/client/v4/user/tokens/verify`;
-    const headers = { authorization: `Bearer ${token}` };
-    expect((await fetch(verify, { headers })).status).toBe(200);
-    expect((await fetch(verify)).status).toBe(401);
+    await expectProvider(path, command, { ...env, OPENAI_API_KEY: "sk-of-this-test" }, token);
+  },
+);
+
+/** The app of the kind "hono" answers from its handbook, as a page. */
+async function expectHelpDesk(url: string): Promise<void> {
+  expect(await (await fetch(url)).text()).toContain("<h1>Help desk</h1>");
+  const body = new URLSearchParams({ question: "When is the shop open on <Saturday>?" });
+  const page = await (await fetch(url, { method: "POST", body })).text();
+  expect(page).toContain("10 to 14");
+  expect(page).toContain("opening-hours.md");
+  expect(page).not.toContain("<Saturday>");
+}
+
+/** The last step of the guide: the provider of its block, here a played one, is asked with the key. */
+async function expectProvider(
+  path: string,
+  command: string,
+  env: Readonly<Record<string, string>>,
+  token: string,
+): Promise<void> {
+  const asked: unknown[] = [];
+  const upstream = createServer((request, response) => {
+    asked.push(request.headers.authorization);
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ choices: [{ message: { content: "Hello" } }] }));
+  }).listen(0, "127.0.0.1");
+  await once(upstream, "listening");
+  const { port } = upstream.address() as AddressInfo;
+  const [block = ""] = codeBlocks(guide, "json");
+  const { gateway } = JSON.parse(block) as { gateway: { providers: { openai: object } } };
+  const openai = { ...gateway.providers.openai, baseUrl: `http://127.0.0.1:${port}/v1` };
+  const file = join(path, "causey.json");
+  const own = JSON.parse(readFileSync(file, "utf8")) as object;
+  writeFileSync(file, JSON.stringify({ ...own, gateway: { providers: { openai } } }));
+  if (existsSync(join(path, ".dev.vars")))
+    appendFileSync(join(path, ".dev.vars"), `OPENAI_API_KEY=${env["OPENAI_API_KEY"]}\n`);
+  await answering(path, command, env, async (url) => {
+    const response = await fetch(`${url}/v1/local/default/openai/chat/completions`, {
+      method: "POST",
+      headers: { "cf-aig-authorization": `Bearer ${token}`, "content-type": "application/json" },
+      body: '{"model":"gpt-4o-mini","messages":[{"role":"user","content":"Hello"}]}',
+    });
+    expect([response.status, await response.text()]).toEqual([
+      200,
+      expect.stringContaining("Hello"),
+    ]);
+  });
+  expect(asked).toEqual([`Bearer ${env["OPENAI_API_KEY"]}`]);
+  upstream.close();
+}
+
+test("npx with a tarball makes a project that installs this tarball", LONG, () => {
+  run(folder, `npm exec --yes ${NPM_OPTIONS} --package=${packed.tarball} -- causey init node npx`);
+  const manifest = readFileSync(join(folder, "npx/package.json"), "utf8");
+  expect(JSON.parse(manifest)).toMatchObject({
+    dependencies: { causey: `file:${realpathSync(packed.tarball)}` },
   });
 });
 
@@ -175,36 +284,6 @@ test(
     upstream.close();
   },
 );
-
-test("causey init hono writes an app with a gateway in it", LONG, async () => {
-  const { path, manifest } = project("hono");
-  await answering(path, manifest.scripts.start, { PORT: "0" }, async (url) => {
-    expect(await (await fetch(url)).text()).toBe("The host's own page");
-  });
-});
-
-test("causey init workers writes a Worker that runs in workerd", LONG, async () => {
-  const { path } = project("workers");
-  expect(readdirSync(path).toSorted()).toEqual([
-    ".dev.vars",
-    ".gitignore",
-    "main.ts",
-    "node_modules",
-    "package.json",
-    "wrangler.jsonc",
-  ]);
-  const token = tokenOf(path, ".dev.vars");
-  const env = {
-    CAUSEY_WORKERS_ENTRY: join(path, "main.ts"),
-    CAUSEY_TOKEN: token,
-    CAUSEY_DATA_DIR: join(folder, "workers-data"),
-  };
-  const command = `node ${join(root, "scripts/serve-workers.mjs")} --port 0 --no-demo`;
-  await answering(path, command, env, async (url) => {
-    const headers = { authorization: `Bearer ${token}` };
-    expect((await fetch(`${url}/client/v4/user/tokens/verify`, { headers })).status).toBe(200);
-  });
-});
 
 test("causey init overwrites nothing, and says what it takes", () => {
   expect(init("node", "mine", "--causey", "file:../causey.tgz").status).toBe(0);

@@ -7,7 +7,6 @@ import { pdfReader } from "../../../core/rendering/pdf/mod.ts";
 import { fileReader } from "../../../core/search/files/mod.ts";
 import { serveMcp } from "../../../core/search/mcp/mod.ts";
 import { otlpSettings } from "../../../core/signals/otlp/otlp-settings.ts";
-import type { LocalPlatformOptions } from "../../shared/local-platform.ts";
 import { defaultBodyBytes } from "../../shared/work/memory-limit.ts";
 import type { Prepared } from "./prepare.ts";
 import { pagesOfEach } from "../config/process-count.ts";
@@ -26,7 +25,10 @@ export async function openApp(
   processes: number,
   log: Log,
 ): Promise<OpenApp> {
-  const platform = await runtime.open({ ...platformOptions(prepared, processes), log });
+  const { config, dataDir } = prepared;
+  const { bodyBytes = defaultBodyBytes() } = config;
+  const share = Math.floor(bodyBytes / processes);
+  const platform = await runtime.open({ config, dataDir, bodyBytes: share, log });
   try {
     return { platform, api: apiOn(platform, prepared, processes) };
   } catch (error) {
@@ -48,30 +50,4 @@ function apiOn(platform: Platform, { config, token }: Prepared, processes: numbe
     telemetry,
     tokens: [own, ...(options.tokens ?? [])],
   });
-}
-
-/** Where the state is, if not in the folder. */
-function stateOptions({
-  cluster,
-  database,
-}: Prepared["config"]): Pick<LocalPlatformOptions, "cluster" | "database"> {
-  if (database === undefined) return {};
-  return cluster === undefined ? { database } : { cluster, database };
-}
-
-function platformOptions({ config, dataDir }: Prepared, processes: number): LocalPlatformOptions {
-  const { rendering, webhooks, synchronous, graceMs, bodyBytes = defaultBodyBytes() } = config;
-  return {
-    dataDir,
-    ...stateOptions(config),
-    // Apart, so that a page cannot reach what only deliveries may.
-    allowHosts: webhooks?.allowHosts ?? [],
-    browserAllowHosts: rendering?.allowHosts ?? [],
-    ...(synchronous === undefined ? {} : { synchronous }),
-    bodyBytes: Math.floor(bodyBytes / processes),
-    ...(graceMs === undefined ? {} : { closeGraceMs: graceMs }),
-    ...(rendering?.chromiumPath === undefined ? {} : { chromiumPath: rendering.chromiumPath }),
-    ...(rendering?.endpoint === undefined ? {} : { browserEndpoint: rendering.endpoint }),
-    ...(rendering?.noSandbox === undefined ? {} : { noSandbox: rendering.noSandbox }),
-  };
 }

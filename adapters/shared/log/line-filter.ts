@@ -15,3 +15,12 @@ export function lineFilter({
   const chosen = new Set<unknown>(debug);
   return (level, fields) => levels.indexOf(level) >= least || chosen.has(fields?.["part"]);
 }
+
+/** Returns a log that writes only what a configuration asks for. */
+export function filteredLog(log: Log, config: Pick<Config, "log" | "logLevel" | "debug">): Log {
+  if (config.log === "off") return () => undefined;
+  const isWritten = lineFilter(config);
+  return (level, message, fields) => {
+    if (isWritten(level, fields)) log(level, message, fields);
+  };
+}

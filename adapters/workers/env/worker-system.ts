@@ -1,22 +1,11 @@
 import { waitUntil } from "cloudflare:workers";
-import type { Config } from "../../../core/config/config.ts";
 import type { Log, System } from "../../../core/ports.ts";
-import { lineFilter } from "../../shared/log/line-filter.ts";
 import { localSystem } from "../../shared/system.ts";
 
 /** Structured lines on the console, where `wrangler tail` and the log pipeline pick them up. */
 export const consoleLog: Log = (level, message, fields) => {
   console[level](JSON.stringify({ level, message, ...fields }));
 };
-
-/** {@link consoleLog} as a configuration asks for it. */
-export function configuredConsoleLog(config: Pick<Config, "log" | "logLevel" | "debug">): Log {
-  if (config.log === "off") return () => undefined;
-  const isWritten = lineFilter(config);
-  return (level, message, fields) => {
-    if (isWritten(level, fields)) consoleLog(level, message, fields);
-  };
-}
 
 /** Unfinished requests and background work of this isolate. Work that the runtime cut short stays in it. */
 let unfinished = 0;

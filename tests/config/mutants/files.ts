@@ -3,6 +3,20 @@ import type { Mutant } from "./mutant.ts";
 /** Guards of what reads files and pages beside the event loop. */
 export const filesMutants: readonly Mutant[] = [
   {
+    name: "a project that a tarball's command makes installs this tarball",
+    file: "adapters/cli/init/causey-spec.ts",
+    find: 'if (spec.startsWith("file:"))',
+    replace: 'if (spec.startsWith("tarball:"))',
+    tests: ["tests/local/command/causey-spec"],
+  },
+  {
+    name: "a platform takes the settings of its configuration",
+    file: "adapters/shared/local-platform.ts",
+    find: "config === undefined ? own : { ...configured(config), ...own };",
+    replace: "own;",
+    tests: ["tests/local/local-platform"],
+  },
+  {
     name: "a variable of Kubernetes is not a port",
     file: "adapters/cli/context/settings.ts",
     find: '!(setting.kind === "integer" && isServiceLink(fromEnv))',

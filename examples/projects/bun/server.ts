@@ -1,0 +1,16 @@
+import { readFileSync } from "node:fs";
+import { apiOptions, parseConfig, platformApi } from "causey";
+import { bunPlatform, serve } from "causey/bun";
+
+const { env } = Bun;
+// Every setting of docs/configuration.md can be in this file; "env:NAME" stands for a variable.
+const config = parseConfig(readFileSync("causey.json", "utf8"), (name) => env[name]);
+const platform = await bunPlatform({ config });
+const app = platformApi(apiOptions(config, platform));
+
+const port = Number(env["PORT"] ?? config.port ?? 8787);
+const { url } = await serve(app, { port, hostname: config.host ?? "127.0.0.1", platform });
+const headers = { authorization: `Bearer ${env["CAUSEY_TOKEN"] ?? ""}` };
+const link = await app.request("/console/links", { method: "POST", headers });
+const { path } = JSON.parse(await link.text()) as { path: string };
+console.log(`Listening  ${url}\nConsole    ${url}${path}  (logs in once)`);

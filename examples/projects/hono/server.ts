@@ -1,0 +1,33 @@
+// A help desk: visitors ask at /, and the pages of handbook/ answer. The team works at /console.
+import { readFileSync } from "node:fs";
+import { apiOptions, parseConfig, platformApi } from "causey";
+import { nodePlatform, serve } from "causey/node";
+import { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { helpDesk } from "./help-desk.ts";
+import { page } from "./page.ts";
+
+const { env } = process;
+const token = env["CAUSEY_TOKEN"] ?? "";
+// Every setting of docs/configuration.md can be in this file; "env:NAME" stands for a variable.
+const config = parseConfig(readFileSync("causey.json", "utf8"), (name) => env[name]);
+const platform = await nodePlatform({ config });
+const api = platformApi(apiOptions(config, platform));
+const desk = await helpDesk(api, token);
+
+const app = new Hono();
+app.get("/", (c) => c.html(page()));
+app.post("/", bodyLimit({ maxSize: 16 * 1024 }), async (c) => {
+  const { question } = await c.req.parseBody();
+  if (typeof question !== "string" || question.trim() === "") return c.html(page(), 400);
+  return c.html(page({ question, ...(await desk.ask(question)) }));
+});
+// All other paths are the platform's: its API, the gateway, webhooks, agents and the console.
+app.mount("/", api.fetch, { replaceRequest: false });
+
+const port = Number(env["PORT"] ?? config.port ?? 8787);
+const { url } = await serve(app, { port, hostname: config.host ?? "127.0.0.1", platform });
+const headers = { authorization: `Bearer ${token}` };
+const link = await api.request("/console/links", { method: "POST", headers });
+const { path } = JSON.parse(await link.text()) as { path: string };
+console.log(`Listening  ${url}\nConsole    ${url}${path}  (logs in once)`);

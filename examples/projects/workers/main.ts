@@ -1,0 +1,9 @@
+import { type ConfiguredEnv, fromEnv, worker } from "causey/workers";
+// Every setting of docs/configuration.md can be in this file; "env:NAME" stands for a variable or a secret.
+import config from "./causey.json" with { type: "json" };
+export { CauseyObject } from "causey/workers";
+
+// The secret CAUSEY_TOKEN is an API token with every permission.
+export default worker<ConfiguredEnv>((env) =>
+  fromEnv({ ...env, CAUSEY_CONFIG: JSON.stringify(config) }),
+);
