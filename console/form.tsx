@@ -239,7 +239,9 @@ export function jsonOr(label: string, text: string, empty: unknown): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new Error(`${label}: ${jsonFault(text) ?? "this is not JSON"}`, { cause });
+    const fault = jsonFault(text);
+    const place = fault === null ? "" : `: ${fault}`;
+    throw new Error(`${label}: this is not JSON${place}`, { cause });
   }
 }
 
