@@ -60,6 +60,7 @@ export const logicFolders: readonly LogicFolder[] = [
       "static",
       "upload",
       "crawl/map-site",
+      "crawl/same-page",
       "crawl/sealed-input",
     ],
   },

@@ -1,7 +1,7 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import { joinBytes } from "../../http/stream.ts";
 import type { LongTask } from "../../ports.ts";
-import type { FoundPage } from "./rows/crawl-pages.ts";
+import type { FoundPage } from "./rows/page-outcome.ts";
 import type { ScopeInput } from "./sort-links.ts";
 
 /** A page as it was loaded, and what is wanted of it. */
@@ -21,6 +21,8 @@ export type LoadedPage = {
   readonly frontmatter: boolean;
   /** Null: links are not wanted. */
   readonly scope: ScopeInput | null;
+  /** The header `X-Robots-Tag`, its repeats as lines. */
+  readonly robotsTag: string;
 };
 
 /** The results of converting a page. */
@@ -31,6 +33,10 @@ export type ConvertedPage = {
   readonly markdown?: Uint8Array;
   readonly text?: string;
   readonly links: readonly FoundPage[];
+  /** The address that the page calls its canonical one; "" without. */
+  readonly canonical: string;
+  /** Whether the page asks not to be stored. */
+  readonly noindex: boolean;
 };
 
 /** Links of one page that count. */
@@ -46,9 +52,10 @@ export const convertPage: LongTask<LoadedPage, ConvertedPage> = {
     const { asHtml, pageFacts } = await import("../static/static-page.ts");
     const { conversion } = await import("../markdown/convert.ts");
     const { readHtml } = await import("../markdown/html-events.ts");
+    const { readDirectives } = await import("./rules/robots-directives.ts");
     const { sortLinks } = await import("./sort-links.ts");
     return function* (page) {
-      const { contentType, url, scope } = page;
+      const { contentType, url, scope, robotsTag } = page;
       const html = asHtml(yield* decodeText(page.bytes, contentType), contentType);
       yield;
       const facts = pageFacts(url);
@@ -58,9 +65,15 @@ export const convertPage: LongTask<LoadedPage, ConvertedPage> = {
       const seen = textOf(page.seen, kept);
       const options = { base: url, frontmatter: page.frontmatter };
       const markdown = isText ? (yield* conversion(seen, options)).markdown : "";
-      const links = facts.links.map((link) => ({ url: link }));
+      const { noindex, nofollow } = readDirectives(facts.robots, robotsTag);
+      const obeys = scope?.options.obeyNofollow === true;
+      const links = facts.links
+        .filter((_, index) => !obeys || !(nofollow || facts.nofollow.has(index)))
+        .map((link) => ({ url: link }));
       return {
         title: facts.title(),
+        canonical: facts.canonical(),
+        noindex,
         links: scope === null ? [] : yield* sortLinks(links, scope, LINKS),
         ...(page.html ? { html: yield* jsonText(kept) } : {}),
         ...(page.markdown ? { markdown: yield* jsonText(markdown) } : {}),

@@ -11,6 +11,7 @@ import {
 import type { CrawlBody, CrawlFormat } from "./rows/crawl-schema.ts";
 import { type CrawlState, endCrawl, openCrawl, writeFacts } from "./rows/crawl-state.ts";
 import { crawlTables } from "./rows/crawl-tables.ts";
+import { pageIdentity } from "./rules/page-identity.ts";
 import type { Robots } from "./rules/robots.ts";
 import { crawlRunner } from "./run-crawl.ts";
 import { type CrawlSecrets, sealInput } from "./rows/sealed-input.ts";
@@ -130,7 +131,8 @@ async function create(
     sql: "INSERT INTO rendering_crawl_sites (actor, origin, robots) VALUES (?, ?, ?)",
     params: [name, origin, JSON.stringify(robots)],
   };
-  const first = inserts([[name, 0, url.href, url.host, 0, "queued"]]);
+  const key = pageIdentity(input.options ?? {}).keyOf(url);
+  const first = inserts([[name, 0, url.href, url.host, 0, "queued", key, null]]);
   await writeFacts(
     state,
     facts,

@@ -2,7 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { checkUrl } from "../../net/check-url.ts";
 import { within } from "../input/timers.ts";
 import type { CrawlDeps } from "./crawl-deps.ts";
-import type { FoundPage } from "./rows/crawl-pages.ts";
+import type { FoundPage } from "./rows/page-outcome.ts";
 import { fetchFile } from "./fetch-file.ts";
 import { hostTurnsAt } from "./host-turns.ts";
 import type { Robots } from "./rules/robots.ts";

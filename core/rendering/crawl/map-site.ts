@@ -5,11 +5,12 @@ import { tooLate } from "../page/render.ts";
 import { inSlot } from "../../work/fair-slots.ts";
 import { within } from "../input/timers.ts";
 import type { CrawlWork } from "./crawl-deps.ts";
-import type { FoundPage } from "./rows/crawl-pages.ts";
+import type { FoundPage } from "./rows/page-outcome.ts";
 import { scopeFields, sourceField, wholeNumber } from "./rows/crawl-schema.ts";
 import { loadSitemaps } from "./load-sitemaps.ts";
 import { readPage } from "./read-page.ts";
 import { mayRead, type Robots } from "./rules/robots.ts";
+import { pageIdentity } from "./rules/page-identity.ts";
 import { compileScope, pageAddress, type ScopeOptions } from "./rules/scope.ts";
 import { fetchRobots, noRobots } from "./site-rules.ts";
 
@@ -37,7 +38,9 @@ export const mapSchema: v.GenericSchema<unknown, MapBody> = v.object({
 
 /** Addresses of a site in their order, each once. */
 interface SiteMap {
-  readonly links: Set<string>;
+  readonly links: string[];
+  /** The keys of their pages. */
+  readonly keys: Set<string>;
   readonly most: number;
 }
 
@@ -58,7 +61,8 @@ export async function mapSite(
     throw new ApiError("invalid_request", {
       message: "url: A web address of at most 2048 characters is needed",
     });
-  const map: SiteMap = { links: new Set([url.href]), most: body.limit ?? USUAL };
+  const key = pageIdentity(body.options ?? {}).keyOf(url);
+  const map: SiteMap = { links: [url.href], keys: new Set([key]), most: body.limit ?? USUAL };
   return within(
     { ms: render.requestMs, system: platform.system, signal, expired: tooLate },
     (inner) =>
@@ -68,14 +72,18 @@ export async function mapSite(
         if (body.source !== "links")
           await addSitemaps(deps, map, { body, final: start.final, robots, signal: inner });
         if (body.source !== "sitemaps") add(map, start.links);
-        if (map.links.size === 1 && start.failure !== null) throw start.failure;
-        return { links: [...map.links] };
+        if (map.links.length === 1 && start.failure !== null) throw start.failure;
+        return { links: map.links };
       }),
   );
 }
 
-function add({ links, most }: SiteMap, pages: readonly FoundPage[]): void {
-  for (const { url, within: isWithin } of pages) if (isWithin && links.size < most) links.add(url);
+function add({ links, keys, most }: SiteMap, pages: readonly FoundPage[]): void {
+  for (const { url, key, within: isWithin } of pages) {
+    if (!isWithin || links.length >= most || keys.has(key)) continue;
+    keys.add(key);
+    links.push(url);
+  }
 }
 
 interface ReadStart {
@@ -154,8 +162,8 @@ async function addSitemaps(
     delayMs: rules.delay === null ? deps.limits.delayMs : Math.ceil(rules.delay * 1000),
     take: (pages: readonly FoundPage[]) => {
       add(map, pages);
-      return Promise.resolve(map.most - map.links.size);
+      return Promise.resolve(map.most - map.links.length);
     },
   };
-  await loadSitemaps(deps, wish, map.most - map.links.size, signal);
+  await loadSitemaps(deps, wish, map.most - map.links.length, signal);
 }

@@ -13,7 +13,7 @@ import {
   type PageVisit,
   UTF8_HTML,
 } from "./load-page.ts";
-import type { PageMetadata, PageOutcome } from "./rows/crawl-pages.ts";
+import type { PageMetadata, PageOutcome } from "./rows/page-outcome.ts";
 import type { CrawlBody, CrawlFormat } from "./rows/crawl-schema.ts";
 
 /** Characters of a page that a model gets. */
@@ -55,9 +55,14 @@ function retryAfter(header: string | undefined, now: number): number | null {
   return Number.isNaN(date) ? null : clamp(date - now, 0, LONGEST_WAIT_MS);
 }
 
-function isOld({ headers }: LoadedDocument, { modifiedSince }: CrawlBody): boolean {
-  if (modifiedSince === undefined) return false;
+function isOld({ headers, status }: LoadedDocument, { modifiedSince }: CrawlBody): boolean {
+  if (modifiedSince === undefined || status >= 400) return false;
   return Date.parse(headers["last-modified"] ?? "") < modifiedSince * 1000;
+}
+
+/** Whether a page asks not to be stored, and the crawl obeys. */
+function isUnwanted({ noindex }: ConvertedPage, { options }: CrawlBody): boolean {
+  return noindex && options?.obeyNoindex === true;
 }
 
 async function convert(
@@ -69,7 +74,7 @@ async function convert(
   const { body } = visit;
   const { status, browserMs } = document;
   const isFailure = status >= 400;
-  const old = isOld(document, body) && !isFailure;
+  const old = isOld(document, body);
   const formats = old ? [] : (body.formats ?? ["html"]);
   const parts = isFailure ? document : await mainParts(deps, document, { body, formats, signal });
   // Without its main content, a page still has links.
@@ -83,10 +88,11 @@ async function convert(
     },
   });
   const meta = metadataOf(document, page.title);
-  const read = { meta, browserMs, links: page.links };
-  if (old) return { ...read, status: "skipped" };
+  const { links, canonical } = page;
+  const read = { meta, browserMs, links, canonical };
   if (isFailure)
     return { ...read, status: "errored", error: `HTTP ${status}`, contents: contentsOf(page) };
+  if (old || isUnwanted(page, body)) return { ...read, status: "skipped" };
   if (parts instanceof ApiError) return { ...read, status: "errored", error: parts.message };
   const found = page.text === undefined ? null : await dataOf(deps, page.text, body, signal);
   const contents = contentsOf(page);
@@ -118,7 +124,7 @@ interface PartInputs {
 /** Makes formats of a document; of one that is a failure, what the site said. */
 function convertParts(
   { platform, frontmatter }: CrawlWork,
-  { bytes, contentType, url }: LoadedDocument,
+  { bytes, contentType, url, headers }: LoadedDocument,
   { visit: { scopeAt }, wanted, main: { parts, signal } }: PartInputs,
 ): Promise<ConvertedPage> {
   const isFailure = wanted === "failure";
@@ -134,6 +140,7 @@ function convertParts(
     text: formats.includes("json") ? MODEL_TEXT : 0,
     frontmatter,
     scope: isFailure ? null : scopeAt(new URL(url)),
+    robotsTag: headers["x-robots-tag"] ?? "",
   };
   return platform.background.run(convertPage, page, signal);
 }

@@ -2,7 +2,7 @@ import { OUTBOUND_KIND } from "../../entity/outbound.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { type CrawlDeps, crawlWork } from "./crawl-deps.ts";
 import { crawlListAt } from "./rows/crawl-list.ts";
-import { firstWaiting, type WaitingPage } from "./rows/crawl-pages.ts";
+import { firstWaiting } from "./rows/crawl-pages.ts";
 import {
   type CrawlFacts,
   crawlName,
@@ -13,6 +13,7 @@ import {
   writeFacts,
 } from "./rows/crawl-state.ts";
 import { crawlTableNames } from "./rows/crawl-tables.ts";
+import type { WaitingPage } from "./rows/page-outcome.ts";
 import { visitPage } from "./visit-page.ts";
 
 /** Pages of one crawl at a time, each on another host. */

@@ -1,5 +1,5 @@
 import type { LongTask } from "../../ports.ts";
-import type { FoundPage } from "./rows/crawl-pages.ts";
+import type { FoundPage } from "./rows/page-outcome.ts";
 import { type ScopeInput, sortLinks } from "./sort-links.ts";
 
 /** A sitemap's bytes, unpacked, and which of its pages are wanted. */

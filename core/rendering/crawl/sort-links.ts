@@ -1,6 +1,8 @@
 import { parseAllowHosts } from "../../net/allow-hosts.ts";
-import type { FoundPage } from "./rows/crawl-pages.ts";
-import { compileScope, pageAddress, type ScopeOptions } from "./rules/scope.ts";
+import type { FoundPage } from "./rows/page-outcome.ts";
+import { pageIdentity } from "./rules/page-identity.ts";
+import { compileScope, type ScopeOptions } from "./rules/scope.ts";
+import { trapPatternOf } from "./rules/trap-pattern.ts";
 
 /** The scope of a crawl, as a thread takes it. */
 export type ScopeInput = {
@@ -19,14 +21,18 @@ export function* sortLinks(
   most: number,
 ): Generator<void, FoundPage[]> {
   const scope = compileScope(options, parseAllowHosts(allowHosts));
+  const { addressOf, keyOf } = pageIdentity(options);
   const found = new Map<string, FoundPage>();
   let count = 0;
   for (const { url: link, isOld = false } of links) {
     if (found.size >= most) break;
     if (++count % STEP === 0) yield;
-    const url = pageAddress(link);
-    if (url === null || found.has(url.href)) continue;
-    found.set(url.href, { url: url.href, within: !isOld && scope.holds(url, homes) });
+    const url = addressOf(link);
+    if (url === null) continue;
+    const key = keyOf(url);
+    if (found.has(key)) continue;
+    const isWithin = !isOld && scope.holds(url, homes);
+    found.set(key, { url: url.href, key, pattern: trapPatternOf(url), within: isWithin });
   }
   return [...found.values()];
 }

@@ -2,16 +2,9 @@ import { ApiError } from "../../http/api-error.ts";
 import { isTransient } from "../input/errors.ts";
 import { type WorkOutcome, workSpan, type WorkSpan } from "../../trace/traced-work.ts";
 import type { CrawlWork } from "./crawl-deps.ts";
-import {
-  addPages,
-  countAttempt,
-  finishPage,
-  type PageOutcome,
-  queueAt,
-  roomOf,
-  type WaitingPage,
-} from "./rows/crawl-pages.ts";
+import { addPages, countAttempt, finishPage, queueAt, roomOf } from "./rows/crawl-pages.ts";
 import type { CrawlFacts, CrawlState, HostQueue } from "./rows/crawl-state.ts";
+import type { PageOutcome, WaitingPage } from "./rows/page-outcome.ts";
 import { hostTurnsAt } from "./host-turns.ts";
 import { loadSitemaps } from "./load-sitemaps.ts";
 import type { PageVisit } from "./load-page.ts";

@@ -3,7 +3,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { envelopeBody } from "../../http/envelope.ts";
 import type { LongTask, Plain } from "../../ports.ts";
 import type { LinksBody, ScrapeBody } from "../input/body.ts";
-import type { HtmlHandler } from "../markdown/html-events.ts";
+import type { Attributes, HtmlHandler } from "../markdown/html-events.ts";
 
 /** The result that is asked for without a browser: one made of a document, or the document itself, which has to be a PDF. */
 export type StaticAction = DocumentAction | { readonly kind: "pdf" };
@@ -103,16 +103,29 @@ export interface DocumentReader {
   readonly handler: HtmlHandler;
   /** Web addresses, in their order. */
   readonly links: string[];
+  /** Positions of links that the page asks not to follow. */
+  readonly nofollow: ReadonlySet<number>;
+  /** The rules of the page for crawlers. */
+  readonly robots: readonly string[];
+  /** The address that the page calls its canonical one; "" without. */
+  readonly canonical: () => string;
   readonly title: () => string;
 }
 
-/** Reads the title and the web addresses of links. */
+/** Rules for crawlers that count. */
+const RULES = 10;
+
+/** Reads the title, the web addresses of links, and what the page says to crawlers. */
 export function pageFacts(url: string | null): DocumentReader {
   const links: string[] = [];
   let base = url;
   let isBaseSet = false;
   let title: string | null = null;
   let isInTitle = false;
+  let canonical = "";
+  let isInHead = true;
+  const nofollow = new Set<number>();
+  const robots: string[] = [];
   // The contents of a template do not belong to the document.
   let skipped = 0;
   const setBase = (href: string): void => {
@@ -121,21 +134,38 @@ export function pageFacts(url: string | null): DocumentReader {
     const set = URL.parse(href, base ?? undefined);
     if (set !== null && /^https?:$/u.test(set.protocol)) base = set.href;
   };
+  const webAddressOf = (href: string): string => {
+    const link = URL.parse(href.trim(), base ?? undefined);
+    return link !== null && /^https?:$/u.test(link.protocol) ? link.href : "";
+  };
+  const addLink = (href: string, { rel }: Attributes): void => {
+    const link = webAddressOf(href);
+    if (link === "") return;
+    if (hasWord(rel, "nofollow")) nofollow.add(links.length);
+    links.push(link);
+  };
   return {
     links,
+    nofollow,
+    robots,
+    canonical: () => canonical,
     title: () => (title ?? "").replaceAll(/\s+/gu, " ").trim(),
     handler: {
-      open(name, { href }) {
+      open(name, attributes) {
         if (name === "template") skipped += 1;
         if (skipped > 0) return;
         if (name === "title") {
           isInTitle = title === null;
           title ??= "";
         }
+        if (name === "body") isInHead = false;
+        if (name === "meta" && robots.length < RULES) robots.push(...robotsRules(attributes));
+        const { href } = attributes;
         if (href === undefined) return;
         if (name === "base") return setBase(href);
-        const link = name === "a" ? URL.parse(href.trim(), base ?? undefined) : null;
-        if (link !== null && /^https?:$/u.test(link.protocol)) links.push(link.href);
+        if (name === "a") addLink(href, attributes);
+        if (name === "link" && isInHead && hasWord(attributes["rel"], "canonical"))
+          canonical ||= webAddressOf(href);
       },
       close(name) {
         if (name === "template") skipped -= 1;
@@ -146,4 +176,14 @@ export function pageFacts(url: string | null): DocumentReader {
       },
     },
   };
+}
+
+/** Whether a list of words, such as the attribute `rel`, has one. */
+function hasWord(words: string | undefined, word: string): boolean {
+  return (words ?? "").toLowerCase().split(/\s+/u).includes(word);
+}
+
+/** Returns the rules of a `<meta>` for all crawlers, or for this one. */
+function robotsRules({ name = "", content = "" }: Attributes): string[] {
+  return /^(?:robots|causeycrawler)$/iu.test(name.trim()) ? [content] : [];
 }

@@ -1,5 +1,4 @@
 import type { SqlRow, SqlValue, Statement } from "../../../ports.ts";
-import type { SourceDocument } from "../../pdf/pdf-reader.ts";
 import type { CrawlFormat } from "./crawl-schema.ts";
 import {
   type CrawlFacts,
@@ -8,59 +7,19 @@ import {
   type HostQueue,
   writeFacts,
 } from "./crawl-state.ts";
-import { pageAddress } from "../rules/scope.ts";
-
-/** A page that waits to be read. */
-export interface WaitingPage {
-  readonly seq: number;
-  readonly url: string;
-  readonly host: string;
-  readonly depth: number;
-  /** Attempts that have begun. */
-  readonly attempts: number;
-}
-
-/** A page that was found. */
-export type FoundPage = {
-  readonly url: string;
-  /** Whether the crawl goes there. */
-  readonly within: boolean;
-};
-
-/** Facts about a page that was fetched. */
-export type PageMetadata = {
-  readonly status: number;
-  readonly url: string;
-  readonly title?: string;
-  /** How it was read, of a crawl with `render: "auto"`. */
-  readonly render?: "static" | "browser";
-  /** The file that was read, for anything but a page. */
-  readonly document?: SourceDocument;
-};
-
-/** The outcome of a page. */
-export interface PageOutcome {
-  readonly status: "completed" | "errored" | "disallowed" | "skipped";
-  /** Absent when it was never fetched. */
-  readonly meta?: PageMetadata;
-  /** Why it is `errored`. */
-  readonly error?: string;
-  /** JSON texts. */
-  readonly contents?: readonly (readonly [CrawlFormat, Uint8Array])[];
-  readonly links?: readonly FoundPage[];
-  /** Hosts that belong to the start as well. */
-  readonly homes?: readonly string[];
-  readonly browserMs?: number;
-}
+import type { FoundPage, PageOutcome, WaitingPage } from "./page-outcome.ts";
+import { withoutCopy } from "./same-page.ts";
 
 /** Bytes of one stored part. */
 export const CONTENT_PART = 500_000;
 /** Pages that are left out and listed nevertheless; further ones are not even counted. */
 const SKIPPED = 10_000;
-/** Addresses of one query: Durable Objects bind 100 values. */
+/** Values of one query: Durable Objects bind 100. */
 const ASKED = 90;
-/** Rows of one statement, of six values. */
-const ROWS = 15;
+/** Rows of one statement, of eight values. */
+const ROWS = 12;
+/** Pages of one pattern unless the body says how many. */
+const PER_PATTERN = 500;
 /** Pages of one commit. */
 const COMMIT = 300;
 
@@ -95,14 +54,18 @@ async function addSome(
   depth: number,
 ): Promise<void> {
   const fresh = await unknown(state, found);
+  const trap = await trapOf(state, facts, fresh);
   const rows: SqlValue[][] = [];
   let { nextSeq, total, skipped } = facts;
   const waiting: string[] = [];
-  for (const { url, within } of fresh) {
-    if (within ? total >= limitOf(facts) : skipped >= SKIPPED) continue;
-    const host = pageAddress(url)?.host ?? "";
-    rows.push([state.context.name, nextSeq++, url, host, depth, within ? "queued" : "skipped"]);
-    if (within) {
+  for (const { url, key, pattern, within } of fresh) {
+    const isWanted = within && total < limitOf(facts) && trap.takes(pattern);
+    if (!isWanted && ((within && total >= limitOf(facts)) || skipped >= SKIPPED)) continue;
+    const { host } = new URL(url);
+    const status = isWanted ? "queued" : "skipped";
+    const counted = isWanted ? pattern : null;
+    rows.push([state.context.name, nextSeq++, url, host, depth, status, key, counted]);
+    if (isWanted) {
       total++;
       waiting.push(host);
     } else skipped++;
@@ -113,27 +76,68 @@ async function addSome(
 }
 
 async function unknown({ context }: CrawlState, found: readonly FoundPage[]): Promise<FoundPage[]> {
-  const byUrl = new Map(found.map((page) => [page.url, page]));
-  const urls = [...byUrl.keys()];
-  for (let at = 0; at < urls.length; at += ASKED) {
-    const asked = urls.slice(at, at + ASKED);
+  const fresh = new Map<string, FoundPage>();
+  // Crawls from before keys were stored know pages by their addresses.
+  for (const page of found) fresh.set(page.key, page).set(page.url, page);
+  const values = [...fresh.keys()];
+  for (let at = 0; at < values.length; at += ASKED) {
+    const asked = values.slice(at, at + ASKED);
     const known = await context.sql.all(
-      `SELECT url FROM rendering_crawl_pages WHERE actor = ? AND url IN (${asked.map(() => "?").join(", ")})`,
+      `SELECT page_key FROM rendering_crawl_pages WHERE actor = ? AND page_key IN (${marks(asked)})`,
       [context.name, ...asked],
     );
-    for (const { url } of known) byUrl.delete(String(url));
+    for (const row of known) forget(fresh, String(row["page_key"]));
   }
-  return [...byUrl.values()];
+  return [...new Set(fresh.values())];
 }
 
-/** Returns the statements that insert pages: values are actor, seq, url, host, depth and status. */
+function forget(pages: Map<string, FoundPage>, value: string): void {
+  const page = pages.get(value);
+  if (page === undefined) return;
+  pages.delete(page.key);
+  pages.delete(page.url);
+}
+
+/** Bounds the pages of one pattern, which a site may make endlessly many of. */
+async function trapOf(
+  { context }: CrawlState,
+  { input }: CrawlFacts,
+  found: readonly FoundPage[],
+): Promise<{ takes(pattern: string | null): boolean }> {
+  const most = input.options?.maxPerPattern ?? PER_PATTERN;
+  const patterns = [...new Set(found.flatMap((page) => page.pattern ?? []))];
+  const counts = new Map<string, number>();
+  for (let at = 0; at < patterns.length; at += ASKED) {
+    const asked = patterns.slice(at, at + ASKED);
+    const rows = await context.sql.all(
+      `SELECT pattern, COUNT(*) AS n FROM rendering_crawl_pages
+        WHERE actor = ? AND pattern IN (${marks(asked)}) GROUP BY pattern`,
+      [context.name, ...asked],
+    );
+    for (const { pattern, n } of rows) counts.set(String(pattern), Number(n));
+  }
+  return {
+    takes(pattern) {
+      if (pattern === null) return true;
+      const count = (counts.get(pattern) ?? 0) + 1;
+      counts.set(pattern, count);
+      return count <= most;
+    },
+  };
+}
+
+function marks(values: readonly unknown[]): string {
+  return values.map(() => "?").join(", ");
+}
+
+/** Returns the statements that insert pages: values are actor, seq, url, host, depth, status, key and pattern. */
 export function inserts(rows: readonly (readonly SqlValue[])[]): Statement[] {
   const statements: Statement[] = [];
   for (let at = 0; at < rows.length; at += ROWS) {
     const some = rows.slice(at, at + ROWS);
     statements.push({
-      sql: `INSERT INTO rendering_crawl_pages (actor, seq, url, host, depth, status, attempts)
-        VALUES ${some.map(() => "(?, ?, ?, ?, ?, ?, 0)").join(", ")}`,
+      sql: `INSERT INTO rendering_crawl_pages (actor, seq, url, host, depth, status, page_key, pattern, attempts)
+        VALUES ${some.map(() => "(?, ?, ?, ?, ?, ?, ?, ?, 0)").join(", ")}`,
       params: some.flat(),
     });
   }
@@ -182,23 +186,26 @@ export async function countAttempt({ context }: CrawlState, { seq }: WaitingPage
 export async function finishPage(
   state: CrawlState,
   page: WaitingPage,
-  outcome: PageOutcome,
+  read: PageOutcome,
   maxBytes: number,
 ): Promise<void> {
-  if (outcome.links !== undefined) await addPages(state, outcome.links, page.depth + 1);
+  if (read.links !== undefined) await addPages(state, read.links, page.depth + 1);
   const { facts, context } = state;
   if (facts?.status !== "running") return;
+  const { outcome, otherKey } = await withoutCopy(state, facts, page, read);
   const contents = outcome.contents ?? [];
   const next = factsAfter(facts, outcome);
   if (next.bytes > maxBytes) return endCrawl(state, "cancelled_due_to_limits");
   const actor = context.name;
   const done: Statement = {
-    sql: `UPDATE rendering_crawl_pages SET status = ?, meta = ?, error = ?, sizes = ? WHERE actor = ? AND seq = ?`,
+    sql: `UPDATE rendering_crawl_pages SET status = ?, meta = ?, error = ?, sizes = ?, other_key = ?
+      WHERE actor = ? AND seq = ?`,
     params: [
       outcome.status,
       outcome.meta === undefined ? null : JSON.stringify(outcome.meta),
       outcome.error?.slice(0, 500) ?? null,
       JSON.stringify(Object.fromEntries(contents.map(([format, text]) => [format, text.length]))),
+      otherKey,
       actor,
       page.seq,
     ],

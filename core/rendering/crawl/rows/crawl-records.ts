@@ -1,5 +1,5 @@
 import type { SqlRow, SqlValue } from "../../../ports.ts";
-import type { PageMetadata } from "./crawl-pages.ts";
+import type { PageMetadata } from "./page-outcome.ts";
 import type { CrawlFormat } from "./crawl-schema.ts";
 import type { CrawlState, CrawlStatus } from "./crawl-state.ts";
 

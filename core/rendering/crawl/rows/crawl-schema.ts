@@ -7,6 +7,16 @@ import type { ScopeOptions } from "../rules/scope.ts";
 /** A format in which a crawl stores pages. */
 export type CrawlFormat = "html" | "markdown" | "json";
 
+/** Which pages a crawl goes to, and which of them it stores. */
+export type CrawlChoices = ScopeOptions & {
+  /** Whether a page that asks not to be stored is skipped. */
+  readonly obeyNoindex?: boolean | undefined;
+  /** Whether a page may be stored again that calls another one its canonical address. */
+  readonly ignoreCanonical?: boolean | undefined;
+  /** Pages whose addresses differ in dates, filters or repeated parts of the path only. @default 500 */
+  readonly maxPerPattern?: number | undefined;
+};
+
 /** The body of `POST …/crawl`. */
 export interface CrawlBody extends Omit<RenderBody, "html" | "userAgent"> {
   readonly url: string;
@@ -25,7 +35,7 @@ export interface CrawlBody extends Omit<RenderBody, "html" | "userAgent"> {
   readonly maxAge?: number | undefined;
   /** Unix seconds. */
   readonly modifiedSince?: number | undefined;
-  readonly options?: ScopeOptions | undefined;
+  readonly options?: CrawlChoices | undefined;
   /** @default all three */
   readonly crawlPurposes?: readonly ("search" | "ai-input" | "ai-train")[] | undefined;
   /** @default "full" */
@@ -61,13 +71,30 @@ export const sourceField: v.GenericSchema<unknown, CrawlBody["source"]> = v.opti
   v.picklist(["all", "sitemaps", "links"]),
 );
 
+const ignoredName = v.pipe(v.string(), v.regex(/^[^\s&=#]{1,100}$/u, "A name is needed"));
+const scopeEntries = {
+  includeExternalLinks: v.optional(v.boolean()),
+  includeSubdomains: v.optional(v.boolean()),
+  includePatterns: v.optional(texts),
+  excludePatterns: v.optional(texts),
+  ignoreQueryParameters: v.optional(
+    v.union([v.boolean(), v.pipe(v.array(ignoredName), v.maxLength(100))]),
+  ),
+  deduplicateSimilarURLs: v.optional(v.boolean()),
+  obeyNofollow: v.optional(v.boolean()),
+};
+
 /** Which pages are meant. */
 export const scopeFields: v.GenericSchema<unknown, ScopeOptions | undefined> = v.optional(
+  v.object(scopeEntries),
+);
+
+const crawlChoices: v.GenericSchema<unknown, CrawlChoices | undefined> = v.optional(
   v.object({
-    includeExternalLinks: v.optional(v.boolean()),
-    includeSubdomains: v.optional(v.boolean()),
-    includePatterns: v.optional(texts),
-    excludePatterns: v.optional(texts),
+    ...scopeEntries,
+    obeyNoindex: v.optional(v.boolean()),
+    ignoreCanonical: v.optional(v.boolean()),
+    maxPerPattern: v.optional(wholeNumber(1, MOST)),
   }),
 );
 
@@ -83,7 +110,7 @@ export const crawlSchema: v.GenericSchema<unknown, CrawlBody> = v.object({
   extract: extractField,
   maxAge: v.optional(wholeNumber(0, 604_800)),
   modifiedSince: v.optional(wholeNumber(0, Number.MAX_SAFE_INTEGER)),
-  options: scopeFields,
+  options: crawlChoices,
   crawlPurposes: v.optional(some(["search", "ai-input", "ai-train"])),
   contentUse: v.optional(v.picklist(["reference", "full"])),
   browser: v.optional(v.picklist(["kitesurf"])),

@@ -21,6 +21,15 @@ export const crawlTables: readonly string[] = [
   "CREATE TABLE rendering_crawl_keys (actor TEXT PRIMARY KEY, master TEXT NOT NULL)",
   // The `traceparent` of the request behind it.
   "ALTER TABLE rendering_crawls ADD COLUMN trace TEXT",
+  // The text that all addresses of a page share; the same of the address that the page gives itself; and the pattern of
+  // which a site may make endlessly many.
+  "ALTER TABLE rendering_crawl_pages ADD COLUMN page_key TEXT",
+  "ALTER TABLE rendering_crawl_pages ADD COLUMN other_key TEXT",
+  "ALTER TABLE rendering_crawl_pages ADD COLUMN pattern TEXT",
+  "UPDATE rendering_crawl_pages SET page_key = url",
+  "CREATE INDEX rendering_crawl_pages_key ON rendering_crawl_pages (actor, page_key)",
+  "CREATE INDEX rendering_crawl_pages_other ON rendering_crawl_pages (actor, other_key)",
+  "CREATE INDEX rendering_crawl_pages_pattern ON rendering_crawl_pages (actor, pattern)",
 ];
 
 /** Every table that holds rows of a crawl, for its deletion: the one that says that it exists is last. */

@@ -93,7 +93,7 @@ function add(group: Group, field: string, value: string): void {
   if (field === "allow" || field === "disallow") {
     // An empty one says nothing.
     if (value === "" || group.rules.length >= RULES) return;
-    group.rules.push({ allow: field === "allow", pattern: normal(value.slice(0, PATTERN)) });
+    group.rules.push({ allow: field === "allow", pattern: normalEscapes(value.slice(0, PATTERN)) });
   } else if (field === "crawl-delay") {
     const seconds = Number(value);
     if (value !== "" && seconds >= 0) group.delay = Math.min(seconds, DELAY);
@@ -110,7 +110,7 @@ function add(group: Group, field: string, value: string): void {
  * allows (RFC 9309, section 2.2.2).
  */
 export function mayRead({ rules }: Robots, url: URL): boolean {
-  const path = normal(url.pathname + url.search);
+  const path = normalEscapes(url.pathname + url.search);
   if (url.pathname === "/robots.txt") return true;
   let best: RobotsRule | null = null;
   for (const rule of rules) {
@@ -137,7 +137,7 @@ function matches({ allow, pattern }: RobotsRule, path: string): boolean {
 }
 
 /** Normalises characters that can be written in several ways (RFC 9309, section 2.2.2). */
-function normal(path: string): string {
+export function normalEscapes(path: string): string {
   const ascii = path.replaceAll(/[^\x21-\x7e]+/gu, (text) => encodeURIComponent(wellFormed(text)));
   return ascii.replaceAll(/%[0-9a-f]{2}/giu, (escape) => {
     const char = String.fromCodePoint(Number.parseInt(escape.slice(1), 16));

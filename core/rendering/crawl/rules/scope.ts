@@ -3,12 +3,22 @@ import type { AllowHosts } from "../../../net/allow-hosts.ts";
 import { checkUrl } from "../../../net/check-url.ts";
 import { globParts, matchGlob, WILDCARDS } from "../../../net/glob.ts";
 
+/** Which addresses a crawl takes for one page. */
+export type IdentityOptions = {
+  /** True for all parameters; else names, in which `*` stands for any text. */
+  readonly ignoreQueryParameters?: boolean | readonly string[] | undefined;
+  /** Whether `http`, `www.` and the file name of an index make no difference. */
+  readonly deduplicateSimilarURLs?: boolean | undefined;
+};
+
 /** Which addresses a crawl goes to: the field `options` of its body. */
-export type ScopeOptions = {
+export type ScopeOptions = IdentityOptions & {
   readonly includeExternalLinks?: boolean | undefined;
   readonly includeSubdomains?: boolean | undefined;
   readonly includePatterns?: readonly string[] | undefined;
   readonly excludePatterns?: readonly string[] | undefined;
+  /** Whether links that a page asks not to follow are ignored. */
+  readonly obeyNofollow?: boolean | undefined;
 };
 
 /** Decides about addresses that a crawl finds. */

@@ -1,0 +1,77 @@
+import { pageIdentity } from "../rules/page-identity.ts";
+import type { CrawlFacts, CrawlState } from "./crawl-state.ts";
+import type { PageMetadata, PageOutcome, WaitingPage } from "./page-outcome.ts";
+
+/** Pages of one key that a page is held against. */
+const COPIES = 20;
+
+/** What becomes of a page, and the key of the address that it gives itself. */
+interface KeptOutcome {
+  readonly outcome: PageOutcome;
+  readonly otherKey: string | null;
+}
+
+/**
+ * Turns the outcome of a page that the crawl has stored under another address into `skipped`: it redirected there, or both
+ * have one canonical address. A canonical address alone is no proof, because sites give one to all of their pages by
+ * mistake: the titles have to agree as well.
+ */
+export async function withoutCopy(
+  state: CrawlState,
+  facts: CrawlFacts,
+  page: WaitingPage,
+  read: PageOutcome,
+): Promise<KeptOutcome> {
+  const { meta, canonical = "", contents: _contents, ...rest } = read;
+  if (read.status !== "completed" || meta === undefined) return { outcome: read, otherKey: null };
+  const { keyOf } = pageIdentity(facts.input.options ?? {});
+  const ownKey = keyOf(new URL(page.url));
+  const finalKey = keyOf(new URL(meta.url));
+  const named = canonicalUrl(facts, meta, canonical);
+  const namedKey = named === null ? finalKey : keyOf(named);
+  const otherKey = namedKey === ownKey ? null : namedKey;
+  const told = named === null || namedKey === finalKey ? meta : { ...meta, canonical: named.href };
+  const keys = [...new Set([ownKey, finalKey, namedKey])];
+  // The start is read for its links, and names the crawl.
+  const isCopy = page.seq !== 0 && (await isStored(state, { page, keys, meta, keyOf }));
+  if (!isCopy) return { outcome: { ...read, meta: told }, otherKey };
+  return { outcome: { ...rest, meta: told, status: "skipped" }, otherKey };
+}
+
+/** Returns the canonical address that a page may have: a page of another site must not stand for one of this site. */
+function canonicalUrl(
+  { homes, input }: CrawlFacts,
+  meta: PageMetadata,
+  canonical: string,
+): URL | null {
+  if (canonical === "" || input.options?.ignoreCanonical === true) return null;
+  const url = pageIdentity(input.options ?? {}).addressOf(canonical);
+  const { host } = new URL(meta.url);
+  const isOwn = url?.host === host || (homes.includes(host) && homes.includes(url?.host ?? ""));
+  return isOwn ? url : null;
+}
+
+interface CopyInputs {
+  readonly page: WaitingPage;
+  readonly keys: readonly string[];
+  readonly meta: PageMetadata;
+  readonly keyOf: (url: URL) => string;
+}
+
+async function isStored(
+  { context }: CrawlState,
+  { page, keys, meta, keyOf }: CopyInputs,
+): Promise<boolean> {
+  const marks = keys.map(() => "?").join(", ");
+  const rows = await context.sql.all(
+    `SELECT meta FROM rendering_crawl_pages
+      WHERE actor = ? AND seq <> ? AND status = 'completed'
+        AND (page_key IN (${marks}) OR other_key IN (${marks})) LIMIT ${COPIES}`,
+    [context.name, page.seq, ...keys, ...keys],
+  );
+  return rows.some((row) => {
+    const stored = JSON.parse(String(row["meta"])) as PageMetadata;
+    if (keyOf(new URL(stored.url)) === keyOf(new URL(meta.url))) return true;
+    return stored.title === meta.title && (meta.title ?? "") !== "";
+  });
+}
