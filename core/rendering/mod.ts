@@ -7,6 +7,7 @@ import { Hono, type Context, type Handler, type MiddlewareHandler } from "hono";
 import { authorize, type Auth, requesterOf, workOwner } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
 import { ApiError } from "../http/api-error.ts";
+import { refuseUnknown } from "../http/fields/body.ts";
 import { checkQuery } from "../http/fields/query.ts";
 import { closeRoutes } from "../http/routes.ts";
 import { noteUnknownFields } from "../http/fields/unknown-fields.ts";
@@ -25,6 +26,8 @@ import { type CrawlDeps, crawlLimits, crawlSlots } from "./crawl/crawl-deps.ts";
 import { crawlRoutes } from "./crawl/begin/crawl-routes.ts";
 import { siteCrawler } from "./crawl/begin/site-crawler.ts";
 import { jsonDeps } from "./actions/json-answer.ts";
+import type { AskPage } from "./mcp/page-tools.ts";
+import { renderMcpRoutes } from "./mcp/render-mcp.ts";
 import type { RenderDeps } from "./page/render.ts";
 import { traceOf, type Tracer } from "../trace/trace-context.ts";
 import { errorType } from "../trace/traced-work.ts";
@@ -34,12 +37,15 @@ import { renderBinding, type RenderBinding } from "./render-binding.ts";
 export type { RenderBinding, Scraped } from "./render-binding.ts";
 export type { CrawlOptions, RenderingOptions } from "./job/options.ts";
 export type { TimerCaps } from "./input/timers.ts";
+export type { McpContent, McpTool, McpToolResult, McpTools, ServeMcp } from "../mcp/mcp-tool.ts";
 
 /** Options of {@link rendering}. */
 export interface RenderingSettings extends RenderingOptions {
   readonly platform: Platform;
   /** @default the platform's stored tokens */
   readonly auth?: Auth;
+  /** The origin that clients use: the MCP endpoint answers pages of no other one. @default this machine's */
+  readonly publicUrl?: string | undefined;
   /** Whether the account's outbound webhooks hear of the end of a crawl: their part has to be there. @default false */
   readonly sendsWebhooks?: boolean;
 }
@@ -121,6 +127,13 @@ export function renderingParts(options: RenderingSettings): RenderingParts {
   }
   const crawls = crawlDeps(options, deps);
   crawlRoutes(app, prefixes, crawls, [browserTime, authorize(auth, "Browser Rendering Edit")]);
+  renderMcpRoutes(app, prefixes, {
+    endpoint: options,
+    crawls,
+    hasModel: options.chatModel !== undefined,
+    guard: authorize(auth, "Browser Rendering Edit"),
+    askFor: (c, request) => askFor(operations, c, request),
+  });
   closeRoutes(
     app,
     prefixes.map((prefix) => `${prefix}/*`),
@@ -170,7 +183,7 @@ function handle(name: string, operation: RenderOperation): Handler<BrowserTime> 
     return operation({
       request: await wholeRequest(c.req),
       query: new URL(c.req.url).searchParams,
-      caller: [c.req.param("account_id"), c.req.header("authorization"), name].join("\n"),
+      caller: callerOf(c, name),
       owner: workOwner(c),
       requester,
       onBrowserMs: (ms) => c.set("browserMs", ms),
@@ -178,6 +191,27 @@ function handle(name: string, operation: RenderOperation): Handler<BrowserTime> 
       trace: traceOf(c.req.raw),
     });
   };
+}
+
+/** Makes the operations' function for tools that are called by one request. */
+function askFor(operations: Operations, c: Context, { url, signal }: Request): AskPage {
+  return (name, body) =>
+    operations[name]({
+      request: new Request(url, { method: "POST", body: JSON.stringify(body), signal }),
+      query: new URLSearchParams(),
+      caller: callerOf(c, name),
+      owner: workOwner(c),
+      requester: requesterOf(c),
+      // The answer may have begun by then, so no header can tell it.
+      onBrowserMs: () => undefined,
+      onUnknown: refuseUnknown,
+      trace: traceOf(c.req.raw),
+    });
+}
+
+/** Returns the caller whose answers are kept for it. */
+function callerOf(c: Context, operation: string): string {
+  return [c.req.param("account_id"), c.req.header("authorization"), operation].join("\n");
 }
 
 type Operations = Readonly<Record<OperationName, RenderOperation>>;

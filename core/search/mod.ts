@@ -60,15 +60,11 @@ export {
 export { httpReranker } from "./answer/http-reranker.ts";
 export type {
   BucketEndpoint,
-  McpDocument,
-  McpResult,
-  McpSearchOptions,
-  McpTools,
   NamedChatModel,
   Reranker,
   SearchOptions,
-  ServeMcp,
 } from "./models/search-deps.ts";
+export type { McpContent, McpTool, McpToolResult, McpTools, ServeMcp } from "../mcp/mcp-tool.ts";
 export type { SearchBinding } from "./search-binding.ts";
 
 const ROOT = "/accounts/:account_id/ai-search";

@@ -91,5 +91,12 @@ export const crawls: Operations = {
     body: "RenderMap",
     example: page,
   },
+  "POST /mcp": {
+    answer: "events",
+    summary:
+      "Render by the Model Context Protocol (Streamable HTTP): tools markdown, links, json, screenshot, pdf, crawl and crawl_result",
+    freeBody: "json",
+    example: { jsonrpc: "2.0", id: 1, method: "tools/list" },
+  },
   "DELETE /crawl/:job_id": { result: "CrawlEnd", summary: "Cancel a crawl" },
 };

@@ -86,6 +86,7 @@ const optional = [
   ["./search/files", /node_modules\/(?:unpdf|fflate|jschardet|postal-mime)\//u],
   ["./rendering/pdf", /node_modules\/unpdf\//u],
   ["./rendering/turndown", /node_modules\/linkedom\//u],
+  ["./rendering/mcp", /node_modules\/(?:@modelcontextprotocol|zod)\//u],
   ["./search/mcp", /node_modules\/(?:@modelcontextprotocol|zod)\//u],
 ] as const;
 

@@ -23,6 +23,7 @@ export const foundations = new Set([
   "net",
   "entity",
   "files",
+  "mcp",
   "metrics",
   "sql",
   "text",

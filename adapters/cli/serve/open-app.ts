@@ -3,9 +3,9 @@ import { platformApi, type PlatformApi } from "../../../core/api.ts";
 import { apiOptions } from "../../../core/config/api-options.ts";
 import type { Log, Platform } from "../../../core/ports.ts";
 import { mainContent } from "../../../core/rendering/extract/mod.ts";
+import { serveMcp } from "../../../core/mcp/serve-mcp.ts";
 import { pdfReader } from "../../../core/rendering/pdf/mod.ts";
 import { fileReader } from "../../../core/search/files/mod.ts";
-import { serveMcp } from "../../../core/search/mcp/mod.ts";
 import { otlpSettings } from "../../../core/signals/otlp/otlp-settings.ts";
 import { defaultBodyBytes } from "../../shared/work/memory-limit.ts";
 import type { Prepared } from "./prepare.ts";
@@ -45,7 +45,12 @@ function apiOn(platform: Platform, { config, token }: Prepared, processes: numbe
   return platformApi({
     ...options,
     // Its packages are loaded when they are asked for; where they are not installed, the answer says so.
-    rendering: { ...options.rendering, extract: mainContent, readPdf: pdfReader },
+    rendering: {
+      ...options.rendering,
+      extract: mainContent,
+      readPdf: pdfReader,
+      mcp: serveMcp,
+    },
     search: { ...options.search, mcp: serveMcp, readFile: fileReader },
     telemetry,
     tokens: [own, ...(options.tokens ?? [])],

@@ -1,4 +1,5 @@
 import type { Platform } from "../../ports.ts";
+import type { ServeMcp } from "../../mcp/mcp-tool.ts";
 import type { Tracer } from "../../trace/trace-context.ts";
 import type { MarkdownEngine } from "../input/engine.ts";
 import type { ContentExtractor } from "../input/extractor.ts";
@@ -54,6 +55,8 @@ export interface RenderingOptions {
   readonly extract?: ContentExtractor;
   /** Reads a `url` that is a PDF: `pdfReader` of `causey/rendering/pdf`. @default 422 for one, but `/pdf` passes it on */
   readonly readPdf?: PdfReader;
+  /** Serves the tools of rendering to MCP clients at `…/mcp`: `serveMcp` of `causey/rendering/mcp`. @default 503 there */
+  readonly mcp?: ServeMcp;
   /** Makes the Markdown of pages: `turndownEngine()` of `causey/rendering/turndown`. @default causey's own converter */
   readonly markdownEngine?: MarkdownEngine;
   /** Finds data in pages for `/json`; its `model` is the name it is asked by. @default 503 for it */

@@ -1,5 +1,6 @@
 import type { Auth } from "../../auth/authorize.ts";
 import type { ChatModel, Embedder, Platform, SiteCrawler } from "../../ports.ts";
+import type { ServeMcp } from "../../mcp/mcp-tool.ts";
 import type { Tracer } from "../../trace/trace-context.ts";
 import type { CountTokens } from "../text/count-tokens.ts";
 import type { FileReader } from "../read/file-reader.ts";
@@ -29,48 +30,6 @@ export interface BucketEndpoint {
 
 /** A chat model with the name that is used when neither request nor instance names one. */
 export type NamedChatModel = ChatModel & { readonly model?: string };
-
-/** A passage that the MCP tool `search` found. */
-export type McpResult = {
-  /** The `id` that the tool `fetch` takes. */
-  readonly id: string;
-  readonly title: string;
-  readonly url: string;
-  readonly text: string;
-  readonly score: number;
-  /** The page of a PDF or a presentation. */
-  readonly page_number?: number;
-};
-
-/** A document that the MCP tool `fetch` read; cut off where `metadata.truncated` says so. */
-export type McpDocument = Pick<McpResult, "id" | "title" | "url" | "text"> & {
-  readonly metadata: Readonly<Record<string, unknown>>;
-};
-
-/** How the MCP tool `search` searches: members of `ai_search_options.retrieval`. */
-export type McpSearchOptions = {
-  readonly max_num_results: number;
-  readonly filters?: Readonly<Record<string, unknown>> | undefined;
-  readonly sort?: readonly string[] | undefined;
-  readonly distinct?: string | undefined;
-  readonly query_operators?: boolean | undefined;
-};
-
-/** The operations of one instance that MCP clients can call. */
-export interface McpTools {
-  /** The instance. */
-  readonly name: string;
-  search(query: string, options: McpSearchOptions): Promise<readonly McpResult[]>;
-  fetch(id: string): Promise<McpDocument>;
-}
-
-/** Answers one request of an MCP client, whose body is read. `closing` aborts when the server shuts down. */
-export type ServeMcp = (
-  request: Request,
-  body: unknown,
-  tools: McpTools,
-  closing: AbortSignal | undefined,
-) => Promise<Response>;
 
 /** Options of `search()`; it works with `platform` alone. */
 export interface SearchOptions {
