@@ -1,5 +1,5 @@
-import { RE2JS } from "re2js";
 import { ApiError } from "../../http/api-error.ts";
+import { type LinearPatterns, linearPatterns } from "../../text/linear-pattern.ts";
 
 /** Decides whether a URL matches. */
 export type Matcher = (url: string) => boolean;
@@ -9,7 +9,7 @@ const PATTERN_LIMIT = 100;
 const LENGTH_LIMIT = 1000;
 
 /** Characters of a URL that patterns see. */
-const URL_LIMIT = 8192;
+const URL_LIMIT = 2048;
 
 /** Options of {@link compilePatterns}. */
 export interface PatternOptions {
@@ -30,11 +30,16 @@ export function compilePatterns(patterns: readonly string[], options: PatternOpt
   if (patterns.length > PATTERN_LIMIT) {
     throw refuse(`${options.field}: At most ${PATTERN_LIMIT} patterns are allowed`);
   }
-  return patterns.map((pattern) => compilePattern(pattern, options));
+  const linear = linearPatterns();
+  return patterns.map((pattern) => compilePattern(pattern, options, linear));
 }
 
 /** Compiles one pattern, see {@link compilePatterns}. */
-export function compilePattern(pattern: string, options: PatternOptions): Matcher {
+export function compilePattern(
+  pattern: string,
+  options: PatternOptions,
+  linear: LinearPatterns = linearPatterns(),
+): Matcher {
   if (pattern.length > LENGTH_LIMIT) {
     throw refuse(`${options.field}: A pattern may have at most ${LENGTH_LIMIT} characters`);
   }
@@ -43,7 +48,7 @@ export function compilePattern(pattern: string, options: PatternOptions): Matche
   if (plain !== null) return plain;
   return options.unsafeRegex === true
     ? nativeMatcher(body, flags, options)
-    : linearMatcher(body, flags, options);
+    : linearMatcher({ body, flags }, options, linear);
 }
 
 /** Splits `/body/flags`, `/body` or `body`; a slash inside the body is not an end unless flags follow it. */
@@ -74,18 +79,19 @@ function plainMatcher(body: string, flags: string): Matcher | null {
   return (url) => url.includes(text);
 }
 
-function linearMatcher(body: string, flags: string, options: PatternOptions): Matcher {
-  let mode = 0;
-  if (flags.includes("i")) mode |= RE2JS.CASE_INSENSITIVE;
-  if (flags.includes("m")) mode |= RE2JS.MULTILINE;
-  if (flags.includes("s")) mode |= RE2JS.DOTALL;
+function linearMatcher(
+  { body, flags }: { readonly body: string; readonly flags: string },
+  options: PatternOptions,
+  linear: LinearPatterns,
+): Matcher {
   try {
-    const compiled = RE2JS.compile(RE2JS.translateRegExp(body), mode);
-    return (url) => compiled.matcher(url.slice(0, URL_LIMIT)).find();
+    const compiled = linear.compile(body, flags);
+    return (url) => compiled.find(url.slice(0, URL_LIMIT));
   } catch (error) {
+    const why = error instanceof TypeError ? error.message : "it is not supported";
     const hint = /\(\?<?[=!]|\\[1-9]|\\k</u.test(body)
       ? ": lookaround and backreferences are not supported"
-      : "";
+      : `: ${why}`;
     throw refuse(`${options.field}: The pattern "${shorten(body)}" is not supported${hint}`, error);
   }
 }

@@ -1,6 +1,6 @@
-import { RE2JS } from "re2js";
 import { ApiError } from "../../http/api-error.ts";
 import { isObject } from "../../http/json.ts";
+import { type LinearPatterns, linearPatterns } from "../../text/linear-pattern.ts";
 
 type Keywords = Readonly<Record<string, unknown>>;
 
@@ -31,12 +31,13 @@ export function withoutPatterns(
   strings: ReadonlySet<string>,
 ): Record<string, unknown> {
   const seen = new Map<string, readonly string[]>();
+  const linear = linearPatterns();
   const matched: Matched = (pattern) => {
     const known = seen.get(pattern);
     if (known !== undefined) return known;
     if (seen.size >= PATTERNS) throw refused(`a schema may have ${PATTERNS} patterns`);
-    const compiled = compile(pattern);
-    const found = [...strings].filter((text) => compiled.matcher(text).find());
+    const compiled = compile(pattern, linear);
+    const found = [...strings].filter((text) => compiled.find(text));
     seen.set(pattern, found);
     return found;
   };
@@ -77,12 +78,13 @@ function anyOf(texts: readonly string[], name: string): string {
   return `^(?:${[...texts.map(escape), none].join("|")})$`;
 }
 
-function compile(pattern: string): RE2JS {
+function compile(pattern: string, linear: LinearPatterns): ReturnType<LinearPatterns["compile"]> {
   try {
-    return RE2JS.compile(RE2JS.translateRegExp(pattern));
+    return linear.compile(pattern);
   } catch (error) {
+    const why = error instanceof TypeError ? error.message : "";
     throw refused(
-      `the pattern "${pattern.slice(0, 80)}" is not supported: lookaround and backreferences are not`,
+      `the pattern "${pattern.slice(0, 80)}" is not supported: ${why}; lookaround and backreferences are not`,
       error,
     );
   }

@@ -44,6 +44,26 @@ describe("compilePattern()", () => {
     expect(matches(pattern, url)).toBe(expected),
   );
 
+  it("refuses patterns that repeat too much, one or many together", () => {
+    const refused = (patterns: readonly string[]): unknown => {
+      try {
+        compilePatterns(patterns, { field });
+        return null;
+      } catch (error) {
+        return error;
+      }
+    };
+    const tooMuch = { kind: "invalid_request", message: expect.stringContaining("repeats too") };
+    expect(refused(["[ab]{999}".repeat(110)])).toMatchObject(tooMuch);
+    expect(refused([`(?:${"[ab]".repeat(240)}){1000}`])).toMatchObject(tooMuch);
+    expect(refused(Array.from({ length: 100 }, () => "[ab]{99}"))).toMatchObject(tooMuch);
+    expect(refused(Array.from({ length: 100 }, () => "[ab]*a".repeat(90)))).toMatchObject(tooMuch);
+    const uuid = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
+    const usual = ["\\.(png|jpe?g|css)(\\?|$)", "^https?://[^/]+/ads?/", "(.*a){10}"];
+    const host = "^https?://[^/]{1,253}/ads?/";
+    expect(refused([uuid, host, ...Array.from({ length: 25 }, () => usual).flat()])).toBeNull();
+  });
+
   it("is as fast on hostile patterns as on others", () => {
     const hostile = [
       "(a+)+$",

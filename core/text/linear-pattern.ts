@@ -1,0 +1,58 @@
+import { RE2JS } from "re2js";
+
+/** Instructions of all patterns of one caller: each character of a text can take as many steps. */
+const INSTRUCTIONS = 5000;
+/** Characters of patterns times what they repeat by counts: these are written out before they are instructions. */
+const REPEATED = 20_000;
+/** Characters of one pattern. */
+const LENGTH = 1000;
+
+/** Compiles the patterns of one caller, whose work together is bounded. */
+export interface LinearPatterns {
+  /**
+   * Compiles a pattern of the caller's with flags of JavaScript (`i`, `m`, `s`; others are ignored). It takes time that grows
+   * with the text alone. Throws `TypeError` for a pattern that is not supported, too long or too large.
+   */
+  compile(source: string, flags?: string): { find(text: string): boolean };
+}
+
+/** Begins with the patterns of one caller. */
+export function linearPatterns(): LinearPatterns {
+  const left = { instructions: INSTRUCTIONS, repeated: REPEATED };
+  return {
+    compile(source, flags = "") {
+      if (source.length > LENGTH) throw new TypeError(`it has more than ${LENGTH} characters`);
+      left.repeated -= source.length * repetitions(source);
+      if (left.repeated < 0) throw tooLarge();
+      let compiled: RE2JS;
+      try {
+        compiled = RE2JS.compile(RE2JS.translateRegExp(source), modeOf(flags));
+      } catch (error) {
+        throw new TypeError("it is not supported", { cause: error });
+      }
+      left.instructions -= compiled.programSize();
+      if (left.instructions < 0) throw tooLarge();
+      return { find: (text) => compiled.matcher(text).find() };
+    },
+  };
+}
+
+function modeOf(flags: string): number {
+  let mode = 0;
+  if (flags.includes("i")) mode |= RE2JS.CASE_INSENSITIVE;
+  if (flags.includes("m")) mode |= RE2JS.MULTILINE;
+  if (flags.includes("s")) mode |= RE2JS.DOTALL;
+  return mode;
+}
+
+/** The sum of the counts by which a pattern repeats its parts. */
+function repetitions(source: string): number {
+  let sum = 0;
+  for (const [, least = "0", most] of source.matchAll(/\{(\d{1,9})(?:,(\d{1,9})?)?\}/g))
+    sum += Math.max(Number(least), Number(most ?? 0));
+  return sum;
+}
+
+function tooLarge(): TypeError {
+  return new TypeError("it repeats too much, together with the others");
+}
