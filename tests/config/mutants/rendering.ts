@@ -483,4 +483,18 @@ export const renderingMutants: readonly Mutant[] = [
     replace: "left.repeated -= repetitions(source) * 0;",
     tests: ["tests/unit/rendering/patterns"],
   },
+  {
+    name: "the instructions of a caller's patterns are bounded",
+    file: "core/text/linear-pattern.ts",
+    find: "if (left.instructions < 0) throw tooLarge();",
+    replace: "",
+    tests: ["tests/unit/rendering/patterns"],
+  },
+  {
+    name: "what a caller's patterns repeat is bounded before it is written out",
+    file: "core/text/linear-pattern.ts",
+    find: "left.repeated -= source.length * repetitions(source);",
+    replace: "left.repeated -= repetitions(source) * 0;",
+    tests: ["tests/unit/rendering/patterns"],
+  },
 ];
