@@ -80,6 +80,7 @@ export const errorKinds = {
   json_unfit: [422, 10540, "The model's answer does not fit"],
   json_model_failed: [502, 10541, "The model did not answer"],
   page_too_large: [422, 6003, "The page is too large to capture"],
+  page_check_failed: [422, 6004, "The page does not pass a check of the request"],
   // Search: docs/search.md
   instance_not_found: [404, 7002, "ai_search_not_found"],
   instance_disabled: [403, 10530, "The instance is switched off"],

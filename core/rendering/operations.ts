@@ -125,7 +125,7 @@ function pageOperations(
   return {
     pdf: operation({
       schema: pdfSchema,
-      actionOf: ({ pdfOptions = {} }) => printAction(pdfOptions, onMissing),
+      actionOf: (body) => printAction(body, onMissing),
       answer: answerPdf,
       withoutBrowser: passedPdf,
       takesUpload: true,

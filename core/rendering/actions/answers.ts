@@ -62,7 +62,7 @@ export async function answerPicture(
   if (body.screenshotOptions?.encoding !== "base64")
     return binary(await bytesOf(result.base64, system, signal), result.type, meta);
   const text = await inParts(cutText(result.base64), system, signal);
-  const headers = { "content-type": "text/plain; charset=utf-8", ...failedFiles(meta) };
+  const headers = { "content-type": "text/plain; charset=utf-8", ...factHeaders(meta) };
   return longResponse(text, headers);
 }
 
@@ -70,12 +70,21 @@ function binary(bytes: Uint8Array<ArrayBuffer>, type: string, meta: PageMeta): R
   const headers = {
     "content-type": type,
     "content-length": String(bytes.byteLength),
-    ...failedFiles(meta),
+    ...factHeaders(meta),
   };
   return longResponse(bytes, headers);
 }
 
-/** The header of an answer without an envelope: a list of strings with parameters (RFC 9651). */
+/** What an answer without an envelope says of its page. */
+function factHeaders(meta: PageMeta): Readonly<Record<string, string>> {
+  const { partial } = meta;
+  return {
+    ...(partial === undefined ? {} : { "x-partial": headerString(partial) }),
+    ...failedFiles(meta),
+  };
+}
+
+/** The header of missing files: a list of strings with parameters (RFC 9651). */
 function failedFiles(meta: PageMeta): Readonly<Record<string, string>> {
   const { failedFiles: failed = [], failedFilesTotal: total } = meta;
   if (failed.length === 0) return {};

@@ -40,6 +40,7 @@ export function printParameters(options: PdfOptions): CdpData {
   ) {
     throw refuse("pdfOptions.margin: The margins leave no content area");
   }
+  checkSinglePage(options);
   const outline = options.outline === true;
   return {
     ...margin,
@@ -57,6 +58,16 @@ export function printParameters(options: PdfOptions): CdpData {
     generateDocumentOutline: outline,
     transferMode: "ReturnAsBase64",
   };
+}
+
+/** One page has no other length than its content's, and no other pages beside it. */
+function checkSinglePage(options: PdfOptions): void {
+  if (options.singlePage !== true) return;
+  for (const name of ["height", "pageRanges", "preferCSSPageSize"] as const) {
+    const value = options[name];
+    if (value === undefined || value === false || value === "") continue;
+    throw refuse(`pdfOptions.singlePage: Cannot be combined with ${name}`);
+  }
 }
 
 function margins(

@@ -4,9 +4,10 @@ import { type CdpData, CdpError } from "../cdp/cdp.ts";
 import { tooLarge, type WantedText } from "../page/evaluate-text.ts";
 import type { Action } from "../page/render.ts";
 import type { Page } from "../page/page.ts";
-import type { PdfOptions } from "../input/body.ts";
+import type { PdfBody } from "../input/body.ts";
 import { bytesOf, capture, lookForGlyphs, transparent } from "./actions.ts";
 import type { OnMissingGlyphs } from "./missing-glyphs.ts";
+import { layOutForPaper, onOnePage } from "./one-page.ts";
 import { printParameters } from "./pdf-options.ts";
 import { NOT_LOADED, templateFiles } from "./template-files.ts";
 import { waitForFiles } from "./wait-for-files.ts";
@@ -25,12 +26,14 @@ const wanted: WantedText = {
 
 /** Prints the page; the bytes of a PDF. */
 export function printAction(
-  options: PdfOptions,
+  { pdfOptions: options = {}, emulateMediaType }: PdfBody,
   onMissing: OnMissingGlyphs,
 ): Action<Uint8Array<ArrayBuffer>> {
-  const parameters = printParameters(options);
+  const asked = printParameters(options);
+  const isSingle = options.singlePage === true;
   return async (page, { drawable }, signal) => {
     const unloaded = await templateFiles(options);
+    if (isSingle) await layOutForPaper(page, asked, emulateMediaType);
     await waitForFiles(page, signal, true);
     if (page.files.isWaiting && page.filesMs > 0) {
       // Chromium would wait for them once more, for two seconds.
@@ -40,6 +43,7 @@ export function printAction(
     // Puppeteer's users rely on the wait for fonts. With scripts off its promise would never be settled.
     if (!drawable) await lookForGlyphs(page, page.hasScripts, onMissing, signal);
     if (options.omitBackground === true) await transparent(page);
+    const parameters = isSingle ? await onOnePage(page, asked, signal) : asked;
     const printed = await print(page, { ...parameters, transferMode: "ReturnAsStream" });
     page.files.noteLate();
     for (const file of unloaded) page.files.noteRefused(file, NOT_LOADED);

@@ -97,6 +97,16 @@ export interface RenderBody {
   readonly emulateMediaType?: string | undefined;
   readonly setJavaScriptEnabled?: boolean | undefined;
   readonly bestAttempt?: boolean | undefined;
+  /** True: a status of 400 or more ends the rendering; a list: one of these statuses. @default false */
+  readonly failOnHttpStatus?: boolean | readonly number[] | undefined;
+  /** Whether an error of the page's scripts, or one that they write to the console, ends the rendering. @default false */
+  readonly failOnConsoleError?: boolean | undefined;
+  /** Whether a missing file of the page ends the rendering. @default false */
+  readonly failOnResource?: boolean | undefined;
+  /** Whether banners that ask for consent are hidden. @default false */
+  readonly hideCookieBanners?: boolean | undefined;
+  /** Whether dialogs and whatever else covers the page are hidden. @default false */
+  readonly removeOverlays?: boolean | undefined;
   readonly setExtraHTTPHeaders?: Record<string, string> | undefined;
   readonly authenticate?: { readonly username: string; readonly password: string } | undefined;
   readonly cookies?: readonly Cookie[] | undefined;
@@ -144,6 +154,8 @@ export interface PdfOptions {
   readonly preferCSSPageSize?: boolean | undefined;
   readonly printBackground?: boolean | undefined;
   readonly scale?: number | undefined;
+  /** Whether all is on one page, which is as long as it has to be. @default false */
+  readonly singlePage?: boolean | undefined;
   readonly tagged?: boolean | undefined;
   /** ms; 0 means the cap. */
   readonly timeout?: number | undefined;

@@ -133,6 +133,7 @@ const pdfOptions = v.object({
   preferCSSPageSize: v.optional(v.boolean()),
   printBackground: v.optional(v.boolean()),
   scale: v.optional(between(0, 100)),
+  singlePage: v.optional(v.boolean()),
   tagged: v.optional(v.boolean()),
   timeout: v.optional(amount),
 });
@@ -199,6 +200,16 @@ export const common: {
   emulateMediaType: v.optional(short),
   setJavaScriptEnabled: v.optional(v.boolean()),
   bestAttempt: v.optional(v.boolean()),
+  failOnHttpStatus: v.optional(
+    v.union([
+      v.boolean(),
+      v.pipe(v.array(whole(100, 599)), v.maxLength(100, "At most 100 statuses are allowed")),
+    ]),
+  ),
+  failOnConsoleError: v.optional(v.boolean()),
+  failOnResource: v.optional(v.boolean()),
+  hideCookieBanners: v.optional(v.boolean()),
+  removeOverlays: v.optional(v.boolean()),
   setExtraHTTPHeaders: v.optional(v.record(v.string(), v.string())),
   authenticate: v.optional(v.object({ username: filled, password: filled })),
   cookies: v.optional(v.pipe(v.array(cookie), v.maxLength(500, "At most 500 cookies are allowed"))),

@@ -7,23 +7,29 @@ import { longText } from "../cdp/long-text.ts";
 import type { Page } from "./page.ts";
 import { act, waitForFunction, waitForSelector } from "./page-actions.ts";
 import { addTag, lastSheetLoaded, neverSubmit, stayOnPage } from "./page-scripts.ts";
+import { hideCovers } from "./hide-covers.ts";
 import { within } from "../input/timers.ts";
 
 /** The pause between two looks at a style sheet, in ms. */
 const LOOK_MS = 20;
 
+/** What came of a load. */
+interface LoadOutcome {
+  /** The failure of the load itself that was passed over. */
+  readonly missed: ApiError | null;
+  /** The first failure that was passed over, in words. */
+  readonly partial: string | null;
+}
+
 /**
  * Loads the page of a job and does its waits (load, tags, selector, expression, fixed wait) and its actions. With `bestAttempt`, a wait
  * that fails or times out is passed over; a page that cannot be reached or is not allowed still fails, and so does one
- * of which nothing came. Returns the failure of the load that was passed over.
+ * of which nothing came.
  */
-export async function loadPage(
-  page: Page,
-  job: Job,
-  signal: AbortSignal,
-): Promise<ApiError | null> {
+export async function loadPage(page: Page, job: Job, signal: AbortSignal): Promise<LoadOutcome> {
   const { body, timers } = job;
-  const missed = await attempt(page, job, () =>
+  const passed: ApiError[] = [];
+  await attempt(page, job, passed, () =>
     within(
       {
         ms: timers.goto,
@@ -38,9 +44,10 @@ export async function loadPage(
       },
     ),
   );
+  const [missed = null] = passed;
   if (missed !== null && job.url !== null && page.load().response === null) throw missed;
   await checkArrival(page);
-  await attempt(page, job, () =>
+  await attempt(page, job, passed, () =>
     within(
       {
         ms: timers.goto,
@@ -54,23 +61,30 @@ export async function loadPage(
       },
     ),
   );
-  await doWaits(page, job, signal);
+  await doWaits(page, job, passed, signal);
+  await hideCovers(page, body, signal);
   if ((body.actions ?? []).length > 0) {
-    await doActions(page, job, signal);
+    await doActions(page, job, passed, signal);
     // One of them may have led to another page.
     await checkArrival(page);
+    await hideCovers(page, body, signal);
   }
-  return missed;
+  return { missed, partial: passed[0]?.message ?? null };
 }
 
-async function doWaits(page: Page, job: Job, signal: AbortSignal): Promise<void> {
+async function doWaits(
+  page: Page,
+  job: Job,
+  passed: ApiError[],
+  signal: AbortSignal,
+): Promise<void> {
   const { timers, body } = job;
   const { system } = page;
   const wanted = body.waitForSelector;
   if (wanted !== undefined) {
     const late = (): ApiError =>
       expired(`waitForSelector "${wanted.selector.slice(0, 80)}"`, timers.selector);
-    await attempt(page, job, () =>
+    await attempt(page, job, passed, () =>
       within({ ms: timers.selector, system, signal, expired: late }, (inner) =>
         waitForSelector(page, wanted, inner),
       ),
@@ -80,7 +94,7 @@ async function doWaits(page: Page, job: Job, signal: AbortSignal): Promise<void>
   if (truth !== undefined) {
     const late = (): ApiError =>
       expired(`waitForFunction "${truth.expression.slice(0, 80)}"`, timers.function);
-    await attempt(page, job, () =>
+    await attempt(page, job, passed, () =>
       within({ ms: timers.function, system, signal, expired: late }, (inner) =>
         waitForFunction(page, truth, inner),
       ),
@@ -90,12 +104,17 @@ async function doWaits(page: Page, job: Job, signal: AbortSignal): Promise<void>
 }
 
 /** Does what the body wants done before the capture, all under one timer. */
-async function doActions(page: Page, job: Job, signal: AbortSignal): Promise<void> {
+async function doActions(
+  page: Page,
+  job: Job,
+  passed: ApiError[],
+  signal: AbortSignal,
+): Promise<void> {
   const { timers, body } = job;
   const { system } = page;
   let at = 0;
   const late = (ms: number) => (): ApiError => expired(`actions.${at}`, ms);
-  await attempt(page, job, () =>
+  await attempt(page, job, passed, () =>
     within({ ms: timers.actions, system, signal, expired: late(timers.actions) }, async (all) => {
       for (const action of body.actions ?? []) {
         const ms =
@@ -112,11 +131,15 @@ async function doActions(page: Page, job: Job, signal: AbortSignal): Promise<voi
   );
 }
 
-/** Passes a failed wait over, and returns its failure, when the caller wants the best attempt. */
-async function attempt(page: Page, job: Job, wait: () => Promise<void>): Promise<ApiError | null> {
+/** Passes a failed wait over, and adds its failure to `passed`, when the caller wants the best attempt. */
+async function attempt(
+  page: Page,
+  job: Job,
+  passed: ApiError[],
+  wait: () => Promise<void>,
+): Promise<void> {
   try {
     await wait();
-    return null;
   } catch (error) {
     if (job.body.bestAttempt !== true || !(error instanceof ApiError)) throw error;
     const isBroken = isTransient(error) && page.load().response !== null;
@@ -124,7 +147,7 @@ async function attempt(page: Page, job: Job, wait: () => Promise<void>): Promise
       throw error;
     // A navigation that has not arrived would hold up everything that is asked of the page.
     page.call("Page.stopLoading").catch(() => undefined);
-    return error;
+    passed.push(error);
   }
 }
 

@@ -75,6 +75,16 @@ export const readFacts: string = `function () {
   return { title: titleOf(document).slice(0, 10000), base: baseOf(document), url: urlOf(document), empty, drawable };
 }`;
 
+/** Adds a rule to the document, and returns its height in CSS pixels. A sheet of its own is no inline style, which a policy may refuse. */
+export const contentHeight: string = `function (rule) {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(rule);
+  document.adoptedStyleSheets.push(sheet);
+  const { bodyOf, boxOf, rootOf, scrollHeightOf } = ${safeMembers};
+  const parts = [rootOf(document), bodyOf(document)].filter((part) => part !== null);
+  return Math.ceil(Math.max(...parts.flatMap((part) => [scrollHeightOf(part), boxOf(part).bottom + scrollY])));
+}`;
+
 /** Counts elements and texts, up to \`most\`. */
 export const countNodes: string = `function (most) {
   const { createWalker } = ${safeMembers};

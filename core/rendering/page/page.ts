@@ -44,6 +44,8 @@ export interface Page {
   lastResponse(): MainResponse | null;
   /** Announces that the next request for the main frame's document is the caller's load, and not the page's own doing. */
   navigating(): void;
+  /** The first errors of the page's scripts, where the job asks for them. */
+  readonly consoleErrors: readonly string[];
   /** Navigations away from the page that came to nothing: the page stays. */
   readonly refused: readonly RefusedNavigation[];
 }
@@ -71,7 +73,7 @@ export async function openPage(tab: Tab, job: Job, isUsed = false): Promise<Page
   ]);
   return {
     call(method, params) {
-      if (method === "Emulation.setDefaultBackgroundColorOverride") tab.look = null;
+      if (method.startsWith("Emulation.")) tab.look = null;
       return cdp.call(method, params, session);
     },
     // The main frame's id is its target's.
@@ -91,6 +93,7 @@ export async function openPage(tab: Tab, job: Job, isUsed = false): Promise<Page
       tab.isNextOwn = true;
       tab.delivered = false;
     },
+    consoleErrors: tab.consoleErrors,
     refused: tab.refused,
   };
 }
@@ -112,6 +115,7 @@ function emulation({ body }: Job): SetUpCall[] {
     calls.push(["Emulation.setTouchEmulationEnabled", { enabled: true }]);
   if (body.emulateMediaType !== undefined)
     calls.push(["Emulation.setEmulatedMedia", { media: body.emulateMediaType }]);
+  if (body.failOnConsoleError === true) calls.push(["Runtime.enable", {}]);
   if (body.setJavaScriptEnabled === false)
     calls.push(["Emulation.setScriptExecutionDisabled", { value: true }]);
   return calls;

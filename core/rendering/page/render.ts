@@ -8,6 +8,7 @@ import type { RefusedNavigation } from "../intercept/intercept.ts";
 import type { FairSlots } from "../../work/fair-slots.ts";
 import type { Hop } from "./main-document.ts";
 import type { Page } from "./page.ts";
+import { checkShown, checkStatus } from "./page-checks.ts";
 import type { FailedFile } from "./page-files.ts";
 import { isUploaded } from "../job/uploaded-files.ts";
 import { within } from "../input/timers.ts";
@@ -27,6 +28,8 @@ export interface PageMeta {
   readonly status?: number;
   /** How the document was read, where the caller left that open. */
   readonly render?: "static" | "browser";
+  /** Why it may not be all of the page: the wait that was given up by `bestAttempt`. */
+  readonly partial?: string;
   readonly title: string;
   /** The address of the document that was rendered. */
   readonly finalUrl?: string;
@@ -123,7 +126,8 @@ async function use<T>(
   signal: AbortSignal,
   action: Action<T>,
 ): Promise<Rendered<T>> {
-  const missed = await loadPage(page, job, signal);
+  const { missed, partial } = await loadPage(page, job, signal);
+  checkStatus(job.body, page.load().response?.status);
   const ms = job.timers.action;
   const expired = (): ApiError =>
     new ApiError("render_timeout", {
@@ -132,8 +136,10 @@ async function use<T>(
   return within({ ms, system: page.system, signal, expired }, async (inner) => {
     const facts = await readDocument(page, missed, inner);
     const result = await action(page, facts, inner);
+    checkShown(job.body, page);
     const how = job.body.render === "auto" ? ({ render: "browser" } as const) : {};
-    return { result, meta: { ...how, ...metaOf(page, facts) } };
+    const rest = partial === null ? {} : { partial };
+    return { result, meta: { ...how, ...rest, ...metaOf(page, facts) } };
   });
 }
 

@@ -12,6 +12,7 @@ import { logIn } from "../intercept/log-in.ts";
 import type { Job } from "../job/job.ts";
 import type { Cdp, CdpData, CdpEvent } from "../cdp/cdp.ts";
 import { followLifecycle, type Lifecycle } from "./lifecycle.ts";
+import { noteConsoleError } from "./console-errors.ts";
 import { followDocument, type MainDocument } from "./main-document.ts";
 import { followNetwork, type NetworkActivity } from "./network-idle.ts";
 import { followFiles, type PageFiles } from "./page-files.ts";
@@ -37,6 +38,8 @@ export interface Tab {
   readonly files: PageFiles;
   readonly document: MainDocument;
   readonly refused: RefusedNavigation[];
+  /** The first errors of the page's scripts, where the job asks for them. */
+  readonly consoleErrors: string[];
   readonly asked: Set<string>;
   /** The job of the tab; null while it is blank, when nothing may be requested. */
   job: Job | null;
@@ -98,6 +101,7 @@ export async function openTab(cdp: Cdp, deps: TabDeps, context: string): Promise
     delivered: false,
     document: followDocument(() => tab.main?.id ?? ""),
     refused: [],
+    consoleErrors: [],
     own: new Set(),
     isNextOwn: false,
   };
@@ -155,6 +159,7 @@ async function setUp(tab: Tab, target: Target): Promise<void> {
       ["Inspector.enable", {}],
     );
   }
+  if (tab.job?.body.failOnConsoleError === true) calls.push(["Runtime.enable", {}]);
   if (tab.main === null || tab.main.id === target.id)
     calls.push(["Emulation.setDeviceMetricsOverride", metrics(defaultViewport)]);
   await Promise.all(calls.map(([method, params]) => tab.cdp.call(method, params, session)));
@@ -205,6 +210,7 @@ function handle(tab: Tab, event: CdpEvent): void {
   }
   tab.network.see(event);
   tab.files.see(event);
+  noteConsoleError(tab.consoleErrors, event);
   if (isMain && isCrash(event)) return tab.cdp.fail(crashFailure());
   if (event.method === "Page.downloadWillBegin" && event.params["frameId"] === tab.main?.id)
     return noteRefused(tab, String(event.params["url"]), "download");

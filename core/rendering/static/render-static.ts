@@ -15,6 +15,7 @@ import type { RenderingOptions } from "../job/options.ts";
 import { documentHead } from "../input/markdown.ts";
 import { decideRequest } from "../job/request-gate.ts";
 import { isPdf, PDF, type PdfReader, type SourceDocument } from "../pdf/pdf-reader.ts";
+import { checkStatus } from "../page/page-checks.ts";
 import { type RenderDeps, tooLate } from "../page/render.ts";
 import { within } from "../input/timers.ts";
 import { selectParts } from "../select/select-parts.ts";
@@ -243,6 +244,7 @@ async function documentOf(
   }
   const expired = (): ApiError => timeout(timers.goto, "the page did not load");
   let soFar: (() => FetchedDocument | null) | undefined;
+  let partial: { readonly partial?: string } = {};
   const onPart =
     body.bestAttempt === true ? (part: typeof soFar) => void (soFar = part) : undefined;
   const { bytes, contentType, response, redirects } = await within(
@@ -251,10 +253,13 @@ async function documentOf(
   ).catch((error: unknown) => {
     const part = isCutShort(error) ? (soFar?.() ?? null) : null;
     if (part === null) throw error;
+    partial = { partial: messageOf(error) };
     return part;
   });
+  checkStatus(body, response.status);
   const meta = {
     ...renderMeta(body),
+    ...partial,
     status: response.status,
     finalUrl: response.url,
     headers: { ...response.headers },
@@ -271,6 +276,10 @@ function isCutShort(error: unknown): boolean {
     error instanceof ApiError &&
     (error.kind === "render_timeout" || error.kind === "connection_closed")
   );
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof ApiError ? error.message : String(error);
 }
 
 /** Says how a document was read whose caller left that open. */

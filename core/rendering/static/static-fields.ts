@@ -13,6 +13,7 @@ const fields = new Set([
   "goToOptions",
   "actionTimeout",
   "bestAttempt",
+  "failOnHttpStatus",
   "setJavaScriptEnabled",
   "excludeExternalLinks",
   "extract",

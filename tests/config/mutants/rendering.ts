@@ -497,4 +497,25 @@ export const renderingMutants: readonly Mutant[] = [
     replace: "left.repeated -= repetitions(source) * 0;",
     tests: ["tests/unit/rendering/patterns"],
   },
+  {
+    name: "a list of statuses means these and no others",
+    file: "core/rendering/page/page-checks.ts",
+    find: "wrong === true ? status >= 400 : wrong.includes(status)",
+    replace: "status >= 400",
+    tests: ["tests/unit/rendering/page-checks"],
+  },
+  {
+    name: "a warning of a page's script is no error",
+    file: "core/rendering/page/console-errors.ts",
+    find: "^(?:error|assert)$",
+    replace: "error|assert|warning",
+    tests: ["tests/unit/rendering/page-checks"],
+  },
+  {
+    name: "a page that writes errors without end takes no memory",
+    file: "core/rendering/page/console-errors.ts",
+    find: "const KEPT = 10;",
+    replace: "const KEPT = Infinity;",
+    tests: ["tests/unit/rendering/page-checks"],
+  },
 ];

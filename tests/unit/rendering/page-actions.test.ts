@@ -66,6 +66,7 @@ function setting(
     load: () => ({ redirects: [], response: null }),
     lastResponse: () => null,
     navigating() {},
+    consoleErrors: [],
     refused: [],
   } satisfies Page;
   const load = (body: RenderBody) =>
