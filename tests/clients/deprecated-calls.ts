@@ -97,7 +97,8 @@ export async function deprecatedCalls(version: string): Promise<DeprecatedCall[]
   return found;
 }
 
-type Call = (name: string, args: readonly unknown[], send: Send) => Promise<unknown>;
+/** Makes a call of a client by its name; null if this version has none. */
+export type Call = (name: string, args: readonly unknown[], send: Send) => Promise<unknown>;
 
 /** Versions take the ids of a path by place or by name: the arguments that lead to the endpoint. */
 async function fittingArguments(
@@ -132,8 +133,8 @@ async function fittingArguments(
   return null;
 }
 
-/** Makes calls with one client, because making a client costs more than a call. */
-function callerOf(version: string): Call {
+/** Calls of one client of a version, because making a client costs more than a call. */
+export function callerOf(version: string): Call {
   // `as`: four versions of one client, whose types differ.
   const Client = versions[version] as new (options: object) => Record<string, unknown>;
   let sending: Send = () => Promise.reject(new Error("Nobody calls"));
