@@ -57,7 +57,7 @@ export async function logOut(): Promise<void> {
   await fetch(`${base}session`, { method: "DELETE", headers: own });
 }
 
-/** Where the API is asked, and the headers of each request: those of the session, unless {@link askAs} set others. */
+/** The root of the API and the headers of each request: those of the session, unless {@link askAs} set others. */
 let api: { readonly url: string; readonly headers: Readonly<Record<string, string>> } = {
   url: `${base}api`,
   headers: own,

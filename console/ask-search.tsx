@@ -12,7 +12,7 @@ interface AskSearchProps {
   readonly waiting: number;
 }
 
-/** What was found, and what was answered from it. */
+/** The chunks that were found, and the answer that was made from them. */
 interface Found {
   readonly query: string;
   readonly chunks: readonly Chunk[];

@@ -17,7 +17,7 @@ const steps = {
   webhook: { title: "Receive a webhook", page: "webhooks", place: "Webhooks" },
 } as const;
 
-/** What to do first, each step with lines to copy; it goes away when all is done. */
+/** The first steps of a new server, each with lines to copy; it goes away when all are done. */
 export function FirstSteps({ facts }: { readonly facts: SessionFacts }) {
   const taken = useLoaded(() => readTaken(facts.account), [facts.account]);
   const sources = useLoaded(
@@ -100,7 +100,7 @@ async function readTaken(account: string): Promise<Taken> {
     hasInGateway("/logs"),
     hasInGateway("/provider_configs"),
     has("/ai-gateway/virtual-keys?per_page=1"),
-    // The demo's own instance is no step of the reader's.
+    // The demo's own instance does not count as the reader's.
     askResult<readonly { id: string }[]>(`${root}/ai-search/instances?per_page=5`).then(
       (found) => found.some(({ id }) => id !== "demo"),
       () => false,

@@ -31,7 +31,7 @@ interface FormProps {
   readonly disabled?: boolean;
   readonly state: ReturnType<typeof useRun>;
   readonly onRun: (signal: AbortSignal) => Promise<void>;
-  /** What else can be done with the fields. */
+  /** A second action on the same fields. */
   readonly other?: { readonly label: string; readonly onRun: FormProps["onRun"] };
   readonly children: ComponentChildren;
 }

@@ -24,7 +24,7 @@ interface GuardProps extends Omit<GuardsProps, "path"> {
   readonly save: (changes: GatewayChanges) => Promise<void>;
 }
 
-/** What a gateway refuses: requests over its spend limits, and texts in which something is found. */
+/** The spend limits and guardrails of a gateway: the rules by which it refuses requests. */
 export function Guards(props: GuardsProps) {
   const { gateway, path } = props;
   const own = {

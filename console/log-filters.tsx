@@ -59,7 +59,7 @@ export function LogFilters(props: LogFiltersProps) {
   );
 }
 
-/** Who asked whom. */
+/** The filters by gateway, provider and caller. */
 function Names({ filter, names, callers, onFilter }: LogFiltersProps) {
   const choice = (
     label: string,

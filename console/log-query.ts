@@ -61,7 +61,7 @@ const lengths: { readonly [Range in TimeRange]?: number } = {
   month: 30 * 24 * HOUR,
 };
 
-/** The first ms of a range and the one behind it; null is no bound. */
+/** The first ms of a range and the one behind it; null leaves that end open. */
 function boundsOf({ range, from, until }: LogFilter, now: number): (number | null)[] {
   const length = lengths[range];
   if (length !== undefined) return [now - length, null];

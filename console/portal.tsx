@@ -40,7 +40,7 @@ function Own({ view }: { readonly view: PortalView }) {
   );
 }
 
-/** Where the token of the link is kept while the page is open: a reload has no other way to it. */
+/** The session's name for the link's token, which is removed from the address and must survive a reload. */
 const TOKEN = "causey-portal";
 
 // Out of the address at once: it must not be in the history, nor be copied with it.

@@ -20,7 +20,7 @@ const fields = {
 
 const origins = { api: "set here", file: "of the configuration", "built-in": "built in" };
 
-/** What models cost: prices of your own go before those that are built in. */
+/** The prices of models: your own go before those that are built in. */
 export function Prices({ facts, live }: PageProps) {
   const root = `${accountPath(facts.account)}/ai-gateway/prices`;
   const [origin, setOrigin] = useState("api");

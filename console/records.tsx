@@ -27,7 +27,7 @@ interface RecordsProps<Row, Name extends string> {
   /** Saves a new one (null) or a change. */
   readonly onSave: (values: Values<Name>, row: Row | null) => Promise<unknown>;
   readonly onDelete: (row: Row) => Promise<unknown>;
-  /** What deleting one means. */
+  /** The sentence that tells the consequences of deleting one. */
   readonly loss: string;
   /** Whether one is of the configuration, which alone changes it. */
   readonly isDeclared?: (row: Row) => boolean;

@@ -12,7 +12,7 @@ import {
 } from "./parts.tsx";
 import { Usage } from "./usage.tsx";
 
-/** Who spent what, how much of each budget is used, and the teams and keys that spend. */
+/** Spending by team and key, and how much of each budget is used. */
 export function SpendPage({ facts, live }: PageProps) {
   const root = `${accountPath(facts.account)}/ai-gateway`;
   const changed = changesOf(live, "gateway");

@@ -58,7 +58,7 @@ interface Used {
   readonly slices: readonly Slice[];
 }
 
-/** Who used what, in the last hour or in up to 90 days. */
+/** Usage by team, key, model and the like, in the last hour or in up to 90 days. */
 export function Usage(props: UsageProps) {
   const [by, setBy] = useState<Column>("team");
   const [range, setRange] = useState<string>("30");

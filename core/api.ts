@@ -257,7 +257,7 @@ function telemetryOf({
   return otlpExport(platform, telemetry ?? NO_EXPORT, onSpan);
 }
 
-/** What all parts share, with a log that names one. */
+/** Gives a part the shared options, with a log that names the part. */
 function asPart<S extends Shared>(shared: S, part: PartName): S {
   const { platform } = shared;
   return { ...shared, platform: { ...platform, log: partLog(platform.log, part) } };

@@ -10,7 +10,7 @@ import { pageOf, styleHash } from "./openapi/page.ts";
 
 const builtFile: string = fileURLToPath(new URL("../core/openapi/document.ts", import.meta.url));
 
-/** What {@link builtFile} holds, compressed. */
+/** Returns the texts that {@link builtFile} holds compressed. */
 export function builtTexts(): { readonly openApi: string; readonly page: string } {
   const document = openApiDocument();
   return { openApi: JSON.stringify(document), page: pageOf(document) };

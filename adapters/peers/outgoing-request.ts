@@ -70,7 +70,7 @@ export function outgoingRequest(
   const abort = (): void => {
     // How the client of a WebSocket has left is for the WebSocket to say.
     if (state.socket !== undefined) return;
-    // An error of the API: nobody reads it, and another one would be logged.
+    // An error of the API: its text is not used, and another error would be logged.
     answer.reject(new ApiError("unavailable", { message: "The client has left" }));
     sent.destroy();
   };
@@ -122,7 +122,7 @@ function listen(state: State, head: Uint8Array, over: () => void): void {
   });
 }
 
-/** Sends the body; what nobody takes any more is dropped. A request that moves to the next owner takes its body along. */
+/** Sends the body, and drops the rest once the other end has stopped reading. A request that moves to the next owner takes its body along. */
 function upload(state: State): void {
   if (state.body === null || state.isRead) return;
   state.isRead = true;

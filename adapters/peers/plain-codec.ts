@@ -1,4 +1,4 @@
-/** Where a value that JSON has no form for belongs, which kind it is of, and its text or its length in bytes. */
+/** A value for which JSON has no form: its place, its kind, and its text or its length in bytes. */
 type Special = readonly [
   path: readonly (string | number)[],
   type: "undefined" | "number" | "bigint" | "bytes",
@@ -36,7 +36,7 @@ export function encodePlain(value: unknown): Buffer {
 /** Returns the data that {@link encodePlain} has encoded. Throws for anything else. */
 export function decodePlain(bytes: Buffer): unknown {
   if (bytes[0] === JSON_ONLY) return JSON.parse(bytes.toString("utf8", 1)) as unknown;
-  if (bytes[0] !== WITH_SPECIALS) throw new TypeError("This is no encoded value");
+  if (bytes[0] !== WITH_SPECIALS) throw new TypeError("The bytes are not an encoded value");
   const end = HEADER + bytes.readUInt32LE(1);
   // `as`: checked where it is used.
   const [value, specials] = JSON.parse(bytes.toString("utf8", HEADER, end)) as [unknown, Special[]];

@@ -18,7 +18,7 @@ export function actorOf(path: string): { readonly kind: string; readonly name: s
 
 /** The path of the connection that carries calls, in the order in which they are made. */
 export const CALLS = "/calls";
-/** What that connection is upgraded to (RFC 9110 section 7.8). */
+/** The protocol to which that connection is upgraded (RFC 9110 section 7.8). */
 export const UPGRADE = "causey-calls";
 
 /** The header that names what both ends have to agree on, percent-encoded. */

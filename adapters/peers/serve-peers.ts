@@ -11,7 +11,7 @@ import { decodePlain } from "./plain-codec.ts";
 import { actorOf, CALLS, LEAVING, MOVED, UNLIKE, PID, SPEAKS, UPGRADE } from "./routes.ts";
 import { hashOf, type Signatures } from "./signature.ts";
 
-/** Where a process listens, or is called: a Unix socket or an address of a network. */
+/** The address at which a process listens or is called: a Unix socket, or host and port. */
 export type PeerAddress =
   | { readonly path: string }
   | { readonly host: string; readonly port: number };
@@ -26,7 +26,7 @@ export interface ServePeersOptions {
   readonly log: Log;
   /** The properties on which both ends have to agree. */
   readonly speaks: string;
-  /** Who may call. @default whoever reaches the address: for a socket that only this user may open */
+  /** Checks the signatures of callers. @default every caller is accepted: for a socket that only this user may open */
   readonly signatures?: Signatures | undefined;
 }
 
@@ -58,7 +58,7 @@ interface State {
 
 /** A request has to send its head within this, in ms. */
 const HEAD_MS = 5000;
-/** Time between two lines of the log about refused requests, in ms: whoever reaches the port can send any number. */
+/** Time between two lines of the log about refused requests, in ms: a stranger on the network can send any number of them. */
 const REFUSAL_MS = 10_000;
 
 /** Lets other processes call the actors of this one. */

@@ -94,7 +94,7 @@ function takenRequests(now: () => number): { take(nonce: string): boolean } {
       if (sender.seen.size > 2 * MAX_APART)
         for (const one of sender.seen)
           if (one <= sender.highest - MAX_APART) sender.seen.delete(one);
-      // Of a process that has ended: its requests are too old by now. One that is ahead is good for twice the time.
+      // A process that has ended: its requests are too old by now. A request dated ahead is valid for twice the time.
       for (const [key, { at }] of senders) if (now() - at > 3 * WINDOW_MS) senders.delete(key);
       return true;
     },

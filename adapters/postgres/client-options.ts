@@ -1,7 +1,7 @@
 import type postgres from "postgres";
 import { types } from "./values.ts";
 
-/** Where the database is, and how it is reached. */
+/** The address of the database, and how long connecting to it may take. */
 export interface DatabaseAddress {
   /** `postgres://user:password@host:port/database`, with `?sslmode=verify-full` and the like. */
   readonly url: string;

@@ -19,7 +19,7 @@ export async function prepareDatabase(url: string, session: RunSession): Promise
   if (fault !== null) throw new Error(`The database at ${place} cannot be used: ${fault}`);
 }
 
-/** Where a database is, without login and settings. */
+/** Returns the address of a database without login and settings. */
 function placeOf(url: string): string {
   return url.replace(/^.*(?:@|:\/\/)/su, "").replace(/\?.*$/su, "");
 }

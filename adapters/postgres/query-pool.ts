@@ -31,7 +31,7 @@ interface Place {
 }
 
 const PAUSE_MS = 100;
-/** What may run twice. */
+/** Statements that may run twice: they only read. */
 const READS = /^\s*(?:SELECT|WITH)\b/iu;
 
 /** Connections that are opened when they are first needed, and again when they were lost. */

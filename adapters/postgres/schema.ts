@@ -6,7 +6,7 @@ import { addAlarmSlots } from "./slot-alarms.ts";
 import { SLOTS } from "./slot-of.ts";
 import { toPostgresSchema } from "./statement-text.ts";
 
-/** The advisory lock of whoever changes tables: "causey" in ASCII. */
+/** The advisory lock for changing tables: "causey" in ASCII. */
 const LOCK = 0x63_61_75_73_65_79;
 
 /** Makes the tables in which the adapter keeps its own affairs. */

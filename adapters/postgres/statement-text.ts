@@ -11,7 +11,7 @@ export interface StatementText {
 
 /** Texts that are kept, and prepared: each takes some kilobytes of every connection of the server. */
 const MOST_KEPT = 1000;
-/** What a `?` may stand in without being a parameter, or a parameter. */
+/** A parameter (`?`), or a text, name or comment, in which a `?` is not a parameter. */
 const TOKENS = /'(?:[^']|'')*'|"[^"]*"|--[^\n]*|\/\*[\s\S]*?\*\/|\?/gu;
 
 /**

@@ -6,8 +6,8 @@ import { resultOf } from "./result.ts";
 import type { DatabaseConnection } from "./database-connection.ts";
 
 /**
- * What a process has to own for its writes to count, checked in the transaction of each: the statement returns a row while
- * it does, and locks that row (`FOR SHARE`).
+ * The lease that a process needs for its writes to count. Each transaction checks it: the statement returns a row while the
+ * process has the lease, and locks that row (`FOR SHARE`).
  */
 export interface Fence {
   /** The same for equal statements: one check serves all batches of a transaction. */
@@ -33,7 +33,7 @@ export interface Waiting {
 const BEGIN = `BEGIN; SET LOCAL lock_timeout = 10000; SET LOCAL statement_timeout = 30000;
   SET LOCAL idle_in_transaction_session_timeout = 10000`;
 
-/** What became of a group. */
+/** The end of a group's transaction. */
 export type CommitOutcome =
   | { readonly type: "committed" }
   /** `failed`: by a statement. `lost`: the connection is gone, and nothing committed. `unknown`: it is gone, and that may be. */

@@ -109,7 +109,7 @@ export function writeQueue(options: WriteQueueOptions): WriteQueue {
   let isClosed = false;
 
   async function drain(): Promise<void> {
-    // What this turn of the event loop still brings is of the first group.
+    // Batches that this turn of the event loop still adds belong to the first group.
     await new Promise<void>((resolve) => void setImmediate(resolve));
     while (queue.length > 0)
       queue.unshift(...(await committing.commit(inOrder(queue.splice(0, groupSize(queue))))));

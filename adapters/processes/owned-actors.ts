@@ -134,7 +134,7 @@ async function serveFolder(
   const address = makeAddress(dataDir);
   let server: PeerServer | undefined;
   const close = async (): Promise<void> => {
-    // First: nobody shall find it any more.
+    // First, so that no process finds it any more.
     address.remove();
     await server?.close();
   };

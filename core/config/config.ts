@@ -251,11 +251,11 @@ export interface Config {
 
 /** How the servers that share a database call each other. */
 export interface ClusterConfig {
-  /** Where this server listens for the others, `host:port`. @default this machine alone, any free port */
+  /** The `host:port` at which this server listens for the others. @default this machine alone, any free port */
   readonly listen?: string;
   /** The host by which the others reach it. @default that of `listen` */
   readonly advertise?: string;
-  /** What signs their calls. @default a random one in the database */
+  /** The secret that signs their calls. @default a random one in the database */
   readonly secret?: string;
   /** How long a server that does not answer keeps its objects, in ms. @default 10000 */
   readonly leaseMs?: number;

@@ -64,7 +64,7 @@ function element(der: Uint8Array, at: number): Element | null {
   return end > der.length ? null : { tag, at, start, end };
 }
 
-/** The elements of the sequence at a place; none if it is no sequence, or if they do not fill it. */
+/** The elements of the sequence at a place; empty for anything else, and for a sequence that they do not fill. */
 function sequenceAt(der: Uint8Array, place: number | undefined): Element[] {
   const whole = place === undefined ? null : element(der, place);
   if (whole?.tag !== SEQUENCE) return [];

@@ -78,7 +78,7 @@ export type IngestReceipt = {
   readonly job: string | null;
   /** The answer that the first delivery of a duplicate got from its handler. @default none */
   readonly answer?: EventAnswer | null;
-  /** Another process than that of the instance has stored the event: nobody can wait for its handler. @default false */
+  /** Whether another process than that of the instance has stored the event, so that its handler cannot be awaited. @default false */
   readonly isDetached?: boolean;
 };
 

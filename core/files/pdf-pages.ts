@@ -78,7 +78,7 @@ async function* readDocument(
   try {
     if (document.numPages > MAX_PAGES) throw refuse(`it has more than ${MAX_PAGES} pages`);
     const { info } = await document.getMetadata();
-    // What it shows is made by a program; its pages only say "Please wait".
+    // A program draws the contents of an XFA form; its pages only say "Please wait".
     if (fieldOf(info, "IsXFAPresent") === true && fieldOf(info, "IsAcroFormPresent") !== true)
       throw refuse("it is an XFA form, which only Adobe's programs show: print it as a PDF");
     const pages: PdfPage[] = [];

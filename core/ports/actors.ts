@@ -64,7 +64,7 @@ export interface ActorKind extends ActorTables {
    * @default false
    */
   readonly timeOfDay?: boolean;
-  /** What another process may do for an instance that does not answer. @default nothing: calls wait for it */
+  /** Methods that another process may run for an instance that does not answer. @default none: calls wait for it */
   readonly detached?: DetachedMethods;
   start(context: ActorContext): Actor | Promise<Actor>;
 }

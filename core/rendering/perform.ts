@@ -196,7 +196,7 @@ async function load<B extends RenderBody, T>(
 ): Promise<Response> {
   const withWork = { ...staticDeps, ...work };
   if (typeof action !== "function") return renderStatic(withWork, job, action, signal);
-  // What is read after another way was tried has the time that is left.
+  // A second way of reading has the time that the first one left.
   const began = deps.system.monotonic();
   const left = (): { readonly requestMs: number } => {
     return { requestMs: Math.max(1, deps.requestMs - (deps.system.monotonic() - began)) };

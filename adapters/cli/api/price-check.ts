@@ -64,7 +64,7 @@ export function priceDifferences(
   });
 }
 
-// `as`: the names of a record that nobody extends.
+// `as`: the record has no further names.
 const names = Object.keys(figures) as Figure[];
 
 /** Formats differences as lines for people. */

@@ -32,7 +32,7 @@ export async function sendFile<Item extends object>(
 /** An item with what its server says of its file. */
 export interface SentItem {
   readonly error?: string;
-  /** What of the file could not be read. @default all was read */
+  /** The parts of the file that could not be read. @default all was read */
   readonly warnings?: readonly { readonly message?: string; readonly page?: number }[];
 }
 

@@ -27,7 +27,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** What a server stored for an object of another one that did not answer: a folder has only alarms. */
+/** Turns the news that a server stored for another server's silent object into alarms: a folder has no other form for it. */
 const NEWS_AS_ALARMS = `INSERT INTO causey_alarms (kind, actor, at, attempts, version, slot)
     SELECT kind, actor, 0, 0, 1, slot FROM causey_news ON CONFLICT (kind, actor) DO UPDATE SET at = 0;
   DELETE FROM causey_news`;

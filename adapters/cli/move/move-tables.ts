@@ -3,7 +3,7 @@ import type { SqlRow, Statement } from "../../../core/ports.ts";
 import { progress } from "../api/progress.ts";
 import { type MovedTables, quotedName } from "./moved-tables.ts";
 
-/** What a move has copied, and what it has not. */
+/** The result of a move: counts of all that was copied, and the tables that were left out. */
 export interface MoveReport {
   readonly tables: number;
   readonly rows: number;

@@ -39,7 +39,7 @@ export function bannerLines(prepared: Prepared, facts: BannerFacts): string[] {
   ];
 }
 
-/** The address at which a browser of this machine finds a server: `0.0.0.0` and `[::]` stand for every address, and are none. */
+/** The address at which a browser of this machine finds a server: `0.0.0.0` and `[::]` stand for every address and cannot be opened. */
 export function reachableUrl(url: string): string {
   return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
 }

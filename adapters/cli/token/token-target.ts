@@ -81,7 +81,7 @@ export function dataDirOf(options: TargetOptions, env: ReadEnv): string {
 interface Place {
   readonly dataDir: string;
   readonly accountId: string;
-  /** Whether the state is in a database that is no file of the folder. */
+  /** Whether the state is in a database outside of the folder. */
   readonly isElsewhere: boolean;
 }
 

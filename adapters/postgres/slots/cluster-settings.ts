@@ -1,10 +1,10 @@
 /** How the processes that share a database call each other. */
 export interface ClusterSettings {
-  /** Where this process listens for the others, `host:port`; port 0 takes any free one. @default "127.0.0.1:0" */
+  /** The `host:port` at which this process listens for the others; port 0 takes any free one. @default "127.0.0.1:0" */
   readonly listen?: string;
   /** The host by which the others reach it. Needed where it listens on all addresses. @default that of `listen` */
   readonly advertise?: string;
-  /** What signs their calls, at least 16 characters, the same for all. @default a random one, kept in the database */
+  /** The secret that signs their calls, at least 16 characters, the same for all. @default a random one, kept in the database */
   readonly secret?: string;
   /** How long a process that does not answer keeps its actors, in ms, 1000 to 600000. @default 10000 */
   readonly leaseMs?: number;

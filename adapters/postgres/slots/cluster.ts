@@ -29,7 +29,7 @@ export interface SlotHost {
 export interface ClusterOptions {
   readonly db: Pick<PostgresDatabase, "failure" | "sqlOf">;
   readonly host: SlotHost;
-  /** Where this node listens for others; port 0 chooses one. */
+  /** The address at which this node listens for others; port 0 chooses one. */
   readonly listen: { readonly host: string; readonly port: number };
   /** The host by which others call this node. @default that of `listen` */
   readonly advertise?: string | undefined;
@@ -68,7 +68,7 @@ export interface Cluster {
 
 const LEASE_MS = 10_000;
 const UNRENEWED = "The lease of this node cannot be renewed";
-/** Of a WebSocket whose actor is at another node now: the client connects again. */
+/** Code and reason that close a WebSocket whose actor has moved to another node: the client connects again. */
 const MOVED = [1012, "This object is at another node now: connect again"] as const;
 const ENDS = [1001, "The server is shutting down"] as const;
 /** Holds for no batch. */

@@ -3,7 +3,7 @@ import type { Sql, SqlRow } from "../../../core/ports.ts";
 /** A node of a cluster. */
 export interface ClusterNode {
   readonly id: string;
-  /** Where other nodes call it, `host:port`. */
+  /** The `host:port` at which other nodes call it. */
   readonly address: string;
   readonly version: string;
   /** The name of its machine. */

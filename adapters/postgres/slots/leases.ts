@@ -266,7 +266,7 @@ async function apply(state: State, rows: readonly SlotRow[]): Promise<void> {
     if (epoch !== undefined && (row.owner !== node.id || row.epoch !== epoch)) lost.add(row.slot);
   }
   for (const slot of lost) state.own.delete(slot);
-  // What another node writes already must not be answered from memory here.
+  // Another node may already write for these slots: this one must not answer for them from memory.
   if (lost.size > 0) await drop(lost, 0);
   const before = state.own.size;
   for (const { epoch, owner, slot } of rows) if (owner === node.id) state.own.set(slot, epoch);

@@ -2,7 +2,7 @@ import { clearTimeout, setTimeout } from "node:timers";
 import { nodeErrors } from "../../peers/owner-errors.ts";
 import { MAX_WAITING, type PeerConnection } from "../../peers/peer-connection.ts";
 
-/** What answers a call: a connection to another node, or this one. */
+/** The end that answers a call: a connection to another node, or this node. */
 export type CallTarget = Pick<PeerConnection, "call" | "fetch">;
 
 /** A call once its target is known. */

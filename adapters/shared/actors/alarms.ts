@@ -149,7 +149,7 @@ function wakeUps(
   }
   async function run(): Promise<void> {
     isReading = true;
-    // What is asked for from now on may not be in this reading.
+    // An alarm that is set from now on may be missing in this reading.
     wakeAt = Number.POSITIVE_INFINITY;
     wake(await read());
     isReading = false;

@@ -79,7 +79,7 @@ export function localActors(options: LocalActorsOptions): LocalActors {
     ...options,
     async deliver(key, connection, event) {
       const { kind, name } = actorOf(key);
-      // The connections of an actor end when it moves: where it is now, nobody knows them.
+      // The connections of an actor end when it moves: its new process does not know them.
       if (!homes.isHere(kind, name)) return;
       await directory.beside(kindOf(kinds, kind), name, (actor) => hear(actor, connection, event));
     },

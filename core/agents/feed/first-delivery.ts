@@ -1,7 +1,7 @@
 import type { EventAnswer } from "../../entity/event.ts";
 import type { Sql } from "../../ports.ts";
 
-/** What became of an event's first delivery. */
+/** The result of an event's first delivery. */
 export interface FirstDelivery {
   /** The answer that its sender got from the handler. */
   readonly answer: EventAnswer | null;

@@ -42,7 +42,6 @@ interface JobDeps extends QueueDeps {
   readonly tally: EventTally;
 }
 
-/** What running a job takes. */
 type RunDeps = JobDeps & { readonly answers: EventAnswers; readonly writes: JobWrites };
 
 /** The runner of an instance's queue. */

@@ -14,7 +14,7 @@ export function detachedMethods(definition: AnyAgent): DetachedMethods {
       async ingest(context, event: IncomingEvent) {
         const { name, sql, system } = context;
         const receipt = await ingest(
-          // Nobody asks for the job: the queue runs it as soon as the instance hears of it.
+          // The queue runs the job as soon as the instance hears of it: no call waits for it.
           { ...event, respond: "queued" },
           {
             agent: keyOf(name),

@@ -17,7 +17,7 @@ export type LogRow = {
   cached: boolean;
   /** Milliseconds until the last byte. */
   duration: number;
-  /** Milliseconds until the first byte of the answer's body; null where none came, or nobody watched. */
+  /** Milliseconds until the first byte of the answer's body; null where no byte came, or the body was not watched. */
   firstByte: number | null;
   tokensIn: number | null;
   tokensOut: number | null;
@@ -37,7 +37,7 @@ export type LogRow = {
   caller: string | null;
   /** The parameters that had to go, because the model does not take them: names between commas; null for nothing. */
   dropped: string | null;
-  /** What else there is to know of the attempt, such as that its figure is an estimate; null for nothing. */
+  /** A remark on the attempt, such as that its figure is an estimate; null for nothing. */
   note: string | null;
   /** The action of data loss prevention: `FLAG` or `BLOCK`. */
   dlpAction: string | null;

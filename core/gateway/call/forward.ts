@@ -194,7 +194,7 @@ async function lastAttempt(
     const { traceparent } = record;
     const terms = { beginMs: policy.timeout, silence, traceparent };
     const sent = await sendAttempt(prepared, terms, call);
-    // Where nothing could make a failure good, the answer goes on as it comes.
+    // After the last attempt a failure would be passed on anyway: it is not looked into.
     const { answer, failure } =
       sent instanceof TransportError || (isLast && number >= attempts)
         ? { answer: sent, failure: null }

@@ -48,7 +48,7 @@ export interface ChatReasoning {
   signature?: string;
   /** The encrypted thought, in place of its text. */
   hidden?: string;
-  /** Where it stands in its message. @default in front of everything */
+  /** Its place in the message. @default in front of everything */
   after?: ThoughtPlace;
 }
 

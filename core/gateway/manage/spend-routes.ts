@@ -20,7 +20,7 @@ const filters = ["gateway", "provider", "model", "key", "team"] as const;
 /** The parameters of a report. */
 export const spendParameters: readonly string[] = ["since", "until", "by", ...filters];
 
-/** What an account's requests used, by day: `…/spend` (ours; the hosted service has no such resource). */
+/** Serves the usage of an account by day: `…/spend` (ours; the hosted service has no such resource). */
 export const spendRoutes: ManagementRoutes = (app, { auth, spend, platform }) => {
   app.get(`${MANAGEMENT_ROOT}/spend`, guards(auth).read, async (c) => {
     const query = spendQuery(c, platform.system.now());

@@ -298,7 +298,7 @@ function chargeOf(
 /**
  * Returns the usage that limits count; null without any. A provider reports it at the end. Where it did not, because its
  * client left or because it never does, the bytes that have passed count, and the input at four bytes per token: leaving an
- * answer early is no cheaper than reading it to its end. Of a request that is free, only what its answer tells counts.
+ * answer early is not cheaper than reading it to its end. Of a request that is free, only what its answer tells counts.
  */
 function countedUsage(
   result: RecordedResult,

@@ -40,7 +40,7 @@ export interface Credential {
   readonly signer?: AccessKey;
 }
 
-/** Where credentials come from. */
+/** The places that credentials are looked for in. */
 export interface CredentialSources {
   readonly stored: Pick<StoredProviders, "key" | "hasKey">;
   /** @default no provider is a cloud */

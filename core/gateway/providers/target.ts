@@ -131,7 +131,7 @@ export function isCustomSegment(segment: string): boolean {
 function providerOf(slug: string, settings: ProviderOptions | undefined, demo: boolean): Provider {
   if (slug === ECHO && demo) return { baseUrl: "echo:", credentials: ["authorization"] };
   const known = own(providers, slug);
-  // Nobody may reach a server of this machine that its operator has not named.
+  // A caller may reach only those servers of this machine that the operator has named.
   if (known?.local === true && settings === undefined) {
     throw new ApiError("provider_unknown", {
       message: `"${slug}" is not configured: it is a server of your own, and providers.${slug} of the configuration switches it on; {} is ${known.baseUrl}`,

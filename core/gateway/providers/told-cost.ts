@@ -2,7 +2,7 @@ import { asObject, type Json } from "../../http/json.ts";
 import type { TokenUsage } from "../chat/usage.ts";
 import type { CostReport } from "./known/provider.ts";
 
-/** USD that no request costs; a larger figure is no cost. */
+/** The largest plausible cost of a request in USD; larger figures are ignored. */
 const MOST = 1_000_000;
 /** https://docs.x.ai/developers/cost-tracking: 10^10 ticks are a US dollar. */
 const TICKS = 10_000_000_000;

@@ -26,7 +26,7 @@ export interface Verdicts {
   readonly isDown: (error: unknown) => boolean;
 }
 
-/** What a request brings of its own says nothing about a model: other callers must not feel it. */
+/** Returns how failures count against a model. A caller's own key or deadline says nothing about the model for other callers. */
 export function verdictsFor(step: Step, call: Call): Verdicts {
   const { byokAlias, requestTimeout } = { ...call.controls, ...step.controls };
   const isOwnKey = byokAlias !== undefined || holdsCredentials(step, call.token);

@@ -36,7 +36,7 @@ export async function readOut(
     }
     await drop();
   } catch {
-    // What has come is all that there is to know.
+    // The part that has arrived is kept.
   } finally {
     ended.abort();
   }

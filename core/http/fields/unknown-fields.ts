@@ -169,7 +169,7 @@ const IN_HEADER = 10;
 
 const noteText = (message: unknown): string => `${String(message)} (ignored)`;
 
-/** What is before the messages of an answer. No text of the answer can hold it: quotes in texts are escaped. */
+/** The text before the messages of an answer. No string of the answer can hold it: quotes in strings are escaped. */
 const BEFORE = ',"messages":[';
 
 /**

@@ -46,10 +46,10 @@ export function jsonFault(text: string): string | null {
   }
 }
 
-/** Where a list or an object may end. */
+/** The states in which a list or an object may end. */
 const mayEnd: ReadonlySet<Wanted> = new Set(["more", "element", "member"]);
 
-/** What is wanted after a token; null where it may not stand. Opens and closes lists and objects. */
+/** Returns the state after a token; null where the token may not stand. Opens and closes lists and objects. */
 function after(wanted: Wanted, token: string, open: string[]): Wanted | null {
   const closing = open.at(-1);
   if (token === closing && mayEnd.has(wanted)) {

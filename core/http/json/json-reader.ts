@@ -1,8 +1,8 @@
 import { backslashesBefore, endOfText } from "../json.ts";
 
 /**
- * What a JSON text has at a place (RFC 8259): a bracket, the `name` of a member, a value without parts, its `end`, or what
- * is `wrong` there. `more`: the reader has stopped on its way through a long token, or through blanks.
+ * A token of a JSON text (RFC 8259): a bracket, the `name` of a member, a value without parts, the `end` of the text, or
+ * `wrong`. `more`: the reader has stopped on its way through a long token, or through blanks.
  */
 export type JsonToken =
   | "{"
@@ -81,7 +81,7 @@ const CLOSE = 125;
 
 /**
  * Reads the next token, in time in proportion to it. Control characters within strings pass, and so do `NaN` and
- * `Infinity`: some providers' parsers take them. The escapes of a string are left to whoever reads it.
+ * `Infinity`: some providers' parsers take them. The caller decodes the escapes of a string.
  */
 export function nextToken(reader: JsonReader): JsonToken {
   const from = reader.at;
@@ -199,7 +199,7 @@ const DIGITS = 64 * 1024;
 const digits = /[\d.eE+-]{0,65536}/y;
 const words = /-?Infinity|true|false|null|NaN/y;
 
-/** Reads a value that is no string. Whether a number is well-formed is left to whoever reads it. */
+/** Reads a value other than a string. The caller checks whether a number is well-formed. */
 function scalar(reader: JsonReader, code: number): JsonToken {
   const { text, at } = reader;
   if (isDigit(code) || (code === MINUS && isDigit(text.charCodeAt(at + 1)))) {

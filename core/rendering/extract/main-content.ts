@@ -43,7 +43,7 @@ export function mainContentOf(html: string): string {
   const said = pageKindOf(document);
   const kind = said === "other" && markedContent(document) !== null ? "article" : said;
   const facts = Array.from(document.querySelectorAll(FACTS), ({ outerHTML }: DomPart) => outerHTML);
-  // Of an article both ways are looked at, and each takes its document apart.
+  // An article is read in both ways, and each takes its document apart.
   const whole = kind === "article" ? parseDocument(html) : document;
   for (const one of new Set([document, whole])) showWithoutScripts(one);
   const region = parseDocument(`<body>${mainRegion(whole, kind)}</body>`);

@@ -165,7 +165,7 @@ function addToCell(context: Context, inCell: string, outside: string[]): void {
   top.last.push(outside);
 }
 
-/** An `a` that is no link. */
+/** An `a` without a link. */
 export function noLink(): OpenLink {
   return { isLink: false, label: "", hasBlocks: false, heading: 0 };
 }

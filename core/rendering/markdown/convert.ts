@@ -126,10 +126,10 @@ function handlerOf(context: Context, html: string): HtmlHandler {
   };
 }
 
-/** Elements that nobody sees, but that may tell something. */
+/** Hidden elements whose contents may still matter. */
 const telling: ReadonlySet<string> = new Set(["audio", "noscript", "script", "video"]);
 
-/** Opens an element of those that nobody sees, but that tell something; false for any other one. */
+/** Opens a hidden element whose contents matter; false for any other element. */
 function openUnseen(context: Context, name: string, attributes: Attributes): boolean {
   if (context.media !== null) {
     openInMedia(context, context.media, name, attributes);

@@ -33,7 +33,7 @@ export const functions: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Operators that MathML has as characters and nobody sees: function application, times, separator, plus. */
+/** Invisible operators of MathML: function application, times, separator, plus. */
 const unseen = /[\u2061-\u2064\u200b\ufeff]/gu;
 
 /** Returns the TeX of a token's text, character by character. */

@@ -159,7 +159,7 @@ function fraction(above: string, below: string, attributes: Attributes): string 
   return isBar ? `\\frac{${above}}{${below}}` : `{${above} \\atop ${below}}`;
 }
 
-/** What is raised or lowered needs braces around it unless it is one character or command. */
+/** Writes the base of a script: in braces, unless it is one character or command. */
 function base(part: MathPart | undefined): string {
   const tex = part?.tex ?? "";
   if (/^(?:[^\\{}^_]|\\[a-z]+|\\(?:mathrm|mathbf|mathbb|mathcal)\{[^{}]*\})$/iu.test(tex))

@@ -31,7 +31,7 @@ export function frame(context: Context, attributes: Attributes): void {
   // The content between its tags is for browsers without frames.
   context.skipped = 1;
   const { width, height } = attributes;
-  // One that nobody sees counts visitors.
+  // An invisible picture counts visitors.
   if (["0", "1"].includes(width ?? "") || ["0", "1"].includes(height ?? "")) return;
   const address = playable(
     attributes["src"] ?? attributes["data-src"] ?? attributes["data-lazy-src"],

@@ -36,7 +36,7 @@ const NUMBERS =
 /** Elements in code that work on it and are no part of it. */
 const tools: ReadonlySet<string> = new Set(["button", "clipboard-copy", "figcaption", "select"]);
 
-/** Whether an element inside preformatted text is no part of the code. */
+/** Whether an element inside preformatted text stands outside of the code. */
 export function isBesideCode(name: string, attributes: Attributes): boolean {
   const { class: classes } = attributes;
   if (classes !== undefined && name !== "code" && NUMBERS.test(classes.slice(0, 1000))) return true;
@@ -67,7 +67,7 @@ export function openInside(pre: Preformatted, name: string, attributes: Attribut
   pre.open.push({ name, lineStart: isOwn ? pre.parts.length : null });
 }
 
-/** A label in front of the code that only repeats its language is no part of it. */
+/** Names the language of the code, and drops a label in front of it that only repeats the language. */
 function nameLanguage(pre: Preformatted, attributes: Attributes): void {
   if (pre.language === "") pre.language = languageOf(attributes);
   const isShort = pre.language !== "" && pre.parts.length <= 4;

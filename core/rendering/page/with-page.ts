@@ -47,7 +47,7 @@ export async function withPage<T>(
  */
 const CRASH_AT_START_MS = 3000;
 
-/** Whether a page that crashed may be loaded once more: nobody has acted on it. */
+/** Whether a page that crashed may be loaded once more: no action has run on it. */
 function mayBeginAgain({ body }: Job, ms: number): boolean {
   return ms < CRASH_AT_START_MS && (body.actions ?? []).length === 0;
 }

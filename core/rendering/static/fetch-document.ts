@@ -73,7 +73,7 @@ export async function fetchDocument(
 export interface FetchOptions extends Pick<FollowOptions, "allow" | "signal" | "follow"> {
   /** Whether it may be a PDF. */
   readonly takesPdf: boolean;
-  /** Receives a function that returns the document as far as it has come; null before there is anything. @default nobody wants a part */
+  /** Receives a function that returns the document as far as it has come; null before there is anything. @default parts are not offered */
   readonly onPart?: ((soFar: () => FetchedDocument | null) => void) | undefined;
 }
 

@@ -86,7 +86,7 @@ function readAttribute(part: string): readonly [name: string, value: string] {
 function placeOf(attribute: string, url: URL): Pick<Cookie, "url" | "domain"> | null {
   const domain = attribute.replace(/^\./u, "").toLowerCase();
   if (domain === "" || domain === url.hostname) return { url: url.origin };
-  // Of a name without a dot every host below it would get the cookie.
+  // A domain without a dot is a public suffix: the cookie would reach the hosts of strangers.
   return domain.includes(".") && url.hostname.endsWith(`.${domain}`) ? { domain } : null;
 }
 

@@ -6,8 +6,8 @@ import type { TeamRows } from "./team-rows.ts";
 import { type Team, teamScope, teamSettings } from "./team.ts";
 import type { VirtualKey } from "./virtual-key.ts";
 
-/** What declaring changes. */
-interface KeyParts {
+/** The rows of keys and teams, and the ledger in which their use is counted. */
+export interface KeyParts {
   readonly rows: KeyRows;
   readonly teams: TeamRows;
   readonly ledger: KeyLedger;

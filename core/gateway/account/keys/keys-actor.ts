@@ -9,10 +9,10 @@ import type {
   LedgerEntry,
   Reservation,
 } from "../../metering/spend/budget.ts";
-import { type KeyLedger, keyLedger, usageSchema } from "./key-ledger.ts";
+import { keyLedger, usageSchema } from "./key-ledger.ts";
 import { budgetsOf, countsModels, type KeyLimit, type RequestModels } from "./key-limit.ts";
-import { keyOfRow, type KeyRows, keyRows } from "./key-rows.ts";
-import { declareKeys } from "./declare-keys.ts";
+import { keyOfRow, keyRows } from "./key-rows.ts";
+import { declareKeys, type KeyParts } from "./declare-keys.ts";
 import type { KeyDeclaration } from "./declared-keys.ts";
 import { declaredConflict, knownTeam, type TeamMethods, teamMethods } from "./team-methods.ts";
 import { type TeamRows, teamRows, teamSchema } from "./team-rows.ts";
@@ -106,13 +106,6 @@ export const keysActor: ActorKind = {
     };
   },
 };
-
-/** What an account's keys are counted and found by. */
-interface KeyParts {
-  readonly rows: KeyRows;
-  readonly teams: TeamRows;
-  readonly ledger: KeyLedger;
-}
 
 function useMethods({ system }: ActorContext, { rows, teams, ledger }: KeyParts): KeyUseMethods {
   const teamOf = async ({ team }: KeySettings): Promise<Team | null> =>

@@ -1,7 +1,7 @@
 /** A format of chats, as a provider's settings name it: `chat` is OpenAI's chat completions. */
 export type SpokenFormat = "chat" | "responses" | "messages";
 
-/** Where a cloud serves models, and by whose account: members are those of one cloud each. */
+/** The place and account by which a cloud serves models. Each member belongs to one cloud. */
 export interface CloudSettings {
   /** Azure: the name of the resource, as in `https://{resource}.openai.azure.com`. */
   readonly resource?: string | undefined;

@@ -68,7 +68,7 @@ async function failureIn(
     const bytes = plain instanceof ReadableStream ? await decoded(plain) : plain;
     return bytes === null ? null : read(new TextDecoder().decode(bytes));
   } catch {
-    // An encoding that nobody can undo here: the client sees for itself.
+    // A body that cannot be decoded here is passed on unread.
     return null;
   }
 }

@@ -213,7 +213,7 @@ function contentOf(given: ChatMessage["content"]): ChatPart[] {
   return typeof given === "string" ? [{ type: "text", text: given }] : (given ?? []);
 }
 
-/** Null for an item that is no part of the conversation: tools, and searches of another provider, whose words follow. */
+/** Null for an item outside of the conversation: tools, and searches of another provider, whose words follow. */
 function messageOf(one: Item): ChatMessage | null {
   switch (one.type) {
     case "additional_tools":

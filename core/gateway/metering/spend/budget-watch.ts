@@ -30,7 +30,7 @@ interface Watched {
 interface Reached {
   readonly budget: Budget;
   readonly shares: readonly number[];
-  /** Where it is kept what was told. */
+  /** The ledger entry that keeps which shares were reported already. */
   readonly marker: LedgerEntry;
 }
 

@@ -74,7 +74,7 @@ export interface Slice extends Omit<LedgerEntry, "reserved" | "limitType"> {
   amount: number;
 }
 
-/** What is counted. */
+/** The name of a count in the ledger. */
 export type LedgerPlace = Pick<Budget, "rule" | "scope">;
 /** The slices of one budget, by their beginnings. */
 export type LedgerSlices = Map<number, Slice>;

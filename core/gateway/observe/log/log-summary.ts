@@ -3,7 +3,7 @@ import { ApiError } from "../../../http/api-error.ts";
 import type { LogQuery } from "./log-filters.ts";
 import { whereLogs } from "./log-sql.ts";
 
-/** What is computed over the rows of a log, as SQL that is null for rows without the figure. */
+/** The figures of a summary over a log's rows, as SQL that is null for rows without the figure. */
 const figures = {
   /** US dollars. */
   cost: "cost",

@@ -27,7 +27,7 @@ export interface SpendMethods {
   report(query: SpendQuery): Promise<SpendReport>;
 }
 
-/** What the requests of one account used by day, named by the account: a small table, so that no report reads the log. */
+/** Keeps the daily usage of one account, which names it, in a small table, so that no report reads the log. */
 export const spendActor: ActorKind = {
   name: "gateway-spend",
   schema: [

@@ -35,7 +35,7 @@ const SERVED = 5000;
 /** The highest cost of an attempt that is counted, in USD: callers name costs, and sums stay finite. */
 const MOST_USD = 200_000;
 
-/** What one account used since its last batch. */
+/** The usage of one account since its last batch. */
 interface Growing {
   readonly groups: Map<string, SpendRow>;
   readonly batches: CountedBatches;

@@ -1,4 +1,4 @@
-/** What some requests of one day used. Plain, because it crosses to an actor. */
+/** The usage of one group of requests on one day. Plain, because it crosses to an actor. */
 export type SpendRow = SpendGroup & SpendFigures;
 
 /** The requests that are added up together. */

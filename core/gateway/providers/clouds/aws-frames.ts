@@ -5,7 +5,7 @@ export interface AwsFrames {
   isOpen(): boolean;
 }
 
-/** What is done with frames. The bytes change with the next one. */
+/** Receives frames. Their bytes are valid until the next frame. */
 export interface FrameHandling {
   /** Bytes of the longest frame that is handed on. */
   readonly limit: number;

@@ -15,7 +15,7 @@ import { claudeMembers, claudeMessage } from "./cloud-place.ts";
 export interface CloudRoute {
   readonly front: ChatFront;
   readonly translator: ChatTranslator;
-  /** Whether the request is in the model's own format already: only failures are written anew. */
+  /** Whether the request is in the model's own format already: only failures are translated. */
   readonly passes: boolean;
 }
 

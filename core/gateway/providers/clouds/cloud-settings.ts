@@ -68,7 +68,7 @@ export function cloudProblem(slug: string, settings: CloudSettings): string | nu
   const own = cloud === undefined ? {} : fields[cloud];
   for (const [name, value] of given) {
     const field = Object.hasOwn(own, name) ? own[name] : undefined;
-    if (field === undefined) return `"${name}" is no setting of "${slug.slice(0, 64)}"`;
+    if (field === undefined) return `"${name}" is not a setting of "${slug.slice(0, 64)}"`;
     if (typeof value !== "string" || !field.pattern.test(value))
       return `${name}: expected ${field.expected}`;
   }

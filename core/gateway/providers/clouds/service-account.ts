@@ -11,7 +11,7 @@ export interface ServiceAccount {
   readonly project: string | undefined;
 }
 
-/** Where access tokens of Google are asked for, whatever a key says: a caller may have stored it. */
+/** Google's address for access tokens. The address in a key is ignored: a caller may have stored it. */
 export const GOOGLE_TOKENS = "https://oauth2.googleapis.com/token";
 const SCOPE = "https://www.googleapis.com/auth/cloud-platform";
 /** Seconds for which Google takes an assertion, at most. */

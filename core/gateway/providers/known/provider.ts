@@ -74,9 +74,9 @@ export interface Provider {
   readonly modelInPath?: RegExp;
   /** The formats in which its answers report their usage. @default any: it serves models of several families */
   readonly usage?: readonly ("openai" | "google" | "cohere" | "replicate")[];
-  /** Where its usage tells the cost of a request in USD. @default it does not */
+  /** The member of its usage that has the cost of a request in USD. @default its usage has no cost */
   readonly tellsCost?: CostReport;
-  /** The cloud that it is: its settings say where chats for models of `provider/model` go. @default it is no cloud */
+  /** The cloud that it is: its settings say where chats for models of `provider/model` go. @default not a cloud */
   readonly cloud?: Cloud;
   /**
    * Whether it is a server of the operator's own, at this address where no other one is configured: it exists where it is

@@ -1,7 +1,7 @@
 import type { System } from "../../../ports.ts";
 import { recentMap } from "../../wire/recent-map.ts";
 
-/** What this process has seen of the targets of pools and of the automatic router (a circuit breaker). */
+/** The circuit breaker of this process for the targets of pools and of the automatic router. */
 export interface TargetHealth {
   /** Whether a target failed a short while ago: others are asked before it. */
   isCooling(key: string): boolean;

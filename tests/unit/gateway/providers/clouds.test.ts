@@ -550,7 +550,7 @@ describe("the place of a cloud", () => {
   });
 
   it.each([
-    ["azure-openai", { region: "us-east-1" }, '"region" is no setting of "azure-openai"'],
+    ["azure-openai", { region: "us-east-1" }, '"region" is not a setting of "azure-openai"'],
     ["azure-openai", { resource: "a.b" }, "resource: expected the name of a resource"],
     ["azure-openai", { apiVersion: "latest&x=1" }, "apiVersion: expected a version"],
     ["azure-openai", { tenantId: "t" }, "clientId: needed beside tenantId"],
@@ -559,7 +559,7 @@ describe("the place of a cloud", () => {
     ["google-vertex-ai", { project: "A/../B" }, "project: expected the id of a project"],
     ["aws-bedrock", { region: "eu/../x" }, "region: expected a region"],
     ["aws-bedrock", { secretAccessKey: "has blank" }, "secretAccessKey: expected printable"],
-    ["openai", { region: "us" }, '"region" is no setting of "openai"'],
+    ["openai", { region: "us" }, '"region" is not a setting of "openai"'],
     ["aws-bedrock", { regoin: "us-east-1" }, "region"],
   ])("in the file: %s %j is refused", (slug, settings, words) => {
     const parse = () =>
