@@ -101,7 +101,7 @@ describe("the token of a connection", () => {
     return ((await made.json()) as { result: { id: string; value: string } }).result;
   }
 
-  it("closes it once it is deleted, and no other", { timeout: 40_000 }, async () => {
+  it("closes it once it is deleted, and no other", async () => {
     const made = await newToken();
     const address = `${baseUrl.replace(/^http/, "ws")}/agents/webhook-agent/reviewed`;
     const [deleted, kept] = [made.value, token].map(

@@ -31,13 +31,13 @@ beforeAll(async () => {
   };
   writeFileSync(file, JSON.stringify(config));
   target = await startTarget({ args: ["--config", file], env: noBrowser });
-}, 90_000);
+});
 afterAll(async () => {
   await target.stop();
   provider.closeAllConnections();
   provider.close();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 const body = JSON.stringify({ model: "gpt-4o", messages: [], user: "x".repeat(9.5 * MEBI) });
 
@@ -79,9 +79,9 @@ it("of 20 bodies of 9.5 MB at once those pass that have room, and the others are
   expect([...told].toSorted()).toEqual(["200,", "429,1"]);
   // The room is given back.
   expect(await answering(send(needed))).toEqual([200, undefined]);
-}, 120_000);
+});
 
 it("20 bodies of 9.5 MB at once stream through where nothing needs them", async () => {
   const answers = await answering(Promise.all(Array.from({ length: 20 }, () => send({}))));
   expect(answers).toEqual(answers.map(() => [200, undefined]));
-}, 120_000);
+});

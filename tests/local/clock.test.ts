@@ -169,11 +169,11 @@ describe("times of day", () => {
 
   it("wait for their own time when the clock is set back before it", async () => {
     const { ask, log, set } = station("12:00:00");
-    await ask("at/100");
+    await ask("at/60000");
     set(-HOUR);
     await settle();
     expect(log).toEqual([]);
-    set(HOUR);
+    set(HOUR + 60_000);
     await until(() => log.includes("at"));
   });
 });

@@ -48,7 +48,7 @@ describe("long batches", () => {
     expect(await db.all("SELECT count(*) AS n FROM t")).toEqual([{ n: 5001 }]);
     expect(await db.all("SELECT b FROM t WHERE a = 7")).toEqual([{ b: "changed" }]);
     await db.close();
-  }, 60_000);
+  });
 
   it("answer what each statement did", async () => {
     const db = open();
@@ -68,7 +68,7 @@ describe("long batches", () => {
     const [row] = await db.all("SELECT b FROM t WHERE a = 12");
     expect(row?.["b"]).toEqual(bytes);
     await db.close();
-  }, 60_000);
+  });
 
   it("change nothing when a statement fails, and hold up no later one", async () => {
     const db = open();
@@ -80,7 +80,7 @@ describe("long batches", () => {
       { n: 400, least: 1000 },
     ]);
     await db.close();
-  }, 60_000);
+  });
 
   it("are committed before the database is closed, and refused after that", async () => {
     const path = join(folder, `${files++}.db`);
@@ -95,7 +95,7 @@ describe("long batches", () => {
     const again = openSqlite(path);
     expect(await again.all("SELECT count(*) AS n FROM t")).toEqual([{ n: 3000 }]);
     await again.close();
-  }, 60_000);
+  });
 
   it("have an unknown outcome when their thread dies behind COMMIT, and are not run again", async () => {
     const db = open();
@@ -116,7 +116,7 @@ describe("long batches", () => {
     await db.batch(inserts(600, 1200));
     expect(await db.all("SELECT count(*) AS n FROM t")).toEqual([{ n: 1200 }]);
     await db.close();
-  }, 60_000);
+  });
 
   it("run on the event loop where no thread can write, which is told once", async () => {
     const lines: string[] = [];
@@ -133,5 +133,5 @@ describe("long batches", () => {
     ]);
     expect(await db.all("SELECT count(*) AS n FROM t")).toEqual([{ n: 600 }]);
     await db.close();
-  }, 60_000);
+  });
 });

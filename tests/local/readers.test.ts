@@ -51,7 +51,7 @@ describe("long queries", () => {
     expect(rows).toEqual([{ n: 3_000_000 }]);
     expect(turns).toBeGreaterThan(20);
     await db.close();
-  }, 60_000);
+  });
 
   it("cannot write, and fail with the reason", async () => {
     const { db } = open();
@@ -65,7 +65,7 @@ describe("long queries", () => {
     });
     expect(await db.all("SELECT 1 AS n", [], { long })).toEqual([{ n: 1 }]);
     await db.close();
-  }, 60_000);
+  });
 
   it("of several owners take turns", async () => {
     const { db } = open({ most: 1 });
@@ -77,7 +77,7 @@ describe("long queries", () => {
     await Promise.all([...["a", "a", "a", "a", "a"].map(ask), ask("b")]);
     expect(done.indexOf("b")).toBeLessThan(3);
     await db.close();
-  }, 60_000);
+  });
 
   it("above the bound are refused as busy, the others are answered", async () => {
     const { db } = open({ most: 1, waiting: 2 });
@@ -88,7 +88,7 @@ describe("long queries", () => {
       { reason: { reason: "busy" } },
     ]);
     await db.close();
-  }, 60_000);
+  });
 
   it("that take too long are refused as busy, waiting or not", async () => {
     const { db } = open({ most: 1, deadlineMs: 100 });
@@ -106,7 +106,7 @@ describe("long queries", () => {
       { reason: { name: "SqlError", reason: "busy" } },
     ]);
     await db.close();
-  }, 60_000);
+  });
 
   it("that run are answered at the end, which leaves no file but the database", async () => {
     const { db, path } = open({ idleMs: 10 });
@@ -118,7 +118,7 @@ describe("long queries", () => {
     expect(rows).toEqual([{ n: 100_000 }]);
     expect(existsSync(`${path}-wal`)).toBe(false);
     await expect(db.all("SELECT 1", [], { long })).rejects.toMatchObject({ name: "SqlError" });
-  }, 60_000);
+  });
 
   it("run on the event loop where no thread can be started", async () => {
     const path = join(folder, `${files++}.db`);
@@ -130,5 +130,5 @@ describe("long queries", () => {
     expect(await db.all("SELECT 2 AS n", [], { long })).toEqual([{ n: 2 }]);
     expect(said).toHaveLength(1);
     await db.close();
-  }, 60_000);
+  });
 });

@@ -15,7 +15,6 @@ afterAll(() => {
 
 const deno = join(root, "tools/node_modules/deno/deno");
 const bun = join(root, "tools/node_modules/bun/bin/bun.exe");
-const port = String(20_000 + (process.pid % 20_000));
 
 /** The Worker's folder with this clone installed, as its manifest says. */
 const worker = join(folder, "worker");
@@ -31,7 +30,7 @@ for (const [name, from] of [
 const commands: Readonly<Record<string, readonly [string, ...string[]]>> = {
   node: [process.execPath, "examples/node/main.ts"],
   bun: [bun, "run", "examples/bun/main.ts"],
-  deno: [deno, "serve", "-A", "--host", "127.0.0.1", "--port", port, "examples/deno/main.ts"],
+  deno: [deno, "serve", "-A", "--host", "127.0.0.1", "--port", "0", "examples/deno/main.ts"],
   embed: [process.execPath, "examples/embed/main.ts"],
   workers: [process.execPath, "scripts/serve-workers.mjs", "--port", "0", "--no-demo"],
 };

@@ -37,7 +37,6 @@ function rowsBelow(heading: string): Row[] {
 
 it.each(traced)(
   "the table of the request %s has the rooms that it passes, in order",
-  { timeout: 180_000 },
   async (name, heading) => {
     const command = ["scripts/trace.ts", name, "--json"];
     const { stdout } = await run(process.execPath, command, { cwd: root });

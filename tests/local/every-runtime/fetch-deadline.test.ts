@@ -27,4 +27,4 @@ it("a deadline ends an upload that stands still, whatever is collected meanwhile
     server.closeAllConnections();
     server.close();
   }
-}, 10_000);
+});

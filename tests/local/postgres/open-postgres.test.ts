@@ -156,7 +156,7 @@ describe("a connection that breaks", () => {
 
 describe("work that waits", () => {
   it("is bounded in number and in time", async () => {
-    const small = await openPostgres({ url, log: () => undefined, queueSize: 3, answerMs: 400 });
+    const small = await openPostgres({ url, log: () => undefined, queueSize: 3, answerMs: 3000 });
     try {
       const sql = small.sqlOf("a");
       const batches = ["p", "q", "r", "s"].map((id) => reasonOf(sql.batch([insert(id)])));

@@ -44,7 +44,6 @@ it("takes for filled any other page", () => {
 });
 
 it("reads a hostile page in time that grows with it", () => {
-  const begin = performance.now();
+  // In time that grows with its square this would last longer than any test may.
   isEmpty(`${'<div id="root">'.repeat(200_000)}${"<script>".repeat(200_000)}`);
-  expect(performance.now() - begin).toBeLessThan(5000);
 });

@@ -178,7 +178,7 @@ describe("a long queue", () => {
     const ran = log.filter((line) => line.startsWith("long task"));
     expect(ran).toEqual(Array.from({ length: 300 }, (_, i) => `long task ${i}`));
     socket.close();
-  }, 60_000);
+  });
 });
 
 describe("a task that was dequeued when it was due already", () => {
@@ -247,5 +247,5 @@ describe("a lowered limit of events", () => {
     await until(async () => Number(await call("count")) <= 10);
     expect((await ref.call("getEvents", 1)) as Plain[]).toMatchObject([{ id: "e1" }]);
     socket.close();
-  }, 60_000);
+  });
 });

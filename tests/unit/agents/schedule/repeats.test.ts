@@ -103,10 +103,10 @@ describe("an interval", () => {
     const first = await stub.every(1000);
     ticks.length = 0;
     // The runs are 300 s and 2,700 s late, and one makes up for those that were missed.
-    expect(Math.abs((await ring(1_300_000)) - first - 1_000_000)).toBeLessThan(1000);
-    expect(Math.abs((await ring(3_400_000)) - first - 4_000_000)).toBeLessThan(1000);
+    expect(Math.abs((await ring(1_300_000)) - first - 1_000_000)).toBeLessThan(60_000);
+    expect(Math.abs((await ring(3_400_000)) - first - 4_000_000)).toBeLessThan(60_000);
     await eventually(() => ticks.length >= 2, "both have run");
-    expect(Math.abs((await stub.every(1000)) - first - 4_000_000)).toBeLessThan(1000);
+    expect(Math.abs((await stub.every(1000)) - first - 4_000_000)).toBeLessThan(60_000);
   });
 });
 

@@ -61,7 +61,7 @@ async function use(token: string, tokens: number, body: object = gpt): Promise<n
 const shares = () => sent.map(({ payload }) => Number(payload["share"])).toSorted((a, b) => a - b);
 /** Waits until the shares that were sent are these: answers are entered behind the client's back. */
 const told = async (wanted: readonly number[]): Promise<void> => {
-  await expect.poll(shares, { timeout: 60_000 }).toEqual(wanted);
+  await expect.poll(shares).toEqual(wanted);
 };
 
 describe("a budget", () => {
@@ -76,7 +76,7 @@ describe("a budget", () => {
     await use(key, 480);
     await told([50, 80, 100]);
     await use(key, 480);
-    await expect.poll(() => teams.used("research"), { timeout: 60_000 }).toEqual([1490]);
+    await expect.poll(() => teams.used("research")).toEqual([1490]);
     expect(sent).toHaveLength(3);
     expect(sent[1]).toEqual({
       account: "acme",
@@ -116,13 +116,11 @@ describe("a budget", () => {
     };
     const init = { token: key, ...jsonInit({ ...gpt, max_tokens: 850 }) };
     const pending = gate.send("closed/openai/v1/chat/completions", init);
-    await expect.poll(() => gate.transport.requests.length, { timeout: 60_000 }).toBe(1);
+    await expect.poll(() => gate.transport.requests.length).toBe(1);
     await use(key, 100);
     const [aside = 0] = await teams.used("research");
     expect(aside).toBeGreaterThan(850);
-    await expect
-      .poll(async () => (await teams.used("research"))[0], { timeout: 60_000 })
-      .toBeGreaterThan(940);
+    await expect.poll(async () => (await teams.used("research"))[0]).toBeGreaterThan(940);
     expect(sent).toEqual([]);
     gone.resolve();
     await (await pending).text();

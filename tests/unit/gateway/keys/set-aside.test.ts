@@ -34,7 +34,7 @@ const tokens = (limit: number) => ({ limits: [{ limitType: "tokens", limit }] })
 const cost = (limit: number) => ({ limits: [{ limitType: "cost", limit }] });
 /** What a key has used, once it is what is expected: answers are entered behind the client's back. */
 const used = async (id: string, wanted: readonly number[]): Promise<void> => {
-  await expect.poll(() => keys.used(id), { timeout: 60_000 }).toEqual(wanted);
+  await expect.poll(() => keys.used(id)).toEqual(wanted);
 };
 
 const FILE = "iVBORw0KGgo".repeat(4000);
@@ -71,16 +71,14 @@ describe("parallel requests of a virtual key", () => {
     const statuses = (await Promise.all(pending)).map(({ status }) => status);
     // 220 tokens each; 0.00205 USD each.
     expect(statuses.filter((status) => status === 200)).toHaveLength(4);
-    await expect
-      .poll(async () => (await keys.used(id))[0], { timeout: 60_000 })
-      .toBeLessThanOrEqual(most);
+    await expect.poll(async () => (await keys.used(id))[0]).toBeLessThanOrEqual(most);
   });
 
   it("each have something set aside where they bound nothing, and the last takes what is left", async () => {
     const { key, id } = await keys.make(tokens(10_000));
     const gone = held(() => answer(10));
     const pending = Array.from({ length: 5 }, () => ask(key));
-    await expect.poll(() => gate.transport.requests.length, { timeout: 60_000 }).toBe(3);
+    await expect.poll(() => gate.transport.requests.length).toBe(3);
     await used(id, [10_000]);
     gone.resolve();
     const statuses = (await Promise.all(pending)).map(({ status }) => status);
@@ -126,7 +124,7 @@ describe("a request", () => {
     const { key } = await keys.make(tokens(4000));
     const gone = held(() => answer(1));
     const first = ask(key, body);
-    await expect.poll(() => gate.transport.requests.length, { timeout: 60_000 }).toBe(1);
+    await expect.poll(() => gate.transport.requests.length).toBe(1);
     expect((await ask(key)).status).toBe(429);
     gone.resolve();
     expect((await first).status).toBe(200);
@@ -153,7 +151,7 @@ describe("a request", () => {
     const { key } = await keys.make(tokens(1000));
     const gone = held(() => answer(1));
     const first = ask(key, body, {}, path);
-    await expect.poll(() => gate.transport.requests.length, { timeout: 60_000 }).toBe(1);
+    await expect.poll(() => gate.transport.requests.length).toBe(1);
     // Its size is set aside all the same, as far as it is left.
     expect((await ask(key)).status).toBe(429);
     gone.resolve();

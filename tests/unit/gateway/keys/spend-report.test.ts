@@ -51,9 +51,7 @@ const report = async (query: string): Promise<Report> =>
 
 /** The report once it has so many requests: they are counted behind the client's back. */
 async function reportOf(query: string, requests: number): Promise<Report> {
-  await expect
-    .poll(async () => (await report(query)).totals["requests"], { timeout: 60_000 })
-    .toBe(requests);
+  await expect.poll(async () => (await report(query)).totals["requests"]).toBe(requests);
   return report(query);
 }
 

@@ -37,7 +37,7 @@ const outcome = async (response: Response): Promise<[number, string]> => [
 ];
 /** What a team has used, once it is what is expected: answers are entered behind the client's back. */
 const used = async (id: string, wanted: readonly number[]): Promise<void> => {
-  await expect.poll(() => teams.used(id), { timeout: 60_000 }).toEqual(wanted);
+  await expect.poll(() => teams.used(id)).toEqual(wanted);
 };
 
 describe("the teams of an account", () => {
@@ -114,9 +114,7 @@ describe("the budget of a team", () => {
     const statuses = (await Promise.all(pending)).map(({ status }) => status);
     // 0.00225 USD each.
     expect(statuses.filter((status) => status === 200)).toHaveLength(4);
-    await expect
-      .poll(async () => (await teams.used("research"))[0], { timeout: 60_000 })
-      .toBeLessThanOrEqual(0.01);
+    await expect.poll(async () => (await teams.used("research"))[0]).toBeLessThanOrEqual(0.01);
   });
 
   it("counts requests", async () => {

@@ -50,9 +50,7 @@ const messageOf = async (response: Response): Promise<string> =>
   JSON.stringify(await response.json());
 /** What a key has used, once it is what is expected: answers are entered behind the client's back. */
 async function used(id: string, wanted: readonly number[]): Promise<void> {
-  await expect
-    .poll(async () => (await show(id)).usage.map((one) => one.used), { timeout: 60_000 })
-    .toEqual(wanted);
+  await expect.poll(async () => (await show(id)).usage.map((one) => one.used)).toEqual(wanted);
 }
 
 describe("the limits of a virtual key", () => {
@@ -126,7 +124,7 @@ describe("the limits of a virtual key", () => {
     await streaming.body?.cancel();
     const input = Math.floor(JSON.stringify(long).length / 4);
     const counted = async (): Promise<number> => (await show(id)).usage[0]?.used ?? 0;
-    await expect.poll(counted, { timeout: 30_000 }).toBeLessThan(200);
+    await expect.poll(counted).toBeLessThan(200);
     expect(await counted()).toBeGreaterThanOrEqual(input);
   });
 
@@ -182,7 +180,7 @@ describe("the limits of a virtual key", () => {
     const { key, id } = await make();
     await (await ask(key)).text();
     await expect
-      .poll(async () => (await gate.manageRaw("/metrics")).text(), { timeout: 60_000 })
+      .poll(async () => (await gate.manageRaw("/metrics")).text())
       .toContain(`causey_gateway_key_requests_total{gateway="closed",key="${id}"} 1`);
     const text = await (await gate.manageRaw("/metrics")).text();
     expect(text).toContain(`key="${id}",type="input"} 100`);

@@ -122,7 +122,7 @@ describe("a realtime connection with a virtual key", () => {
       reason("Spend limit reached: the virtual key allows 0.5 USD"),
     );
     expect(await provider.closed).toMatchObject({ code: 1008 });
-    await expect.poll(async () => (await keys.used(id))[0], { timeout: 60_000 }).toBeLessThan(3);
+    await expect.poll(async () => (await keys.used(id))[0]).toBeLessThan(3);
     expect((await connect(key)).status).toBe(429);
   });
 
@@ -133,15 +133,15 @@ describe("a realtime connection with a virtual key", () => {
     expect(await client.closed).toEqual(reason("Spend limit reached"));
     expect(provider.sent.length).toBeLessThanOrEqual(3);
     // What was under way is not known: it stays.
-    await expect.poll(() => keys.used(id), { timeout: 60_000 }).toEqual([10_000]);
+    await expect.poll(() => keys.used(id)).toEqual([10_000]);
   });
 
   it("gives back what no answer was begun for", async () => {
     const { key, id } = await keys.make({ limits: [{ limitType: "tokens", limit: 10_000 }] });
     const { client } = await opened(key);
-    await expect.poll(() => keys.used(id), { timeout: 60_000 }).toEqual([4097]);
+    await expect.poll(() => keys.used(id)).toEqual([4097]);
     client.close();
-    await expect.poll(() => keys.used(id), { timeout: 60_000 }).toEqual([0]);
+    await expect.poll(() => keys.used(id)).toEqual([0]);
   });
 
   it.each<[string, (id: string) => Promise<unknown>, string]>([
@@ -161,7 +161,7 @@ describe("a realtime connection with a virtual key", () => {
   ])("ends when the key is %s", async (_, change, text) => {
     const { key, id } = await keys.make();
     const { client, provider } = await opened(key);
-    await expect.poll(() => reviews.length, { timeout: 60_000 }).toBeGreaterThan(0);
+    await expect.poll(() => reviews.length).toBeGreaterThan(0);
     await change(id);
     for (const review of reviews) review();
     expect(await client.closed).toEqual(reason(text));
@@ -188,7 +188,7 @@ describe("a realtime connection with a virtual key", () => {
     const { key } = await keys.make({ models: ["google-ai-studio/gemini-2.5-flash"] });
     const good = await opened(key, SETUP);
     good.client.say(setup("gemini-2.5-flash"));
-    await expect.poll(() => good.provider.sent.length, { timeout: 60_000 }).toBe(1);
+    await expect.poll(() => good.provider.sent.length).toBe(1);
     const decoy = await opened(key, "google?model=gemini-2.5-flash");
     const bytes = new TextEncoder().encode(JSON.stringify(setup("gemini-2.5-pro")));
     decoy.client.say(bytes);
@@ -214,13 +214,13 @@ describe("a realtime connection with a virtual key", () => {
           },
         }),
       );
-    await expect.poll(() => provider.sent.length, { timeout: 60_000 }).toBe(1);
+    await expect.poll(() => provider.sent.length).toBe(1);
     provider.say(report(5, { modelTurn: {} }));
     provider.say(report(20, { modelTurn: {} }));
     provider.say(report(30, { turnComplete: true }));
     provider.say(report(7, { modelTurn: {}, turnComplete: true }));
-    await expect.poll(() => client.sent.length, { timeout: 60_000 }).toBe(4);
+    await expect.poll(() => client.sent.length).toBe(4);
     client.close();
-    await expect.poll(() => keys.used(id), { timeout: 60_000 }).toEqual([57]);
+    await expect.poll(() => keys.used(id)).toEqual([57]);
   });
 });
