@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { logicFolders, onNodeAlone } from "../tests/config/one-engine.ts";
+import { fewRuntimes, logicFolders } from "../tests/config/one-engine.ts";
 import type { Failure, Report, SuiteCounts } from "../tests/config/report.ts";
 import { blackBoxWords, changedFiles } from "./changed.ts";
 import { killAll, run } from "./step.ts";
@@ -79,7 +79,7 @@ const steps: readonly Step[] = [
   { name: "build", command: [node, "scripts/build.ts"] },
   // Those that take longest come first, so that all end together.
   unitStep("node"),
-  // Of two that follow one another one is long, one short.
+  // Each pair has a long step and a short one, which follow one another.
   ...[
     ["node", "workers"],
     ["deno", "bun"],
@@ -213,29 +213,29 @@ function summarize(outcomes: readonly Outcome[]): SuiteCounts {
   return total;
 }
 
-/** Test files in the list of those that take longest. */
-const SLOWEST = 15;
+/** Test files in the list of those that take most. */
+const COSTLIEST = 25;
 
-/** Prints how long suites took on each runtime, and which files took longest: what a change of the suites is measured by. */
+/** Prints the CPU seconds of suites on each runtime, and the files that took most: a change of the suites is measured by them. */
 function printTimes(outcomes: readonly Outcome[]): void {
   const files = outcomes.flatMap(({ step, report }) =>
-    Object.entries(report?.files ?? {}).map(([path, { ms }]) => ({
+    Object.entries(report?.files ?? {}).map(([path, { cpuMs }]) => ({
       path,
-      ms,
+      cpuMs,
       column: step.column ?? "",
     })),
   );
   const rows = Map.groupBy(files, ({ path }) => suiteOf(path));
   const seconds = (of: typeof files): string =>
-    (of.reduce((sum, { ms }) => sum + ms, 0) / 1000).toFixed(0);
+    (of.reduce((sum, { cpuMs }) => sum + cpuMs, 0) / 1000).toFixed(0);
   const cells = new Map(
     [...rows].map(([suite, of]) => {
       const columns = Map.groupBy(of, ({ column }) => column);
       return [suite, new Map([...columns].map(([name, some]) => [name, seconds(some)]))];
     }),
   );
-  console.log(`\nSeconds of test files:\n${table(cells, [...runtimes, "repository"])}`);
-  for (const file of files.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST))
+  console.log(`\nCPU seconds of test files:\n${table(cells, [...runtimes, "repository"])}`);
+  for (const file of files.toSorted((a, b) => b.cpuMs - a.cpuMs).slice(0, COSTLIEST))
     console.log(`  ${seconds([file]).padStart(4)} s  ${file.path} on ${file.column}`);
 }
 
@@ -244,8 +244,11 @@ function printLeftOut(): void {
   console.log("\nUnit tests on Node and Bun alone, for Deno and workerd have Node's engine:");
   for (const one of logicFolders)
     console.log(`  ${one.folder}: ${one.reason} (on all four: ${one.everywhere.join(", ")})`);
-  console.log("\nOn Node alone, or against the server on Node alone:");
-  for (const { file, reason } of onNodeAlone) console.log(`  ${file}: ${reason}`);
+  console.log("\nOn some runtimes only, or against the servers of these:");
+  for (const { files, on, reason } of fewRuntimes) {
+    console.log(`  on ${on.join(", ")}: ${reason}`);
+    for (const file of files) console.log(`    ${file}`);
+  }
 }
 
 function show({ passed, failed, skipped }: SuiteCounts): string {

@@ -33,7 +33,6 @@ export const logicFolders: readonly LogicFolder[] = [
       "charsets",
       "code",
       "files",
-      "hostile-files",
       "office-files",
       "kept-content",
       "lexical",
@@ -78,6 +77,39 @@ export const logicFolders: readonly LogicFolder[] = [
       "socket-trace",
       "stream-usage",
       "unasked-usage",
+    ],
+  },
+  {
+    folder: "gateway/providers",
+    reason: "requests and answers from one format of JSON to another",
+    // WebCrypto, streams, decoders, regular expressions over bytes.
+    everywhere: [
+      "access-tokens",
+      "clouds",
+      "requested-model",
+      "spoken-formats",
+      "stored-keys",
+      "translate-streams",
+      "web-images",
+    ],
+  },
+  {
+    folder: "gateway/call",
+    reason: "attempts, pauses and what ends them, over a transport of the test",
+    // Decoders and streams that break off.
+    everywhere: ["body-text", "given-up", "provider-failed"],
+  },
+  {
+    folder: "deprecations",
+    reason: "paths, dates and fields of what has ended",
+    // Requests and bodies of the runtime that are passed on.
+    everywhere: [
+      "compat-proxy",
+      "middleware",
+      "middleware-fields",
+      "middleware-hosts",
+      "passing",
+      "rewrite-call",
     ],
   },
   {
@@ -156,35 +188,96 @@ export const logicTests: string[] = logicFolders.map(
     `tests/unit/${folder}/**/!(${everywhere.map((name) => name.split("/").at(-1)).join("|")}).test.ts`,
 );
 
-/** Files that run on Node alone, or against the server on Node, and why other runtimes tell nothing new. */
-export const onNodeAlone: readonly { readonly file: string; readonly reason: string }[] = [
+/** Test files that run on some runtimes only, or against the server on these. */
+export interface FewRuntimes {
+  readonly on: readonly ("node" | "deno" | "bun" | "workers")[];
+  /** Why the other runtimes tell nothing new. */
+  readonly reason: string;
+  readonly files: readonly string[];
+}
+
+export const fewRuntimes: readonly FewRuntimes[] = [
   {
-    file: "tests/clients/own-server.test.ts",
-    reason: "starts servers of all runtimes itself, and none of the target",
+    on: ["node"],
+    reason: "each starts servers of its own, on all runtimes or in its own process",
+    files: [
+      "tests/clients/own-server.test.ts",
+      "tests/clients/use-agent.test.ts",
+      "tests/local/command/serve-workers.test.ts",
+    ],
   },
   {
-    file: "tests/clients/use-agent.test.ts",
-    reason: "starts its own server in the process of the test",
-  },
-  {
-    file: "tests/local/command/config.test.ts",
-    reason: "what is read from files and the environment; every-command.test.ts reads them too",
-  },
-  {
-    file: "tests/local/command/print.test.ts",
-    reason: "texts, and a log that is followed over HTTP",
-  },
-  {
-    file: "tests/local/command/serve-workers.test.ts",
-    reason: "workerd is started by Node",
-  },
-  {
-    file: "tests/local/command/transfer.test.ts",
-    reason: "requests to two servers, and a file of JSON",
-  },
-  {
-    file: "tests/local/postgres/cluster-script.test.ts",
+    on: ["node"],
     reason:
-      "a script of the repository, which Node runs; Deno reports the signal it sent as the end",
+      "pages of the console, the same wherever the server runs: http/console.test.ts opens it on all four",
+    files: [
+      "tests/clients/console-prefix.test.ts",
+      "tests/clients/console-snippets.test.ts",
+      "tests/http/console-log.test.ts",
+      "tests/http/console-pages.test.ts",
+      "tests/http/console-providers.test.ts",
+      "tests/http/console-tasks.test.ts",
+    ],
+  },
+  {
+    on: ["node"],
+    reason:
+      "what pages in Chromium show: http/rendering.test.ts and seven more meet each runtime's way to the browser",
+    files: [
+      "tests/http/rendering-actions.test.ts",
+      "tests/http/rendering-fonts.test.ts",
+      "tests/http/rendering-kept.test.ts",
+      "tests/http/rendering-shares.test.ts",
+      "tests/http/rendering-shown.test.ts",
+    ],
+  },
+  {
+    on: ["node"],
+    reason:
+      "words, files and requests of commands: local/command/every-command.test.ts runs each on Node, Deno and Bun",
+    files: [
+      "tests/http/command.test.ts",
+      "tests/http/readme.test.ts",
+      "tests/http/search-sync.test.ts",
+      "tests/local/command/config.test.ts",
+      "tests/local/command/doctor.test.ts",
+      "tests/local/command/print.test.ts",
+      "tests/local/command/transfer.test.ts",
+      "tests/local/token-command.test.ts",
+    ],
+  },
+  {
+    on: ["node", "workers"],
+    reason:
+      "what core makes of requests, with state in a process and in Durable Objects: conformance, gateway and search files meet all four",
+    files: [
+      "tests/http/documented-answers.test.ts",
+      "tests/http/gateway-metrics.test.ts",
+      "tests/http/gateway-semantic.test.ts",
+      "tests/http/otlp.test.ts",
+      "tests/http/rendering-files.test.ts",
+    ],
+  },
+  {
+    on: ["node"],
+    reason:
+      "servers that are killed in the middle of a job, on Node: local/every-runtime/crash.test.ts and durability.test.ts kill one on each",
+    files: [
+      "tests/local/crawl-crash.test.ts",
+      "tests/local/search-crash.test.ts",
+      "tests/local/search-site.test.ts",
+      "tests/local/search-source.test.ts",
+    ],
+  },
+  {
+    on: ["node"],
+    reason:
+      "rows between two stores, and a script that Node runs: local/postgres/contract.test.ts meets the database on all three",
+    files: ["tests/local/postgres/cluster-script.test.ts", "tests/local/postgres/move.test.ts"],
   },
 ];
+
+/** What a runtime leaves out of {@link fewRuntimes}. */
+export function leftToOthers(runtime: string): string[] {
+  return fewRuntimes.flatMap(({ files, on }) => (on.some((one) => one === runtime) ? [] : files));
+}

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import type { Reporter, TestCase, TestModule } from "vitest/node";
+import { workSoFar } from "../platform/children-work.ts";
 
 /** How the tests of one suite (a folder of tests/) ended. */
 export interface SuiteCounts {
@@ -17,8 +18,8 @@ export interface Failure {
 
 /** How one test file ended. */
 export interface FileReport extends SuiteCounts {
-  /** Milliseconds, its imports included. */
-  ms: number;
+  /** Milliseconds of the CPU since the file before, with all processes of the run: exact where files run one at a time. */
+  cpuMs: number;
   skips: { name: string; reason: string | undefined }[];
   failures: Failure[];
 }
@@ -37,26 +38,40 @@ export interface Report {
  */
 export class SummaryReporter implements Reporter {
   readonly #file: string;
+  readonly #cpuMs = new Map<string, number>();
+  #spentMs = 0;
 
   constructor(file: string) {
     this.#file = file;
   }
 
+  onTestRunStart(): void {
+    this.#spentMs = workSoFar();
+  }
+
+  onTestModuleEnd({ moduleId }: TestModule): void {
+    const before = this.#spentMs;
+    this.#spentMs = workSoFar();
+    this.#cpuMs.set(moduleId, Math.round(this.#spentMs - before));
+  }
+
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
-    const files = modules.map((module) => [pathOf(module.moduleId), fileReport(module)] as const);
+    const files = modules.map((module) => {
+      const cpuMs = this.#cpuMs.get(module.moduleId) ?? 0;
+      return [pathOf(module.moduleId), fileReport(module, cpuMs)] as const;
+    });
     const unhandled = errors.map((error) => named("unhandled error", error));
     const report: Report = { files: Object.fromEntries(files), unhandled };
     writeFileSync(this.#file, JSON.stringify(report));
   }
 }
 
-function fileReport(module: TestModule): FileReport {
-  const { duration, collectDuration } = module.diagnostic();
+function fileReport(module: TestModule, cpuMs: number): FileReport {
   const report: FileReport = {
     passed: 0,
     failed: 0,
     skipped: 0,
-    ms: Math.round(duration + collectDuration),
+    cpuMs,
     skips: [],
     failures: [],
   };

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { Reporter } from "vitest/node";
-import { logicTests, onNodeAlone } from "./one-engine.ts";
+import { leftToOthers, logicTests } from "./one-engine.ts";
 import { SummaryReporter } from "./report.ts";
 
 /** The repository's root; every vitest config sets it, because these files live two levels down. */
@@ -26,8 +26,8 @@ export const everyRuntimeTests: string[] =
 /** What a runtime leaves out because Node, or another runtime with its engine, runs it. */
 export function leftOut(runtime: RuntimeName): string[] {
   if (runtime === "node") return [];
-  const alone = onNodeAlone.map(({ file }) => file);
-  return runtime === "bun" ? alone : [...logicTests, ...alone];
+  const few = leftToOthers(runtime);
+  return runtime === "bun" ? few : [...logicTests, ...few];
 }
 
 /** Tests may import the package by its public names; they get the sources, so no build is needed. */

@@ -25,6 +25,9 @@ export type LocalRuntimeName = keyof typeof commands;
 /** All of them. */
 export const runtimes: LocalRuntimeName[] = ["node", "deno", "bun"];
 
+/** Those of a server whose subject lies above the runtimes; `every-runtime/crash.test.ts` kills a server on each. */
+export const runtimesAbove: LocalRuntimeName[] = ["node"];
+
 /** `false`, or why a test with this runtime is skipped. */
 export function missing(runtime: LocalRuntimeName): false | string {
   return existsSync(commands[runtime][0]) ? false : `${runtime} is not installed in tools/`;

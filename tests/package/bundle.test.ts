@@ -22,8 +22,17 @@ const owners: Record<string, readonly string[]> = {
   "@cfworker/json-schema": ["rendering"],
 };
 
-/** The files in the bundle of one entry, from the repository's root. Fails on any built-in module. */
-async function bundledFiles(entry: string, external: string[] = []): Promise<string[]> {
+const bundles = new Map<string, Promise<string[]>>();
+
+/** The files in the bundle of one entry, from the repository's root, made once. Fails on any built-in module. */
+function bundledFiles(entry: string, external: string[] = []): Promise<string[]> {
+  const key = [entry, ...external].join(" ");
+  const made = bundles.get(key) ?? bundleOf(entry, external);
+  bundles.set(key, made);
+  return made;
+}
+
+async function bundleOf(entry: string, external: string[]): Promise<string[]> {
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: [entry],

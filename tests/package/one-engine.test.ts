@@ -1,6 +1,6 @@
 import { existsSync, globSync } from "node:fs";
 import { expect, test } from "vitest";
-import { logicFolders, logicTests, onNodeAlone } from "../config/one-engine.ts";
+import { fewRuntimes, logicFolders, logicTests } from "../config/one-engine.ts";
 
 const everywhere = logicFolders.flatMap((one) =>
   one.everywhere.map((name) => `tests/unit/${one.folder}/${name}.test.ts`),
@@ -14,6 +14,8 @@ test("what runs on all four runtimes in folders of logic is there, and is not le
     expect(globSync(`tests/unit/${folder}/**/*.test.ts`).some((path) => left.has(path))).toBe(true);
 });
 
-test("what runs against the server on Node alone is there", () => {
-  expect(onNodeAlone.map(({ file }) => file).filter((file) => !existsSync(file))).toEqual([]);
+test("what runs on some runtimes only is there, and named once", () => {
+  const files = fewRuntimes.flatMap((few) => few.files);
+  expect(files.filter((file) => !existsSync(file))).toEqual([]);
+  expect(new Set(files).size).toBe(files.length);
 });

@@ -9,6 +9,11 @@ export function waitForChildren(): void {
   if (process.platform === "linux") watchWork(() => workBelow(process.pid));
 }
 
+/** CPU time in ms of this process and of all below it, those that have ended included; 0 elsewhere than on Linux. */
+export function workSoFar(): number {
+  return workOf(process.pid) + workBelow(process.pid);
+}
+
 /** CPU time in ms of all processes below one, those that have ended included. */
 function workBelow(pid: number): number {
   return childrenOf(pid).reduce((sum, child) => sum + workOf(child) + workBelow(child), 0);
