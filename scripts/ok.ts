@@ -59,6 +59,7 @@ function unitStep(name: string): Step {
     command: unit[name] ?? [],
     ...(name === "node" && { env: { CAUSEY_TEST_SQL: recorded } }),
     column: name,
+    after: ["build"],
   };
 }
 
@@ -74,9 +75,12 @@ const postgresStep: Step = {
   after: ["build"],
 };
 
+/** Steps that start the command start what this one has built (`tests/config/command-file.ts`). */
+const buildStep: Step = { name: "build", command: [node, "scripts/build.ts"] };
+
 const steps: readonly Step[] = [
   { name: "format", command: [bin("oxfmt"), "--check"] },
-  { name: "build", command: [node, "scripts/build.ts"] },
+  buildStep,
   // Those that take longest come first, so that all end together.
   unitStep("node"),
   // Each pair has a long step and a short one, which follow one another.
@@ -121,6 +125,7 @@ async function execute(step: Step): Promise<Outcome> {
     ...step.env,
     CAUSEY_TEST_REPORT: reportFile,
     CAUSEY_TEST_WORKERS: String(WORKERS),
+    ...(chosen.includes(buildStep) && { CAUSEY_TEST_BUILT: "yes" }),
   };
   const { ok, seconds, cpuSeconds, output } = await run(step.command, env, `${reportFile}.cpu`);
   const report = step.column === undefined ? undefined : readReport(reportFile);

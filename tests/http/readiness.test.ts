@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect } from "vitest";
 import { eventually, LONG } from "../cases/eventually.ts";
+import { commandFile } from "../config/command-file.ts";
 import { itUnless } from "../config/it-unless.ts";
 import { noBrowser, startTarget, targetName, type Target, type TargetOptions } from "./target.ts";
 
@@ -104,7 +105,7 @@ const rows: readonly Row[] = [
         "--allow-env",
         "--allow-sys",
         "--allow-ffi",
-        "adapters/cli/main.ts",
+        commandFile,
         "serve",
       ],
       env: noBrowser,

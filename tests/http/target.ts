@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { commandFile } from "../config/command-file.ts";
 import { patience } from "../cases/eventually.ts";
 import { waitForChildren } from "../platform/children-work.ts";
 import { newDatabase } from "../platform/postgres-databases.ts";
@@ -49,9 +50,9 @@ waitForChildren();
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 const commands: Record<TargetName, readonly string[]> = {
-  node: [process.execPath, "adapters/cli/main.ts", "serve"],
-  deno: ["tools/node_modules/deno/deno", "run", "-A", "adapters/cli/main.ts", "serve"],
-  bun: ["tools/node_modules/bun/bin/bun.exe", "adapters/cli/main.ts", "serve"],
+  node: [process.execPath, commandFile, "serve"],
+  deno: ["tools/node_modules/deno/deno", "run", "-A", commandFile, "serve"],
+  bun: ["tools/node_modules/bun/bin/bun.exe", commandFile, "serve"],
   workers: [process.execPath, "scripts/serve-workers.mjs"],
 };
 

@@ -6,6 +6,7 @@ import { text as readText } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { describe, expect, inject, it } from "vitest";
 import { parseSend, sendWebhook } from "../../adapters/cli/webhook-send.ts";
+import { commandFile } from "../config/command-file.ts";
 import { root } from "../config/shared.ts";
 import { discordPrivateKey, webhookSecrets } from "./prepare-target.ts";
 
@@ -144,7 +145,7 @@ describe("an entity with a secret of its own", () => {
 
 describe("causey webhook send", () => {
   const run = async (input: string, ...args: string[]): Promise<string> => {
-    const command = ["adapters/cli/main.ts", "webhook", "send", "--data", "-", ...args];
+    const command = [commandFile, "webhook", "send", "--data", "-", ...args];
     const running = promisify(execFile)(process.execPath, command, { cwd: root });
     running.child.stdin?.end(input);
     return (await running).stdout;

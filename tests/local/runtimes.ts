@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess, type ChildProcessByStdio } from "node:child_process";
 import { existsSync } from "node:fs";
 import type { Readable } from "node:stream";
+import { commandFile } from "../config/command-file.ts";
 import { root } from "../config/shared.ts";
 import { waitForChildren } from "../platform/children-work.ts";
 
@@ -55,7 +56,7 @@ export function fileCommand(
 
 /** The command `causey` with its arguments, as a runtime runs it. */
 export function commandLine(runtime: LocalRuntimeName, args: readonly string[]): string[] {
-  return [...commands[runtime], `${root}adapters/cli/main.ts`, ...args];
+  return [...commands[runtime], `${root}${commandFile}`, ...args];
 }
 
 /** Starts the command `causey` in a runtime, without a browser; what it says on both streams is read. */
