@@ -26,10 +26,12 @@ export interface Price {
   readonly long?: Tariff & { readonly tokens: number };
   /** The factor of requests that stay in a region, at resellers that serve it anywhere, too. @default 1 */
   readonly regional?: number;
+  /** The prices of the tier `priority`, for other requests than long ones. @default not known */
+  readonly priority?: Pick<Tariff, "input" | "output" | "cached">;
 }
 
 /** The prices of requests of one range of lengths. */
-export type Tariff = Omit<Price, "long" | "regional">;
+export type Tariff = Omit<Price, "long" | "regional" | "priority">;
 
 /** Returns the tariff for a request with so many input tokens. */
 export function tariffFor(tokensIn: number, list: Price): Tariff {

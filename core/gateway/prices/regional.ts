@@ -17,7 +17,7 @@ export function isRegional(model: string, provider: string, rest: string): boole
 
 /** Returns the price of a request that stays in a region; the same price where the row has no factor for it. */
 export function regionalPrice(price: Price): Price {
-  const { regional: factor, long, ...tariff } = price;
+  const { regional: factor, long, priority: _, ...tariff } = price;
   if (factor === undefined) return price;
   return {
     ...times(tariff, factor),

@@ -243,8 +243,8 @@ export const gatewayKeyMutants: readonly Mutant[] = [
   {
     name: "a model to fall back on without a price is refused by limits",
     file: "core/gateway/metering/cost/dearest-price.ts",
-    find: "if (other === undefined) return { model: name, price: null, further };",
-    replace: "if (other === undefined) continue;",
+    find: "if (other === null) return { model: name, price: null, further, unpricedTariff };",
+    replace: "if (other === null) continue;",
     tests: ["tests/unit/gateway/observe/fallback-cost"],
   },
   {
@@ -442,5 +442,19 @@ export const gatewayKeyMutants: readonly Mutant[] = [
     find: "failureStatus ?? reply.status",
     replace: "reply.status",
     tests: ["tests/unit/gateway/choose/model-pools"],
+  },
+  {
+    name: "a request for a dearer tier costs what that tier does",
+    file: "core/gateway/prices/asked-tariff.ts",
+    find: "{ ...price, ...priority }",
+    replace: "price",
+    tests: ["tests/unit/gateway/observe/asked-tariff"],
+  },
+  {
+    name: "a spend limit refuses a tariff of which no price is known",
+    file: "core/gateway/metering/cost/known-cost.ts",
+    find: "?? question.unpricedTariff",
+    replace: "",
+    tests: ["tests/unit/gateway/observe/spend-charged"],
   },
 ];

@@ -3,8 +3,7 @@ import type { Step } from "../../call/call.ts";
 import { bodyValue } from "../../wire/readable-body.ts";
 
 /** The members that are looked at; a name can be escaped. */
-const MENTIONED =
-  /"(?:tools|plugins|service_tier|speed|inference_geo|web_search_options|search_parameters)"|\\u00/;
+const MENTIONED = /"(?:tools|plugins|speed|web_search_options|search_parameters)"|\\u00/;
 
 /** Tools that run at the caller, or cost what their tokens cost; Anthropic's have their date behind the name. */
 const TOKENS_ONLY =
@@ -12,14 +11,9 @@ const TOKENS_ONLY =
 /** Gemini's of that kind, which are the members of an object. */
 const GEMINI_TOKENS_ONLY =
   /^(?:function_?declarations|url_?context|code_?execution|computer_?use)$/i;
-/** Tariffs that cost the list price at the most. */
-const LIST_PRICE: ReadonlySet<string> = new Set(
-  "auto default standard standard_only flex on_demand batch".split(" "),
-);
-
 /**
- * Names the part of a request that is not charged by its model's tokens at the list price: a tool of the provider's, a
- * dearer tariff. Null when all of it is. `json` is the text of its body.
+ * Names the part of a request that is not charged by its model's tokens: a tool of the provider's, a dearer speed. Null when
+ * all of it is. `json` is the text of its body.
  */
 export function chargedApart(step: Step, json: string | null): string | null {
   const searches = step.slug === "perplexity-ai";
@@ -27,7 +21,9 @@ export function chargedApart(step: Step, json: string | null): string | null {
   const body = asObject(bodyValue(step));
   if (body === null) return "what is in a body that cannot be parsed";
   if (searches && body["disable_search"] !== true) return "searches";
-  return chargedTool(body) ?? dearerTariff(body);
+  // A number is that of speech.
+  const { speed } = body;
+  return chargedTool(body) ?? (typeof speed === "string" && speed !== "standard" ? "speed" : null);
 }
 
 function chargedTool(body: Json): string | null {
@@ -49,11 +45,4 @@ function toolType(tool: Json): string | null {
   // Anthropic's clients name their own tools so.
   if (typeof tool["name"] === "string") return null;
   return Object.keys(tool).find((name) => !GEMINI_TOKENS_ONLY.test(name)) ?? null;
-}
-
-function dearerTariff({ service_tier: tier, speed, inference_geo: place }: Json): string | null {
-  if (tier != null && !LIST_PRICE.has(jsonText(tier))) return "service_tier";
-  // A number is that of speech.
-  if (typeof speed === "string" && speed !== "standard") return "speed";
-  return place != null && place !== "global" ? "inference_geo" : null;
 }

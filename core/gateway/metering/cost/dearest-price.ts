@@ -1,4 +1,5 @@
 import type { TokenUsage } from "../../chat/usage.ts";
+import { type AskedTariff, askedTariff, tariffPrice } from "../../prices/asked-tariff.ts";
 import type { PriceBook } from "../../prices/price-book.ts";
 import type { Price, Tariff } from "../../prices/price.ts";
 import { furtherModels, type NamedModels } from "../../providers/named-models.ts";
@@ -22,6 +23,8 @@ export interface RequestPrice {
   readonly model: string;
   /** The models that the request names to fall back on; null where they cannot be read. */
   readonly further: readonly string[] | null;
+  /** The member that asks for a dearer tariff whose price is not known; null for none. */
+  readonly unpricedTariff: AskedTariff["member"] | null;
 }
 
 /**
@@ -33,17 +36,25 @@ export function requestPrice(
   prices: PriceBook,
   now: number,
 ): RequestPrice {
-  const own = prices.find(model, slug, now, rest)?.price ?? null;
+  const asked = askedTariff(json);
+  let unpricedTariff: AskedTariff["member"] | null = null;
+  const priceOf = (name: string): Price | null => {
+    const listed = prices.find(name, slug, now, rest)?.price ?? null;
+    if (listed === null || asked === null) return listed;
+    const price = tariffPrice(listed, asked, slug);
+    if (price === null) unpricedTariff = asked.member;
+    return price ?? listed;
+  };
   const further = furtherModels(json, slug, model);
-  if (own === null || further === null || further.length === 0)
-    return { model, price: own, further };
-  let price = own;
-  for (const name of further) {
-    const other = prices.find(name, slug, now, rest)?.price;
-    if (other === undefined) return { model: name, price: null, further };
-    price = dearer(price, other);
+  let price = priceOf(model);
+  if (price !== null) {
+    for (const name of further ?? []) {
+      const other = priceOf(name);
+      if (other === null) return { model: name, price: null, further, unpricedTariff };
+      price = dearer(price, other);
+    }
   }
-  return { model, price, further };
+  return { model, price, further, unpricedTariff };
 }
 
 /** The facts that the price of an answer depends on. */
@@ -56,6 +67,8 @@ export interface PricedAnswer extends NamedModels {
   readonly usage: TokenUsage | null;
   /** Unix ms. */
   readonly at: number;
+  /** The tariff that was asked for; null for the list price. */
+  readonly tariff: AskedTariff | null;
 }
 
 /**
@@ -63,15 +76,20 @@ export interface PricedAnswer extends NamedModels {
  * none, of all that the request names. Null where none is known.
  */
 export function answerPrice(
-  { slug, rest, model: asked, further, usage, at }: PricedAnswer,
+  { slug, rest, model: asked, further, usage, at, tariff }: PricedAnswer,
   prices: PriceBook,
 ): Price | null {
   if (usage === null) return null;
+  const priceOf = (name: string): Price | null => {
+    const listed = prices.find(name, slug, at, rest)?.price ?? null;
+    if (listed === null || tariff === null) return listed;
+    return tariffPrice(listed, tariff, slug) ?? listed;
+  };
   const others = usage.models ?? further ?? [];
-  let dearest = prices.find(asked, slug, at, rest)?.price ?? null;
+  let dearest = priceOf(asked);
   let most = others.length === 0 ? 0 : (leastCost(usage, dearest) ?? 0);
   for (const model of others) {
-    const price = prices.find(model, slug, at, rest)?.price ?? null;
+    const price = priceOf(model);
     const cost = leastCost(usage, price) ?? 0;
     if (price !== null && (dearest === null || cost > most)) [dearest, most] = [price, cost];
   }

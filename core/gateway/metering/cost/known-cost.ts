@@ -15,6 +15,8 @@ export interface CostQuestion {
   readonly price: Price | null;
   /** The models that the request names to fall back on; null where they cannot be read. */
   readonly further: readonly string[] | null;
+  /** The member that asks for a dearer tariff whose price is not known; null for none. */
+  readonly unpricedTariff: string | null;
   /** The body as text, where it is JSON. */
   readonly json: string | null;
   /** Whether its provider's models cost nothing. */
@@ -64,7 +66,7 @@ export function unknownCost(question: CostQuestion): string | null {
   if (unpriced !== null || realtime) return unpriced;
   const missingUsage = noUsageOf(question);
   if (missingUsage !== null) return missingUsage;
-  const apart = chargedApart(step, json);
+  const apart = chargedApart(step, json) ?? question.unpricedTariff;
   if (apart !== null)
     return `"${step.slug}" charges for ${apart} apart from the tokens of this request`;
   return hiddenUsage(question);

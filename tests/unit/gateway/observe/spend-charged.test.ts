@@ -30,12 +30,13 @@ describe("a spend limit", () => {
     ["openai/v1/responses", { tools: [{ type: "function", name: "f" }, { type: "web_search" }] }],
     ["openai/v1/responses", { tools: [{ type: "code_interpreter", container: {} }] }],
     ["openai/chat/completions", { web_search_options: {} }],
-    ["openai/chat/completions", { service_tier: "priority" }],
+    ["openai/chat/completions", { model: "gpt-4-turbo", service_tier: "priority" }],
+    ["groq/chat/completions", { model: "openai/gpt-oss-120b", service_tier: "priority" }],
     ["openrouter/v1/chat/completions", { model: "openai/gpt-4o", plugins: [{ id: "web" }] }],
     ["grok/chat/completions", { model: "grok-4", search_parameters: { mode: "auto" } }],
     ["perplexity-ai/chat/completions", { model: "sonar" }],
     ["anthropic/v1/messages", { model: "claude-opus-4-5", speed: "fast" }],
-    ["anthropic/v1/messages", { model: "claude-opus-4-5", inference_geo: "us" }],
+    ["anthropic/v1/messages", { model: "claude-opus-4-1", inference_geo: "us" }],
     [
       "anthropic/v1/messages",
       { model: "claude-opus-4-5", tools: [{ type: "web_search_20250305", name: "web_search" }] },
@@ -63,6 +64,8 @@ describe("a spend limit", () => {
   it.each([
     ["openai/v1/responses", { tools: [{ type: "function" }, { type: "custom" }, { type: "mcp" }] }],
     ["openai/chat/completions", { service_tier: "flex", web_search_options: null, tools: null }],
+    ["openai/chat/completions", { service_tier: "priority" }],
+    ["anthropic/v1/messages", { model: "claude-opus-4-6", inference_geo: "us" }],
     ["grok/chat/completions", { model: "grok-4", search_parameters: { mode: "off" } }],
     ["perplexity-ai/chat/completions", { model: "sonar", disable_search: true }],
     [

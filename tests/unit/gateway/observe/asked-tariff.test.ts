@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { answerPrice, requestPrice } from "../../../../core/gateway/metering/cost/dearest-price.ts";
+import { cost } from "../../../../core/gateway/metering/cost/cost.ts";
+import { noUsage } from "../../../../core/gateway/chat/usage.ts";
+import { askedTariff } from "../../../../core/gateway/prices/asked-tariff.ts";
+import { priceBook } from "../../../../core/gateway/prices/price-book.ts";
+
+const usage = { ...noUsage, tokensIn: 1000, tokensOut: 100, cachedIn: 400 };
+const now = Date.UTC(2026, 10, 27);
+
+/** What a request with this body costs in all, and the tariff of which no price is known. */
+function priced(slug: string, body: object, tokensIn = usage.tokensIn): unknown {
+  const json = JSON.stringify(body);
+  const { model } = body as { model: string };
+  const tariff = askedTariff(json);
+  const used = { ...usage, tokensIn };
+  const answer = { slug, rest: "v1/x", model, further: [], usage: used, at: now, tariff };
+  const asked = { slug, rest: "v1/x", model, json };
+  const { unpricedTariff } = requestPrice(asked, priceBook(), now);
+  return [cost(used, answerPrice(answer, priceBook())), unpricedTariff];
+}
+
+describe("a tariff that a request asks for", () => {
+  it("is priced where it is listed", () => {
+    const gpt = { model: "gpt-5.5" };
+    // 600 at 5, 400 cached at 0.5, 100 out at 30 USD per million; then at 12.5, 1.25 and 75.
+    expect(priced("openai", gpt)).toEqual([0.0062, null]);
+    expect(priced("openai", { ...gpt, service_tier: "priority" })).toEqual([0.0155, null]);
+    expect(priced("openai", { ...gpt, service_tier: "default" })).toEqual([0.0062, null]);
+    const claude = { model: "claude-opus-4-6" };
+    // 600 at 5, 400 cached at 0.5, 100 out at 25; then 1.1 times as much.
+    expect(priced("anthropic", claude)).toEqual([0.0057, null]);
+    expect(priced("anthropic", { ...claude, inference_geo: "us" })).toEqual([0.00627, null]);
+    expect(priced("anthropic", { ...claude, inference_geo: "global" })).toEqual([0.0057, null]);
+  });
+
+  it("is the list price for long requests, which the tier leaves out", () => {
+    const body = { model: "gpt-5.5", service_tier: "priority" };
+    const [long] = priced("openai", body, 300_000) as [number];
+    const [plain] = priced("openai", { model: "gpt-5.5" }, 300_000) as [number];
+    expect(long).toBe(plain);
+  });
+
+  it.each([
+    ["openai", { model: "gpt-4-turbo", service_tier: "priority" }, "service_tier"],
+    ["azure-openai", { model: "gpt-5.5", service_tier: "priority" }, "service_tier"],
+    ["openai", { model: "gpt-5.5", service_tier: "ultrafast" }, "service_tier"],
+    ["anthropic", { model: "claude-opus-4-6", inference_geo: "mars" }, "inference_geo"],
+    ["anthropic", { model: "claude-opus-4-1", inference_geo: "us" }, "inference_geo"],
+    ["openrouter", { model: "anthropic/claude-opus-4.6", inference_geo: "us" }, "inference_geo"],
+  ])("is not known at %s with %j", (slug, body, tariff) => {
+    const [, unpriced] = priced(slug, body) as [number, string | null];
+    expect(unpriced).toBe(tariff);
+  });
+});
