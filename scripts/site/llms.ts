@@ -4,9 +4,10 @@ import type { SitePage } from "./pages.ts";
 /** Returns the first paragraph of a page, as one line of plain text. */
 function summaryOf(text: string): string {
   const paragraphs = text.replaceAll(/^```[\s\S]*?^```$/gmu, "").split(/\n{2,}/u);
-  const first = paragraphs.find((one) => /^[A-Z`*[]/u.test(one.trim())) ?? "";
+  const first = paragraphs.find((one) => /^[\p{L}`*[]/u.test(one.trim())) ?? "";
   const plain = first.replaceAll(/\[([^\]]*)\]\([^)]*\)/gu, "$1").replaceAll(/[\s]+/gu, " ");
-  return /^.*?[.!?:](?= |$)/u.exec(plain.trim())?.[0].replace(/:$/u, ".") ?? plain.trim();
+  const sentence = /^.*?[.!?](?= |$)/u.exec(plain.trim())?.[0] ?? plain.trim();
+  return sentence.replace(/:$/u, ".");
 }
 
 /**
