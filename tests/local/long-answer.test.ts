@@ -5,7 +5,7 @@ import { splitMessages } from "../../adapters/shared/chromium/chromium-process.t
 import { linksAction, scrapeAction } from "../../core/rendering/actions/actions.ts";
 import { jsonPieces, JsonText } from "../../core/http/json/json-pieces.ts";
 import { evaluateText } from "../../core/rendering/page/evaluate-text.ts";
-import { readFacts } from "../../core/rendering/page/page-scripts.ts";
+import { readFacts } from "../../core/rendering/page/scripts/page-scripts.ts";
 import {
   insteadOfLong,
   MESSAGE_LIMIT,

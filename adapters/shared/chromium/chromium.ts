@@ -11,7 +11,7 @@ import { reap } from "./chromium-reaper.ts";
 import { connectRemote } from "./chromium-remote.ts";
 import { superviseChromium } from "./chromium-supervisor.ts";
 import { findFonts } from "./fonts.ts";
-import { startFailure } from "../../../core/rendering/page/start-failure.ts";
+import { startFailure } from "../../../core/rendering/cdp/start-failure.ts";
 import { egressTransport } from "../egress/egress-transport.ts";
 import { startEgressProxy, type EgressProxy } from "../egress/egress-proxy.ts";
 import type { Resolve } from "../egress/egress-resolve.ts";

@@ -7,7 +7,7 @@ import { CdpError } from "../cdp/cdp.ts";
 import { evaluate } from "../page/evaluate.ts";
 import { PAGE_TEXT_LIMIT, tooLarge, type WantedText } from "../page/evaluate-text.ts";
 import { MESSAGE_LIMIT } from "../cdp/long-answer.ts";
-import { countNodes } from "../page/page-scripts.ts";
+import { countNodes } from "../page/scripts/page-scripts.ts";
 import type { Page } from "../page/page.ts";
 import type { Action } from "../page/render.ts";
 import { accessibilityTree } from "./accessibility-tree.ts";

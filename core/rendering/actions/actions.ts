@@ -18,7 +18,7 @@ import {
   readLinks,
   scrapeElements,
   scrollStep,
-} from "../page/page-scripts.ts";
+} from "../page/scripts/page-scripts.ts";
 import { readVisible } from "../page/scripts/read-visible.ts";
 import type { Page } from "../page/page.ts";
 import { AREA_LIMIT } from "../job/job.ts";

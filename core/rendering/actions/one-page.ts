@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import { type CdpData, CdpError } from "../cdp/cdp.ts";
 import { evaluate } from "../page/evaluate.ts";
-import { contentHeight } from "../page/page-scripts.ts";
+import { contentHeight } from "../page/scripts/page-scripts.ts";
 import type { Page } from "../page/page.ts";
 
 /** Inches of the longest page that a PDF can have without a unit of its own (ISO 32000-1, annex C). */

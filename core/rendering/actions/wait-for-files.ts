@@ -1,5 +1,5 @@
 import { evaluate } from "../page/evaluate.ts";
-import { layOut } from "../page/page-scripts.ts";
+import { layOut } from "../page/scripts/page-scripts.ts";
 import type { Page } from "../page/page.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import { evaluate } from "./evaluate.ts";
-import { beginText, restOfText } from "./page-scripts.ts";
+import { beginText, restOfText } from "./scripts/page-scripts.ts";
 import type { Page } from "./page.ts";
 
 /** Characters of a text that is read from a page: of its HTML, its links or what selectors find. */

@@ -6,7 +6,7 @@ import { type Job, pageBytes } from "../job/job.ts";
 import { longText } from "../cdp/long-text.ts";
 import type { Page } from "./page.ts";
 import { act, waitForFunction, waitForSelector } from "./page-actions.ts";
-import { addTag, lastSheetLoaded, neverSubmit, stayOnPage } from "./page-scripts.ts";
+import { addTag, lastSheetLoaded, neverSubmit, stayOnPage } from "./scripts/page-scripts.ts";
 import { hideCovers } from "./hide-covers.ts";
 import { within } from "../input/timers.ts";
 

@@ -4,7 +4,7 @@ import { isContextLoss, isExpressionEnd } from "../input/errors.ts";
 import type { CdpData } from "../cdp/cdp.ts";
 import { evaluate } from "./evaluate.ts";
 import { keys } from "../cdp/keys.ts";
-import { bringIntoView, findSelector, scrollByScreen } from "./page-scripts.ts";
+import { bringIntoView, findSelector, scrollByScreen } from "./scripts/page-scripts.ts";
 import type { Page } from "./page.ts";
 
 /** The pause between two looks at the page, in ms. */

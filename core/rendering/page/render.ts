@@ -3,7 +3,7 @@ import { isTunnelFailure, networkFailure, renderFailure } from "../input/errors.
 import { evaluate } from "./evaluate.ts";
 import type { Job } from "../job/job.ts";
 import { loadPage } from "./load.ts";
-import { readFacts } from "./page-scripts.ts";
+import { readFacts } from "./scripts/page-scripts.ts";
 import type { RefusedNavigation } from "../intercept/intercept.ts";
 import type { FairSlots } from "../../work/fair-slots.ts";
 import type { Hop } from "./main-document.ts";

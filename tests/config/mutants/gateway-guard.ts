@@ -12,7 +12,7 @@ export const gatewayGuardMutants: readonly Mutant[] = [
   {
     name: "escapes of URLs and HTML are looked through",
     file: "core/gateway/guard/detect/pattern.ts",
-    find: "unescaped: withoutEscapes(plain)",
+    find: "unescaped: unescapedForm(plain)",
     replace: "unescaped: plain",
     tests: ["tests/unit/gateway/guard/decoded-text"],
   },

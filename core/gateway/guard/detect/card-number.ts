@@ -1,4 +1,4 @@
-import type { Pattern, Span } from "./pattern.ts";
+import type { Pattern, TextSpan } from "./pattern.ts";
 
 /** Digits; which of them belong together is found out one by one: one expression for all would outgrow its stack. */
 const group = /\d+/g;
@@ -23,7 +23,7 @@ const [SHORTEST, LONGEST] = [13, 19];
 export const creditCard: Pattern = {
   type: "credit_card",
   find(text) {
-    const found: Span[] = [];
+    const found: TextSpan[] = [];
     let run: DigitRun = { groups: [], breaks: [] };
     let end = 0;
     const close = (): void => {
@@ -59,8 +59,8 @@ const cut = new RegExp(
 );
 const byMarks = /[*_|/,]|^\d \d /;
 
-function cutNumbers(text: string): Span[] {
-  const found: Span[] = [];
+function cutNumbers(text: string): TextSpan[] {
+  const found: TextSpan[] = [];
   for (const { 0: number, index } of text.matchAll(cut))
     if (byMarks.test(number) && isCard(number.replaceAll(/\D/g, "")))
       found.push({ start: index, end: index + number.length });
@@ -80,7 +80,7 @@ interface DigitRun {
   readonly breaks: number[];
 }
 
-function spansInLines({ groups, breaks }: DigitRun): Span[] {
+function spansInLines({ groups, breaks }: DigitRun): TextSpan[] {
   if (breaks.length === 0 || groups.length < COLUMN) return spansInRun(groups);
   const starts = [0, ...breaks];
   return starts.flatMap((at, line) => spansInRun(groups.slice(at, starts[line + 1])));
@@ -106,8 +106,8 @@ function isFraction(text: string, start: number): boolean {
 }
 
 /** Another number may stand right before or behind: every sequence of groups is looked at. */
-function spansInRun(groups: readonly DigitGroup[]): Span[] {
-  const found: Span[] = [];
+function spansInRun(groups: readonly DigitGroup[]): TextSpan[] {
+  const found: TextSpan[] = [];
   for (let start = 0; start < groups.length; start++) {
     const first = groups[start]?.digits.length ?? 0;
     if (first % 4 !== 0 && first < SHORTEST) continue;
@@ -127,7 +127,7 @@ function spansInRun(groups: readonly DigitGroup[]): Span[] {
   return found;
 }
 
-function spanOf(number: readonly DigitGroup[]): Span {
+function spanOf(number: readonly DigitGroup[]): TextSpan {
   const last = number.at(-1) ?? { digits: "", start: 0 };
   return { start: number[0]?.start ?? 0, end: last.start + last.digits.length };
 }

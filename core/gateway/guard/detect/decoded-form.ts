@@ -95,7 +95,7 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 /** Returns a text of plain form with its escapes of URLs and HTML decoded once; the text itself where it has none. */
-export function withoutEscapes(plain: string): string {
+export function unescapedForm(plain: string): string {
   if (!/[%&+]/.test(plain)) return plain;
   const decoded = plain.replaceAll(
     escapes,

@@ -1,4 +1,4 @@
-import type { Pattern, Span } from "./pattern.ts";
+import type { Pattern, TextSpan } from "./pattern.ts";
 
 /** Lengths of IBANs by country (ISO 13616 registry). */
 const lengths: Readonly<Record<string, number>> = Object.fromEntries(
@@ -26,7 +26,7 @@ const GAP = 3;
 export const iban: Pattern = {
   type: "iban",
   find(text) {
-    const found: Span[] = [];
+    const found: TextSpan[] = [];
     for (const { index } of text.matchAll(start)) {
       const length = ibanLength(text.slice(index, index + SPAN).toUpperCase());
       if (length > 0) found.push({ start: index, end: index + length });

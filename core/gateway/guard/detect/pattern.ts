@@ -1,18 +1,18 @@
 import { type Checker, type CheckResult, clean, type Finding } from "./checker.ts";
-import { decodedTokens, withoutEscapes } from "./decoded-form.ts";
+import { decodedTokens, unescapedForm } from "./decoded-form.ts";
 import { cutAfter, plainForm, REACH } from "./plain-form.ts";
 import { atOnce, inSlices, SLICE, type Slices } from "../text/slices.ts";
 
 /** A part of a text. */
-export interface Span {
+export interface TextSpan {
   readonly start: number;
   /** The place behind it. */
   readonly end: number;
 }
 
 /** Lists where a text has one of these forms. */
-export function spansOf(text: string, forms: readonly RegExp[]): Span[] {
-  const found: Span[] = [];
+export function spansOf(text: string, forms: readonly RegExp[]): TextSpan[] {
+  const found: TextSpan[] = [];
   for (const form of forms) {
     // Most texts have none: that costs no iterator.
     if (text.search(form) === -1) continue;
@@ -26,9 +26,9 @@ export function spansOf(text: string, forms: readonly RegExp[]): Span[] {
 export interface Pattern {
   readonly type: string;
   /** Lists where it occurs in a text of plain form. */
-  find(text: string): readonly Span[];
+  find(text: string): readonly TextSpan[];
   /** Returns all of what a place belongs to; null for what has parts elsewhere. @default it is the whole */
-  whole?(text: string, span: Span): Span | null;
+  whole?(text: string, span: TextSpan): TextSpan | null;
   /** Matches the start of a line that cannot continue the one before. @default any line can */
   readonly begins?: RegExp;
 }
@@ -90,7 +90,7 @@ interface Readings {
 }
 
 function readingsOf(plain: string): Readings {
-  return { plain, unescaped: withoutEscapes(plain), decoded: decodedTokens(plain) };
+  return { plain, unescaped: unescapedForm(plain), decoded: decodedTokens(plain) };
 }
 
 /** An escape can stand within what is looked for, or be a part of it as it is: of the two readings one counts. */

@@ -1,7 +1,7 @@
 import { jsonReader, nextToken } from "../../../http/json/json-reader.ts";
 import { parsedJson } from "../../../http/json.ts";
 import { opaque } from "../../chat/formats/members.ts";
-import type { Pattern, Span } from "../detect/pattern.ts";
+import type { Pattern, TextSpan } from "../detect/pattern.ts";
 import { cutAfter, evenForm } from "../detect/plain-form.ts";
 import { isBlob } from "../text/json-texts.ts";
 import { isDue, SLICE, type Slices, type WorkMeter, workMeter } from "../text/slices.ts";
@@ -94,6 +94,6 @@ function maskedText(given: string, { patterns, placeholders }: Masking): string 
   return text;
 }
 
-function wholeOf(pattern: Pattern, text: string, span: Span): Span | null {
+function wholeOf(pattern: Pattern, text: string, span: TextSpan): TextSpan | null {
   return pattern.whole === undefined ? span : pattern.whole(text, span);
 }

@@ -5,7 +5,7 @@ import { profiles } from "../../../../core/gateway/guard/checkers/policies.ts";
 import type { CheckResult } from "../../../../core/gateway/guard/detect/checker.ts";
 import {
   decodedTokens,
-  withoutEscapes,
+  unescapedForm,
 } from "../../../../core/gateway/guard/detect/decoded-form.ts";
 import { patternChecker } from "../../../../core/gateway/guard/detect/pattern.ts";
 
@@ -105,7 +105,7 @@ describe("whatever is in a text", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const ascii = text.replaceAll(/[^\x20-\x7e\n]/g, "");
-        expect(withoutEscapes(ascii).length).toBeLessThanOrEqual(ascii.length);
+        expect(unescapedForm(ascii).length).toBeLessThanOrEqual(ascii.length);
       }),
     );
   });

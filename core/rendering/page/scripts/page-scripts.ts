@@ -3,7 +3,7 @@
  * rewrites functions cannot break them.
  */
 
-import { safeMembers } from "./scripts/safe-members.ts";
+import { safeMembers } from "./safe-members.ts";
 
 /** A part of a text that cuts no pair of surrogates. */
 const cutText = `(text, at, part) => {
