@@ -7,6 +7,8 @@ import type { Topics } from "./topics.ts";
 import { endpointAfter } from "./endpoint-health.ts";
 import {
   dueOf,
+  type InFlight,
+  nextDue,
   startEndpointQueues,
   type EndpointQueue,
   type EndpointQueues,
@@ -40,10 +42,17 @@ export interface Sender extends EndpointSender {
   readonly log: Log;
   readonly inTurn: Turns;
   readonly topics: Topics;
+  /** The requests of all applications of this process. */
+  readonly ofApplications: InFlight;
 }
 
 /** Longest time that one alarm goes on, in ms: some runtimes end an alarm that takes a quarter of an hour. */
 const RUN_MS = 60_000;
+/**
+ * How long an alarm waits for answers when nothing else is to be sent, in ms. Alarms of all accounts and applications share a
+ * few hundred places: silent endpoints of some would keep the deliveries of all others.
+ */
+const HOLD_MS = 1000;
 
 /** Sends due deliveries, each endpoint's from a queue of its own. */
 export interface Dispatcher {
@@ -56,8 +65,9 @@ export interface Dispatcher {
 /** The one dispatcher of an account. */
 export function startDispatcher(sender: Sender): Dispatcher {
   const { system } = sender.context;
-  const queues = startEndpointQueues(sender.context);
+  const queues = startEndpointQueues(sender.context, sender.ofApplications);
   let running: Promise<void> = Promise.resolve();
+  let isRunning = false;
   let wake = (): void => undefined;
   const notify = (endpoints: readonly string[] | null): void => {
     queues.markChanged(endpoints);
@@ -76,12 +86,15 @@ export function startDispatcher(sender: Sender): Dispatcher {
         queues.ended(queue, isSuccess);
         // A failure that disabled the endpoint sends a notice to other endpoints.
         notify(isSuccess ? [queue.endpoint] : null);
+        // What waited behind it has the alarm go off: no run looks any more.
+        return isRunning ? undefined : goOn(sender);
       });
     system.waitUntil(work);
   }
 
   async function runOnce(): Promise<void> {
     const end = sender.context.steady() + RUN_MS;
+    let heldUntil = sender.context.steady() + HOLD_MS;
     for (;;) {
       const news = new Promise<void>((resolve) => (wake = resolve));
       await queues.refresh();
@@ -90,12 +103,13 @@ export function startDispatcher(sender: Sender): Dispatcher {
       const plan = isOver ? new Map<EndpointQueue, number>() : queues.plan(now);
       if (plan.size > 0) {
         for (const [queue, row] of await claim(sender, plan, now)) start(queue, row);
+        heldUntil = sender.context.steady() + HOLD_MS;
         queues.markChanged([...plan.keys()].map(({ endpoint }) => endpoint));
         continue;
       }
       // Deliveries still in flight at the end go on beside the next alarm.
-      if (queues.inFlight() === 0 || now > end) return;
-      await newsOrTime(system, news, queues.wakeAt(now) ?? end, now);
+      if ((queues.inFlight() === 0 && !queues.isFull()) || now >= heldUntil) return;
+      await newsOrTime(system, news, Math.min(queues.wakeAt(now) ?? end, heldUntil), now);
     }
   }
 
@@ -103,11 +117,24 @@ export function startDispatcher(sender: Sender): Dispatcher {
     notify,
     run() {
       notify(null);
-      const next = running.then(runOnce);
+      const next = running.then(() => {
+        isRunning = true;
+        return runOnce().finally(() => (isRunning = false));
+      });
       running = next.catch(() => undefined);
       return next;
     },
   };
+}
+
+/** Has the alarm go off for what is due by now. */
+async function goOn({ clock, context, log }: Sender): Promise<void> {
+  try {
+    const due = await nextDue(context);
+    if (due !== null) await clock.write([], due);
+  } catch (error) {
+    log("error", "The alarm of webhook deliveries was not set", { error: String(error) });
+  }
 }
 
 async function newsOrTime(

@@ -10,6 +10,8 @@ const WINDOW_AT_START = 4;
 const GUARANTEED = 2;
 /** Requests of one account beyond the guaranteed ones. */
 const POOL = 512;
+/** Requests of all applications of a process: their customers say how long each may take. */
+const OF_APPLICATIONS = 4096;
 /** Characters of payloads in flight, beyond which an endpoint gets one request at a time. */
 const PAYLOAD_LIMIT = 32 * 1024 * 1024;
 /** Deliveries that are taken up in one transaction. */
@@ -30,6 +32,11 @@ export interface EndpointQueue extends TokenBucket {
   due: number | null;
 }
 
+/** Requests in flight of several senders. */
+export interface InFlight {
+  inFlight: number;
+}
+
 /** The queues of an account's endpoints. */
 export interface EndpointQueues {
   /** Marks endpoints whose deliveries or settings changed; `null` marks all. */
@@ -45,6 +52,8 @@ export interface EndpointQueues {
   /** A payload of so many characters was loaded, or (negative) let go. */
   hold(characters: number): void;
   inFlight(): number;
+  /** Whether all applications together have as many requests in flight as they may, and this is one of them. */
+  isFull(): boolean;
 }
 
 /** A delivery to a paused endpoint waits for the end of the pause. */
@@ -86,21 +95,16 @@ export function dueOf(
 }
 
 /** The queues of an account's endpoints, not yet read. */
-export function startEndpointQueues(context: ActorContext): EndpointQueues {
+export function startEndpointQueues(
+  context: ActorContext,
+  ofApplications: InFlight = { inFlight: 0 },
+): EndpointQueues {
   const queues = new Map<string, EndpointQueue>();
   let changed: Set<string> | null = null;
-  let inFlight = 0;
-  let payloads = 0;
+  const load = { inFlight: 0, payloads: 0 };
+  const room = roomOf(context, ofApplications);
+  const hasRoom = hasRoomIn(load, room);
   let first = 0;
-
-  /** Requests beyond the guaranteed ones come out of one pool. */
-  function hasRoom(queue: EndpointQueue, planned: number, plannedInAll: number): boolean {
-    const mine = queue.inFlight + planned;
-    const most = queue.failures >= TRIP_FAILURES ? 1 : Math.min(queue.window, queue.concurrency);
-    if (mine >= most || !hasToken(queue, planned)) return false;
-    if (payloads > PAYLOAD_LIMIT) return mine < 1;
-    return mine < GUARANTEED || inFlight + plannedInAll < POOL;
-  }
 
   async function refresh(): Promise<void> {
     const named = changed;
@@ -133,28 +137,61 @@ export function startEndpointQueues(context: ActorContext): EndpointQueues {
     },
     wakeAt: (now) => wakeAt(queues.values(), now),
     hold(characters) {
-      payloads += characters;
+      load.payloads += characters;
     },
     began(queue) {
       queue.inFlight++;
-      inFlight++;
+      load.inFlight++;
+      room.add(1);
     },
     ended(queue, isSuccess) {
       queue.inFlight--;
-      inFlight--;
+      load.inFlight--;
+      room.add(-1);
       queue.window = isSuccess
         ? Math.min(queue.window + 1, queue.concurrency)
         : Math.max(1, Math.floor(queue.window / 2));
     },
-    inFlight: () => inFlight,
+    inFlight: () => load.inFlight,
+    isFull: () => room.isFull(0),
+  };
+}
+
+/** The room that all applications of a process share; an account has its own. */
+interface Room {
+  readonly add: (requests: number) => void;
+  readonly isFull: (planned: number) => boolean;
+}
+
+function roomOf({ name }: Pick<ActorContext, "name">, ofApplications: InFlight): Room {
+  // No account's id has a slash.
+  if (!name.includes("/")) return { add: () => undefined, isFull: () => false };
+  return {
+    add(requests) {
+      ofApplications.inFlight += requests;
+    },
+    isFull: (planned) => ofApplications.inFlight + planned >= OF_APPLICATIONS,
+  };
+}
+
+type HasRoom = (queue: EndpointQueue, planned: number, plannedInAll: number) => boolean;
+
+/** Returns whether an endpoint may have another request. Those beyond the guaranteed ones come out of one pool. */
+function hasRoomIn(
+  load: { readonly inFlight: number; readonly payloads: number },
+  room: Room,
+): HasRoom {
+  return (queue, planned, plannedInAll) => {
+    const mine = queue.inFlight + planned;
+    const most = queue.failures >= TRIP_FAILURES ? 1 : Math.min(queue.window, queue.concurrency);
+    if (mine >= most || !hasToken(queue, planned) || room.isFull(plannedInAll)) return false;
+    if (load.payloads > PAYLOAD_LIMIT) return mine < 1;
+    return mine < GUARANTEED || load.inFlight + plannedInAll < POOL;
   };
 }
 
 /** Plans one delivery of each queue in turn, as long as there is room. */
-function fairPlan(
-  queues: readonly EndpointQueue[],
-  hasRoom: (queue: EndpointQueue, planned: number, plannedInAll: number) => boolean,
-): Map<EndpointQueue, number> {
+function fairPlan(queues: readonly EndpointQueue[], hasRoom: HasRoom): Map<EndpointQueue, number> {
   const plan = new Map<EndpointQueue, number>();
   let total = 0;
   for (let before = -1; before < total && total < PLAN_LIMIT;) {

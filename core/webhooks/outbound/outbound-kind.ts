@@ -14,7 +14,7 @@ import { type EndpointInput, outboundSchema } from "./outbound-schema.ts";
 import { messageRate } from "../pace/token-bucket.ts";
 import { endpointSecrets } from "./endpoint-secrets.ts";
 import { startSealer } from "./sealer.ts";
-import { nextDue } from "./endpoint-queues.ts";
+import { type InFlight, nextDue } from "./endpoint-queues.ts";
 import { startDispatcher } from "./dispatcher.ts";
 
 /** The dependencies of the outbound side beside its actor's context. */
@@ -78,33 +78,27 @@ const interleaved =
  * again when a crash cut it off.
  */
 export function outboundKind(deps: OutboundDeps): ActorKind {
+  const ofApplications: InFlight = { inFlight: 0 };
   return {
     name: OUTBOUND_KIND,
     schema: outboundSchema,
     interleaved: interleaved.split(" "),
-    start: (context) => startOutbound(context, deps),
+    start: (context) => startOutbound(context, { ...deps, ofApplications }),
   };
 }
 
-async function startOutbound(context: ActorContext, deps: OutboundDeps): Promise<Actor> {
+async function startOutbound(
+  context: ActorContext,
+  deps: OutboundDeps & { readonly ofApplications: InFlight },
+): Promise<Actor> {
   const clock = await startClock(context, () => nextDue(context));
   const sealer = startSealer(context, deps.masterSecret, deps.formerMasterSecrets);
   const secrets = endpointSecrets(context, sealer);
   const inTurn = turns();
   const figures = topics(context);
-  const { agents, egress, log, tracer } = deps;
-  const dispatcher = startDispatcher({
-    agents,
-    context,
-    clock,
-    egress,
-    inTurn,
-    log,
-    sealer,
-    secrets,
-    topics: figures,
-    tracer,
-  });
+  const { agents, egress } = deps;
+  const parts = { context, clock, inTurn, sealer, secrets, topics: figures };
+  const dispatcher = startDispatcher({ ...deps, ...parts });
   const notify = (ids: readonly string[]): void => {
     dispatcher.notify(ids);
   };

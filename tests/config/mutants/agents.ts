@@ -165,6 +165,20 @@ export const agentsMutants: readonly Mutant[] = [
     tests: ["tests/unit/webhooks/outbound/applications"],
   },
   {
+    name: "silent endpoints of some applications hold no alarm that others need",
+    file: "core/webhooks/outbound/dispatcher.ts",
+    find: "|| now >= heldUntil) return;",
+    replace: "|| now > end) return;",
+    tests: ["tests/unit/webhooks/outbound/silent-applications"],
+  },
+  {
+    name: "an ordered delivery follows an answer that came when no run waited for it",
+    file: "core/webhooks/outbound/dispatcher.ts",
+    find: "return isRunning ? undefined : goOn(sender);",
+    replace: "return undefined;",
+    tests: ["tests/unit/webhooks/outbound/silent-applications"],
+  },
+  {
     name: "a notice that is given up makes no other",
     file: "core/webhooks/outbound/notices.ts",
     find: 'if (Number(endpoint["is_notice"]) === 1) return [];',
