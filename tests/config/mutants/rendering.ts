@@ -470,6 +470,8 @@ export const renderingMutants: readonly Mutant[] = [
     find: "if (old || isUnwanted(page, body)) return",
     replace: "if (old) return",
     tests: ["tests/unit/rendering/crawl/same-page"],
+  },
+  {
     name: "the instructions of a caller's patterns are bounded",
     file: "core/text/linear-pattern.ts",
     find: "if (left.instructions < 0) throw tooLarge();",
