@@ -3,6 +3,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { didYouMean } from "../../text/nearest.ts";
 import type { Step } from "../call/call.ts";
 import { ECHO, isLocal, providers } from "./known/table.ts";
+import { taskPath, type UnifiedTask, unifiedTasks } from "./known/unified-tasks.ts";
 import {
   chatFormats,
   type ChatFormat,
@@ -39,12 +40,7 @@ export function compatStep(given: Step, names?: OperatorNames): Step {
   const path = step.rest.replace(/^v1\//, "");
   const isCount = path === COUNT_TOKENS;
   const format = isCount ? "messages" : chatFormats.find((one) => one === path);
-  if (format === undefined) {
-    throw new ApiError("invalid_request", {
-      message:
-        'The unified endpoint has "compat/chat/completions", "responses", "messages" and "messages/count_tokens" only',
-    });
-  }
+  if (format === undefined) return taskStep(step, path);
   const body = readChatBody(step.body);
   const model = modelOfChat(body);
   if (model === "") throw badFormat(`Missing field "model": ${MODEL_EXAMPLE}`);
@@ -79,6 +75,34 @@ export function compatStep(given: Step, names?: OperatorNames): Step {
   };
 }
 
+/** Returns the step of another request than a chat: its provider takes it as it is, by its own name of the model. */
+function taskStep(step: Step, path: string): Step {
+  const task = unifiedTasks.find((one) => one === path);
+  if (task === undefined) {
+    const all = [...chatFormats, COUNT_TOKENS, ...unifiedTasks].map((one) => `"${one}"`);
+    throw new ApiError("invalid_request", {
+      message: `The unified endpoint has only ${all.join(", ")} below "compat/"`,
+    });
+  }
+  const body = readChatBody(step.body);
+  const model = modelOfChat(body);
+  const slash = model.indexOf("/");
+  if (slash < 1 || slash === model.length - 1) {
+    throw badFormat(
+      `model must be "{provider}/{model}" for "${task}", got "${model.slice(0, 128)}"${ownerOf(model)}`,
+    );
+  }
+  const slug = model.slice(0, slash);
+  const rest = taskPath(slug, task);
+  if (rest === undefined) throw notHere(slug, task);
+  return {
+    ...step,
+    slug,
+    rest,
+    body: utf8(JSON.stringify({ ...body, model: model.slice(slash + 1) })),
+  };
+}
+
 /** Offers the model of the provider that made it, where the price table knows that. */
 function ownerOf(model: string): string {
   const name = model.toLowerCase();
@@ -94,7 +118,7 @@ function badFormat(why: string): ApiError {
 }
 
 /** Makes the error for a provider that the unified endpoint does not ask. */
-function notHere(slug: string, format: ChatFormat): ApiError {
+function notHere(slug: string, format: ChatFormat | UnifiedTask): ApiError {
   const shown = slug.slice(0, 64);
   if (!Object.hasOwn(providers, slug)) {
     return badFormat(`there is no provider "${shown}"${didYouMean(shown, Object.keys(providers))}`);

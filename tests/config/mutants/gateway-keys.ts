@@ -457,4 +457,11 @@ export const gatewayKeyMutants: readonly Mutant[] = [
     replace: "",
     tests: ["tests/unit/gateway/observe/spend-charged"],
   },
+  {
+    name: "a provider is asked only for what it has",
+    file: "core/gateway/providers/unified-step.ts",
+    find: "if (rest === undefined) throw notHere(slug, task);",
+    replace: "if (rest === undefined) return step;",
+    tests: ["tests/unit/gateway/providers/unified-tasks"],
+  },
 ];

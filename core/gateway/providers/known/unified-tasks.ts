@@ -1,0 +1,53 @@
+/** Other requests than chats that the unified endpoint takes, by their paths. */
+export const unifiedTasks: readonly ["embeddings", "images/generations", "audio/speech", "rerank"] =
+  ["embeddings", "images/generations", "audio/speech", "rerank"];
+
+/** One of {@link unifiedTasks}. */
+export type UnifiedTask = (typeof unifiedTasks)[number];
+
+type TaskPaths = Readonly<Partial<Record<UnifiedTask, string>>>;
+
+const local: TaskPaths = { embeddings: "v1/embeddings" };
+
+/** Their paths at each provider that takes them in OpenAI's formats, and reranking in Cohere's. */
+const paths: Readonly<Record<string, TaskPaths>> = {
+  // https://platform.openai.com/docs/api-reference
+  openai: {
+    embeddings: "v1/embeddings",
+    "images/generations": "v1/images/generations",
+    "audio/speech": "v1/audio/speech",
+  },
+  // https://ai.google.dev/gemini-api/docs/openai
+  "google-ai-studio": {
+    embeddings: "v1beta/openai/embeddings",
+    "images/generations": "v1beta/openai/images/generations",
+  },
+  // https://console.groq.com/docs/text-to-speech
+  groq: { "audio/speech": "audio/speech" },
+  // https://docs.fireworks.ai/guides/querying-embeddings-models
+  fireworks: { embeddings: "embeddings", rerank: "rerank" },
+  // https://docs.x.ai/docs/guides/image-generations
+  grok: { "images/generations": "v1/images/generations" },
+  // https://docs.mistral.ai/api
+  mistral: { embeddings: "v1/embeddings" },
+  // https://openrouter.ai/docs/api/reference/embeddings
+  openrouter: { embeddings: "v1/embeddings" },
+  // https://docs.cohere.com/docs/compatibility-api and https://docs.cohere.com/reference/rerank
+  cohere: { embeddings: "compatibility/v1/embeddings", rerank: "v2/rerank" },
+  // https://developers.cloudflare.com/workers-ai/configuration/open-ai-compatibility/
+  "workers-ai": { embeddings: "v1/embeddings" },
+  // https://docs.ollama.com/api/openai-compatibility
+  ollama: local,
+  // https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html
+  vllm: { ...local, rerank: "v1/rerank" },
+  // https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
+  "llama-cpp": { ...local, rerank: "v1/rerank" },
+  // https://lmstudio.ai/docs/developer/openai-compat
+  "lm-studio": local,
+};
+
+/** Returns the path of a task at a provider; undefined where it has none. A custom provider may have all. */
+export function taskPath(slug: string, task: UnifiedTask): string | undefined {
+  if (slug.startsWith("custom-")) return task;
+  return Object.hasOwn(paths, slug) ? paths[slug]?.[task] : undefined;
+}
