@@ -486,20 +486,6 @@ export const renderingMutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/patterns"],
   },
   {
-    name: "the instructions of a caller's patterns are bounded",
-    file: "core/text/linear-pattern.ts",
-    find: "if (left.instructions < 0) throw tooLarge();",
-    replace: "",
-    tests: ["tests/unit/rendering/patterns"],
-  },
-  {
-    name: "what a caller's patterns repeat is bounded before it is written out",
-    file: "core/text/linear-pattern.ts",
-    find: "left.repeated -= source.length * repetitions(source);",
-    replace: "left.repeated -= repetitions(source) * 0;",
-    tests: ["tests/unit/rendering/patterns"],
-  },
-  {
     name: "a list of statuses means these and no others",
     file: "core/rendering/page/page-checks.ts",
     find: "wrong === true ? status >= 400 : wrong.includes(status)",
