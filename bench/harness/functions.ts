@@ -22,8 +22,16 @@ const collectGarbage = runInNewContext("gc") as () => void;
 export async function compareFunctions(
   bench: string,
   contestants: readonly FunctionContestant[],
-  { rounds, ms }: Pick<Options, "rounds" | "ms">,
+  options: Pick<Options, "rounds" | "ms">,
 ): Promise<Figure[]> {
+  return summarise(bench, await measureFunctions(contestants, options));
+}
+
+/** Does the same without the medians. */
+export async function measureFunctions(
+  contestants: readonly FunctionContestant[],
+  { rounds, ms }: Pick<Options, "rounds" | "ms">,
+): Promise<(FunctionContestant & { readonly rounds: readonly Round[] })[]> {
   const field = contestants.map((one) => ({ ...one, rounds: [] as Round[] }));
   for (let round = -1; round < rounds; round++) {
     for (const contestant of field) {
@@ -33,7 +41,7 @@ export async function compareFunctions(
       if (round >= 0) contestant.rounds.push({ ...figures, ...contestant.extras });
     }
   }
-  return summarise(bench, field);
+  return field;
 }
 
 async function measure({ run, batch = 1 }: FunctionContestant, ms: number): Promise<Round> {

@@ -2,9 +2,9 @@ import { changedStream } from "../http/body/changed-stream.ts";
 import { decodedStream } from "../http/body/content-decoder.ts";
 import { begins, endsAtOnce, piecesOf, readSoon, RESPONSE_SLICE } from "../http/body/read-soon.ts";
 import { noteResponse, responseNote } from "../http/response-note.ts";
-import { joinBytes, readUpTo, withPrefix } from "../http/stream.ts";
+import { joinBytes, pulledStream, readUpTo, withPrefix } from "../http/stream.ts";
 import { utf8 } from "../crypto/encoding.ts";
-import type { StreamChange } from "../ports.ts";
+import type { ContentDecoder, StreamChange } from "../ports.ts";
 import { FieldFilter } from "./field-filter.ts";
 import { describesBytes, INSPECT_LIMIT, isJsonType, reshaped } from "./json-body.ts";
 import type { Deprecations } from "./options.ts";
@@ -113,15 +113,38 @@ async function decodedResponse(
   const encoded = remade(response, packed, headers);
   if (packed instanceof ReadableStream) {
     if (!mayChange) return { encoded, plain: null };
-    const plain = remade(response, decodedStream(packed, decoder), reshaped(headers));
+    const plain = remade(response, plainStream(packed, decoder), reshaped(headers));
     return { encoded: null, plain };
   }
-  const decoded = new Blob([packed]).stream().pipeThrough(decoder);
+  const decoded = plainStream(new Blob([packed]).stream(), decoder);
   const bytes = await readUpTo(decoded, DECODED_LIMIT).catch(() => null);
   if (bytes === null) return { encoded, plain: null };
   const plain = remade(response, bytes, reshaped(headers));
   plain.headers.set("content-length", String(bytes.length));
   return { encoded, plain };
+}
+
+/** The first character of nearly all JSON. No body in an encoding that is known begins so, but for an empty one in `br`. */
+const OPEN = 123;
+
+/** Undoes an encoding, unless the runtime has done that already: workerd decodes what was fetched, and keeps the header. */
+function plainStream(
+  packed: ReadableStream<Uint8Array>,
+  decoder: ContentDecoder,
+): ReadableStream<Uint8Array> {
+  const source = packed.getReader();
+  let plain: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  return pulledStream(
+    async () => {
+      if (plain === undefined) {
+        const { value = new Uint8Array() } = await source.read();
+        const whole = withPrefix([value], source);
+        plain = (value[0] === OPEN ? whole : decodedStream(whole, decoder)).getReader();
+      }
+      return await plain.read();
+    },
+    (reason) => (plain ?? source).cancel(reason),
+  );
 }
 
 /** Looks at the beginning for the announcement; the fields of all chunks leave. */
@@ -173,8 +196,9 @@ function changeBy(filter: FieldFilter): StreamChange {
 
 /** The response with another body; its note stays, but for the body. */
 function remade(response: Response, body: BodyInit | null, headers: Headers): Response {
-  const { status, statusText } = response;
-  const made = new Response(body, { status, statusText, headers });
+  // With the response itself, because workerd would encode once more what it was told to send as it is.
+  const made = new Response(body, response);
+  for (const name of response.headers.keys()) if (!headers.has(name)) made.headers.delete(name);
   const note = responseNote(response);
   return note === undefined ? made : noteResponse(made, { ...note, body: undefined });
 }

@@ -67,9 +67,8 @@ function successors(
   return [...links];
 }
 
-/** The signals as headers of a new response, merged with a `Link` and an `Access-Control-Expose-Headers` that are there. */
-export function signalHeaders(sent: DeprecationSignals, existing?: Headers): Headers {
-  const headers = new Headers(existing);
+/** Adds the signals to headers, merged with a `Link` and an `Access-Control-Expose-Headers` that are there. */
+function addSignals(headers: Headers, sent: DeprecationSignals): void {
   headers.set("deprecation", sent.deprecation);
   if (sent.sunset !== null) headers.set("sunset", sent.sunset);
   const links = [headers.get("link") ?? "", ...sent.links].filter((link) => link !== "");
@@ -78,7 +77,6 @@ export function signalHeaders(sent: DeprecationSignals, existing?: Headers): Hea
     "access-control-expose-headers",
     exposed(headers.get("access-control-expose-headers")),
   );
-  return headers;
 }
 
 function exposed(existing: string | null): string {
@@ -94,7 +92,8 @@ function exposed(existing: string | null): string {
 /** The same response with the signals; its body is passed on untouched. An upgrade (101) is left alone. */
 export function withSignals(response: Response, sent: DeprecationSignals): Response {
   if (response.status < 200) return response;
-  const { status, statusText, body } = response;
-  const headers = signalHeaders(sent, response.headers);
-  return carryNote(response, new Response(body, { status, statusText, headers }));
+  // With the response itself, because workerd would encode once more what it was told to send as it is.
+  const made = new Response(response.body, response);
+  addSignals(made.headers, sent);
+  return carryNote(response, made);
 }

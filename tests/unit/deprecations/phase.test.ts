@@ -9,7 +9,6 @@ import {
 } from "../../../core/deprecations/phase.ts";
 import {
   documentationUrl,
-  signalHeaders,
   deprecationSignals,
   withSignals,
 } from "../../../core/deprecations/signal.ts";
@@ -165,7 +164,7 @@ describe("signals()", () => {
       place,
       "/radar/attacks/layer3/top/industry",
     );
-    const headers = signalHeaders(sent);
+    const { headers } = withSignals(new Response(null), sent);
     expect(Object.fromEntries(headers)).toEqual({
       deprecation: "@1742428800",
       sunset: "Sat, 20 Sep 2025 00:00:00 GMT",
