@@ -1,6 +1,7 @@
 import { platformApi } from "../../core/api.ts";
 import { apiOptions } from "../../core/config/api-options.ts";
 import { parseConfig } from "../../core/config/parse-config.ts";
+import type { ContentExtractor } from "../../core/rendering/input/extractor.ts";
 import { otlpSettings } from "../../core/signals/otlp/otlp-settings.ts";
 import type { WorkerBuild } from "./worker.ts";
 import { filteredLog } from "../shared/log/line-filter.ts";
@@ -17,6 +18,12 @@ export interface ConfiguredEnv extends WorkerEnv {
   readonly CAUSEY_ACCOUNT_ID?: string;
 }
 
+/** Parts that a Worker imports itself, so that no other bundle holds their packages. */
+export interface ImportedParts {
+  /** Finds the main content for `{"extract": "main"}`: `mainContent` of `causey/rendering/extract`. @default 503 for it */
+  readonly extract?: ContentExtractor;
+}
+
 /**
  * Builds the product as its configuration describes it: `export default worker(fromEnv)`.
  *
@@ -28,7 +35,10 @@ export interface ConfiguredEnv extends WorkerEnv {
  * export default worker(fromEnv);
  * ```
  */
-export function fromEnv(env: ConfiguredEnv): WorkerBuild<ConfiguredEnv> {
+export function fromEnv(
+  env: ConfiguredEnv,
+  { extract }: ImportedParts = {},
+): WorkerBuild<ConfiguredEnv> {
   const variables: ReadonlyMap<string, unknown> = new Map(Object.entries(env));
   const read = (name: string): string | undefined => {
     const value = variables.get(name);
@@ -49,6 +59,10 @@ export function fromEnv(env: ConfiguredEnv): WorkerBuild<ConfiguredEnv> {
       ...(config.bodyBytes === undefined ? {} : { bodyBytes: config.bodyBytes }),
       allowHosts: [...(config.rendering?.allowHosts ?? []), ...(config.webhooks?.allowHosts ?? [])],
     },
-    build: (platform) => platformApi({ ...apiOptions(effective, platform), telemetry }),
+    build: (platform) => {
+      const options = apiOptions(effective, platform);
+      const rendering = { ...options.rendering, ...(extract === undefined ? {} : { extract }) };
+      return platformApi({ ...options, rendering, telemetry });
+    },
   };
 }

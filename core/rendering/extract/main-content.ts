@@ -101,14 +101,22 @@ function markedContent(document: Whole): DomPart | null {
 
 /** Removes paragraphs, headings and lists that are only links to other pages. */
 function dropTeasers(document: Whole): void {
+  // A list of thousands of links would be counted for each of them.
+  const lists = new Map<DomPart, number>();
   for (const element of document.querySelectorAll("p,h2,h3,h4,h5,h6,li")) {
     if (textSize(element) === 0 || linkShare(element) <= ONLY_LINKS) continue;
     if (element.querySelector("img") !== null || element.closest("table") !== null) continue;
     const list = element.localName === "li" ? element.parentElement : null;
     // Among items that say more it is one of them.
-    if (list !== null && linkShare(list) <= ONLY_LINKS) continue;
+    if (list !== null && shareIn(lists, list) <= ONLY_LINKS) continue;
     element.remove();
   }
+}
+
+function shareIn(shares: Map<DomPart, number>, list: DomPart): number {
+  const share = shares.get(list) ?? linkShare(list);
+  shares.set(list, share);
+  return share;
 }
 
 function linkShare(element: DomPart): number {
