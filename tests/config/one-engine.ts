@@ -24,6 +24,8 @@ export const logicFolders: readonly LogicFolder[] = [
       "columns",
       "filter",
       "keyword",
+      "operators",
+      "refine",
       // Most of the statements, which each SQLite prepares.
       "instances",
       "items",
