@@ -24,6 +24,7 @@ export const logicFolders: readonly LogicFolder[] = [
       "columns",
       "filter",
       "keyword",
+      "languages",
       "operators",
       "refine",
       // Most of the statements, which each SQLite prepares.

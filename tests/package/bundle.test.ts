@@ -14,6 +14,7 @@ const capabilities = Object.entries(entries).filter(([, path]) => /^\.\/core\/.+
 
 /** Packages that belong to some capabilities only. */
 const owners: Record<string, readonly string[]> = {
+  "@orama/stemmers": ["search"],
   aws4fetch: ["gateway", "search"],
   croner: ["agents"],
   "css-what": ["rendering"],

@@ -1,5 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import { completionsOf } from "./completions.ts";
+import { otherForms } from "./other-forms.ts";
 import { typoSpellings } from "./typo-spellings.ts";
 import type { TypoTolerance } from "../terms/typo-tolerance.ts";
 import {
@@ -60,7 +61,8 @@ export async function keywordPlan(state: InstanceState, asked: QueryReading): Pr
         "query_operators: the instance has no keyword index, which phrases and exclusions need",
     });
   }
-  const known = withSynonyms(queryTerms(parts.words, tokenizer), state, tokenizer);
+  const asWritten = withSynonyms(queryTerms(parts.words, tokenizer), state, tokenizer);
+  const known = await withForms(state, asWritten, tokenizer);
   const begun = asked.prefix === true ? begunWord(parts.words, known, state) : null;
   const choices = begun === null ? known : await withCompletions(state, known, begun);
   const tolerance = asked.typoTolerance ?? settings.typo_tolerance ?? null;
@@ -86,6 +88,23 @@ function withSynonyms(
     place += length;
   }
   return out;
+}
+
+/** Adds the other forms of words in the languages of the instance. */
+async function withForms(
+  state: InstanceState,
+  choices: readonly WordChoice[],
+  tokenizer: KeywordTokenizer,
+): Promise<readonly WordChoice[]> {
+  // Runs of three characters are found within other forms as it is.
+  if (!state.facts().settings.index_method.keyword || tokenizer === "trigram") return choices;
+  const single = choices.flatMap(({ terms }) => (terms.length === 1 ? terms : []));
+  const forms = await otherForms(state, single);
+  if (forms.size === 0) return choices;
+  return choices.map(({ terms, others }) => {
+    const own = terms.length === 1 ? (forms.get(terms[0] ?? "") ?? []) : [];
+    return { terms, others: [...new Set([...others, ...own])] };
+  });
 }
 
 /** Returns the word that a query may leave off in the middle of; null where it ends with punctuation, or with a word that is no term. */

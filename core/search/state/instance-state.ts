@@ -6,6 +6,7 @@ import { type InstanceFacts, knownFacts } from "./instance-facts.ts";
 import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
 import type { KeywordStore } from "../keyword/keyword-change.ts";
 import { keywordStore } from "../keyword/keyword-store.ts";
+import { type InstanceLanguages, instanceLanguages } from "./instance-languages.ts";
 import { type Notifier, createNotifier } from "./notifier.ts";
 import { earliestDue, endLeases } from "./work-rows.ts";
 import { createTurns, type InTurn } from "../keyword/turns.ts";
@@ -27,6 +28,7 @@ export interface InstanceState {
   readonly allowed: AllowedItems;
   readonly termCounts: TermCounts;
   readonly columns: ItemColumns;
+  readonly languages: InstanceLanguages;
   /** Drops what is kept of filters, words and columns. Call it after every commit that changes items. */
   forgetCounts(): void;
   /** Sets the alarm together with the work that it is for. */
@@ -85,6 +87,7 @@ export async function openState(
     keywords,
     vectors,
     ...memories,
+    languages: instanceLanguages(context),
     forgetCounts,
     clock,
     queueNews: createNotifier(),

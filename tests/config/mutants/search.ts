@@ -87,6 +87,27 @@ export const searchMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/questions"],
   },
   {
+    name: "an instance in English is asked as it is written",
+    file: "core/search/text/languages.ts",
+    find: 'return best.name === "english" || best.count < SHARE * all.length ? null : best.name;',
+    replace: 'return best.name === "english" ? "german" : best.name;',
+    tests: ["tests/unit/search/languages"],
+  },
+  {
+    name: "a word of another stem is no other form",
+    file: "core/search/query/other-forms.ts",
+    find: "return stem(word) === term && stemmed(word) === root;",
+    replace: "return stem(word) === term;",
+    tests: ["tests/unit/search/languages"],
+  },
+  {
+    name: "what English stemming took off is put back",
+    file: "core/search/query/other-forms.ts",
+    find: '["", "s", "e"]',
+    replace: '[""]',
+    tests: ["tests/unit/search/languages"],
+  },
+  {
     name: "long items are weighed in turns",
     file: "core/search/retrieve/whole-items.ts",
     find: "if (scanned > TURN) {",

@@ -1,0 +1,101 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { textLanguage } from "../../../core/search/text/languages.ts";
+import { searchUnderTest, type SearchUnderTest } from "../../fakes/search-api.ts";
+
+const texts: Readonly<Record<string, string>> = {
+  arabic: "هذا الكتاب من اهم الكتب التي كانت في المكتبة على مر السنين مع الاطفال",
+  danish: "Huset blev bygget af en fisker, og det er ikke langt fra havnen, hvor der er både.",
+  dutch: "Het huis van de visser is niet ver van de haven en er zijn ook boten op het water.",
+  finnish: "Talo on lähellä satamaa ja se ei ole suuri, mutta siellä on myös vene, joka oli uusi.",
+  french:
+    "La maison est près du port et les bateaux sont dans la rade avec des voiles pour la pêche.",
+  german:
+    "Das Haus ist nicht weit von dem Hafen, und die Boote werden mit einem Seil an den Steg gebunden.",
+  hungarian:
+    "A ház nem messze van a kikötőtől, és az egy régi épület, amely csak nyáron van nyitva, hogy ha kell.",
+  italian:
+    "La casa non è lontana dal porto e le barche sono nel molo con gli attrezzi per la pesca della zona.",
+  norwegian:
+    "Huset ble bygget av en fisker, og det er ikke langt fra havna, hvor det er båter som har seil.",
+  portuguese:
+    "A casa não fica longe do porto e os barcos são usados para a pesca com redes na costa do mar.",
+  romanian:
+    "Casa nu este departe de port și bărcile sunt folosite pentru pescuit în zona care a fost închisă din mai.",
+  russian: "Дом стоит не далеко от порта, и это был старый дом, в который приходили на лодках.",
+  spanish:
+    "La casa no está lejos del puerto y los barcos son para la pesca con las redes en el mar.",
+  swedish:
+    "Huset är inte långt från hamnen och det har en brygga som är gjord av trä för att båtar kan ligga.",
+  turkish: "Bu ev limana çok yakın ve balık için bir tekne gibi olan küçük bir sandal ile gidilir.",
+};
+
+describe("the language of a text", () => {
+  it.each(Object.entries(texts))("shows by its frequent words: %s", (language, text) => {
+    expect(textLanguage(text)).toBe(language);
+  });
+
+  it("is none for English, for a few words and for code", () => {
+    for (const text of [
+      "The house is not far from the harbour, and the boats are tied to the pier with a rope.",
+      "Die Hard",
+      "const de = la.map((el) => el.en);",
+      "",
+    ])
+      expect([text, textLanguage(text)]).toEqual([text, null]);
+  });
+});
+
+describe("a search in another language", () => {
+  let api: SearchUnderTest;
+  afterEach(() => api.close());
+
+  it.each([
+    ["german", "Häusern", "Das Haus ist nicht weit von dem Hafen, und es ist alt.", "haus"],
+    [
+      "french",
+      "continuelle",
+      "Les pluies continuelles sont dans la région avec des vents.",
+      "continuelles",
+    ],
+    [
+      "spanish",
+      "pescador",
+      "Los pescadores no están en el puerto y las redes son nuevas.",
+      "pescadores",
+    ],
+    ["russian", "лодка", "В порту не было ни одной лодки, и это был вечер на реке.", "лодки"],
+    ["swedish", "båtar", "Det är en båt som ligger i hamnen och den har inte segel.", "båt"],
+    ["turkish", "evler", "Bu ev limana çok yakın ve çok eski bir yapı gibi olan bir ev.", "ev"],
+  ])("finds other forms of a word: %s", async (_language, query, text, form) => {
+    api = await searchUnderTest({}, { index_method: { vector: false, keyword: true } });
+    await api.upload("found.md", text);
+    await api.upload("other.md", text.replaceAll(new RegExp(form, "giu"), "xyz"));
+    const found = await api.search(query, {
+      keyword_match_mode: "and",
+      show_matches_position: true,
+    });
+    expect(found.map(({ item }) => item.key)).toEqual(["found.md"]);
+    // It is what was asked for, and says so.
+    expect(found[0]?.scoring_details.coverage).toBe(1);
+  });
+
+  it("takes no word of another stem for a form", async () => {
+    api = await searchUnderTest({}, { index_method: { vector: false, keyword: true } });
+    await api.upload("haus.md", "Das Haus ist nicht weit von dem Hafen, und es ist alt.");
+    await api.upload(
+      "meister.md",
+      "Der Hausmeister ist nicht mit dem Boot gefahren, und das ist gut.",
+    );
+    const found = await api.search("Häusern");
+    expect(found.map(({ item }) => item.key)).toEqual(["haus.md"]);
+  });
+
+  it("changes nothing where all texts are English", async () => {
+    api = await searchUnderTest({}, { index_method: { vector: false, keyword: true } });
+    await api.upload(
+      "a.md",
+      "The haus of the fisherman is not far from the harbour and it is old.",
+    );
+    expect(await api.search("hausern")).toEqual([]);
+  });
+});
