@@ -81,7 +81,7 @@ const shortText = (_: unknown, n: number): string => n.toString(36);
 const FIRST = "the first secret of it";
 const SECOND = "the second secret of it";
 
-const generic = (name: string): object => ({ name, scheme: "generic", secret: FIRST });
+const genericSource = (name: string): object => ({ name, scheme: "generic", secret: FIRST });
 
 describe("a source of the API", () => {
   it("receives at once, is changed and rotated at once, and is gone at once", async () => {
@@ -274,7 +274,7 @@ describe("a source of the API", () => {
     const names = Array.from({ length: 9 }, (_, n) => `fit${n}`);
     for (const name of names) {
       const claim = name === "fit4" ? { entities: ["claimed"] } : {};
-      expect(await statusOf("POST", "/sources", { ...claim, ...generic(name) })).toBe(201);
+      expect(await statusOf("POST", "/sources", { ...claim, ...genericSource(name) })).toBe(201);
     }
     const filed = { filed: { scheme: "generic", secret: SECRET, entities: ["claimed"] } } as const;
     const later = webhooks({ ...options, sources: filed });
