@@ -271,6 +271,13 @@ export const httpMutants: readonly Mutant[] = [
     tests: ["tests/unit/deprecations/passing-encoded"],
   },
   {
+    name: "an answer that the runtime has decoded is not decoded again",
+    file: "core/deprecations/revise-response.ts",
+    find: "value[0] === OPEN ? whole",
+    replace: "value[0] === 0 ? whole",
+    tests: ["tests/unit/deprecations/passing-encoded"],
+  },
+  {
     name: "a note counts as a change",
     file: "core/deprecations/field-filter.ts",
     find: "this.#notes = [];",
