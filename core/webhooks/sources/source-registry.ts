@@ -84,7 +84,8 @@ export function sourceRegistry(options: RegistryOptions): SourceRegistry {
   async function present(): Promise<SourceSet> {
     askedAt = system.monotonic();
     const newer = await store.newer(version);
-    if (newer === null) return set;
+    // Another request may have put them together while this one waited for the list.
+    if (newer === null || newer.version === version) return set;
     if (coming?.version !== newer.version)
       coming = { version: newer.version, set: assemble(newer) };
     const mine = coming;
