@@ -61,6 +61,13 @@ test("the changelog of this repository has the section that its version takes", 
   expect(headings[0]?.split(" ")[1]).toBe(version);
 });
 
+test("the changelog says of a version what its users need to know, on one page", () => {
+  const { version } = JSON.parse(present["package.json"]) as { version: string };
+  const lines = sectionOf(present["CHANGELOG.md"], version).split("\n");
+  expect(lines.length).toBeGreaterThan(1);
+  expect(lines.length).toBeLessThanOrEqual(200);
+});
+
 /** Runs a program in the clone of this test, and returns what it printed. */
 function run(file: string, ...parameters: string[]): { status: number | null; said: string } {
   const { status, stdout, stderr } = spawnSync(file, parameters, { cwd: folder, encoding: "utf8" });
