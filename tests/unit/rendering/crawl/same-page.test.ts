@@ -164,6 +164,14 @@ describe("a crawl of a page that has many addresses", () => {
       "/c": `<title>T</title><body><link rel="canonical" href="/a">`,
     });
     expect(paths(found)).toEqual(["/", "/a", "/b", "/c"]);
+    const elsewhere = "https://other.example/x";
+    const both = {
+      "/": links(elsewhere, "/a"),
+      "/a": page("T"),
+      [elsewhere]: page("T", `${root}/a`),
+    };
+    const wide = await crawl(both, { includeExternalLinks: true });
+    expect(new Set(paths(wide))).toEqual(new Set(["/", "/a", elsewhere]));
   });
 });
 
