@@ -5,7 +5,7 @@ import type { SitePage } from "./pages.ts";
 function summaryOf(text: string): string {
   const paragraphs = text.replaceAll(/^```[\s\S]*?^```$/gmu, "").split(/\n{2,}/u);
   const first = paragraphs.find((one) => /^[\p{L}`*[]/u.test(one.trim())) ?? "";
-  const plain = first.replaceAll(/\[([^\]]*)\]\([^)]*\)/gu, "$1").replaceAll(/[\s]+/gu, " ");
+  const plain = first.replaceAll(/\[([^\]]*)\]\([^)]*\)/gu, "$1").replaceAll(/\s+/gu, " ");
   const sentence = /^.*?[.!?](?= |$)/u.exec(plain.trim())?.[0] ?? plain.trim();
   return sentence.replace(/:$/u, ".");
 }
