@@ -7,7 +7,7 @@ import type { Topics } from "./topics.ts";
 import { endpointAfter } from "./endpoint-health.ts";
 import {
   dueOf,
-  type InFlight,
+  type RequestsInFlight,
   nextDue,
   startEndpointQueues,
   type EndpointQueue,
@@ -43,7 +43,7 @@ export interface Sender extends EndpointSender {
   readonly inTurn: Turns;
   readonly topics: Topics;
   /** The requests of all applications of this process. */
-  readonly ofApplications: InFlight;
+  readonly ofApplications: RequestsInFlight;
 }
 
 /** Longest time that one alarm goes on, in ms: some runtimes end an alarm that takes a quarter of an hour. */

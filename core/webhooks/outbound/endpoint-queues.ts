@@ -33,7 +33,7 @@ export interface EndpointQueue extends TokenBucket {
 }
 
 /** Requests in flight of several senders. */
-export interface InFlight {
+export interface RequestsInFlight {
   inFlight: number;
 }
 
@@ -97,7 +97,7 @@ export function dueOf(
 /** The queues of an account's endpoints, not yet read. */
 export function startEndpointQueues(
   context: ActorContext,
-  ofApplications: InFlight = { inFlight: 0 },
+  ofApplications: RequestsInFlight = { inFlight: 0 },
 ): EndpointQueues {
   const queues = new Map<string, EndpointQueue>();
   let changed: Set<string> | null = null;
@@ -163,7 +163,7 @@ interface Room {
   readonly isFull: (planned: number) => boolean;
 }
 
-function roomOf({ name }: Pick<ActorContext, "name">, ofApplications: InFlight): Room {
+function roomOf({ name }: Pick<ActorContext, "name">, ofApplications: RequestsInFlight): Room {
   // No account's id has a slash.
   if (!name.includes("/")) return { add: () => undefined, isFull: () => false };
   return {

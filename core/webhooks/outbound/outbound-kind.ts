@@ -14,7 +14,7 @@ import { type EndpointInput, outboundSchema } from "./outbound-schema.ts";
 import { messageRate } from "../pace/token-bucket.ts";
 import { endpointSecrets } from "./endpoint-secrets.ts";
 import { startSealer } from "./sealer.ts";
-import { type InFlight, nextDue } from "./endpoint-queues.ts";
+import { type RequestsInFlight, nextDue } from "./endpoint-queues.ts";
 import { startDispatcher } from "./dispatcher.ts";
 
 /** The dependencies of the outbound side beside its actor's context. */
@@ -78,7 +78,7 @@ const interleaved =
  * again when a crash cut it off.
  */
 export function outboundKind(deps: OutboundDeps): ActorKind {
-  const ofApplications: InFlight = { inFlight: 0 };
+  const ofApplications: RequestsInFlight = { inFlight: 0 };
   return {
     name: OUTBOUND_KIND,
     schema: outboundSchema,
@@ -89,7 +89,7 @@ export function outboundKind(deps: OutboundDeps): ActorKind {
 
 async function startOutbound(
   context: ActorContext,
-  deps: OutboundDeps & { readonly ofApplications: InFlight },
+  deps: OutboundDeps & { readonly ofApplications: RequestsInFlight },
 ): Promise<Actor> {
   const clock = await startClock(context, () => nextDue(context));
   const sealer = startSealer(context, deps.masterSecret, deps.formerMasterSecrets);
