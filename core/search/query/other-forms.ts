@@ -8,8 +8,9 @@ import { following } from "./typo-spellings.ts";
 
 /** Letters of a stem from which other forms are looked for: shorter ones begin too many words. */
 const LEAST = 2;
-/** Words of the index that are looked at for one stem. */
+/** Words of the index that are looked at for one stem, and words of a query whose other forms are looked for. */
 const MAX_LOOKED_AT = 1_000;
+const MAX_WORDS = 16;
 
 /**
  * Finds words of the instance with the same stem in one of its languages: the index stems English only, and of "Häusern" finds no
@@ -23,14 +24,18 @@ export async function otherForms(
   const out = new Map<string, readonly string[]>();
   if (languages.length === 0) return out;
   const stemmers = await Promise.all(languages.map(stemmerOf));
-  for (const word of new Set(words)) {
-    if (isSingleCharacter(word) || /\p{N}/u.test(word)) continue;
+  const looked = [...new Set(words)].filter(
+    (word) => !isSingleCharacter(word) && !/\p{N}/u.test(word),
+  );
+  for (const word of looked.slice(0, MAX_WORDS)) {
     const found = new Map<string, number>();
     for (const stemmed of stemmers) {
       const root = stemmed(word);
       if (root.length < LEAST) continue;
       for (const [term, chunks] of await wordsFrom(state, root))
         if (isFormOf(root, term, stemmed)) found.set(term, chunks);
+      // Stemming a thousand words takes milliseconds: others may go on.
+      await state.context.system.sleep(0);
     }
     found.delete(stem(word));
     const forms = [...found].toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));

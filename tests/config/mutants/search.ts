@@ -108,6 +108,13 @@ export const searchMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/languages"],
   },
   {
+    name: "a long query has other forms looked for of few words",
+    file: "core/search/query/other-forms.ts",
+    find: "of looked.slice(0, MAX_WORDS)",
+    replace: "of looked",
+    tests: ["tests/unit/search/languages"],
+  },
+  {
     name: "long items are weighed in turns",
     file: "core/search/retrieve/whole-items.ts",
     find: "if (scanned > TURN) {",

@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { otherForms } from "../../../core/search/query/other-forms.ts";
+import type { InstanceState } from "../../../core/search/state/instance-state.ts";
 import { textLanguage } from "../../../core/search/text/languages.ts";
 import { searchUnderTest, type SearchUnderTest } from "../../fakes/search-api.ts";
 
@@ -97,5 +99,25 @@ describe("a search in another language", () => {
       "The haus of the fisherman is not far from the harbour and it is old.",
     );
     expect(await api.search("hausern")).toEqual([]);
+  });
+});
+
+describe("a long query in another language", () => {
+  it("has other forms looked for of its first words alone, and lets others go on in between", async () => {
+    const seen: string[] = [];
+    const state = {
+      facts: () => ({ nextChunk: 9, chunks: 8 }),
+      languages: { of: () => Promise.resolve(["german"]) },
+      keywords: {
+        words: () => Promise.resolve("words"),
+        all: () => (seen.push("look"), Promise.resolve([])),
+      },
+      context: { system: { sleep: () => (seen.push("pause"), Promise.resolve()) } },
+    };
+    const letters = [..."abcdefghijklmnopqrstuvwxyz"];
+    const words = ["7", "x1", ...letters.map((letter) => `boot${letter}`)];
+    // `as`: the members that it looks at.
+    await otherForms(state as unknown as InstanceState, words);
+    expect(seen).toEqual(Array.from({ length: 16 }, () => ["look", "pause"]).flat());
   });
 });
