@@ -15,6 +15,11 @@ export function isText(type: string): boolean {
   return !/^(?:audio|image|video|font)\/|^application\/(?:octet-stream|pdf|zip)\b/i.test(type);
 }
 
+/** Whether a type is said to be text, events or JSON: such bytes can be decoded, changed and written again. */
+export function isJsonOrText(type: string): boolean {
+  return /^(?:text\/|application\/(?:x-nd|[\w.-]+\+)?json\b)/i.test(type);
+}
+
 /** Returns the content encoding that a body's headers name; empty without one. */
 export function encodingOf(headers: readonly HeaderPair[]): string {
   const encoding = (headerValue(headers, "content-encoding") ?? "").trim().toLowerCase();

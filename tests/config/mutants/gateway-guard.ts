@@ -129,6 +129,13 @@ export const gatewayGuardMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/guard/masking"],
   },
   {
+    name: "a binary answer of a masked request stays as it is",
+    file: "core/gateway/guard/mask/unmasked-answer.ts",
+    find: "!isJsonOrText(type)",
+    replace: "false",
+    tests: ["tests/unit/gateway/guard/masking"],
+  },
+  {
     name: "a masked request is answered with its own values",
     file: "core/gateway/call/forward.ts",
     find: "restore === null ? readable : restoring(readable, restore)",

@@ -2,7 +2,7 @@ import { utf8 } from "../../../crypto/encoding.ts";
 import type { ContentDecoding } from "../../../http/body/content-decoder.ts";
 import { pulledStream } from "../../../http/stream.ts";
 import type { InboundResponse } from "../../../ports.ts";
-import { isText } from "../../wire/body-bytes.ts";
+import { isJsonOrText } from "../../wire/body-bytes.ts";
 import { headerValue } from "../../wire/header-hygiene.ts";
 import { plainBody } from "../../wire/reply-body.ts";
 import { begun, type Placeholders } from "./placeholders.ts";
@@ -24,7 +24,7 @@ export function unmaskedAnswer(
   decoding: ContentDecoding,
 ): InboundResponse {
   const type = headerValue(answer.headers, "content-type") ?? "";
-  if (answer.body === null || !isText(type)) return answer;
+  if (answer.body === null || !isJsonOrText(type)) return answer;
   const body = plainBody(answer, decoding);
   const headers = answer.headers.filter(([name]) => !aboutBytes.has(name.toLowerCase()));
   const pass = /^text\/event-stream\b/i.test(type) ? unmaskedEvents(names) : unmaskedText(names);

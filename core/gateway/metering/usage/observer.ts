@@ -5,6 +5,7 @@ import { bytePieces } from "../../../http/stream.ts";
 import type { ContentDecoder } from "../../../ports.ts";
 import type { ContentDecoding } from "../../../http/body/content-decoder.ts";
 import { jsonUsage } from "./json-usage.ts";
+import { isJsonOrText } from "../../wire/body-bytes.ts";
 import { isLastEvent, LAST_EVENT_LIMIT } from "../../wire/last-event.ts";
 import { loggedBody } from "../../observe/log/log-row.ts";
 import { passedTokens } from "./passed-tokens.ts";
@@ -51,7 +52,7 @@ export function observer(
   const encoding = contentEncoding.trim().toLowerCase();
   const names = reading.namesModels === true;
   const plain = plainObserver(contentType, keep, names ? addingModels(add) : add, names);
-  const isCounted = reading.counts === true && COUNTED.test(contentType);
+  const isCounted = reading.counts === true && isCountable(contentType);
   const inner = isCounted ? countingObserver(plain) : plain;
   if (encoding === "" || encoding === "identity") return inner;
   const decoder = reading.decoding.decoder(encoding);
@@ -60,9 +61,10 @@ export function observer(
   return sizeObserver();
 }
 
-/** Types whose tokens can be seen passing: not sound and pictures. */
-const COUNTED =
-  /^(?:text\/|application\/(?:x-nd|[\w.-]+\+)?json\b|application\/vnd\.amazon\.eventstream)/i;
+/** Whether the tokens of a type can be seen passing: not those of sound and pictures. */
+function isCountable(type: string): boolean {
+  return isJsonOrText(type) || /^application\/vnd\.amazon\.eventstream/i.test(type);
+}
 
 /** Counts beside what is watched. */
 function countingObserver(inner: PlainWatch): PlainWatch {

@@ -217,6 +217,21 @@ describe("a stream of a masked request", () => {
     });
     expect(await (await ask("masks", "ann@example.org")).text()).toBe("[EMAIL_1]");
   });
+
+  it.each([
+    ["the events of Amazon", "application/vnd.amazon.eventstream"],
+    ["MessagePack", "application/msgpack"],
+    ["no type", null],
+  ])("leaves binary answers as they are: %s", async (_, type) => {
+    const frame = new Uint8Array([0, 0, 0, 0x9c, 0xff, 0xfe, ...bytes("[EMAIL_1]"), 0x80, 0xc3]);
+    gate.transport.behave = () => ({
+      status: 200,
+      headers: type === null ? [] : [["content-type", type]],
+      body: frame,
+    });
+    const answer = await ask("masks", "ann@example.org");
+    expect(new Uint8Array(await answer.arrayBuffer())).toEqual(frame);
+  });
 });
 
 describe("the setting", () => {
