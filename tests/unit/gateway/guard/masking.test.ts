@@ -229,8 +229,8 @@ describe("a stream of a masked request", () => {
       headers: type === null ? [] : [["content-type", type]],
       body: frame,
     });
-    const answer = await ask("masks", "ann@example.org");
-    expect(new Uint8Array(await answer.arrayBuffer())).toEqual(frame);
+    const passed = await ask("masks", "ann@example.org");
+    expect(new Uint8Array(await passed.arrayBuffer())).toEqual(frame);
   });
 });
 
