@@ -16,10 +16,15 @@ const LIST_PRICE: ReadonlySet<string> = new Set(
   "auto default standard standard_only flex on_demand batch".split(" "),
 );
 
+/** A body that cannot be read may ask for any. */
+const UNREADABLE: AskedTariff = { member: "service_tier", value: "" };
+
 /** Returns the dearer tariff that a body asks for; null for the list price. */
 export function askedTariff(json: string | null): AskedTariff | null {
   if (json === null || !MENTIONED.test(json)) return null;
-  const { service_tier: tier, inference_geo: place } = asObject(boundedJson(json)) ?? {};
+  const body = asObject(boundedJson(json));
+  if (body === null) return UNREADABLE;
+  const { service_tier: tier, inference_geo: place } = body;
   if (tier != null && !LIST_PRICE.has(jsonText(tier)))
     return { member: "service_tier", value: jsonText(tier) };
   return place != null && place !== "global"

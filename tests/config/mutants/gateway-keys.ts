@@ -444,6 +444,13 @@ export const gatewayKeyMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/choose/model-pools"],
   },
   {
+    name: "a body that cannot be read may ask for any tariff",
+    file: "core/gateway/prices/asked-tariff.ts",
+    find: "if (body === null) return UNREADABLE;",
+    replace: "if (body === null) return null;",
+    tests: ["tests/unit/gateway/observe/asked-tariff"],
+  },
+  {
     name: "a request for a dearer tier costs what that tier does",
     file: "core/gateway/prices/asked-tariff.ts",
     find: "{ ...price, ...priority }",

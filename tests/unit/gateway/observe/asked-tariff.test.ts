@@ -41,6 +41,16 @@ describe("a tariff that a request asks for", () => {
     expect(long).toBe(plain);
   });
 
+  it("is not known where a body has too many members to be read", () => {
+    const metadata = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`m${at}`, 1]));
+    const [, unpriced] = priced("openai", {
+      model: "gpt-5.5",
+      service_tier: "priority",
+      metadata,
+    }) as [number, string | null];
+    expect(unpriced).toBe("service_tier");
+  });
+
   it.each([
     ["openai", { model: "gpt-4-turbo", service_tier: "priority" }, "service_tier"],
     ["azure-openai", { model: "gpt-5.5", service_tier: "priority" }, "service_tier"],
