@@ -12,7 +12,7 @@ RUN apt-get update \
   && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
 COPY --from=package /src/causey-*.tgz ./
-RUN npm init -y && npm install --no-audit --no-fund ./causey-*.tgz hono
+RUN npm init -y && npm install --no-audit --no-fund ./causey-*.tgz hono@4
 RUN mkdir -p /data && chown node /data
 USER node
 VOLUME /data

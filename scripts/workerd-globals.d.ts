@@ -58,6 +58,7 @@ interface DurableObjectState {
   getWebSockets(tag?: string): WebSocket[];
   getTags(socket: WebSocket): string[];
   setWebSocketAutoResponse(pair: WebSocketRequestResponsePair): void;
+  getWebSocketAutoResponseTimestamp(socket: WebSocket): Date | null;
 }
 
 declare module "cloudflare:workers" {

@@ -3,7 +3,7 @@ import { apiOptions, parseConfig, platformApi } from "causey";
 import { bunPlatform, serve } from "causey/bun";
 
 const { env } = Bun;
-// Every setting of docs/configuration.md can be in this file; "env:NAME" stands for a variable.
+// The settings of docs/configuration.md can be in this file, but for `processes` and `log`; "env:NAME" stands for a variable.
 const config = parseConfig(readFileSync("causey.json", "utf8"), (name) => env[name]);
 const platform = await bunPlatform({ config });
 const app = platformApi(apiOptions(config, platform));

@@ -2,7 +2,7 @@ import { apiOptions, parseConfig, platformApi } from "causey";
 import { denoPlatform, serve } from "causey/deno";
 
 const env = Deno.env.toObject();
-// Every setting of docs/configuration.md can be in this file; "env:NAME" stands for a variable.
+// The settings of docs/configuration.md can be in this file, but for `processes` and `log`; "env:NAME" stands for a variable.
 const config = parseConfig(Deno.readTextFileSync("causey.json"), (name) => env[name]);
 const platform = await denoPlatform({ config });
 const app = platformApi(apiOptions(config, platform));

@@ -9,7 +9,7 @@ import { page } from "./page.ts";
 
 const { env } = process;
 const token = env["CAUSEY_TOKEN"] ?? "";
-// Every setting of docs/configuration.md can be in this file; "env:NAME" stands for a variable.
+// The settings of docs/configuration.md can be in this file, but for `processes` and `log`; "env:NAME" stands for a variable.
 const config = parseConfig(readFileSync("causey.json", "utf8"), (name) => env[name]);
 const platform = await nodePlatform({ config });
 const api = platformApi(apiOptions(config, platform));

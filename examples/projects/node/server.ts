@@ -3,7 +3,7 @@ import { apiOptions, parseConfig, platformApi } from "causey";
 import { nodePlatform, serve } from "causey/node";
 
 const { env } = process;
-// Every setting of docs/configuration.md can be in this file; "env:NAME" stands for a variable.
+// The settings of docs/configuration.md can be in this file, but for `processes` and `log`; "env:NAME" stands for a variable.
 const config = parseConfig(readFileSync("causey.json", "utf8"), (name) => env[name]);
 const platform = await nodePlatform({ config });
 const app = platformApi(apiOptions(config, platform));

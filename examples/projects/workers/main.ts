@@ -1,5 +1,5 @@
 import { type ConfiguredEnv, fromEnv, worker } from "causey/workers";
-// Every setting of docs/configuration.md can be in this file; "env:NAME" stands for a variable or a secret.
+// The settings of docs/configuration.md can be in this file, but for `processes` and `log`; "env:NAME" stands for a variable or a secret.
 import config from "./causey.json" with { type: "json" };
 export { CauseyObject } from "causey/workers";
 

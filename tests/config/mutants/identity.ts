@@ -59,6 +59,13 @@ export const identityMutants: readonly Mutant[] = [
     tests: ["tests/unit/console"],
   },
   {
+    name: "an account is named to those who may read it",
+    file: "core/auth/near-account.ts",
+    find: "if (!mayUse(viewerOf(c), own)) return;",
+    replace: "",
+    tests: ["tests/unit/auth/near-account"],
+  },
+  {
     name: "the console shows the servers to those who may read the account",
     file: "core/signals/mod.ts",
     find: 'visibilityOf(viewer, accountId).hidden["platform"] === undefined',

@@ -29,6 +29,25 @@ describe("an account that is nearly the server's own", () => {
     expect(await messages(`/accounts/${account}/empty`)).toEqual([]);
   });
 
+  it("is not named to a token of another account alone", async () => {
+    const ofTokens = new Hono<{ Variables: { principal: unknown } }>();
+    ofTokens.use("/*", notesNearAccount("team1"));
+    ofTokens.get("/accounts/:account_id/empty/:own", (c) => {
+      c.set("principal", {
+        id: "t",
+        grants: [{ permissions: ["*"], accounts: [c.req.param("own")] }],
+      });
+      return envelope([]);
+    });
+    const told = async (own: string): Promise<boolean> =>
+      (await (await ofTokens.request(`/accounts/team2/empty/${own}`)).text()).includes("team1");
+    expect([await told("team2"), await told("team1"), await told("*")]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+  });
+
   it("is not named where there is something, nor after a change", async () => {
     expect(await messages("/accounts/locl/full")).toEqual([]);
     expect(await messages("/accounts/locl/one")).toEqual([]);
