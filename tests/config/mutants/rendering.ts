@@ -451,6 +451,13 @@ export const renderingMutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/crawl/same-page"],
   },
   {
+    name: "endless copies of a page have an end for a crawl",
+    file: "core/rendering/crawl/rows/crawl-pages.ts",
+    find: "const isFree = isSkipped && facts.skipped <",
+    replace: "const isFree = isSkipped && 0 * facts.skipped <",
+    tests: ["tests/unit/rendering/crawl/same-page"],
+  },
+  {
     name: "a canonical address alone leaves out no page",
     file: "core/rendering/crawl/rows/same-page.ts",
     find: "return stored.title === meta.title &&",

@@ -14,6 +14,8 @@ import { withoutCopy } from "./same-page.ts";
 export const CONTENT_PART = 500_000;
 /** Pages that are left out and listed nevertheless; further ones are not even counted. */
 const SKIPPED = 10_000;
+/** Pages that are left out and take no place, for each page of the limit: a site may make endlessly many copies of one. */
+const FREE = 10;
 /** Values of one query: Durable Objects bind 100. */
 const ASKED = 90;
 /** Rows of one statement, of eight values. */
@@ -220,14 +222,15 @@ export async function finishPage(
 function factsAfter(facts: CrawlFacts, outcome: PageOutcome): CrawlFacts {
   const { status, contents = [], homes = [], browserMs = 0 } = outcome;
   const isSkipped = status === "skipped";
+  const isFree = isSkipped && facts.skipped < Math.min(SKIPPED, FREE * limitOf(facts));
   return {
     ...facts,
     bytes: facts.bytes + contents.reduce((sum, [, text]) => sum + text.length, 0),
     homes: [...new Set([...facts.homes, ...homes])],
     browserMs: facts.browserMs + browserMs,
-    total: facts.total - (isSkipped ? 1 : 0),
+    total: facts.total - (isFree ? 1 : 0),
     skipped: facts.skipped + (isSkipped ? 1 : 0),
-    finished: facts.finished + (isSkipped ? 0 : 1),
+    finished: facts.finished + (isFree ? 0 : 1),
     completed: facts.completed + (status === "completed" ? 1 : 0),
   };
 }

@@ -227,6 +227,15 @@ describe("a crawl of a site without an end", () => {
     );
   });
 
+  it("gives back so many places of copies, and ends", async () => {
+    const pages: Record<string, PlayedPage> = {};
+    for (let n = 0; n < 60; n++)
+      pages[`/s${n}/home`] = page("Shop", "/s0/home") + links(`/s${n + 1}/home`);
+    const found = await crawl(pages, {}, { url: `${root}/s0/home`, limit: 3 });
+    expect(found).toMatchObject({ status: "completed", total: 3, finished: 3, skipped: 32 });
+    expect(paths(found)).toEqual(["/s0/home"]);
+  });
+
   it("refuses bounds and names that cannot be", async () => {
     const { call } = await crawlUnderTest(at({ "/": "<p>x" }));
     for (const [options, field] of [
