@@ -4,6 +4,7 @@ import type { AnswerDelta, Answerer, Question, Usage } from "../retrieve/answere
 import type { Chunk } from "../retrieve/chunk-view.ts";
 import { extractiveAnswerer } from "./extractive.ts";
 import { EXTRACTIVE_MODEL } from "../models/models.ts";
+import { shownFailure } from "./hidden-failures.ts";
 import type { InstanceFailure } from "./find-across.ts";
 import { modelAnswerer } from "./model-answerer.ts";
 import type { SearchOptions } from "../models/search-deps.ts";
@@ -129,15 +130,9 @@ export interface StreamInputs {
  */
 export function streamChat(
   input: ChatInput,
-  {
-    answerer,
-    chunksAs,
-    options: {
-      platform: { system, log },
-    },
-    signal,
-  }: StreamInputs,
+  { answerer, chunksAs, options, signal }: StreamInputs,
 ): AsyncIterable<ServerSentEvent> {
+  const { system, log } = options.platform;
   const base = {
     id: `chatcmpl-${system.id()}`,
     object: "chat.completion.chunk",
@@ -158,7 +153,7 @@ export function streamChat(
       log("warn", "An answer broke off", {
         error: error instanceof Error ? error.message : String(error),
       });
-      yield errorEvent(error);
+      yield errorEvent(error, options);
       return;
     }
     if (usage !== null) yield { data: JSON.stringify({ ...base, choices: [], usage }) };
@@ -202,8 +197,9 @@ function chunksEvent(
 }
 
 /** In the form that the OpenAI clients throw as an error. */
-function errorEvent(error: unknown): ServerSentEvent {
-  const known = error instanceof ApiError ? error : new ApiError("chat_model_failed");
+function errorEvent(error: unknown, options: SearchOptions): ServerSentEvent {
+  const own = error instanceof Error ? shownFailure(error, options) : error;
+  const known = own instanceof ApiError ? own : new ApiError("chat_model_failed");
   const shown = { message: known.message, type: "server_error", code: String(known.code) };
   return { event: "error", data: JSON.stringify({ error: shown }) };
 }

@@ -75,6 +75,8 @@ export interface SearchOptions {
   readonly mcp?: ServeMcp;
   /** Traces the calls of models that searches make. @default no tracing */
   readonly tracer?: Tracer | undefined;
+  /** Keeps what models and servers say of a failure from callers. @default false; true on public endpoints */
+  readonly hidesFailures?: boolean;
 }
 
 /** The options for one piece of work. */

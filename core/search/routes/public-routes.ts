@@ -5,7 +5,7 @@ import { envelope } from "../../http/envelope.ts";
 import { readJson } from "../../http/fields/body.ts";
 import { allowOriginsBy } from "../../http/origins/cors.ts";
 import { noteResponse, responseNote } from "../../http/response-note.ts";
-import { closeRoutes } from "../../http/routes.ts";
+import { closeRoutes, onError } from "../../http/routes.ts";
 import { clientAddress, clientNetwork } from "../../net/client-address.ts";
 import { type Instance, instanceAt } from "../actor/instance-client.ts";
 import {
@@ -13,6 +13,7 @@ import {
   publicEndpointsKind,
   publicEndpointsOf,
 } from "../directory/public-endpoints.ts";
+import { shownFailure } from "../answer/hidden-failures.ts";
 import type { SearchOptions } from "../models/search-deps.ts";
 import { searchScript } from "../snippet/search-script.ts";
 import { mayAsk, type PublicEndpoint } from "../state/public-endpoint.ts";
@@ -39,8 +40,9 @@ interface OpenEndpoint {
  * Makes the routes that need no token: search and chat of the instances that have a public endpoint, and the script of the
  * page's search box. Callers choose neither models nor prompts nor filters.
  */
-export function publicRoutes(options: SearchOptions): Hono {
-  const { platform } = options;
+export function publicRoutes(given: SearchOptions): Hono {
+  const { platform } = given;
+  const options: SearchOptions = { ...given, hidesFailures: true };
   platform.actors.define(publicEndpointsKind);
   const app = new Hono();
   app.use(`${PUBLIC}/*`, findsEndpoint(options), allowOriginsBy(mayRead), notesVisitor(options));
@@ -72,6 +74,7 @@ export function publicRoutes(options: SearchOptions): Hono {
     return envelope({ counted: await endpointOf(c).instance.clickQuestion(query) });
   });
   closeRoutes(app, ["/ai-search/*"], "api", platform);
+  app.onError((error, c) => onError(shownFailure(error, options), c, "api", platform));
   return app;
 }
 

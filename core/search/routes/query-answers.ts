@@ -4,6 +4,7 @@ import { envelope, json } from "../../http/envelope.ts";
 import { sseResponse } from "../../http/sse.ts";
 import { traceOf } from "../../trace/trace-context.ts";
 import type { Instance } from "../actor/instance-client.ts";
+import { shownNote } from "../answer/hidden-failures.ts";
 import { findForChat, searchInstance } from "../answer/ask.ts";
 import {
   type ChatInput,
@@ -35,7 +36,8 @@ export async function answerSearch(
   options: SearchOptions,
 ): Promise<Response> {
   const { notes, ...result } = await searchInstance(instance, body, options, c.req.raw.signal);
-  return envelope(result, { messages: messagesOf(notes) });
+  const shown = notes.map((note) => shownNote(note, options));
+  return envelope(result, { messages: messagesOf(shown) });
 }
 
 /** Answers a chat over one instance. */

@@ -136,8 +136,9 @@ function authorizedHost(text: string): string {
   if (text === ALL) return ALL;
   const written = /^https?:\/\//iu.test(text) ? text : `https://${text}`;
   const url = URL.parse(written);
-  // A path or a login in it would look like a bound that an origin cannot have.
-  if (url !== null && `${url.origin}/` === url.href && url.hostname !== "") return url.origin;
+  // A path or a login in it would look like a bound that an origin cannot have, and a star like many hosts.
+  const isOrigin = url !== null && `${url.origin}/` === url.href && url.hostname !== "";
+  if (isOrigin && !url.hostname.includes("*")) return url.origin;
   throw invalid(
     "public_endpoint_params.authorized_hosts",
     `"${text.slice(0, 64)}" is not an origin: write scheme, host and port, such as "https://docs.example.com", or "*"`,

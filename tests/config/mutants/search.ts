@@ -17,6 +17,20 @@ export const searchMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/public-endpoint"],
   },
   {
+    name: "a visitor reads no failure of a model",
+    file: "core/search/routes/public-routes.ts",
+    find: "{ ...given, hidesFailures: true }",
+    replace: "{ ...given, hidesFailures: false }",
+    tests: ["tests/unit/search/public-endpoint"],
+  },
+  {
+    name: "a host of a public endpoint has no stars",
+    file: "core/search/state/public-endpoint.ts",
+    find: '!url.hostname.includes("*")',
+    replace: 'url.hostname !== ""',
+    tests: ["tests/unit/search/public-endpoint"],
+  },
+  {
     name: "a request without an origin does not ask a public endpoint",
     file: "core/search/state/public-endpoint.ts",
     find: "if (origin === null) return endpoint.requests_without_origin;",

@@ -1,5 +1,7 @@
 import { openPlatform } from "#platform";
+import type { Hono } from "hono";
 import { afterEach, describe, expect, it } from "vitest";
+import { ApiError } from "../../../core/http/api-error.ts";
 import { platformApi } from "../../../core/api.ts";
 import type { Platform } from "../../../core/ports.ts";
 import {
@@ -8,6 +10,7 @@ import {
   publicEndpoint,
 } from "../../../core/search/state/public-endpoint.ts";
 import { visitCounter } from "../../../core/search/state/visit-counter.ts";
+import { searchParts } from "../../../core/search/mod.ts";
 import { eventually } from "../../cases/eventually.ts";
 
 const opened = (params: PublicEndpointParams) =>
@@ -40,6 +43,8 @@ describe("the settings of a public endpoint", () => {
       "a b",
       "ftp://a.example",
       "https://u@a.example",
+      "*.example.com",
+      "https://*",
     ])
       expect(() => publicEndpoint({ authorized_hosts: [host] }), host).toThrow("is not an origin");
     expect(() => publicEndpoint({ enabled: true })).toThrow("nobody could ask");
@@ -133,5 +138,69 @@ describe("a request to a public endpoint", () => {
       `${site} from 203.0.113.8`,
       "https://evil.example from 203.0.113.9",
     ]);
+  });
+
+  it("that fails says nothing of what a model or its provider told", async () => {
+    const real = await openPlatform();
+    platform = real;
+    const logged: unknown[] = [];
+    const told = "organisation org-77, key sk-abc***xyz";
+    const fail = (): Promise<never> =>
+      Promise.reject(new ApiError("unavailable", { message: `The embedder answered ${told}` }));
+    const { routes, publicRoutes } = searchParts({
+      platform: { ...real, log: (_level, _text, fields) => void logged.push(fields) },
+      auth: "off",
+      chatModel: () =>
+        Promise.resolve(Response.json({ error: { message: told } }, { status: 429 })),
+      embedder: {
+        model: "far",
+        dimensions: 2,
+        embed: (texts, kind) =>
+          kind === "query" ? fail() : Promise.resolve(texts.map(() => Float32Array.of(1, 0))),
+      },
+    });
+    const send = (app: Hono, path: string, body: unknown): Promise<Response> => {
+      const headers = { "content-type": "application/json", origin: "https://a.example" };
+      return Promise.resolve(
+        app.request(path, { method: "POST", headers, body: JSON.stringify(body) }),
+      );
+    };
+    const own = "/accounts/acme/ai-search/instances";
+    const created = await send(routes, own, {
+      id: "docs",
+      index_method: { vector: true, keyword: true },
+      public_endpoint_params: { enabled: true, authorized_hosts: ["a.example"] },
+    });
+    const { result } = (await created.json()) as { result: { public_endpoint_id: string } };
+    const form = new FormData();
+    form.set("file", new File(["The ferry leaves at noon."], "a.md", { type: "text/markdown" }));
+    form.set("wait_for_completion", "true");
+    const path = `${own}/docs/items`;
+    const encoded = new Response(form);
+    const type = { "content-type": encoded.headers.get("content-type") ?? "" };
+    await routes.request(path, {
+      method: "POST",
+      headers: type,
+      body: await encoded.arrayBuffer(),
+    });
+    const messages = [{ role: "user", content: "When does the ferry leave?" }];
+    const asks = [
+      ["/search", { query: "ferry" }, 200, "Temporarily unavailable"],
+      ["/chat/completions", { messages }, 500, "The chat model failed"],
+      ["/chat/completions", { messages, stream: true }, 200, "The chat model failed"],
+    ] as const;
+    for (const [route, body, status, says] of asks) {
+      const visited = await send(
+        publicRoutes,
+        `/ai-search/${result.public_endpoint_id}${route}`,
+        body,
+      );
+      const text = await visited.text();
+      expect([route, visited.status, text.includes(says)]).toEqual([route, status, true]);
+      expect(text).not.toContain("org-77");
+      // With a token it is told.
+      expect(await (await send(routes, `${own}/docs${route}`, body)).text()).toContain("org-77");
+    }
+    expect(JSON.stringify(logged)).toContain("org-77");
   });
 });
