@@ -58,9 +58,9 @@ export const virtualKeyRoutes: ManagementRoutes = (app, deps) => {
   app.post(path, edit, async (c) => {
     checkAccountId(account(c));
     const settings = keySettings(await readJson(c, keyCreate, { platform }));
-    await checkGateways(account(c), settings, null, deps);
+    const messages = await gatewayNotes(account(c), settings, null, deps);
     const { key, secret } = await made(settings, system);
-    return envelope({ ...show(await keys(c).create(key)), key: secret });
+    return envelope({ ...show(await keys(c).create(key)), key: secret }, { messages });
   });
   app.get(`${path}/:id`, read, async (c) => envelope(show(await found(c))));
   for (const method of ["put", "patch"] as const) {
@@ -68,9 +68,9 @@ export const virtualKeyRoutes: ManagementRoutes = (app, deps) => {
       const change = await readJson(c, keyChange, { platform });
       const { key } = await found(c);
       const settings = changed(key.settings, change);
-      await checkGateways(account(c), settings, key.settings, deps);
+      const messages = await gatewayNotes(account(c), settings, key.settings, deps);
       const next = { ...key, settings, modifiedAt: later(key, system) };
-      return envelope(show(await keys(c).replace(next, key.modifiedAt)));
+      return envelope(show(await keys(c).replace(next, key.modifiedAt)), { messages });
     });
   }
   app.post(`${path}/:id/rotate`, edit, async (c) => {
@@ -87,26 +87,35 @@ export const virtualKeyRoutes: ManagementRoutes = (app, deps) => {
   });
 };
 
+/** Our own number for a note, as that of unknown fields. */
+const NOTE_CODE = 10415;
+
+interface Note {
+  readonly code: number;
+  readonly message: string;
+}
+
 /**
- * Throws `invalid_request` for a gateway that does not exist where another has nearly its name. Others may be made later,
- * and those of before may have been deleted.
+ * Lists notes about gateways that do not exist where another has nearly their name. Such a name can be right: gateways may
+ * be made after their keys, and those of before may have been deleted.
  */
-async function checkGateways(
+async function gatewayNotes(
   account: string,
   { gateways }: KeySettings,
   former: KeySettings | null,
   { store }: Pick<GatewayManagementDeps, "store">,
-): Promise<void> {
+): Promise<Note[]> {
+  const notes: Note[] = [];
   for (const gateway of gateways ?? []) {
     if (gateway === DEFAULT_GATEWAY || former?.gateways?.includes(gateway) === true) continue;
     const name = { account, gateway };
     if ((await store.settings(name)) !== null) continue;
     const hint = await store.hint(name);
     if (hint === "") continue;
-    throw new ApiError("invalid_request", {
-      message: `gateways: there is no gateway "${gateway.slice(0, 64)}"${hint}`,
-    });
+    const message = `gateways: there is no gateway "${gateway.slice(0, 64)}" yet${hint}`;
+    notes.push({ code: NOTE_CODE, message });
   }
+  return notes;
 }
 
 async function made(

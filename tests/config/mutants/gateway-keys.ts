@@ -430,7 +430,7 @@ export const gatewayKeyMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/keys/spend-report"],
   },
   {
-    name: "a virtual key is made for no misspelt gateway",
+    name: "a virtual key for a gateway that may be misspelt has a note",
     file: "core/gateway/manage/key-routes.ts",
     find: 'if (hint === "") continue;',
     replace: "continue;",
