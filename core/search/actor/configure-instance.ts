@@ -117,6 +117,7 @@ export async function destroyInstance(state: InstanceState): Promise<InstanceSet
   state.remember(null);
   state.vectors.reset();
   state.forgetCounts();
+  state.languages.forget();
   return settings;
 }
 

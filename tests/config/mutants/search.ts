@@ -122,6 +122,20 @@ export const searchMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/languages"],
   },
   {
+    name: "a new instance has no languages of the former one of its name",
+    file: "core/search/actor/configure-instance.ts",
+    find: "state.languages.forget();",
+    replace: "",
+    tests: ["tests/unit/search/languages"],
+  },
+  {
+    name: "languages are looked for among the chunks that are left",
+    file: "core/search/state/instance-languages.ts",
+    find: "if (2 * rows.length >= ids.length) return rows;",
+    replace: "if (rows.length > 0 || ids.length > 0) return rows;",
+    tests: ["tests/unit/search/languages"],
+  },
+  {
     name: "a long query has other forms looked for of few words",
     file: "core/search/query/other-forms.ts",
     find: "of looked.slice(0, MAX_WORDS)",

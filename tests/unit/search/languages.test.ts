@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { instanceLanguages } from "../../../core/search/state/instance-languages.ts";
 import { otherForms } from "../../../core/search/query/other-forms.ts";
 import type { InstanceState } from "../../../core/search/state/instance-state.ts";
 import { textLanguage } from "../../../core/search/text/languages.ts";
@@ -99,6 +100,52 @@ describe("a search in another language", () => {
       "The haus of the fisherman is not far from the harbour and it is old.",
     );
     expect(await api.search("hausern")).toEqual([]);
+  });
+});
+
+describe("the languages of an instance", () => {
+  const german = texts["german"];
+  const french = texts["french"];
+
+  it("are looked at again in an instance that was made anew", async () => {
+    const api = await searchUnderTest({}, { index_method: { vector: false, keyword: true } });
+    const settings = { index_method: { vector: false, keyword: true } };
+    const other = "В порту не было ни одной лодки, и это был вечер на реке.";
+    for (let n = 0; n < 3; n++) await api.upload(`${n}.md`, `${String(german)} ${n}`);
+    await api.search("Häusern");
+    await api.call("DELETE", "/instances/main");
+    await api.call("POST", "/instances", { id: "main", ...settings });
+    await api.upload("a.md", other);
+    expect(await api.search("лодка")).toHaveLength(1);
+    await api.close();
+  });
+
+  it("are those of the last chunks where most of the others are gone", async () => {
+    const rows = new Map([
+      [2, german],
+      [5001, french],
+      [5003, french],
+    ]);
+    const asked: string[] = [];
+    const sql = {
+      all(text: string, [, ids]: readonly unknown[] = []) {
+        asked.push(text);
+        const wanted = text.includes("ORDER BY id DESC LIMIT 200")
+          ? [...rows.keys()]
+          : Object.keys(JSON.parse(String(ids)) as object).map(Number);
+        return Promise.resolve(
+          wanted.flatMap((id) => (rows.has(id) ? [{ heading: "", text: rows.get(id) ?? "" }] : [])),
+        );
+      },
+    };
+    const languages = instanceLanguages({ name: "x", sql });
+    expect(await languages.of(10_000)).toEqual(["french", "german"]);
+    expect(asked).toHaveLength(2);
+    const all = Array.from({ length: 300 }, (_, n) => [n + 1, french] as const);
+    for (const [id, text] of all) rows.set(id, text);
+    languages.forget();
+    expect(await languages.of(301)).toEqual(["french"]);
+    expect(asked).toHaveLength(3);
   });
 });
 
