@@ -55,6 +55,7 @@ export interface Answer {
   readonly success: boolean;
   readonly result: never;
   readonly errors: readonly { readonly code: number; readonly message: string }[];
+  readonly messages?: readonly { readonly code: number; readonly message: string }[];
   readonly result_info?: Readonly<Record<string, number>>;
 }
 

@@ -129,6 +129,13 @@ export const gatewayGuardMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/guard/masking"],
   },
   {
+    name: "a placeholder of the caller's own text is not taken",
+    file: "core/gateway/guard/mask/placeholders.ts",
+    find: "if (avoided.has(name)) continue;",
+    replace: "",
+    tests: ["tests/unit/gateway/guard/masking"],
+  },
+  {
     name: "a binary answer of a masked request stays as it is",
     file: "core/gateway/guard/mask/unmasked-answer.ts",
     find: "!isJsonOrText(type)",

@@ -15,6 +15,7 @@ export async function maskStep(
   const bytes = step.plain ?? step.body;
   if (!(bytes instanceof Uint8Array)) return step;
   const text = textOf(bytes);
+  masking.placeholders.avoid(text ?? "", new Set(masking.patterns.map(({ type }) => type)));
   const masked = text === null ? null : await inSlices(maskedJson(text, masking), pause);
   if (masked === null || masked === text) return step;
   const { plain: _plain, reading: _reading, ...rest } = step;

@@ -2,6 +2,8 @@
 export interface Placeholders {
   /** How many values of each type were replaced. */
   readonly counts: ReadonlyMap<string, number>;
+  /** Takes no placeholder of these types that a text has itself: it stands for nothing else there. */
+  avoid(text: string, types: ReadonlySet<string>): void;
   /** Returns what stands for a value: the same for the same. Null once there are too many. */
   of(type: string, value: string): string | null;
   /** Returns the text with the values in place of their placeholders. */
@@ -15,6 +17,9 @@ export interface Placeholders {
 /** Values of one request. */
 const MOST = 10_000;
 
+/** Above it, a number is part of no placeholder. */
+const HIGHEST = 99_999;
+
 const placeholder = /\[[A-Z][A-Z_]{0,30}_\d{1,5}\]/g;
 const first = /^\[[A-Z][A-Z_]{0,30}_\d{1,5}\]/;
 
@@ -27,16 +32,34 @@ export function placeholders(): Placeholders {
   const names = new Map<string, string>();
   const beginnings = new Set<string>();
   const counts = new Map<string, number>();
+  const avoided = new Set<string>();
+  const last = new Map<string, number>();
+  const nextName = (type: string): string | null => {
+    let number = last.get(type) ?? 0;
+    for (;;) {
+      number++;
+      if (number > HIGHEST) return null;
+      const name = `[${type.toUpperCase()}_${number}]`;
+      if (avoided.has(name)) continue;
+      last.set(type, number);
+      return name;
+    }
+  };
   return {
     counts,
+    avoid(text, types) {
+      const own = new Set(Array.from(types, (type) => type.toUpperCase()));
+      for (const [name] of text.matchAll(placeholder))
+        if (own.has(name.slice(1, name.lastIndexOf("_")))) avoided.add(name);
+    },
     of(type, value) {
       const key = `${type}\n${value}`;
       const known = names.get(key);
       if (known !== undefined) return known;
       if (values.size >= MOST) return null;
-      const count = (counts.get(type) ?? 0) + 1;
-      counts.set(type, count);
-      const name = `[${type.toUpperCase()}_${count}]`;
+      const name = nextName(type);
+      if (name === null) return null;
+      counts.set(type, (counts.get(type) ?? 0) + 1);
       names.set(key, name);
       values.set(name, value);
       for (let end = 1; end < name.length; end++) beginnings.add(name.slice(0, end));

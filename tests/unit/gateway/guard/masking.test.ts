@@ -55,6 +55,14 @@ describe("a policy that masks", () => {
     expect(await answered(answer)).toBe(text);
   });
 
+  it("takes no placeholder that the caller's own text has", async () => {
+    const text = "[EMAIL_1] and [EMAIL_3] mean? I am ann@example.org, not bob@example.org";
+    expect(await answered(await ask("masks", text))).toBe(text);
+    expect(said(gate.transport.requests[0]?.body)).toBe(
+      "[EMAIL_1] and [EMAIL_3] mean? I am [EMAIL_2], not [EMAIL_4]",
+    );
+  });
+
   it("takes the short form for requests alone", async () => {
     expect(await answered(await ask("short", "to ann@example.org"))).toBe("to ann@example.org");
     expect(said(gate.transport.requests[0]?.body)).toBe("to [EMAIL_1]");
