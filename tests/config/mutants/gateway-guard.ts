@@ -136,6 +136,13 @@ export const gatewayGuardMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/guard/masking"],
   },
   {
+    name: "a judge sees the documents of a reranking",
+    file: "core/gateway/chat/formats/members.ts",
+    find: '  "documents",\n',
+    replace: "",
+    tests: ["tests/unit/gateway/guard/checkers"],
+  },
+  {
     name: "a binary answer of a masked request stays as it is",
     file: "core/gateway/guard/mask/unmasked-answer.ts",
     find: "!isJsonOrText(type)",

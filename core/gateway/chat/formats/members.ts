@@ -31,6 +31,7 @@ export const spoken: ReadonlySet<string> = new Set([
   "content_block",
   "contents",
   "delta",
+  "documents",
   "input",
   "inputs",
   "instructions",

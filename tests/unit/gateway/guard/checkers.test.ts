@@ -255,6 +255,9 @@ describe("textOf()", () => {
     expect(read(anthropic)).toBe("Be kind\n42");
     expect(read(gemini)).toBe("Hello\nBe kind");
     expect(read(workers)).toBe("Say hi");
+    expect(read({ model: "m", query: "Who?", documents: ["Ann", { text: "Bob" }] })).toBe(
+      "Who?\nAnn\nBob",
+    );
     expect(read({ choices: [{ message: { content: "Hi" } }] })).toBe("Hi");
     expect(read({ content: [{ type: "text", text: "Hi" }] })).toBe("Hi");
     expect(read({ candidates: [{ content: { parts: [{ text: "Hi" }] } }] })).toBe("Hi");
