@@ -86,7 +86,8 @@ export function portalLinkRoutes(app: Hono, base: string, deps: PortalDeps): voi
     await outboundOf(platform, c)
       .getApplication(id)
       .catch(async (error: unknown) => {
-        await endLinks(platform, link.account, id);
+        if (error instanceof ApiError && error.status === 404)
+          await endLinks(platform, link.account, id);
         throw error;
       });
     const view: PortalLinkView = {

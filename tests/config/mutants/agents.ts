@@ -305,6 +305,13 @@ export const agentsMutants: readonly Mutant[] = [
     tests: ["tests/unit/webhooks/outbound/portal"],
   },
   {
+    name: "links end with their application, not with a failure to read it",
+    file: "core/webhooks/portal/portal-routes.ts",
+    find: "if (error instanceof ApiError && error.status === 404)",
+    replace: "if (error instanceof ApiError)",
+    tests: ["tests/unit/webhooks/outbound/portal"],
+  },
+  {
     name: "a link that only shows changes nothing",
     file: "core/webhooks/portal/portal-routes.ts",
     find: "if (changes && link.readOnly)",

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPlatform } from "#platform";
 import { loginGuard } from "../../../../core/auth/login-guard.ts";
 import { newLinkToken } from "../../../../core/auth/token-format.ts";
+import { ApiError } from "../../../../core/http/api-error.ts";
 import type { Platform } from "../../../../core/ports.ts";
 import { webhooksManagement } from "../../../../core/webhooks/mod.ts";
 import type { PortalLinkView } from "../../../../core/webhooks/portal/portal-routes.ts";
@@ -205,6 +206,36 @@ describe("a link to the portal", () => {
     const [{ hash } = { hash: "" }] = made as { hash: string }[];
     expect(hash).toMatch(/^[\da-f]{64}$/);
     expect(await fresh.actors.get("webhooks-portal", "all").call("find", hash)).toBeNull();
+    await fresh.close();
+  });
+
+  it("stays where another cannot be made because the application could not be read", async () => {
+    const fresh = await openPlatform();
+    let reads = Infinity;
+    const actors: Platform["actors"] = {
+      define: (kind) => {
+        fresh.actors.define(kind);
+      },
+      get(kind, name) {
+        const actor = fresh.actors.get(kind, name);
+        const call: typeof actor.call = async (method, ...args) => {
+          if (method === "getApplication" && reads-- <= 0) throw new ApiError("unavailable");
+          return actor.call(method, ...args);
+        };
+        return { ...actor, call, fetch: (request) => actor.fetch(request) };
+      },
+    };
+    const own = clockedOutbound({ ...fresh, actors }, egress, "seller");
+    await own.api("POST", "/applications", { id: "stayer" });
+    const path = "/applications/stayer/portal";
+    const { token } = (await own.api<PortalLinkView>("POST", path)).result;
+    reads = 1;
+    expect((await own.api("POST", path)).status).toBe(503);
+    reads = Infinity;
+    const headers = { authorization: `Bearer ${token}` };
+    const shown = await own.app.request("/webhook-portal", { headers });
+    expect(shown.status).toBe(200);
+    await shown.body?.cancel();
     await fresh.close();
   });
 
