@@ -156,12 +156,22 @@ function metricsRoutes(
   { actor, counting, health }: MetricsDeps,
 ): Hono {
   const app = new Hono();
+  const othersOf = async (viewer: Viewer): Promise<readonly Family[]> => {
+    try {
+      return (await families?.(viewer)) ?? [];
+    } catch (error) {
+      // A scraper must see the platform while one part of it fails.
+      const why = error instanceof Error ? error.message : String(error);
+      platform.log("warn", "Figures are missing in /metrics", { error: why });
+      return [];
+    }
+  };
   app.get("/metrics", authorize(auth, "AI Gateway Read", accountId), async (c) => {
     const format = acceptedFormat(c.req.header("accept"));
     await counting.flush();
     const requests = await actor.totals();
     const deprecated = await actor.useTotals();
-    const others = (await families?.(viewerOf(c))) ?? [];
+    const others = await othersOf(viewerOf(c));
     const figures = {
       requests,
       deprecated,

@@ -66,6 +66,13 @@ export const identityMutants: readonly Mutant[] = [
     tests: ["tests/unit/auth/near-account"],
   },
   {
+    name: "/metrics is there while a part's figures cannot be read",
+    file: "core/signals/mod.ts",
+    find: "// A scraper must see the platform while one part of it fails.",
+    replace: "if (platform !== null) throw error;",
+    tests: ["tests/unit/signals/missing-families"],
+  },
+  {
     name: "the console shows the servers to those who may read the account",
     file: "core/signals/mod.ts",
     find: 'visibilityOf(viewer, accountId).hidden["platform"] === undefined',
