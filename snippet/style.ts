@@ -61,6 +61,5 @@ mark { background: var(--_mark); color: var(--_text); border-radius: .125rem; }
 .note { padding: .75rem; margin: 0; color: var(--_quiet); }
 .note:empty { display: none; }
 .status { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-@media (prefers-reduced-motion: no-preference) { [role=option] { transition: background .1s; } }
 @media (forced-colors: active) { [role=option][aria-selected=true] { outline-color: Highlight; } }
 `;
