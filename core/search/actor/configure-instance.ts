@@ -4,6 +4,7 @@ import { metaStatements } from "../ingest/commit-item.ts";
 import type { InstanceSettings } from "../state/instance-settings.ts";
 import { scheduleStatements } from "../queue/run-schedule.ts";
 import { jobsDue } from "../state/work-rows.ts";
+import { clearQuestions } from "../rows/question-log.ts";
 import { type InstanceState, vectorTag } from "../state/instance-state.ts";
 import { tokenizerOf } from "../keyword/keyword-index.ts";
 import type { KeywordChange } from "../keyword/keyword-change.ts";
@@ -54,6 +55,8 @@ export async function changeInstance(
   const next = { ...facts, settings };
   const schedule = scheduleStatements(state, settings, old);
   statements.push(...schedule);
+  if (settings.log_questions === false && old.log_questions !== false)
+    statements.push(clearQuestions(state.actor));
   const goesOn = old.paused === true && settings.paused !== true;
   // A job looks seldom whether the pause is over.
   if (goesOn) statements.push(jobsDue(state));

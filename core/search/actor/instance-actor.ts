@@ -78,11 +78,12 @@ async function start(
 ): Promise<Actor> {
   const state = await openState(context, budget);
   const own: WorkOptions = { ...deps, owner: state.actor };
+  const questions = questionLog(state);
   const runQueue = queueRunner(state, (work) => performWork(state, work, own), deps.platform.log);
   return {
     methods: {
-      ...settingsMethods(state, deps),
-      ...askingMethods(state, questionLog(state)),
+      ...settingsMethods(state, deps, questions),
+      ...askingMethods(state, questions),
       ...visitMethods(state, visitCounter(steadyNow(context.system))),
       ...itemMethods(state),
       ...jobMethods(state),
@@ -106,6 +107,7 @@ export type InstanceMethods = ReturnType<typeof settingsMethods> &
 function settingsMethods(
   state: InstanceState,
   deps: SearchOptions,
+  questions: QuestionLog,
 ): {
   create(settings: InstanceSettings): Promise<void>;
   change(settings: InstanceSettings): Promise<void>;
@@ -122,8 +124,17 @@ function settingsMethods(
 } {
   return {
     create: (settings) => state.inTurn(() => initializeInstance(state, settings)),
-    change: (settings) => state.inTurn(() => changeInstance(state, settings)),
-    destroy: () => state.inTurn(() => destroyInstance(state)),
+    change: (settings) =>
+      state.inTurn(async () => {
+        await changeInstance(state, settings);
+        if (settings.log_questions === false) questions.forget();
+      }),
+    destroy: () =>
+      state.inTurn(async () => {
+        const settings = await destroyInstance(state);
+        questions.forget();
+        return settings;
+      }),
     read: () => state.facts().settings,
     stats: () => instanceStats(state),
     cachedAnswer: (context, question, threshold) =>

@@ -42,6 +42,8 @@ export interface QuestionLog {
   click(question: string): boolean;
   page(kind: QuestionKind, page: number, perPage: number): Promise<QuestionPage>;
   clear(): Promise<void>;
+  /** Drops what is not stored yet. Call it in the turn in which the rows go. */
+  forget(): void;
 }
 
 interface Counts {
@@ -96,9 +98,17 @@ export function questionLog(state: InstanceState): QuestionLog {
     },
     async clear() {
       counted.forget();
-      await sql.batch([{ sql: "DELETE FROM search_questions WHERE actor = ?", params: [actor] }]);
+      await sql.batch([clearQuestions(actor)]);
+    },
+    forget: () => {
+      counted.forget();
     },
   };
+}
+
+/** The statement that forgets the stored questions of an instance. */
+export function clearQuestions(actor: string): Statement {
+  return { sql: "DELETE FROM search_questions WHERE actor = ?", params: [actor] };
 }
 
 /** The counts that are not stored yet. */

@@ -80,6 +80,20 @@ export const searchMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/questions"],
   },
   {
+    name: "an instance that keeps no questions forgets those that it has",
+    file: "core/search/actor/configure-instance.ts",
+    find: "statements.push(clearQuestions(state.actor));",
+    replace: "statements.push();",
+    tests: ["tests/unit/search/questions"],
+  },
+  {
+    name: "what is not stored of a question goes with its instance",
+    file: "core/search/actor/instance-actor.ts",
+    find: "questions.forget();\n        return settings;",
+    replace: "return settings;",
+    tests: ["tests/unit/search/questions"],
+  },
+  {
     name: "a question is forgotten with its time",
     file: "core/search/rows/question-log.ts",
     find: "system.now() - KEPT_MS]",

@@ -99,6 +99,26 @@ describe("the report of questions", () => {
     expect(body.result_info["total_count"]).toBe(1_000);
   });
 
+  it("forgets what was asked when the instance begins to keep nothing", async () => {
+    api = await searchUnderTest({}, keyword);
+    await api.search("zeppelin");
+    expect(await report()).toHaveLength(1);
+    await api.search("airship");
+    const put = await api.call("PUT", "/instances/main", { log_questions: false });
+    expect(put.status).toBe(200);
+    expect(await report()).toEqual([]);
+    await api.call("PUT", "/instances/main", { log_questions: true });
+    expect(await report()).toEqual([]);
+  });
+
+  it("has nothing that was asked of a former instance of the name", async () => {
+    api = await searchUnderTest({}, keyword);
+    await api.search("zeppelin");
+    await api.call("DELETE", "/instances/main");
+    await api.call("POST", "/instances", { id: "main", ...keyword });
+    expect(await report()).toEqual([]);
+  });
+
   it("keeps nothing where the instance says so", async () => {
     api = await searchUnderTest({}, { ...keyword, log_questions: false });
     await api.search("zeppelin");
