@@ -17,6 +17,13 @@ export const gatewayGuardMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/guard/decoded-text"],
   },
   {
+    name: "a form at the border of two windows takes no finding away",
+    file: "core/gateway/guard/detect/pattern.ts",
+    find: "Math.max(0, count - (shared[index] ?? 0))",
+    replace: "(count - (shared[index] ?? 0))",
+    tests: ["tests/unit/gateway/guard/decoded-text"],
+  },
+  {
     name: "data that is decoded is text before it is looked at",
     file: "core/gateway/guard/detect/decoded-form.ts",
     find: "others > text.length * NOISE",

@@ -61,23 +61,29 @@ function resultOf(patterns: readonly Pattern[], counts: readonly number[]): Chec
 
 function* countIn(text: string, patterns: readonly Pattern[], window: number): Slices<number[]> {
   const counts = patterns.map(() => 0);
-  const add = function* (from: number, to: number, sign: 1 | -1): Slices<void> {
-    const readings = readingsOf(plainForm(text.slice(from, to)));
-    if (readings.unescaped !== readings.plain || readings.decoded !== "") yield;
-    for (const [index, pattern] of patterns.entries()) {
-      counts[index] = (counts[index] ?? 0) + sign * (yield* occurrencesIn(readings, pattern));
-      yield;
-    }
-  };
+  let shared: readonly number[] = counts.map(() => 0);
   for (let at = 0; ;) {
     const end = cutAfter(text, at + window);
-    yield* add(at, end, 1);
+    const found = yield* countsOf(text.slice(at, end), patterns);
+    // Matches that lie in both windows count once. A form that only their shared part has takes none away.
+    for (const [index, count] of found.entries())
+      counts[index] = (counts[index] ?? 0) + Math.max(0, count - (shared[index] ?? 0));
     if (end >= text.length) return counts;
     const isBetweenWords = /\s/.test(text.charAt(end - 1));
     at = isBetweenWords ? cutAfter(text, end - SHARED, SHARED) : end - REACH;
-    // Matches that lie in both windows were counted twice.
-    yield* add(at, end, -1);
+    shared = yield* countsOf(text.slice(at, end), patterns);
   }
+}
+
+function* countsOf(text: string, patterns: readonly Pattern[]): Slices<number[]> {
+  const readings = readingsOf(plainForm(text));
+  if (readings.unescaped !== readings.plain || readings.decoded !== "") yield;
+  const counts: number[] = [];
+  for (const pattern of patterns) {
+    counts.push(yield* occurrencesIn(readings, pattern));
+    yield;
+  }
+  return counts;
 }
 
 /** The ways in which a text is read. */

@@ -7,7 +7,7 @@ import {
   decodedTokens,
   unescapedForm,
 } from "../../../../core/gateway/guard/detect/decoded-form.ts";
-import { patternChecker } from "../../../../core/gateway/guard/detect/pattern.ts";
+import { patternChecker, spansOf } from "../../../../core/gateway/guard/detect/pattern.ts";
 
 const { signal } = new AbortController();
 const CARD = "4111 1111 1111 1111";
@@ -127,6 +127,19 @@ describe("whatever is in a text", () => {
       ),
       { numRuns: 40 },
     );
+  });
+});
+
+describe("a long text", () => {
+  it("loses no finding to a form that only the border of two windows has", async () => {
+    const text = `secret ${"a ".repeat(16_000)}${"q ".repeat(1000)}${"z ".repeat(16_000)}`;
+    const pattern = {
+      type: "x",
+      find: (read: string) => spansOf(read, [/secret/g, /^q[q ]*$/g]),
+    };
+    const pause = (): Promise<void> => Promise.resolve();
+    const result = await patternChecker([pattern]).check(text, "prompt", signal, pause);
+    expect(result.findings).toEqual([{ type: "x", count: 1 }]);
   });
 });
 
