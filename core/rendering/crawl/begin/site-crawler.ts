@@ -18,7 +18,7 @@ export function siteCrawler(deps: CrawlDeps): SiteCrawler {
   const { actors } = deps.platform;
   return {
     check(wish) {
-      const body = bodyOf(wish, deps.extract !== null);
+      const body = siteCrawlBody(wish, deps.extract !== null);
       checkCrawlFields(deps, body);
       prepareJob(body, deps.policy);
       compileScope(body.options ?? {}, deps.policy.allow);
@@ -27,7 +27,7 @@ export function siteCrawler(deps: CrawlDeps): SiteCrawler {
       const { extract, platform } = deps;
       // Without its packages, every page would fail instead of being read whole.
       const isMain = extract !== null && (await isInstalled(extract, platform.background, signal));
-      const body = bodyOf(wish, isMain);
+      const body = siteCrawlBody(wish, isMain);
       return (
         await beginCrawl(crawlWork(deps, account), body, {
           account,
@@ -81,7 +81,8 @@ async function startOf(crawl: ReturnType<typeof crawlAt>): Promise<CrawlRecord |
   return (await crawl.read({ cursor: 0, limit: 1, status: null }))?.records[0];
 }
 
-function bodyOf(wish: SiteWish, isMain: boolean): CrawlBody {
+/** Returns the request of a crawl whose pages become the items of a search instance. */
+export function siteCrawlBody(wish: SiteWish, isMain: boolean): CrawlBody {
   const { url, limit, depth, source, subdomains, include, exclude, headers } = wish;
   return {
     url,
@@ -98,6 +99,8 @@ function bodyOf(wish: SiteWish, isMain: boolean): CrawlBody {
       includeSubdomains: subdomains,
       includePatterns: [...include],
       excludePatterns: [...exclude],
+      // What a crawl leaves out is deleted from the index: its limit alone decides.
+      maxPerPattern: limit,
     },
   };
 }
