@@ -6,6 +6,9 @@ import { answerOrigin } from "../net/public-url.ts";
 import type { Log, Platform } from "../ports.ts";
 import type { McpTool, McpTools, ServeMcp } from "./mcp-tool.ts";
 
+/** Messages of one request: older revisions of the protocol allow several, each of which is a call. */
+const MESSAGES = 10;
+
 /** The operator's options that an endpoint for MCP clients needs. */
 export interface McpEndpoint {
   readonly platform: Platform;
@@ -32,8 +35,15 @@ export async function answerAtMcp(
   const { name, tools } = await toolsFor(request);
   const own = { name, tools: tools.map((tool) => reported(tool, name, platform.log)) };
   return withBytes(request, limit, platform, (bytes) =>
-    mcp(request, parseJson(bytes), own, platform.system.closing),
+    mcp(request, messagesOf(bytes), own, platform.system.closing),
   );
+}
+
+function messagesOf(bytes: Uint8Array): unknown {
+  const body = parseJson(bytes);
+  if (!Array.isArray(body) || body.length <= MESSAGES) return body;
+  const message = `A request may have at most ${MESSAGES} messages, got ${body.length}`;
+  throw new ApiError("invalid_request", { message });
 }
 
 /**

@@ -118,6 +118,14 @@ describe("the MCP endpoint of an instance", () => {
     expect((await call("delete", {})).error).toMatchObject({ code: -32602 });
   });
 
+  it("takes ten messages of one request, and no more", async () => {
+    const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
+    const many = await send(Array.from({ length: 11 }, () => ping));
+    expect([many.status, await many.text()]).toEqual([400, expect.stringContaining("at most 10")]);
+    const some = await send(Array.from({ length: 10 }, () => ping));
+    expect(await some.text()).not.toContain("at most 10");
+  });
+
   it("refuses a page of another site, and no page of its own", async () => {
     const list = { jsonrpc: "2.0", id: 3, method: "tools/list" };
     expect((await send(list, { origin: "https://evil.example" })).status).toBe(403);
