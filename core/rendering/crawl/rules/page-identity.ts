@@ -13,8 +13,8 @@ export interface PageIdentity {
 /** Parameters that say where a visitor comes from, or who it is, and choose no page. */
 const VISITOR =
   /^(?:utm_\w+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|ttclid|igshid|mc_[ce]id|_ga|_gl|_hsenc|_hsmi|mkt_tok|phpsessid|jsessionid|aspsessionid\w*|cfid|cftoken|oscsid|zenid)$/iu;
-/** The same by names that mean other things as well, where the value is a long random number. */
-const SESSION = /^(?:sid|s|session(?:_?id)?)=[\da-f]{24,}$/iu;
+/** The same by names that mean other things as well, where the value is a long random number: longer than the 24 digits of an ObjectId. */
+const SESSION = /^(?:sid|s|session(?:_?id)?)=[\da-f]{26,}$/iu;
 const SESSION_IN_PATH = /;(?:jsessionid|phpsessid)=[^/;]*/giu;
 const INDEX = /\/(?:index\.(?:html?|php|aspx?|jsp)|default\.aspx?)$/iu;
 

@@ -48,6 +48,7 @@ describe("the key of a page", () => {
       ["/a?x=1", "/a?x=2"],
       ["/a?x=1&x=2", "/a?x=2&x=1"],
       ["/a?sid=12", "/a"],
+      ["/a?s=507f1f77bcf86cd799439011", "/a"],
       ["/a?s=words", "/a"],
       ["/a/index.html", "/a/"],
       ["https://www.example.com/", "/"],
