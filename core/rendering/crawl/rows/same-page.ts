@@ -1,4 +1,4 @@
-import { pageIdentity } from "../rules/page-identity.ts";
+import { isHome, pageIdentity } from "../rules/page-identity.ts";
 import type { CrawlFacts, CrawlState } from "./crawl-state.ts";
 import type { PageMetadata, PageOutcome, WaitingPage } from "./page-outcome.ts";
 
@@ -13,8 +13,8 @@ interface KeptOutcome {
 
 /**
  * Turns the outcome of a page that the crawl has stored under another address into `skipped`: it redirected there, or both
- * have one canonical address. A canonical address alone is no proof, because sites give one to all of their pages by
- * mistake: the titles have to agree as well.
+ * have one canonical address. Neither alone is a proof, because sites give one canonical address to all of their pages by
+ * mistake, and scripts change addresses: the titles have to agree as well.
  */
 export async function withoutCopy(
   state: CrawlState,
@@ -38,7 +38,10 @@ export async function withoutCopy(
   return { outcome: { ...rest, meta: told, status: "skipped" }, otherKey };
 }
 
-/** Returns the canonical address that a page may have: a page of another site must not stand for one of this site. */
+/**
+ * Returns the canonical address that a page may have: a page of another site must not stand for one of this site, nor the
+ * home page, which the templates of some sites name on every page, for another one.
+ */
 function canonicalUrl(
   { homes, input }: CrawlFacts,
   meta: PageMetadata,
@@ -46,8 +49,10 @@ function canonicalUrl(
 ): URL | null {
   if (canonical === "" || input.options?.ignoreCanonical === true) return null;
   const url = pageIdentity(input.options ?? {}).addressOf(canonical);
-  const { host } = new URL(meta.url);
-  const isOwn = url?.host === host || (homes.includes(host) && homes.includes(url?.host ?? ""));
+  const own = new URL(meta.url);
+  if (url === null || (isHome(url) && !isHome(own))) return null;
+  const { host } = own;
+  const isOwn = url.host === host || (homes.includes(host) && homes.includes(url.host));
   return isOwn ? url : null;
 }
 
@@ -71,7 +76,9 @@ async function isStored(
   );
   return rows.some((row) => {
     const stored = JSON.parse(String(row["meta"])) as PageMetadata;
-    if (keyOf(new URL(stored.url)) === keyOf(new URL(meta.url))) return true;
-    return stored.title === meta.title && (meta.title ?? "") !== "";
+    const title = meta.title ?? "";
+    // A script may have changed the address of either: that alone proves nothing.
+    if ((stored.title ?? "") !== title) return false;
+    return title !== "" || keyOf(new URL(stored.url)) === keyOf(new URL(meta.url));
   });
 }

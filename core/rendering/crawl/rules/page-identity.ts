@@ -53,6 +53,11 @@ export function pageIdentity(options: IdentityOptions): PageIdentity {
   };
 }
 
+/** Tells whether an address is that of a site's home page, by whatever name. */
+export function isHome({ pathname }: Pick<URL, "pathname">): boolean {
+  return pathname.replace(INDEX, "/") === "/";
+}
+
 /** Returns the parameters of an address, as they stand there. */
 export function parametersOf({ search }: Pick<URL, "search">): string[] {
   return search

@@ -157,6 +157,38 @@ describe("a crawl of a page that has many addresses", () => {
     expect(paths(all, "skipped")).toEqual(["/new"]);
   });
 
+  it("takes pages of one final address for two where their titles differ", async () => {
+    const to = (path: string): PlayedPage => ({ status: 301, headers: [["location", path]] });
+    let asked = 0;
+    const site = {
+      ...at({
+        "/": links("/a", "/b", "/old", "/new"),
+        "/a": to("/app"),
+        "/b": to("/app"),
+        "/old": to("/new"),
+        "/new": "<p>Without a title",
+      }),
+      [`${root}/app`]: () => Promise.resolve(page(`View ${asked++}`)),
+    };
+    const found = await (await crawlUnderTest(site)).crawl({ url: root, source: "links" });
+    expect([paths(found), paths(found, "skipped")]).toEqual([["/", "/a", "/b", "/old"], ["/new"]]);
+  });
+
+  it("does not believe a page that it is the home page, unless it looks like it", async () => {
+    const home = page("Site", "/");
+    const found = await crawl({
+      "/": home + links("/a", "/b", "/index.html", "/?from=1"),
+      "/a": home,
+      "/b": home,
+      "/index.html": home,
+      "/?from=1": home,
+    });
+    expect([paths(found), paths(found, "skipped")]).toEqual([
+      ["/", "/a", "/b"],
+      ["/index.html", "/?from=1"],
+    ]);
+  });
+
   it("lets no other site name its pages, and no text of a page", async () => {
     const found = await crawl({
       "/": links("/a", "/b", "/c"),
