@@ -2,7 +2,7 @@ import { RE2JS } from "re2js";
 
 /** Instructions of all patterns of one caller: each character of a text can take as many steps. */
 const INSTRUCTIONS = 5000;
-/** Characters of patterns times what they repeat by counts: these are written out before they are instructions. */
+/** Parts of patterns with what they repeat by counts: these are written out before they are instructions. */
 const REPEATED = 20_000;
 /** Characters of one pattern. */
 const LENGTH = 1000;
@@ -22,7 +22,7 @@ export function linearPatterns(): LinearPatterns {
   return {
     compile(source, flags = "") {
       if (source.length > LENGTH) throw new TypeError(`it has more than ${LENGTH} characters`);
-      left.repeated -= source.length * repetitions(source);
+      left.repeated -= partsOf(source);
       if (left.repeated < 0) throw tooLarge();
       let compiled: RE2JS;
       try {
@@ -45,12 +45,23 @@ function modeOf(flags: string): number {
   return mode;
 }
 
-/** The sum of the counts by which a pattern repeats its parts. */
-function repetitions(source: string): number {
-  let sum = 0;
-  for (const [, least = "0", most] of source.matchAll(/\{(\d{1,9})(?:,(\d{1,9})?)?\}/g))
-    sum += Math.max(Number(least), Number(most ?? 0));
-  return sum;
+/**
+ * Bounds the parts of a pattern whose counts are written out from above, without reading how it nests: a count of a group
+ * (or after `\E`, which is no part) may repeat all that is there, any other one a single part.
+ */
+function partsOf(source: string): number {
+  let parts = source.length;
+  let times = 1;
+  let end = 0;
+  for (const found of source.matchAll(/\{(\d{1,9})(?:,(\d{1,9})?)?\}/g)) {
+    const [{ length }, least = "0", most] = found;
+    const count = Math.max(Number(least), Number(most ?? 0));
+    if (")E".includes(source[found.index - 1] ?? ")") || found.index === end)
+      times *= Math.max(1, count);
+    else parts += count;
+    end = found.index + length;
+  }
+  return parts * times;
 }
 
 function tooLarge(): TypeError {

@@ -451,6 +451,20 @@ export const renderingMutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/crawl/same-page"],
   },
   {
+    name: "a crawl for a search instance goes to all pages of a pattern",
+    file: "core/rendering/crawl/begin/site-crawler.ts",
+    find: "      maxPerPattern: limit,\n",
+    replace: "",
+    tests: ["tests/unit/rendering/crawl/site-crawler"],
+  },
+  {
+    name: "a request of an MCP client makes few calls",
+    file: "core/mcp/mcp-endpoint.ts",
+    find: "body.length <= MESSAGES",
+    replace: "body.length <= MESSAGES * 1000",
+    tests: ["tests/unit/search/mcp"],
+  },
+  {
     name: "endless copies of a page have an end for a crawl",
     file: "core/rendering/crawl/rows/crawl-pages.ts",
     find: "const isFree = isSkipped && facts.skipped <",
@@ -460,8 +474,15 @@ export const renderingMutants: readonly Mutant[] = [
   {
     name: "a canonical address alone leaves out no page",
     file: "core/rendering/crawl/rows/same-page.ts",
-    find: "return stored.title === meta.title &&",
-    replace: "return stored.title !== undefined &&",
+    find: 'if ((stored.title ?? "") !== title) return false;',
+    replace: "",
+    tests: ["tests/unit/rendering/crawl/same-page"],
+  },
+  {
+    name: "a page is not left out because its template names the home page",
+    file: "core/rendering/crawl/rows/same-page.ts",
+    find: "if (url === null || (isHome(url) && !isHome(own))) return null;",
+    replace: "if (url === null) return null;",
     tests: ["tests/unit/rendering/crawl/same-page"],
   },
   {
@@ -488,8 +509,8 @@ export const renderingMutants: readonly Mutant[] = [
   {
     name: "what a caller's patterns repeat is bounded before it is written out",
     file: "core/text/linear-pattern.ts",
-    find: "left.repeated -= source.length * repetitions(source);",
-    replace: "left.repeated -= repetitions(source) * 0;",
+    find: "return parts * times;",
+    replace: "return parts;",
     tests: ["tests/unit/rendering/patterns"],
   },
   {

@@ -1,4 +1,5 @@
-import { describe, expect, it } from "vitest";
+import { RE2JS } from "re2js";
+import { describe, expect, it, vi } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import {
   compilePattern,
@@ -58,6 +59,15 @@ describe("compilePattern()", () => {
     expect(refused([`(?:${"[ab]".repeat(240)}){1000}`])).toMatchObject(tooMuch);
     expect(refused(Array.from({ length: 100 }, () => "[ab]{99}"))).toMatchObject(tooMuch);
     expect(refused(Array.from({ length: 100 }, () => "[ab]*a".repeat(90)))).toMatchObject(tooMuch);
+    const nested = `(?:(?:(?:${"ab".repeat(290)}){10}){10}){10}`;
+    // Writing them out takes the time that the bound is for.
+    const compile = vi.spyOn(RE2JS, "compile");
+    expect(refused([nested])).toMatchObject(tooMuch);
+    expect(refused([nested.replace("(?:", "(?:[(]")])).toMatchObject(tooMuch);
+    expect(refused([`a{40}${"\\Q\\E{40}".repeat(2)}`])).toMatchObject(tooMuch);
+    expect(compile).not.toHaveBeenCalled();
+    compile.mockRestore();
+    expect(refused(["(?:[a-z](?:[a-z-]{0,61}[a-z])?\\.){1,8}[a-z]{2,63}"])).toBeNull();
     const uuid = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
     const usual = ["\\.(png|jpe?g|css)(\\?|$)", "^https?://[^/]+/ads?/", "(.*a){10}"];
     const host = "^https?://[^/]{1,253}/ads?/";
