@@ -42,6 +42,8 @@ describe("checks of a page, and what covers it", () => {
     else if (url === "/warns") html("<h1>x</h1><script>console.warn('careful')</script>");
     else if (url === "/file") html('<h1>x</h1><img src="/gone">');
     else if (url === "/covered") html(covered);
+    else if (url === "/locked")
+      html(`<style>body { position: fixed; width: 100% }</style>${covered}`);
     else if (url === "/packed-short") {
       response.writeHead(200, { "content-type": "text/html", "content-encoding": "gzip" });
       response.end(packed.subarray(0, packed.length - 12));
@@ -122,8 +124,8 @@ describe("checks of a page, and what covers it", () => {
   });
 
   withBrowser("what covers a page is hidden as the body says, and no more", async () => {
-    const seen = async (body: object): Promise<string[]> => {
-      const { result } = await ask("markdown", { ...at("/covered"), ...body });
+    const seen = async (body: object, path = "/covered"): Promise<string[]> => {
+      const { result } = await ask("markdown", { ...at(path), ...body });
       return ["Menu", "Article", "We use cookies", "Subscribe"].filter((one) =>
         result?.includes(one),
       );
@@ -133,6 +135,7 @@ describe("checks of a page, and what covers it", () => {
     expect(await seen({ removeOverlays: true })).toEqual(["Menu", "Article", "We use cookies"]);
     const both = { hideCookieBanners: true, removeOverlays: true };
     expect(await seen(both)).toEqual(["Menu", "Article"]);
+    expect(await seen(both, "/locked")).toEqual(["Menu", "Article"]);
     const read = await ask("content", {
       ...at("/covered"),
       ...both,

@@ -36,7 +36,10 @@ export const hideCoversScript: string = `function (banners, overlays) {
   };
   let hidden = 0;
   const layers = [];
+  // A page is locked by body { position: fixed }: it is no layer of its own.
+  const whole = [rootOf(document), bodyOf(document)];
   for (const element of all) {
+    if (whole.includes(element)) continue;
     const { position, display, zIndex } = getComputedStyle(element);
     if (display === "none") continue;
     const isDialog = element.nodeName === "DIALOG" || valueOf(element, "aria-modal") === "true" ||
@@ -57,7 +60,7 @@ export const hideCoversScript: string = `function (banners, overlays) {
   // The shade behind them has no words of its own.
   for (const [element] of layers)
     if ((textOf(element) ?? "").trim() === "" && element.querySelector("img,video,canvas,iframe,svg") === null && shareOf(element) > 0.9) hide(element);
-  for (const element of [rootOf(document), bodyOf(document)]) {
+  for (const element of whole) {
     if (element === null) continue;
     const { overflowY, position } = getComputedStyle(element);
     if (overflowY === "hidden" || overflowY === "clip") element.style?.setProperty("overflow", "visible", "important");
