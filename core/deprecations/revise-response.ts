@@ -113,10 +113,10 @@ async function decodedResponse(
   const encoded = remade(response, packed, headers);
   if (packed instanceof ReadableStream) {
     if (!mayChange) return { encoded, plain: null };
-    const plain = remade(response, plainStream(packed, decoder), reshaped(headers));
+    const plain = remade(response, plainStream(packed, encoding, decoder), reshaped(headers));
     return { encoded: null, plain };
   }
-  const decoded = plainStream(new Blob([packed]).stream(), decoder);
+  const decoded = plainStream(new Blob([packed]).stream(), encoding, decoder);
   const bytes = await readUpTo(decoded, DECODED_LIMIT).catch(() => null);
   if (bytes === null) return { encoded, plain: null };
   const plain = remade(response, bytes, reshaped(headers));
@@ -127,9 +127,24 @@ async function decodedResponse(
 /** The first character of nearly all JSON. No body in an encoding that is known begins so, but for an empty one in `br`. */
 const OPEN = 123;
 
+/** Encodings whose beginning is none of JSON. */
+const MARKED: ReadonlySet<string> = new Set(["gzip", "x-gzip", "zstd"]);
+
+/** White space, `[` and `{`. */
+const BEGINNINGS: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d, 0x20, 0x5b, OPEN]);
+
+/** Whether bytes are JSON although they are said to be encoded. */
+function isDecoded([first = 0, second]: Uint8Array, encoding: string): boolean {
+  const outer = encoding.slice(encoding.lastIndexOf(",") + 1);
+  if (!MARKED.has(outer.trim().toLowerCase())) return first === OPEN;
+  // The second byte tells a list from a frame of zstd that is skipped (RFC 8878, section 3.1.2).
+  return BEGINNINGS.has(first) && second !== 0x2a;
+}
+
 /** Undoes an encoding, unless the runtime has done that already: workerd decodes what was fetched, and keeps the header. */
 function plainStream(
   packed: ReadableStream<Uint8Array>,
+  encoding: string,
   decoder: ContentDecoder,
 ): ReadableStream<Uint8Array> {
   const source = packed.getReader();
@@ -137,14 +152,22 @@ function plainStream(
   return pulledStream(
     async () => {
       if (plain === undefined) {
-        const { value = new Uint8Array() } = await source.read();
-        const whole = withPrefix([value], source);
-        plain = (value[0] === OPEN ? whole : decodedStream(whole, decoder)).getReader();
+        const first = await firstChunk(source);
+        const whole = withPrefix([first], source);
+        plain = (isDecoded(first, encoding) ? whole : decodedStream(whole, decoder)).getReader();
       }
       return await plain.read();
     },
     (reason) => (plain ?? source).cancel(reason),
   );
+}
+
+/** Reads up to the first chunk with bytes in it; none at the end. */
+async function firstChunk(source: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array> {
+  for (;;) {
+    const { done, value = new Uint8Array() } = await source.read();
+    if (done || value.length > 0) return value;
+  }
 }
 
 /** Looks at the beginning for the announcement; the fields of all chunks leave. */

@@ -273,8 +273,22 @@ export const httpMutants: readonly Mutant[] = [
   {
     name: "an answer that the runtime has decoded is not decoded again",
     file: "core/deprecations/revise-response.ts",
-    find: "value[0] === OPEN ? whole",
-    replace: "value[0] === 0 ? whole",
+    find: "isDecoded(first, encoding) ? whole",
+    replace: "first[0] === 0 ? whole",
+    tests: ["tests/unit/deprecations/passing-encoded"],
+  },
+  {
+    name: "an answer that the runtime has decoded may begin with white space",
+    file: "core/deprecations/revise-response.ts",
+    find: "return BEGINNINGS.has(first) && second !== 0x2a;",
+    replace: "return first === OPEN;",
+    tests: ["tests/unit/deprecations/passing-encoded"],
+  },
+  {
+    name: "the first bytes of an encoded answer come behind empty chunks",
+    file: "core/deprecations/revise-response.ts",
+    find: "if (done || value.length > 0) return value;",
+    replace: "return value;",
     tests: ["tests/unit/deprecations/passing-encoded"],
   },
   {

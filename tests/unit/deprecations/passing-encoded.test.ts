@@ -107,6 +107,37 @@ describe("an encoded response that arrives bit by bit", () => {
     expect(await got.text()).toBe(listOf(3));
   });
 
+  it.each([
+    ["white space", `\n${listOf(3, { locked: false })}`, `\n${listOf(3)}`],
+    ["a list", `[${listOf(3)}]`, `[${listOf(3)}]`],
+  ])("is known to be undone where it begins with %s", async (_, text, expected) => {
+    for (const encoding of ["gzip", "X-GZIP"]) {
+      const headers = { ...HEADERS, "content-encoding": encoding };
+      const whole = await answer(new Response(text, { headers }));
+      expect(await whole.text()).toBe(expected);
+      const { response, push, end } = pushed(headers);
+      push("");
+      push(text.slice(0, 20));
+      const got = await answer(response);
+      push(text.slice(20));
+      end();
+      expect(await got.text()).toBe(expected);
+    }
+  });
+
+  it("is read behind empty chunks", async () => {
+    const text = listOf(3, { locked: false });
+    for (const bytes of [text, await gzipped(text)]) {
+      const { response, push, end } = pushed();
+      push("");
+      const got = await answer(response);
+      push("");
+      push(bytes);
+      end();
+      expect(await got.text()).toBe(listOf(3));
+    }
+  });
+
   it("cancels its source when the client leaves", async () => {
     const bytes = await gzipped(listOf(4000));
     const { response, push, reason } = pushed();
