@@ -91,7 +91,11 @@ async function startOutbound(
   context: ActorContext,
   deps: OutboundDeps & { readonly ofApplications: RequestsInFlight },
 ): Promise<Actor> {
-  const clock = await startClock(context, () => nextDue(context));
+  const clock = await startClock(context, async () => {
+    const due = await nextDue(context);
+    // Rows that wait for their endpoint stay due: with their time the alarm would come before those of all other senders.
+    return due === null ? null : Math.max(due, context.steady());
+  });
   const sealer = startSealer(context, deps.masterSecret, deps.formerMasterSecrets);
   const secrets = endpointSecrets(context, sealer);
   const inTurn = turns();

@@ -298,6 +298,13 @@ export const agentsMutants: readonly Mutant[] = [
     tests: ["tests/unit/webhooks/outbound/agent-endpoints"],
   },
   {
+    name: "deliveries that wait for a silent endpoint come before nobody else's",
+    file: "core/webhooks/outbound/outbound-kind.ts",
+    find: "Math.max(due, context.steady())",
+    replace: "due",
+    tests: ["tests/unit/webhooks/outbound/silent-applications"],
+  },
+  {
     name: "the portal is for the holder of a link",
     file: "core/webhooks/portal/portal-routes.ts",
     find: 'throw new ApiError("unauthorized", { message: "The link',
