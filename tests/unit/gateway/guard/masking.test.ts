@@ -129,6 +129,7 @@ describe("a policy that masks", () => {
     ]) {
       const answer = await ask("caches", `to ${name}@example.org`);
       expect(answer.headers.get("cf-aig-cache-status")).toBe(status);
+      expect(answer.headers.has("cf-aig-dlp")).toBe(status === "MISS");
       expect(await answered(answer)).toBe(`to ${name}@example.org`);
     }
     expect(gate.transport.requests).toHaveLength(1);
