@@ -2,7 +2,7 @@ import { RE2JS } from "re2js";
 
 /** Instructions of all patterns of one caller: each character of a text can take as many steps. */
 const INSTRUCTIONS = 5000;
-/** Parts of patterns with what they repeat by counts: these are written out before they are instructions. */
+/** Parts of all patterns of one caller: what counts repeat is written out before there are instructions. */
 const REPEATED = 20_000;
 /** Characters of one pattern. */
 const LENGTH = 1000;
