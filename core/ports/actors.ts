@@ -38,7 +38,7 @@ export interface ActorNodes {
 }
 
 /** One of the servers that share a database of actors. */
-export interface ActorNode {
+export type ActorNode = {
   readonly id: string;
   /** Where the other nodes call it. */
   readonly address: string;
@@ -52,7 +52,7 @@ export interface ActorNode {
   readonly lives: boolean;
   /** How long ago the oldest alarm of its actors was due that has not ended, in ms; 0 without one. */
   readonly lagMs: number;
-}
+};
 
 /** The definition of one kind of actor: its schema and how an instance starts. Hold no state in it. */
 export interface ActorKind extends ActorTables {
