@@ -77,18 +77,25 @@ describe("POST /webhooks/…", () => {
   });
 
   it("counts a body that says nothing of its length and refuses it at the cap", async () => {
-    // A connection of its own: the server may end it, since the rest of the body is never read.
-    const outgoing = request(`${baseUrl}/webhooks/generic`, { method: "POST", agent: false });
-    const answered = new Promise<number | undefined>((resolve) => {
-      outgoing.on("response", (response) => {
-        response.resume();
-        resolve(response.statusCode);
+    // A connection of its own: the server may end it, since the rest of the body is never read. A port in front of
+    // several servers may lose the answer then.
+    const attempt = (): Promise<number | undefined> =>
+      new Promise((resolve) => {
+        const outgoing = request(`${baseUrl}/webhooks/generic`, { method: "POST", agent: false });
+        outgoing.on("response", (response) => {
+          response.resume();
+          resolve(response.statusCode);
+          outgoing.destroy();
+        });
+        const lost = (): void => {
+          resolve(undefined);
+        };
+        outgoing.on("error", lost).on("close", lost);
+        for (let i = 0; i < 40; i++) outgoing.write(new Uint8Array(64 * 1024));
       });
-    });
-    outgoing.on("error", () => undefined);
-    for (let i = 0; i < 40; i++) outgoing.write(new Uint8Array(64 * 1024));
-    expect(await answered).toBe(413);
-    outgoing.destroy();
+    let status = await attempt();
+    for (let more = 0; more < 8 && status === undefined; more++) status = await attempt();
+    expect(status).toBe(413);
   });
 
   it("answers each failure with its status and the error envelope", async () => {
