@@ -233,7 +233,7 @@ export function numberOr<T>(text: string, empty: T): number | T {
   return text.trim() === "" ? empty : Number(text);
 }
 
-/** The JSON of a field, or another value where it is empty. Throws an error that names the field, and where it is no JSON. */
+/** The JSON of a field, or another value where it is empty. Throws an error that names the field and the place of the mistake. */
 export function jsonOr(label: string, text: string, empty: unknown): unknown {
   if (text.trim() === "") return empty;
   try {

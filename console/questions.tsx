@@ -19,7 +19,7 @@ const kinds: Readonly<Record<QuestionKind, string>> = {
   all: "All",
 };
 
-/** What was asked of an instance, and how well it was answered. */
+/** The questions that an instance was asked, and how well it answered them. */
 export function Questions({ path, readOnly, changed }: QuestionsProps) {
   const [kind, setKind] = useState<QuestionKind>("not_found");
   const questions = useLoaded(

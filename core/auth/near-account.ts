@@ -7,7 +7,7 @@ import type { Viewer } from "./principal.ts";
 
 /**
  * Adds a note to an empty list of an account whose name is nearly the server's own: a token of the operator may read every
- * account, so that a misspelt one is no error.
+ * account, so that a misspelt one is not an error.
  */
 export function notesNearAccount(own: string): MiddlewareHandler {
   return async (c, next) => {

@@ -29,8 +29,8 @@ class Ended {
 }
 
 /**
- * Asks for all pages of all lists, a few at once, and merges them; the first failure is the answer. Null for an answer that
- * is no list of records, and for more than 10,000 records or 200 pages.
+ * Asks for all pages of all lists, a few at once, and merges them; the first failure is the answer. Null if an answer is
+ * not a list of records, and for more than 10,000 records or 200 pages.
  */
 export async function answerFanOut(
   request: Request,

@@ -14,7 +14,7 @@ const ERRORS = "errors";
 /** The list of the envelope that takes notes. */
 const MESSAGES = "messages";
 
-/** What a filter looks for. */
+/** The names and values that a filter looks for. */
 export interface FilterParts {
   /** Either those of failures or those of all other answers. */
   readonly entries: readonly ScheduledEntry[];

@@ -22,7 +22,7 @@ export interface Pin {
   readonly entries: readonly ScheduledEntry[];
 }
 
-/** The pin of a request, by its header or its token; null without one. Throws `invalid_request` for a header that is no day. */
+/** The pin of a request, by its header or its token; null without one. Throws `invalid_request` for a header that is not a day. */
 export async function pinOf(
   request: Request,
   entries: readonly ScheduledEntry[],
@@ -67,7 +67,7 @@ export function plainRequest(request: Request): Request {
   return copyOf(request, new Request(request, { headers }));
 }
 
-/** Where an answer comes from. */
+/** The request of an answer, and how its host answers a further one. */
 interface Origin {
   readonly request: Request;
   /** The pathname below the API root. */

@@ -40,7 +40,7 @@ export interface ActorNodes {
 /** One of the servers that share a database of actors. */
 export type ActorNode = {
   readonly id: string;
-  /** Where the other nodes call it. */
+  /** The address at which the other nodes call it. */
   readonly address: string;
   readonly machine: string;
   readonly version: string;

@@ -19,7 +19,7 @@ export interface NewProject {
   readonly folder: string;
   /** The folder of this package. */
   readonly root: string;
-  /** Where the project gets causey from. @default as this command was installed */
+  /** The version, tarball or address that the project installs causey from. @default as this command was installed */
   readonly causey: string | undefined;
 }
 

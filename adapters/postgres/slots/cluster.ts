@@ -50,7 +50,7 @@ export interface ClusterOptions {
 /** A node's place in the cluster. */
 export interface Cluster {
   readonly id: string;
-  /** Where the other nodes call this one. */
+  /** The address at which the other nodes call this one. */
   readonly address: string;
   /** Takes its share of the actors from now on; calls wait until then. */
   join(): void;

@@ -11,7 +11,7 @@ export interface Reviews {
   end(connection: Connection): void;
   /** The time of the alarm for the next check (of `steady()`); null if the runtime does it, or without connections. */
   nextDue(): number | null;
-  /** Checks all connections, if that is due; resolves to those whose clients have vanished, of which nobody has heard. */
+  /** Checks all connections, if that is due; resolves to those whose clients have vanished unnoticed so far. */
   runDue(): Promise<readonly Connection[]>;
 }
 

@@ -83,7 +83,7 @@ function ofProperties(
 /** References that lead to references are followed so far. */
 const STEPS = 16;
 
-/** What a reference within the document leads to; anything else is returned as it is. */
+/** Resolves a reference within the document; anything else is returned as it is. */
 export function dereferenced(value: unknown, document: Json): unknown {
   let found = value;
   for (let step = 0; step < STEPS; step++) {

@@ -86,6 +86,8 @@ export function sourceRegistry(options: RegistryOptions): SourceRegistry {
     const newer = await store.newer(version);
     // Another request may have put them together while this one waited for the list.
     if (newer === null || newer.version === version) return set;
+    // A runtime may end a request while others wait for what it asks for: they share only what needs no answer.
+    if (newer.all.length > 0) await sealer.ready();
     if (coming?.version !== newer.version)
       coming = { version: newer.version, set: assemble(newer) };
     const mine = coming;

@@ -41,6 +41,8 @@ export function joinSource(
 /** Seals the secrets of sources, each for its name. */
 export interface SourceSealer {
   seal(name: string, secrets: SourceSecrets): Promise<string>;
+  /** Loads the key, so that opening asks nobody. */
+  ready(): Promise<void>;
   /** Resolves to null if they were sealed with a lost key. */
   open(name: string, sealed: string): Promise<SourceSecrets | null>;
 }
@@ -71,6 +73,9 @@ export function sourceSealer(
     return key;
   }
   return {
+    async ready() {
+      await keyOf(masterSecret ?? null);
+    },
     async seal(name, secrets) {
       const key = await keyOf(masterSecret ?? null);
       return seal(key, JSON.stringify(secrets), name, system.random(12));

@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 /** Those of agents, and of webhooks and their entities. */
 export const agentsMutants: readonly Mutant[] = [
   {
+    name: "a webhook waits for no key that another request asks for",
+    file: "core/webhooks/sources/source-registry.ts",
+    find: "if (newer.all.length > 0) await sealer.ready();",
+    replace: "",
+    tests: ["tests/unit/webhooks/inbound/stored-sources"],
+  },
+  {
     name: "an endpoint names a class of agents that is served",
     file: "core/webhooks/outbound/agent-target.ts",
     find: "classes !== undefined && !classes.includes(className)",

@@ -10,6 +10,7 @@ import {
   webhooksManagement,
   type WebhooksOptions,
 } from "../../../../core/webhooks/mod.ts";
+import { eventually } from "../../../cases/eventually.ts";
 import { SECRET } from "../../../fakes/webhooks-sender.ts";
 
 let platform: Platform;
@@ -268,6 +269,30 @@ describe("a source of the API", () => {
     const crowd = Array.from({ length: 20 }, () => event("crowd", FIRST));
     for (const { status } of await Promise.all(crowd)) expect(status).toBe(200);
     expect(lines.filter((line) => line.includes(lost)).length - before).toBe(1);
+  });
+
+  it("waits for nothing that another request asks for: that one may have ended", async () => {
+    await api("POST", "/sources", { name: "left", scheme: "generic", secret: FIRST });
+    let asked = 0;
+    const actors: Platform["actors"] = {
+      define: (kind) => {
+        platform.actors.define(kind);
+      },
+      get(kind, name) {
+        const actor = platform.actors.get(kind, name);
+        return {
+          fetch: (request) => actor.fetch(request),
+          call(method, ...args) {
+            const isLost = method === "master" && (asked += 1) === 1;
+            return isLost ? new Promise(() => undefined) : actor.call(method, ...args);
+          },
+        };
+      },
+    };
+    const app = webhooks({ ...options, platform: { ...platform, actors } });
+    void event("left", FIRST, app);
+    await eventually(() => asked === 1, "the first one asks for the key");
+    expect((await event("left", FIRST, app)).status).toBe(200);
   });
 
   it("that no longer fits beside those of the configuration leaves the others as they are", async () => {
