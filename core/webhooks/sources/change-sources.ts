@@ -94,8 +94,6 @@ async function stored(
   given: SourceSettings,
   { by, createdAt = system.now() }: { readonly by: string; readonly createdAt?: number },
 ): Promise<StoredSource> {
-  await check(registry, name, given);
-  await checkNamed(registry, name, given);
   const { secrets, settings } = splitSource(given);
   const own = Object.values(secrets.entitySecrets ?? {}).map((one) => [one].flat());
   if ([secrets.secrets, ...own].some(({ length }) => length > SECRET_LIMIT))
@@ -103,6 +101,9 @@ async function stored(
   for (const part of [secrets, settings])
     if (JSON.stringify(part).length > SIZE_LIMIT)
       throw invalid(`A source has at most ${SIZE_LIMIT} characters of settings, and of secrets`);
+  // After the bounds: it looks at each name.
+  await checkNamed(registry, name, given);
+  await check(registry, name, given);
   return {
     name,
     settings,

@@ -271,6 +271,12 @@ describe("a source of the API", () => {
     expect(lines.filter((line) => line.includes(lost)).length - before).toBe(1);
   });
 
+  it("is bounded before anything looks at each name in it", async () => {
+    const entities = Array.from({ length: 9_000 }, () => "..");
+    const { status, text } = await api("POST", "/sources", { ...genericSource("huge"), entities });
+    expect([status, text]).toEqual([400, expect.stringContaining("at most 32768 characters")]);
+  });
+
   it("waits for nothing that another request asks for: that one may have ended", async () => {
     await api("POST", "/sources", { name: "left", scheme: "generic", secret: FIRST });
     let asked = 0;
