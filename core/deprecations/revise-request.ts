@@ -117,10 +117,12 @@ export function endedInQuery(
 }
 
 function usedInQuery(query: string, entries: readonly ScheduledEntry[]): ScheduledEntry[] {
+  const ofQuery = entries.filter(({ kind }) => kind === "query");
   const names = new Set(parseRawQuery(query).map(({ name }) => name));
-  return entries.filter(
-    ({ kind, fields, isUsedBy }) =>
-      kind === "query" && (isUsedBy?.(query) ?? fields.some((field) => names.has(field))),
+  const readers = new Set(ofQuery.flatMap(({ usedIds }) => usedIds ?? []));
+  const ids = new Set([...readers].flatMap((usedIds) => usedIds(query)));
+  return ofQuery.filter(({ id, fields, usedIds }) =>
+    usedIds === undefined ? fields.some((field) => names.has(field)) : ids.has(id),
   );
 }
 

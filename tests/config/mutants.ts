@@ -125,6 +125,13 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/deprecations/middleware-fields"],
   },
   {
+    name: "a query is read once for the entries that have forms of it",
+    file: "core/deprecations/revise-request.ts",
+    find: "const readers = new Set(ofQuery.flatMap(({ usedIds }) => usedIds ?? []));",
+    replace: "const readers = ofQuery.flatMap(({ usedIds }) => usedIds ?? []);",
+    tests: ["tests/unit/deprecations/middleware-hosts"],
+  },
+  {
     name: "a page that never settles is given up",
     file: "core/rendering/page/evaluate.ts",
     find: "if (attempt === ATTEMPTS) throw error;",

@@ -1,14 +1,9 @@
 import { type Json, jsonObjects } from "../../http/json.ts";
-import {
-  FILTER_VALUES_LIMIT,
-  type FilterEntry,
-  planFilters,
-  usedFilters,
-} from "../translate/dns-filters.ts";
+import { FILTER_VALUES_LIMIT, planFilters, usedFilters } from "../translate/dns-filters.ts";
 import { cnameFlattening, switchOf } from "../translate/endpoint-calls.ts";
 import { isChained, unwrapErrorChain, wrapErrorChain } from "../translate/error-chain.ts";
 import { hasSrvData } from "../translate/srv-data.ts";
-import type { QueryPlan, Row, RowRoute } from "./entry.ts";
+import type { QueryPlan, Row } from "./entry.ts";
 
 const FILTERS = "dns-list-filters";
 
@@ -23,23 +18,10 @@ function planQuery(query: string, isEnforced: (id: string) => boolean): QueryPla
     : plan;
 }
 
-/** The query that was read last, and its forms: nine entries ask about each query, one after the other. */
-let read: { readonly query: string; readonly used: readonly FilterEntry[] } = {
-  query: "",
-  used: [],
-};
+const RECORDS = "GET /zones/{zone_id}/dns_records";
 
-function formsOf(query: string): readonly FilterEntry[] {
-  if (read.query !== query) read = { query, used: usedFilters(query) };
-  return read.used;
-}
-
-function filter(number: FilterEntry): RowRoute {
-  return {
-    on: "GET /zones/{zone_id}/dns_records",
-    isUsedBy: (query) => formsOf(query).includes(number),
-  };
-}
+const usedIds = (query: string): string[] =>
+  usedFilters(query).map((number) => `${FILTERS}.${number}`);
 
 /** DNS records. */
 export const dnsRecords: readonly Row[] = [
@@ -55,20 +37,21 @@ export const dnsRecords: readonly Row[] = [
     where: "query",
     rule: "name.contains=<v>",
     planQuery,
+    usedIds,
     routes: [
-      filter("01"),
+      { on: RECORDS },
       {
-        ...filter("02"),
+        on: RECORDS,
         fields: ["name=starts_with:<v>"],
         rule: "name.startswith=<v>",
       },
       {
-        ...filter("03"),
+        on: RECORDS,
         fields: ["name=ends_with:<v>"],
         rule: "name.endswith=<v>",
       },
       {
-        ...filter("04"),
+        on: RECORDS,
         date: "2025-05-23",
         enforceFrom: "2025-05-23",
         lossless: "conditional",
@@ -76,22 +59,22 @@ export const dnsRecords: readonly Row[] = [
         rule: "one request per name, or ?match=any&name=<a>&name=<b>&name=<c>",
       },
       {
-        ...filter("05"),
+        on: RECORDS,
         fields: ["content=contains:<v>"],
         rule: "content.contains=<v>",
       },
       {
-        ...filter("06"),
+        on: RECORDS,
         fields: ["content=starts_with:<v>"],
         rule: "content.startswith=<v>",
       },
       {
-        ...filter("07"),
+        on: RECORDS,
         fields: ["content=ends_with:<v>"],
         rule: "content.endswith=<v>",
       },
       {
-        ...filter("08"),
+        on: RECORDS,
         date: "2025-05-23",
         enforceFrom: "2025-05-23",
         lossless: "conditional",
@@ -99,7 +82,7 @@ export const dnsRecords: readonly Row[] = [
         rule: "one request per content value, or ?match=any&content=<a>&content=<b>&content=<c>",
       },
       {
-        ...filter("09"),
+        on: RECORDS,
         class: "C",
         lossless: "no",
         fields: ["type=contains:<v>"],
@@ -126,7 +109,7 @@ export const dnsRecords: readonly Row[] = [
     }),
     rule: "Omitted from responses after the date; ignored in request bodies, so no request change. Zone name is available via GET /zones/:zone_id.",
     routes: [
-      { on: "GET /zones/{zone_id}/dns_records", to: ["GET /zones/{zone_id}"] },
+      { on: RECORDS, to: ["GET /zones/{zone_id}"] },
       { on: "POST /zones/{zone_id}/dns_records", to: ["GET /zones/{zone_id}"] },
       {
         on: "GET /zones/{zone_id}/dns_records/{dns_record_id}",
@@ -181,7 +164,7 @@ export const dnsRecords: readonly Row[] = [
     oldRecord: (record) => ({ ...record, locked: false }),
     rule: "Always false; omitted from responses; still ignored when received.",
     routes: [
-      { on: "GET /zones/{zone_id}/dns_records" },
+      { on: RECORDS },
       { on: "POST /zones/{zone_id}/dns_records" },
       { on: "GET /zones/{zone_id}/dns_records/{dns_record_id}", except: ["export", "usage"] },
       { on: "PATCH /zones/{zone_id}/dns_records/{dns_record_id}", except: ["export", "usage"] },
@@ -206,7 +189,7 @@ export const dnsRecords: readonly Row[] = [
     sign: '"SRV"',
     rule: "SRV records only: use only the name outside data (reading and writing). After the end-of-life date the fields are no longer produced, and an error is returned if a client sends them. priority, weight, port, target and other record types are unaffected.",
     routes: [
-      { on: "GET /zones/{zone_id}/dns_records", where: "response" },
+      { on: RECORDS, where: "response" },
       { on: "POST /zones/{zone_id}/dns_records" },
       {
         on: "GET /zones/{zone_id}/dns_records/{dns_record_id}",

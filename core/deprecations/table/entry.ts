@@ -80,8 +80,11 @@ export interface DeprecationEntry {
   readonly sign?: string;
   /** Whether the fields leave responses past the cut-off, because the old form ends there. @default `pastCutOff` is "refuse" */
   readonly leavesResponses?: boolean;
-  /** Whether a raw query uses the entry. @default whether it has a parameter named in `fields` */
-  readonly isUsedBy?: (query: string) => boolean;
+  /**
+   * The ids of the entries that a raw query uses; entries of a route that share the function are asked in one call.
+   * @default those with a parameter of it in `fields`
+   */
+  readonly usedIds?: (query: string) => readonly string[];
   /** Rewrites a raw query past the cut-off; entries of a route that share the function are planned in one call. */
   readonly planQuery?: QueryPlanner;
   /** Rewrites the JSON body of a request past the cut-off. */

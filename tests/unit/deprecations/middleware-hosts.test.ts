@@ -2,6 +2,7 @@ import { type Context, Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import {
   type DeprecationsOptions,
+  deprecationTable,
   deprecationsMiddleware,
   withDeprecations,
 } from "../../../core/deprecations/mod.ts";
@@ -40,6 +41,20 @@ describe("withDeprecations()", () => {
   it("refuses options that cannot be right", () => {
     expect(() => withDeprecations({ clock: "yesterday" })).toThrow('Invalid clock "yesterday"');
   });
+});
+
+it("reads a query once, however many entries have forms of it", async () => {
+  const lists = deprecationTable.filter(({ row }) => row === "dns-list-filters");
+  const readers = new Set(lists.map(({ usedIds }) => usedIds));
+  expect([lists.length, readers.size]).toEqual([9, 1]);
+  let reads = 0;
+  const usedIds = (): string[] => {
+    reads += 1;
+    return [];
+  };
+  const app = host({ entries: lists.map((entry) => ({ ...entry, usedIds })), clock: () => 0 });
+  await app.request(`${ROOT}/zones/z/dns_records?name=contains:shop`);
+  expect(reads).toBe(1);
 });
 
 describe("a plain Hono host without closed routes", () => {

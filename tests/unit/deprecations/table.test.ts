@@ -44,7 +44,7 @@ const entrySchema = v.strictObject({
   isCarriedBy: v.exactOptional(v.function()),
   sign: v.exactOptional(v.string()),
   leavesResponses: v.exactOptional(v.literal(true)),
-  isUsedBy: v.exactOptional(v.function()),
+  usedIds: v.exactOptional(v.function()),
   planQuery: v.exactOptional(v.function()),
   modernRequest: v.exactOptional(v.function()),
   modernErrors: v.exactOptional(v.function()),
