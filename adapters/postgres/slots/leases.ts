@@ -163,13 +163,17 @@ async function beat(state: State): Promise<void> {
   // Before it is sent: the database's time of it is later.
   const sent = performance.now();
   const { changes, nodes } = await store.renew();
-  const wasValid = sent < state.validUntil;
-  state.validUntil = sent + leaseMs;
+  // Renewed before it ran out: no other node can have taken a slot.
+  const held = performance.now() < state.validUntil;
+  if (held) state.validUntil = sent + leaseMs;
   for (const one of nodes) if (!state.nodes.has(one.id)) onNode(one);
   state.nodes = new Map(nodes.map((one) => [one.id, one]));
   if (changes !== state.changes) await refresh(state);
-  else if (!wasValid) onChange(true);
   state.changes = changes;
+  if (!held) {
+    state.validUntil = sent + leaseMs;
+    onChange(true);
+  }
   await balance(state);
 }
 

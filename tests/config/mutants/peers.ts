@@ -104,6 +104,13 @@ export const peerMutants: readonly Mutant[] = [
     tests: ["tests/local/postgres/leases"],
   },
   {
+    name: "a lease that ran out holds again only once it is known which slots others have taken",
+    file: "adapters/postgres/slots/leases.ts",
+    find: "const held = performance.now() < state.validUntil;",
+    replace: "const held = true;",
+    tests: ["tests/local/postgres/leases"],
+  },
+  {
     name: "a node takes no slot of one that lives",
     file: "adapters/postgres/slots/lease-store.ts",
     find: "WHERE node.id = one.owner AND node.expires > clock_timestamp())",

@@ -140,6 +140,58 @@ describe("the leases of nodes", () => {
   });
 });
 
+describe("a lease that ran out while its renewal was on the way", () => {
+  it("does not hold before the node knows which slots others have taken", async () => {
+    const node = { id: "a", address: "a:1", version: "1", machine: "one" };
+    const held = Promise.withResolvers<void>();
+    const read = Promise.withResolvers<void>();
+    const taken = Promise.withResolvers<void>();
+    let isOpen = false;
+    let isTaken = false;
+    // The renewal is held back from when it was sent at a time from which its lease would last.
+    const isLate = (): boolean => performance.now() > began + LEASE_MS / 2;
+    const store: LeaseStore = {
+      renew: async () => {
+        if (isOpen && !isTaken && isLate()) {
+          isTaken = true;
+          await held.promise;
+        }
+        return { nodes: [node], changes: isTaken ? 2 : 1 };
+      },
+      slots: async () => {
+        if (isTaken) {
+          taken.resolve();
+          await read.promise;
+        }
+        return [{ slot: 7, owner: isTaken ? "b" : "a", epoch: isTaken ? 2 : 1 }];
+      },
+      claim: () => Promise.resolve(),
+      give: () => Promise.resolve(),
+      leave: () => Promise.resolve(),
+    };
+    const began = performance.now();
+    const ignore = (): void => undefined;
+    const leases = await openLeases({
+      node,
+      store,
+      log: ignore,
+      leaseMs: LEASE_MS,
+      drop: () => Promise.resolve(),
+      onChange: ignore,
+      onNode: ignore,
+    });
+    isOpen = true;
+    await eventually(() => isTaken && !leases.isValid(), "the lease has run out");
+    held.resolve();
+    await taken.promise;
+    const answers = leases.isOwn(7);
+    read.resolve();
+    await eventually(() => leases.isValid(), "the lease holds again");
+    await leases.close(0);
+    expect([answers, leases.isOwn(7)]).toEqual([false, false]);
+  });
+});
+
 describe("fairShares()", () => {
   it("gives each the same, and the first ones what is left", () => {
     expect(Object.fromEntries(fairShares(["c", "a", "b"], 1024))).toEqual({
