@@ -163,12 +163,12 @@ async function beat(state: State): Promise<void> {
   // Before it is sent: the database's time of it is later.
   const sent = performance.now();
   const { changes, nodes } = await store.renew();
-  // Renewed before it ran out: no other node can have taken a slot.
+  // Renewed before it ran out: no other node can have taken a slot. Otherwise one may, by a claim that began before.
   const held = performance.now() < state.validUntil;
   if (held) state.validUntil = sent + leaseMs;
   for (const one of nodes) if (!state.nodes.has(one.id)) onNode(one);
   state.nodes = new Map(nodes.map((one) => [one.id, one]));
-  if (changes !== state.changes) await refresh(state);
+  if (!held || changes !== state.changes) await refresh(state);
   state.changes = changes;
   if (!held) {
     state.validUntil = sent + leaseMs;
