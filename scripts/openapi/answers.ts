@@ -241,6 +241,8 @@ interface GatewayRecordAnswers {
     provider_slug: string;
     secret_id: string;
     secret_preview: string;
+    /** The origin that the key goes to; of a custom provider's key only. */
+    origin?: string;
     rate_limit?: number;
     rate_limit_period?: number;
   };

@@ -85,10 +85,11 @@ export const logicFolders: readonly LogicFolder[] = [
   {
     folder: "gateway/providers",
     reason: "requests and answers from one format of JSON to another",
-    // WebCrypto, streams, decoders, regular expressions over bytes.
+    // WebCrypto, streams, decoders, regular expressions over bytes, origins of addresses.
     everywhere: [
       "access-tokens",
       "clouds",
+      "key-origins",
       "requested-model",
       "spoken-formats",
       "stored-keys",

@@ -21,6 +21,7 @@ import { noSuchProvider, spendProviders } from "../metering/spend/spend-provider
 import type { SpanExporter } from "../observe/trace/span.ts";
 import { readGraph } from "../routing/dynamic/graph.ts";
 import { providers as builtIn } from "../providers/known/table.ts";
+import { isCustomSegment } from "../providers/target.ts";
 import { declaredModels } from "../account/settings/declared-models.ts";
 import { poolProblem } from "../routing/pools/model-pools.ts";
 import { gatewayDeclared } from "../account/settings/settings.ts";
@@ -193,10 +194,10 @@ export function checkProviders({ providers = {} }: GatewayOptions): void {
 /** Throws `invalid_options` for a declared gateway that cannot be meant; nothing is found out by a request. */
 export function checkDeclared(
   gateways: Readonly<Record<string, DeclaredGateway>>,
-  safety: SafetyOptions,
+  options: SafetyOptions & Pick<GatewayOptions, "providers">,
 ): void {
   for (const [id, declaration] of Object.entries(gateways)) {
-    const misfit = misfitOf(declaration, safety);
+    const misfit = misfitOf(declaration, options) ?? keysProblem(declaration, options);
     if (misfit !== null)
       throw new ApiError("invalid_options", { message: `gateways.${id}.${misfit}` });
   }
@@ -204,7 +205,7 @@ export function checkDeclared(
 
 /** Providers of the management API are not known yet. */
 function mayExist(segment: string): boolean {
-  return Object.hasOwn(builtIn, segment) || /^custom-[\w.-]{1,64}$/.test(segment);
+  return Object.hasOwn(builtIn, segment) || isCustomSegment(segment);
 }
 
 function misfitOf(declaration: DeclaredGateway, safety: SafetyOptions): string | null {
@@ -224,6 +225,19 @@ function misfitOf(declaration: DeclaredGateway, safety: SafetyOptions): string |
     if (misfit !== null) return `providers: ${misfit}`;
   }
   return modelsProblem(declaration) ?? brokenRoute(routes);
+}
+
+/** Says which of a gateway's keys could go to a host that a caller chooses, by the management API; null for none. */
+function keysProblem(
+  { keys = {}, providers: own = {} }: DeclaredGateway,
+  { providers = {} }: Pick<GatewayOptions, "providers">,
+): string | null {
+  const named = Object.keys(keys).find(
+    (slug) => isCustomSegment(slug) && !Object.hasOwn(own, slug) && !Object.hasOwn(providers, slug),
+  );
+  return named === undefined
+    ? null
+    : `keys.${named}: whoever may edit providers could move it to another host: give its baseUrl in "providers", too, or store its key by the management API`;
 }
 
 /** Says which of a gateway's names for models is at fault; null for none. */

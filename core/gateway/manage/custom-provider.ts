@@ -2,9 +2,11 @@ import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import { plainText } from "../../http/plain-text.ts";
 import { checkUrl } from "../../net/check-url.ts";
+import { secretOrigin } from "../../net/secret-origin.ts";
 import { CUSTOM_PREFIX } from "../providers/target.ts";
 import { recordTimes, type StoredRecord } from "../account/records/record.ts";
 import { readHeaders } from "../providers/stored/custom-headers.ts";
+import { keyOrigins } from "../providers/stored/key-origin.ts";
 import { isSecretHeader } from "../wire/header-hygiene.ts";
 import { type RecordResource, recordResource, type RecordScope } from "./record-resource.ts";
 import { preview } from "./provider-config.ts";
@@ -85,6 +87,8 @@ export const customProviders: RecordResource = recordResource({
       ...rest,
       enable: body.enable ?? false,
       beta: body.beta ?? false,
+      // Every key that is stored for it from now on has an origin of its own.
+      early_key_origin: null,
       ...(await headerMembers(id, headers, scope)),
     };
     return { id, key: body.slug, body: provider };
@@ -99,14 +103,17 @@ export const customProviders: RecordResource = recordResource({
       const given = Object.entries(rest).filter(([, value]) => value !== undefined);
       const sealed = headers === undefined ? {} : await headerMembers(old.id, headers, scope);
       const key = body.slug ?? old.key;
-      return { key, body: { ...old.body, ...Object.fromEntries(given), ...sealed } };
+      // Keys without an origin are as old as the record, and were stored under its name of then.
+      const early = key === old.key ? keyOrigins(old).earlyKeyOrigin : null;
+      const kept = { ...old.body, early_key_origin: early };
+      return { key, body: { ...kept, ...Object.fromEntries(given), ...sealed } };
     },
   },
 });
 
 /** A custom provider as clients see it. Header values that can be credentials are shown as previews. */
 function view(record: StoredRecord): Record<string, unknown> {
-  const { sealed: _, headers_preview: headers, ...shown } = record.body;
+  const { sealed: _, early_key_origin: __, headers_preview: headers, ...shown } = record.body;
   return {
     id: record.id,
     ...shown,
@@ -137,7 +144,7 @@ async function headerMembers(
 function checkHeaders({ body }: StoredRecord, url: string | undefined): void {
   const { base_url: former, sealed } = body;
   if (url === undefined || sealed == null || typeof former !== "string") return;
-  if (URL.parse(url)?.origin === URL.parse(former)?.origin) return;
+  if (secretOrigin(url) === secretOrigin(former)) return;
   throw new ApiError("invalid_request", {
     message: 'base_url: the headers would go to another host: give "headers", too',
   });

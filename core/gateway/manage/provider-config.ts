@@ -3,9 +3,16 @@ import { ApiError } from "../../http/api-error.ts";
 import { recordView, type StoredRecord } from "../account/records/record.ts";
 import { headerCredential } from "../../http/fields/header-schema.ts";
 import { jsonText } from "../../http/json.ts";
+import { secretOrigin } from "../../net/secret-origin.ts";
 import { cloudOf, readCloudSecret } from "../providers/clouds/cloud-settings.ts";
+import { providers } from "../providers/known/table.ts";
+import { keyOrigin, type KeyOrigins, keyOrigins } from "../providers/stored/key-origin.ts";
+import { CUSTOM_PREFIX } from "../providers/target.ts";
 import { checkProvider } from "./context.ts";
 import { type RecordResource, recordResource, type RecordScope } from "./record-resource.ts";
+
+/** Stored keys of one secret that are looked at for one of an origin. */
+const SHARING = 100;
 
 const alias = v.pipe(
   v.string(),
@@ -58,7 +65,7 @@ export const providerConfigs: RecordResource = recordResource({
       alias: body.alias,
       default_config: body.default_config,
       provider_slug: slug,
-      ...(await secretOf(body, scope)),
+      ...(await secretOf(slug, body, scope)),
       ...limitOf(body.rate_limit, body.rate_limit_period),
     };
     return { parent: slug, key: `${slug}/${body.alias}`, body: config };
@@ -87,14 +94,16 @@ async function changed(
   }
   checkSecret(old.parent, body.secret);
   const { rate_limit: was, rate_limit_period: wasPeriod, ...kept } = old.body;
-  const isNew = body.secret != null || body.secret_id != null;
+  // Its own id, as clients send it back, changes nothing.
+  const isNew =
+    body.secret != null || (body.secret_id != null && body.secret_id !== old.body["secret_id"]);
   return {
     key: `${old.parent}/${body.alias ?? jsonText(old.body["alias"])}`,
     body: {
       ...kept,
       ...(body.alias === undefined ? {} : { alias: body.alias }),
       ...(body.default_config === undefined ? {} : { default_config: body.default_config }),
-      ...(isNew ? await secretOf(body, scope) : {}),
+      ...(isNew ? await secretOf(old.parent, body, scope) : {}),
       ...limitOf(
         body.rate_limit === undefined ? numberOf(was) : body.rate_limit,
         body.rate_limit_period === undefined ? numberOf(wasPeriod) : body.rate_limit_period,
@@ -103,19 +112,34 @@ async function changed(
   };
 }
 
-type SecretMembers = { secret_id: string; secret_preview: string; sealed: string };
+/** The members of a secret, with the origin that it belongs to where its provider can be moved. */
+type SecretMembers = {
+  secret_id: string;
+  secret_preview: string;
+  sealed: string;
+  origin?: string;
+};
 
-/** A new secret is sealed under an id of its own; a known one is shared by its id. */
+/** A new secret is sealed under an id of its own; a known one is shared by its id, at the origin that it belongs to. */
 async function secretOf(
+  slug: string,
   { secret: text, secret_id: known }: v.InferOutput<typeof change>,
-  { records, system, deps: { vault } }: RecordScope,
+  scope: RecordScope,
 ): Promise<SecretMembers> {
+  const {
+    records,
+    system,
+    deps: { vault },
+  } = scope;
+  const { origin } = await originsOf(slug, scope);
+  const bound = slug.startsWith(CUSTOM_PREFIX) && origin !== null ? { origin } : {};
   if (text != null) {
     const id = system.id();
     return {
       secret_id: id,
       secret_preview: preview(text),
       sealed: await vault.seal(records, id, text),
+      ...bound,
     };
   }
   if (known == null) {
@@ -123,19 +147,49 @@ async function secretOf(
       message: 'secret: a provider key is needed, or the "secret_id" of one that is stored',
     });
   }
-  const where = { secret_id: known };
-  const { records: found } = await records.list({ collection: "provider_config", where }, 0, 1);
-  const body = found[0]?.body;
-  if (body === undefined) {
-    throw new ApiError("invalid_request", {
-      message: `secret_id: this gateway stores no secret "${known}"`,
-    });
-  }
+  const { body } = await sharedConfig(known, origin, scope);
   return {
     secret_id: known,
     secret_preview: jsonText(body["secret_preview"]),
     sealed: jsonText(body["sealed"]),
+    ...bound,
   };
+}
+
+/** Finds a stored key by the id of its secret, which may go to `origin`. */
+async function sharedConfig(
+  id: string,
+  origin: string | null,
+  scope: RecordScope,
+): Promise<StoredRecord> {
+  const query = { collection: "provider_config", where: { secret_id: id } } as const;
+  const { records: found } = await scope.records.list(query, 0, SHARING);
+  for (const config of found) {
+    const of = await originsOf(config.parent, scope);
+    const own = config.parent.startsWith(CUSTOM_PREFIX) ? keyOrigin(config, of) : of.origin;
+    if (own !== null && own === origin) return config;
+  }
+  throw new ApiError("invalid_request", {
+    message:
+      found.length === 0
+        ? `secret_id: this gateway stores no secret "${id}"`
+        : `secret_id: the secret "${id}" belongs to another host than this provider's: give "secret"`,
+  });
+}
+
+/** Returns the origin of a provider. What a built-in one's path decides stands in it as it is written there. */
+async function originsOf(slug: string, { account, deps }: RecordScope): Promise<KeyOrigins> {
+  const { configured, records } = deps;
+  const settings = Object.hasOwn(configured, slug) ? configured[slug] : undefined;
+  const known = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  const base = settings?.baseUrl ?? known?.baseUrl;
+  if (base != null || !slug.startsWith(CUSTOM_PREFIX)) {
+    const origin = base == null ? slug : (secretOrigin(base) ?? base);
+    return { origin, earlyKeyOrigin: origin };
+  }
+  const name = slug.slice(CUSTOM_PREFIX.length);
+  const record = await records.ofAccount(account).find("custom_provider", name);
+  return record === null ? { origin: null, earlyKeyOrigin: null } : keyOrigins(record);
 }
 
 function limitOf(

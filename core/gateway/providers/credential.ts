@@ -6,7 +6,7 @@ import { isSecretHeader } from "../wire/header-hygiene.ts";
 import { credentialValue } from "./known/provider.ts";
 import { DEFAULT_ALIAS } from "../account/settings/declared-gateways.ts";
 import { ECHO } from "./known/table.ts";
-import type { StoredProviders } from "../account/records/stored-providers.ts";
+import type { KeyHolder, StoredProviders } from "../account/records/stored-providers.ts";
 import type { CloudSecret } from "../account/settings/provider-options.ts";
 import type { AccessKey } from "./clouds/bedrock.ts";
 import type { AccessTokens } from "./clouds/access-tokens.ts";
@@ -69,7 +69,7 @@ export async function withCredential(
       throw tokenNeeded(slug, native);
     return { headers: [...headers] };
   }
-  const stored = await storedKey(slug, call, keys);
+  const stored = await storedKey({ slug, custom }, call, keys);
   if (stored !== null) return credentialFrom(secretOf(slug, stored), headers, target, tokens);
   if (custom?.headers.some(([name]) => provider.credentials.includes(name)) === true)
     return { headers: [...headers] };
@@ -118,7 +118,7 @@ export async function cloudSettings(
 ): Promise<PlaceSettings> {
   const configured = Object.hasOwn(targets.providers, slug) ? targets.providers[slug] : undefined;
   if (!mayUseKeys(call)) return configured ?? {};
-  const found = await storedKey(slug, call, { key: stored.peek, hasKey: stored.hasKey });
+  const found = await storedKey({ slug }, call, { key: stored.peek, hasKey: stored.hasKey });
   return found === null ? (configured ?? {}) : { ...configured, ...secretOf(slug, found) };
 }
 
@@ -139,7 +139,7 @@ export async function servesWithKey(
 
 /** Returns the stored key of a call's alias; of a virtual key's aliases, the first that is stored. */
 async function storedKey(
-  slug: string,
+  holder: KeyHolder,
   call: Call,
   keys: Pick<StoredProviders, "key" | "hasKey">,
 ): Promise<string | null> {
@@ -147,10 +147,10 @@ async function storedKey(
   let alias = first;
   for (const next of others) {
     // The default one may also stand in the configuration.
-    if (alias === undefined || (await keys.hasKey(call.name, slug, alias))) break;
+    if (alias === undefined || (await keys.hasKey(call.name, holder.slug, alias))) break;
     alias = next;
   }
-  return keys.key(call.name, slug, alias);
+  return keys.key(call.name, holder, alias);
 }
 
 /** Returns the aliases by which a call's stored key is looked for; undefined = the default one. Throws `forbidden`. */

@@ -1,6 +1,7 @@
 import type { Clock } from "../../entity/clock.ts";
 import { eventTime } from "../../entity/event.ts";
 import { ApiError } from "../../http/api-error.ts";
+import { secretOrigin } from "../../net/secret-origin.ts";
 import type { ActorContext, SqlRow, SqlValue, Statement, Transport } from "../../ports.ts";
 import type { Turns } from "../pace/turns.ts";
 import type { Changes } from "../../work/due-rows.ts";
@@ -166,7 +167,7 @@ function checkTarget(egress: Transport, url: string): void {
 function checkHeaders(before: SqlRow, { headers, url }: EndpointPatch): void {
   if (url === undefined || headers !== undefined) return;
   if (headerNames(before["headers"]).length === 0) return;
-  if (URL.parse(url)?.origin === URL.parse(String(before["url"]))?.origin) return;
+  if (secretOrigin(url) === secretOrigin(String(before["url"]))) return;
   const message = 'url: The headers of the endpoint would go to another host: give "headers", too';
   throw new ApiError("invalid_request", { message });
 }

@@ -6,10 +6,21 @@ import type { Records } from "./records.ts";
 /** The target of a custom provider of the management API. */
 export interface CustomTarget {
   readonly baseUrl: string;
+  /** Scheme, host and port of `baseUrl`; null for no address. */
+  readonly origin: string | null;
+  /** The origin of keys that were stored before each had one; null for none such. */
+  readonly earlyKeyOrigin: string | null;
   /** Sent with every request. */
   readonly headers: readonly HeaderPair[];
   /** Changes with every change of the provider, so that no older cached answer is found. */
   readonly generation: string;
+}
+
+/** A provider whose stored key is wanted. */
+export interface KeyHolder {
+  readonly slug: string;
+  /** Set for one of the management API. @default no caller can move the provider to another host */
+  readonly custom?: CustomTarget | undefined;
 }
 
 /** The records of the management API that requests use: custom providers, keys, dynamic routes. */
@@ -19,11 +30,12 @@ export interface StoredProviders {
   /**
    * The stored key of a provider; null when there is none for a request that names no alias. Throws
    * `invalid_request` for an alias that is not stored (another key in its place would bill somebody else) and
-   * `gateway_rate_limited` over the key's own limit.
+   * `gateway_rate_limited` over the key's own limit. A key goes to the origin that it was stored for, to any other it is
+   * `invalid_request`.
    */
-  key(name: GatewayName, segment: string, alias: string | undefined): Promise<string | null>;
+  key(name: GatewayName, holder: KeyHolder, alias: string | undefined): Promise<string | null>;
   /** The same key without counting its use, for what stands in it beside a credential. */
-  peek(name: GatewayName, segment: string, alias: string | undefined): Promise<string | null>;
+  peek(name: GatewayName, holder: KeyHolder, alias: string | undefined): Promise<string | null>;
   /** Whether a key is stored for a provider, under this alias if one is named. */
   hasKey(name: GatewayName, segment: string, alias: string | undefined): Promise<boolean>;
   /** The elements of a dynamic route's deployed version; null when there is no such route. */

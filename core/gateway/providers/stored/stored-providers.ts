@@ -11,11 +11,16 @@ import {
 } from "../../account/settings/declared-gateways.ts";
 import type { GatewayName } from "../../account/settings/gateway-name.ts";
 import { readHeaders } from "./custom-headers.ts";
+import { checkKeyOrigin, keyOrigins } from "./key-origin.ts";
 import { CUSTOM_PREFIX } from "../target.ts";
 import { recordLimits, type StoredRecord } from "../../account/records/record.ts";
 import type { Records, RecordStore } from "../../account/records/records.ts";
 import type { Vault } from "../../account/records/vault.ts";
-import type { StoredNames, StoredProviders } from "../../account/records/stored-providers.ts";
+import type {
+  KeyHolder,
+  StoredNames,
+  StoredProviders,
+} from "../../account/records/stored-providers.ts";
 
 /** Opened secrets that are kept, and for how many milliseconds: opening one costs as much as half a request. */
 const OPENED = 1000;
@@ -38,16 +43,16 @@ export function storedProviders(store: RecordStore, vault: Vault, system: System
     return text;
   };
   return {
-    async key(name, segment, alias) {
+    async key(name, holder, alias) {
       const records = store.ofGateway(name);
-      const config = await configOf(records, segment, alias);
+      const config = await configOf(records, holder, alias);
       if (config === null) return null;
       await countUse(config, records);
       return open(records, config, jsonText(config.body["secret_id"]));
     },
-    async peek(name, segment, alias) {
+    async peek(name, holder, alias) {
       const records = store.ofGateway(name);
-      const config = await configOf(records, segment, alias);
+      const config = await configOf(records, holder, alias);
       return config && open(records, config, jsonText(config.body["secret_id"]));
     },
     async custom(account, segment) {
@@ -67,6 +72,7 @@ export function storedProviders(store: RecordStore, vault: Vault, system: System
           : [];
       return {
         baseUrl: jsonText(record.body["base_url"]),
+        ...keyOrigins(record),
         headers,
         generation: `${record.id}/${record.modifiedAt}`,
       };
@@ -84,13 +90,17 @@ export function storedProviders(store: RecordStore, vault: Vault, system: System
   };
 }
 
-/** Finds a stored key; null for none where no alias is named. Throws `invalid_request` for an alias that is not stored. */
+/**
+ * Finds a stored key; null for none where no alias is named. Throws `invalid_request` for an alias that is not stored, and
+ * for a key that belongs to another origin.
+ */
 async function configOf(
   records: Records,
-  segment: string,
+  { slug: segment, custom }: KeyHolder,
   alias: string | undefined,
 ): Promise<StoredRecord | null> {
   const config = chooseConfig(await records.group("provider_config", segment), alias);
+  if (config !== null) checkKeyOrigin(config, custom);
   if (config !== null || alias === undefined) return config;
   throw new ApiError("invalid_request", {
     message: `Header cf-aig-byok-alias: this gateway stores no key "${alias}" for "${segment}"`,
@@ -120,10 +130,10 @@ export function withDeclaredProviders(
     declaredKey(declaredGateway(name, declared), segment, alias);
   return {
     ...stored,
-    key: async (name, segment, alias) =>
-      keyOf(name, segment, alias) ?? stored.key(name, segment, alias),
-    peek: async (name, segment, alias) =>
-      keyOf(name, segment, alias) ?? stored.peek(name, segment, alias),
+    key: async (name, holder, alias) =>
+      keyOf(name, holder.slug, alias) ?? stored.key(name, holder, alias),
+    peek: async (name, holder, alias) =>
+      keyOf(name, holder.slug, alias) ?? stored.peek(name, holder, alias),
     hasKey: async (name, segment, alias) =>
       keyOf(name, segment, alias) !== null || stored.hasKey(name, segment, alias),
     async route(name, route) {

@@ -157,7 +157,7 @@ describe("a stored key", () => {
         .ofGateway(name)
         .write({ [sealed === "one" ? "creates" : "replaces"]: [whole] });
     };
-    const key = () => stored.key(name, "openai", undefined);
+    const key = () => stored.key(name, { slug: "openai" }, undefined);
     await write("one");
     expect([await key(), await key(), openings]).toEqual(["one", "one", 1]);
     await write("two");
