@@ -11,14 +11,14 @@ const HEAD = `# Errors
 
 <!-- Written by \`npm run errors\` from core/http/codes.ts. -->
 
-Every failure that causey reports itself is below; an error of a provider, or of a site that was rendered, passes through as it is.
+Find a failure here by its code: every failure that causey itself reports is below. Errors of a provider, or of a rendered site, pass through unchanged.
 
 The API root answers \`{"success": false, "errors": [{"code", "message"}], "result": null, "messages": []}\`, and the gateway adds \`error\` in the form that
-the clients of its providers read. To look up a failure, find the \`code\` of the first entry of \`errors\` in the second column, or its name from the log or the
-console in the last: codes do not change, and the messages, which say what to do, may.
-A 429 or 503 names in \`retry-after\` the seconds after which to come again.
-Each answer has the id of its request in \`x-request-id\`, one of the gateway in \`cf-aig-request-id\` too, and the [log](operation.md#log) has a line with the same id as
-\`request_id\`.
+the clients of its providers read. To look up a failure, find the \`code\` of the first entry of \`errors\` in the second column.
+Or find its name, which the log and the console show, in the last column. Codes never change; messages, which say what to do, may.
+A 429 or 503 says in \`retry-after\` after how many seconds you can try again.
+Each answer has the id of its request in \`x-request-id\`; answers of the gateway also have it in \`cf-aig-request-id\`.
+The [log](operation.md#log) has a line with the same id as \`request_id\`.
 `;
 
 /** Returns the page that the table gives. */
