@@ -14,16 +14,16 @@ const SHOWN = 4000;
 export const webhookHelp: string = `Usage: causey webhook send --scheme NAME --url URL --secret SECRET [options]
        causey webhook keys --scheme NAME [--json]
 
-send: sends one webhook, signed as the provider signs.
+send: sends one webhook, signed like those of the provider.
 
   --scheme NAME     ${wrapped(Object.keys(schemes))}
-  --url URL         Where to, e.g. http://127.0.0.1:8787/webhooks/github
-  --secret SECRET   The shared secret, or a private key of your own (PKCS #8, or what "keys" prints) where the
-                    receiver has a public key; "env:NAME" reads the environment variable NAME
+  --url URL         The receiver, e.g. http://127.0.0.1:8787/webhooks/github
+  --secret SECRET   The shared secret; for schemes with a public key, your private key (PKCS #8, or one that "keys"
+                    printed); "env:NAME" reads the environment variable NAME
   --data FILE       The body; "-" reads standard input [a small JSON object]
   --id ID           Id of the event, e.g. to send it twice [a fresh one]
   --json            JSON, one object: "status" and "body", or the two keys
-  --type TYPE       Type of the event, where the provider says it in a header [test]
+  --type TYPE       Type of the event, for providers that send it in a header [test]
 
 Exit code 0 when the answer is 2xx, else 1.
 

@@ -10,14 +10,14 @@ const help = `Usage: causey agents list [--agent CLASS] [--source NAME] [--limit
        causey agents dead [ENTITY] [--limit N]
        causey agents replay ENTITY ID
 
-Looks at the agents that webhooks feed, each of which holds one entity. list: who there is, newest first. show: the state,
-the schedules and the queue of one. events: what it got. failures: jobs that failed and run again. dead: those that were
-given up. replay: hands an event, or a job that was given up, to the agent once more.
+Shows the agents that webhooks feed; each holds one entity. list: prints them, newest first. show: prints the state, the
+schedules and the queue of an agent. events: prints its events. failures: prints failed jobs that run again. dead: prints
+jobs that the server gave up. replay: hands an event, or a job that was given up, to the agent once more.
 
-  --agent CLASS      The class of the agent [that of the source, else webhook-agent]
+  --agent CLASS      The class of the agent [the source's class, else webhook-agent]
   --source NAME      The webhook source
   --type TYPE        Events of this type only
-  --limit N          Rows that are printed, 1 to 1000 [20]
+  --limit N          Rows to print, 1 to 1000 [20]
 ${serverHelp}`;
 
 const words = ["list", "show", "events", "failures", "dead", "replay"] as const;

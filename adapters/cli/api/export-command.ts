@@ -10,8 +10,8 @@ const help = `Usage: causey export [FILE] [options]
 Writes the settings of an account as JSON: gateways with their dynamic routes, custom providers, search namespaces and
 instances, webhook endpoints. causey import puts them into another server. Without FILE, or with "-", it prints them.
 
-Secrets are left out: provider keys, virtual keys, tokens, headers of custom providers and trace collectors, and what signs
-webhooks. So are logs, items and deliveries: causey backup holds everything.
+It leaves out secrets: provider keys, virtual keys, tokens, headers of custom providers and trace collectors, and signing
+secrets of webhooks. It also leaves out logs, items and deliveries: causey backup holds everything.
 
 ${serverHelp}`;
 

@@ -18,7 +18,7 @@ const help = `Usage: causey gateway list
        causey gateway delete ID
        causey gateway logs ID [--limit N]
 
-Works with the AI gateways of a running server. logs: the last requests of one, newest first.
+Works with the AI gateways of a running server. logs: prints the last requests of a gateway, newest first.
 
   --set NAME=VALUE   A setting by its name in the API; the value is JSON, else text: --set cache_ttl=300
                      --set authentication=false; may be given several times

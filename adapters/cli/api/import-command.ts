@@ -19,16 +19,16 @@ export const importHelp: string = `Usage: causey import FILE [--dry-run] [option
        causey import --from FOLDER --database URL
        causey import --to FOLDER --database URL
 
-Puts what causey export has written into a running server; "-" reads standard input. What is there already by its name
-(an endpoint by its address) is changed to what the file says; what the file does not name stays as it is. Secrets are not
-in the file: set provider keys again. A webhook endpoint that is made gets a fresh secret, which is printed this once.
+Puts a file of causey export into a running server; "-" reads standard input. It changes settings that have the same name
+(endpoints: the same address), makes new ones, and leaves everything else. Secrets are not in the file: set provider keys
+again. A new webhook endpoint gets a new secret, which is printed this once.
 
-With --from or --to all state moves, secrets too, while no server runs: from a data folder into an empty PostgreSQL database,
-or back into an empty folder. Stopped or failed, it leaves both as they were.
+With --from or --to it moves all state, secrets too, while no server runs: from a data folder into an empty PostgreSQL
+database, or back into an empty folder. If it stops or fails, both stay as they were.
 
-  --dry-run          Only tells what would be made and changed
-  --from FOLDER      The data folder that is moved into the database
-  --to FOLDER        The data folder that the database is moved into
+  --dry-run          Only prints what would be made and changed
+  --from FOLDER      The data folder to move into the database
+  --to FOLDER        The data folder to move the database into
   --database URL     postgres://user:password@host/name [CAUSEY_DATABASE_URL]
 ${serverHelp}`;
 

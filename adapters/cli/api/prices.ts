@@ -24,13 +24,13 @@ const PAGE = 100;
 export const pricesHelp: string = `Usage: causey prices [options]
        causey prices check FILE [options]
 
-Prints the prices that are used for costs and spend limits, each with its source: US dollars per million tokens.
+Prints the prices for costs and spend limits, each with its source, in US dollars per million tokens.
 "check" compares them with a list of your own, which has the form of "gateway.prices" in the configuration (JSON). It
 prints each figure that differs, and ends with 1 if there is one.
 
-  --provider NAME   Only those of a provider, as it stands in a request's path
-  --model NAME      Only the one that a model has, in any spelling; needs --provider
-  --config FILE     The configuration file whose prices count, too [CAUSEY_CONFIG]
+  --provider NAME   Only the prices of a provider, by its name in a request's path
+  --model NAME      Only the price of a model, in any spelling; needs --provider
+  --config FILE     A configuration file, whose prices count too [CAUSEY_CONFIG]
   --url URL         Asks a running server, whose management API may have prices of its own; the token with the
                     permission "AI Gateway Read" is read from CAUSEY_TOKEN
   --account-id ID   The account on that server [CAUSEY_ACCOUNT_ID, else local]

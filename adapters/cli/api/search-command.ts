@@ -24,17 +24,17 @@ const help = `Usage: causey search list
        causey search query NAME TEXT [--limit N]
 
 Works with the search instances of a running server. upload: sends files, and all files of folders with their paths as
-names; files and folders whose names begin with a dot are left out. sync: uploads the files of a folder that are new or have
-changed, without what its .gitignore and .causeyignore files name. query: prints the chunks that fit, best first.
+names, but none whose name begins with a dot. sync: uploads the new and changed files of a folder, but none that its
+.gitignore and .causeyignore files name. query: prints the chunks that match, best first.
 
   --set NAME=VALUE   A setting by its name in the API; the value is JSON, else text: --set chunk_size=512
                      may be given several times
   --namespace NAME   The namespace of the instance [default]
-  --wait             Also waits until all that was uploaded is indexed
+  --wait             Also waits until everything uploaded is indexed
   --delete           Also deletes the items whose files are not in the synced folder
-  --prefix TEXT      What stands before paths in the keys of synced files; items with other keys are left alone
+  --prefix TEXT      Text before the paths in the keys of synced files; items with other keys stay
   --watch            Goes on syncing, until Ctrl-C
-  --limit N          Rows that items and query print, 1 to 1000, of a query 1 to 50 [20]
+  --limit N          Rows to print, 1 to 1000 for items, 1 to 50 for query [20]
 ${serverHelp}`;
 
 const words = [

@@ -7,15 +7,15 @@ import { restore } from "./restore.ts";
 const help = `Usage: causey backup FILE [options]
        causey restore FILE [options]
 
-backup: writes all that the data folder keeps into one file (a gzipped tar), beside a running server or without one.
-restore: puts a backup into a folder that no server uses and that holds no data yet.
+backup: writes the data folder into one file (a gzipped tar); a server may run meanwhile.
+restore: puts a backup into an empty folder that no server uses.
 
 The file is as secret as the folder: it holds the token of the first start. Provider keys and webhook secrets in it stay
-sealed; with CAUSEY_MASTER_KEY they need the same key after a restore.
+sealed. If you set CAUSEY_MASTER_KEY, the restored server needs the same key.
 
   --data-dir DIR     The data folder [CAUSEY_DATA_DIR, else .causey]
   --config FILE      The server's configuration file [CAUSEY_CONFIG]
-  --force            backup: replaces FILE; restore: replaces the folder's data, which is kept beside it
+  --force            backup: replaces FILE; restore: replaces the folder's data, and keeps the former data in it
   --json             JSON, one object
 `;
 

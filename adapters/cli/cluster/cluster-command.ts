@@ -7,7 +7,7 @@ import { commandFailure, readOptions, subcommand } from "../context/command-opti
 const help = `Usage: causey cluster status [--database URL] [--json]
 
 Lists the servers of a PostgreSQL database: how many of the 1,024 slots of objects each has, and when it last renewed its
-lease. One that ended without a word is listed as gone. LAG is how long ago the oldest work of its objects was due that has not ended.
+lease. A server that was killed is listed as gone. LAG says for how long its oldest unfinished work has been due.
 
   --database URL     postgres://user:password@host/name [CAUSEY_DATABASE_URL]
   --json             One object a line

@@ -8,8 +8,8 @@ const help = `Usage: causey config check [options]
        causey config show [options]
 
 check: says whether a server would start with this configuration, without starting one.
-show: prints every setting that holds and where it comes from: a flag, a variable, the file or the default. Secrets are
-hidden; "env:NAME" is the name of the variable that a secret is read from.
+show: prints every setting in force, and its source: a flag, a variable, the file or the default. It hides secrets;
+"env:NAME" names the variable of a secret.
 
 All options of causey serve, and:
 

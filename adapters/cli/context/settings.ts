@@ -116,7 +116,7 @@ export const settings: readonly Setting[] = [
     kind: "text",
     value: "FORM",
     default: "pretty on a terminal, else json",
-    help: "One line per request, and what else happens: json, pretty or off",
+    help: "A line for each request and event: json, pretty or off",
   },
   {
     flag: "log-level",
@@ -125,7 +125,7 @@ export const settings: readonly Setting[] = [
     kind: "text",
     value: "LEVEL",
     default: "info",
-    help: "debug, info, warn or error: what is below it is left out",
+    help: "debug, info, warn or error; lower levels are left out",
   },
   {
     flag: "debug",
@@ -133,7 +133,7 @@ export const settings: readonly Setting[] = [
     key: "debug",
     kind: "list",
     value: "PARTS",
-    help: "Say more of these parts, such as gateway,search",
+    help: "Log more of these parts, such as gateway,search",
   },
   {
     flag: "no-metrics",

@@ -12,8 +12,8 @@ import { counted } from "../../shared/work/counted.ts";
 
 const help = `Usage: causey doctor [options]
 
-Looks at everything that a server needs: configuration, port, data folder, disk, SQLite, browser and sandbox, fonts,
-providers, clock. Ends with 1 when something fails. It changes nothing and sends no key; an npm browser is unpacked.
+Checks everything that a server needs: configuration, port, data folder, disk, SQLite, browser and sandbox, fonts,
+providers, clock. It ends with 1 if something fails. It sends no key, and changes nothing: it only unpacks a browser from npm.
 
 All options of causey serve, and:
 

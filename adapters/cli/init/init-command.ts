@@ -10,13 +10,13 @@ import { projectFiles } from "./project-files.ts";
 
 const help = `Usage: causey init [node|deno|bun|workers|hono|gateway] [FOLDER] [options]
 
-Writes a small project that serves the platform on a runtime [node] into a new folder [causey-app]: what the demo has, in a
-program of your own. "hono" is an app with pages of its own, on Node: a help desk. "gateway" is a configuration file: OpenAI,
-Anthropic and Ollama behind one address, with a budget for each of two teams. A new API token is in the project's .env (on
-Workers .dev.vars), which its .gitignore leaves out.
+Writes a small project into a new folder [causey-app]: your own program, which serves the platform and the demo on a runtime
+[node]. "hono" makes an app on Node with pages of its own, a help desk. "gateway" makes a configuration file: OpenAI,
+Anthropic and Ollama behind one address, with a budget for each of two teams. The project's .env (on Workers .dev.vars) has a
+new API token; its .gitignore leaves that file out.
 
-  --causey SPEC      Where the project gets causey from: a version, "file:" and a tarball's path …
-                     [what this command was installed from]
+  --causey SPEC      The causey package of the project: a version, "file:" and a tarball's path …
+                     [the package of this command]
   --json             JSON, one object
 `;
 

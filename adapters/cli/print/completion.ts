@@ -4,7 +4,7 @@ import { settings } from "../context/settings.ts";
 
 const help = `Usage: causey completion bash|zsh|fish
 
-Prints what has a shell complete the commands and options of causey:
+Prints a script with which your shell completes the commands and options of causey:
 
   bash               source <(causey completion bash)
   zsh                source <(causey completion zsh), after compinit

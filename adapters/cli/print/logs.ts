@@ -5,9 +5,9 @@ import { asConsole, folderToken, serverOf } from "../context/console-link.ts";
 
 const help = `Usage: causey logs [-f] [options]
 
-Prints the last requests that a running server answered, oldest first; with -f also those that come.
+Prints the last requests that a running server answered, oldest first; with -f also new ones as they come.
 
-  -f, --follow       Goes on until it is interrupted, also over a restart of the server
+  -f, --follow       Goes on until Ctrl-C, also after a restart of the server
   --url URL          The server [http://127.0.0.1:8787]
   --data-dir DIR     Its data folder, where the token is; CAUSEY_TOKEN outranks it [.causey]
   --json             JSON, one object a line

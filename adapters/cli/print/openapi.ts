@@ -6,7 +6,7 @@ const help = `Usage: causey openapi [--url URL]
 
 Prints the description of the API (OpenAPI 3.1) of this version; no server is needed. GET /openapi.json is the same.
 
-  --url URL          The server that clients made of it ask [/]
+  --url URL          The server address for clients generated from it [/]
   --json             On one line
 `;
 
