@@ -18,7 +18,7 @@ export function Applications({ root: account, facts, live }: ViewProps) {
       id="applications-title"
       title="Applications"
       noun="application"
-      none="No application yet. One is a customer of yours: its endpoints and deliveries are its own, below “Outbound”."
+      none="No application yet. An application is one of your customers, with its own endpoints and deliveries below “Outbound”."
       of={applications}
       head={["Application", "Name", "Endpoints at most", "Messages per second", "Created"]}
       keyOf={({ id }) => id}

@@ -96,7 +96,7 @@ function Result({ found: { query, chunks, answer, notes }, isRunning, waiting }:
           Nothing was found for “{query}”.{" "}
           {waiting > 0
             ? `${count(waiting)} items are not indexed yet: try again when they are.`
-            : "Use words of the documents, or look below whether the item that has the answer was indexed."}
+            : "Use words from the documents, or check below that the right item was indexed."}
         </p>
       )}
     </div>

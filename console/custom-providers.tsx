@@ -36,7 +36,7 @@ export function CustomProviders({ facts, live }: PageProps) {
       id="custom-providers-title"
       title="Custom providers"
       noun="provider"
-      none="No provider of your own yet. One is any server that answers as OpenAI does, behind the keys, limits and log of your gateways."
+      none="No provider of your own yet. Any server that speaks OpenAI's format can be one, with the keys, limits and log of your gateways."
       of={providers}
       head={["Name", "In a request", "Address", "State"]}
       keyOf={({ id }) => id}
@@ -67,7 +67,7 @@ export function CustomProviders({ facts, live }: PageProps) {
         })
       }
       onDelete={({ id }) => change("DELETE", `${root}/${id}`)}
-      loss="Requests that name it fail then."
+      loss="Requests that name it will fail."
       disabled={facts.readOnly}
     />
   );

@@ -50,7 +50,7 @@ function Uses({ live, facts, entries }: UsesProps) {
         none={
           isHidden
             ? `Not shown: this token lacks the permission Account Read on account ${facts.account}.`
-            : "Nothing deprecated has been used since this database was made."
+            : "No caller has used a deprecated API since this database was made."
         }
         rows={(uses.value ?? []).map((use) => {
           const entry = byId.get(use.entry);

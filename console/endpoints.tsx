@@ -62,7 +62,7 @@ export function Endpoints({ root: above, readOnly, changed }: OutboundProps) {
         id="endpoints-title"
         title="Endpoints"
         noun="endpoint"
-        none="No endpoint yet: webhooks that are sent go nowhere. Add the address of a server, then send it a test event."
+        none="No endpoint yet: your webhooks go nowhere. Add the address of a server, then send it a test event."
         of={endpoints}
         head={["Address", "Gets", "State"]}
         keyOf={({ id }) => id}
@@ -127,7 +127,7 @@ function EndpointActions({ one, above, readOnly, onChange, onSecret }: EndpointA
       />
       <Action
         label="Rotate secret"
-        confirm="The former one signs along for a day."
+        confirm="For a day, the former secret signs too."
         disabled={readOnly}
         onRun={async () => {
           const { secret } = await change<{ secret?: string }>("POST", `${path}/rotate`);

@@ -123,8 +123,8 @@ function Found({ page: { rows }, offset, total, isFiltered }: FoundProps) {
         `${count(offset + 1)}–${count(offset + rows.length)} of ${count(total)} requests`}
       {rows.length === 0 &&
         (isFiltered
-          ? "No request fits. Take a filter away, or choose a longer time."
-          : "No request has left a row yet. Send one from the playground: it appears here with its tokens, cost and times.")}
+          ? "No request matches. Remove a filter, or choose a longer time."
+          : "No request yet. Send one from the playground: it appears here with its tokens, cost and times.")}
     </p>
   );
 }

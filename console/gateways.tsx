@@ -55,7 +55,7 @@ function Gateways({ facts, live }: PageProps) {
         of={gateways}
         label="Gateways"
         head={["Gateway", "Authentication", "Requests at most", "Cache", "Log", "Created"]}
-        none="No gateway yet. The first request to one makes it, or the form below does."
+        none="No gateway yet. Make one below; the first request to “default” makes that one."
         rows={(gateways.value ?? []).map((one) => ({
           key: one.id,
           cells: [
@@ -160,7 +160,7 @@ function Details({ gateway, root, facts, live, onChange }: DetailsProps) {
         <Action label="New gateway token" disabled={readOnly} onRun={makeToken} />
         <Action
           label="Delete gateway"
-          confirm="Its settings, logs and counters go with it."
+          confirm="This also deletes its settings, logs and counters."
           disabled={readOnly}
           onRun={async () => {
             await change("DELETE", path);
@@ -235,7 +235,7 @@ interface NewGatewayProps {
 const newFields = {
   id: {
     label: "Name",
-    hint: "Small letters, digits, “-” and “_”. Callers need a token from the start.",
+    hint: "Small letters, digits, “-” and “_”. Callers need a token.",
     input: { pattern: String.raw`[a-z0-9_\-]{1,64}` },
   },
 } as const;

@@ -60,7 +60,7 @@ const ruleFields = {
   each: {
     label: "For each value of",
     isMore: true,
-    hint: "A key of the metadata, such as user: each of its values has a budget of its own",
+    hint: "A key of the metadata, such as user: each of its values gets its own budget",
   },
 } satisfies Record<string, FieldSpec>;
 
@@ -97,7 +97,7 @@ function SpendLimits({ gateway, readOnly, onSaved, save }: GuardProps) {
         );
       }}
       onDelete={(row) => put(rules.filter((one) => one !== row))}
-      loss="What it counted goes with it."
+      loss="This also deletes its counts."
       disabled={readOnly}
     />
   );
@@ -249,7 +249,7 @@ function Dlp({ gateway, readOnly, onSaved, save }: GuardProps) {
         );
       }}
       onDelete={(row) => put(policies.filter((one) => one !== row))}
-      loss="It looks for nothing then."
+      loss="It will look for nothing."
       disabled={readOnly}
     />
   );

@@ -13,9 +13,8 @@ export function HiddenParts({
   if (!facts.isCounted)
     return (
       <p class="notice">
-        Requests are neither counted nor listed live: the program that this server is a part of
-        answers them, because it put the server below its own <code>route()</code>. The stored log
-        and all other pages are complete.
+        Your program serves causey below its own <code>route()</code>, so this page neither counts
+        requests nor lists them live. The stored log and all other pages are complete.
       </p>
     );
   if (hidden.length === 0) return null;
@@ -38,5 +37,5 @@ export function HiddenParts({
 /** Parts that hold more than their requests. */
 const NAMES: Readonly<Record<string, string>> = {
   gateway: "gateway, with its tokens and cost",
-  platform: "everything else, with the uses of what is deprecated",
+  platform: "everything else, with the uses of deprecated APIs",
 };

@@ -114,7 +114,7 @@ function Entities({ entities, open, onChoose }: EntitiesProps) {
       of={entities}
       label="Entities"
       head={["Entity", "Sender", "Agent", "Last event"]}
-      none="No entity yet: the first event of one makes it."
+      none="No entity yet: its first event makes it."
       rows={(entities.value ?? []).map((one) => ({
         key: `${one.agent}/${one.entity}/${one.source}`,
         cells: [

@@ -35,7 +35,7 @@ export function Teams({ root: account, facts, teams, onChange }: ListProps) {
       id="teams-title"
       title="Teams"
       noun="team"
-      none="No team yet: one has budgets over all its virtual keys together."
+      none="No team yet. A team has budgets for all its virtual keys together."
       of={teams}
       head={["Team", "Keys", "Budgets", "State"]}
       keyOf={({ id }) => id}
@@ -78,7 +78,7 @@ export function Keys({ root: account, facts, teams, keys, onChange }: ListProps)
         id="keys-title"
         title="Virtual keys"
         noun="key"
-        none="No virtual key yet: one lets somebody use the providers' keys without having them."
+        none="No virtual key yet. With one, somebody uses the providers' keys without seeing them."
         of={keys}
         head={["Name", "Key", "Team", "Gateways", "Models", "Limits", "Used last", "State"]}
         keyOf={({ id }) => id}

@@ -82,7 +82,7 @@ function Again({ made, facts }: { readonly made: RequestEffect; readonly facts: 
     const found = await askResult<readonly { id: string }[]>(
       `${root}/deliveries?message_id=${encodeURIComponent(made.id)}&limit=1000`,
     );
-    if (found.length === 0) throw new Error("No endpoint takes messages of this type");
+    if (found.length === 0) throw new Error("No endpoint takes events of this type");
     await change("POST", `${root}/deliveries/replay`, { ids: found.map(({ id }) => id) });
   };
   return (

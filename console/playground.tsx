@@ -149,7 +149,7 @@ function Rendered({ format, url, text }: Rendering) {
         (navigator.pdfViewerEnabled ? (
           <iframe title="The PDF" src={url} />
         ) : (
-          <p class="muted">This browser shows no PDF in a page: download it.</p>
+          <p class="muted">This browser cannot show a PDF inside a page: download it.</p>
         ))}
       {url !== undefined && (
         <a href={url} download={format === "pdf" ? "page.pdf" : "page.png"}>

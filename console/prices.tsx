@@ -46,7 +46,7 @@ export function Prices({ facts, live }: PageProps) {
         id="prices-title"
         title="Prices"
         noun="price"
-        none="No price fits. A model that has no price costs nothing in reports, and budgets refuse it."
+        none="No price matches. A model without a price costs nothing in reports, and budgets refuse it."
         of={prices}
         head={["Model", "In", "Out", "Since", "Source"]}
         keyOf={(one) => `${one.provider}/${one.model}/${one.from ?? ""}`}
@@ -71,7 +71,7 @@ export function Prices({ facts, live }: PageProps) {
           })
         }
         onDelete={({ id }) => change("DELETE", `${root}/${id ?? ""}`)}
-        loss="The price before it counts again."
+        loss="The former price counts again."
         isDeclared={({ id }) => id === undefined}
         disabled={facts.readOnly}
       />

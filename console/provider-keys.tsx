@@ -27,7 +27,7 @@ export function ProviderKeys({ path, readOnly, changed }: ProviderKeysProps) {
       isPart
       title="Provider keys"
       noun="provider key"
-      none="No key is stored. Store one, and callers reach the provider without having its key."
+      none="No key is stored. Store one, and callers reach the provider without a key of their own."
       of={keys}
       head={["Provider", "Alias", "Key", "Default", "Requests at most"]}
       keyOf={({ id }) => id}
@@ -61,7 +61,7 @@ export function ProviderKeys({ path, readOnly, changed }: ProviderKeysProps) {
         })
       }
       onDelete={({ id }) => change("DELETE", `${root}/${id}`)}
-      loss="Requests that need it fail then."
+      loss="Requests that need it will fail."
       disabled={readOnly}
     />
   );

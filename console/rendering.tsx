@@ -107,7 +107,7 @@ function Crawls({ root, crawls, open, readOnly, onChoose }: CrawlsProps) {
         of={crawls}
         label="Crawls"
         head={["Start", "State", "Pages", "Skipped", "Began", "Change"]}
-        none="No crawl yet. One reads a site page by page, as Markdown, and keeps to its robots.txt."
+        none="No crawl yet. A crawl reads a site page by page, as Markdown, and obeys its robots.txt."
         rows={(crawls.value?.jobs ?? []).map((job) => ({
           key: job.id,
           cells: [

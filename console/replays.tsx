@@ -79,7 +79,7 @@ function Progress({ path, replays, readOnly }: ProgressProps) {
       of={replays}
       label="Replays"
       head={["Began", "Of", "Since", "Sender", "Progress", "Queued", "Failed", "State", "Change"]}
-      none="No replay yet. One handles again what an agent missed, such as after a fix."
+      none="No replay yet. With a replay, agents handle missed events again, for example after a fix."
       rows={(replays.value ?? []).map((one) => {
         const all = one.entities || 1;
         return {

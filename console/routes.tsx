@@ -49,7 +49,7 @@ export function Routes({ path, readOnly, changed }: RoutesProps) {
         of={routes}
         label="Dynamic routes"
         head={["Route", "Elements", "Model in a request", "Change"]}
-        none="No route yet. One chooses a model by conditions, shares and limits."
+        none="No route yet. A route chooses a model by conditions, shares and limits."
         rows={(routes.value ?? []).map((route) => ({
           key: route.id,
           cells: [
@@ -62,7 +62,7 @@ export function Routes({ path, readOnly, changed }: RoutesProps) {
               </button>
               <Action
                 label={`Delete ${route.name}`}
-                confirm={`Requests that name dynamic/${route.name} fail then.`}
+                confirm={`Requests that name dynamic/${route.name} will fail.`}
                 disabled={readOnly}
                 onRun={async () => {
                   await change("DELETE", `${path}/routes/${route.id}`);

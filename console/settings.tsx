@@ -82,7 +82,7 @@ function Tokens({ facts, live }: PageProps) {
         of={tokens}
         label="API tokens"
         head={["Name", "May", "Status", "Issued", "Expires", "Change"]}
-        none="No token was made here. Those of the configuration are not listed."
+        none="No token was made here. Tokens of the configuration are not listed."
         rows={(tokens.value ?? []).map((one) => ({
           key: one.id,
           cells: [

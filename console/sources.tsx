@@ -93,7 +93,7 @@ function RotateSource({ root, name, onDone }: RotateProps) {
     <div class="card">
       <Form action="Rotate secret" state={state} onRun={rotate}>
         <Field
-          label={`New secret of ${name} (the old one is taken for a day)`}
+          label={`New secret of ${name} (the old one works for a day)`}
           value={secret}
           input={{ type: "password", autoComplete: "off" }}
           onInput={setSecret}

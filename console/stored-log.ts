@@ -115,7 +115,7 @@ export async function findRow(id: string, account: string): Promise<GatewayRow> 
     }
   }
   throw new Error(
-    "This request has no log row: it was refused before a provider was asked, or its row is gone.",
+    "This request has no log row: the gateway refused it before it asked a provider, or the row was deleted.",
   );
 }
 

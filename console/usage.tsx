@@ -235,7 +235,7 @@ function Sums({ report: { totals, rows, complete }, by, keys }: SumsProps) {
           "Tokens in",
           "Tokens out",
         ]}
-        none="Nothing was spent in this time. Requests that leave a log row count, and all of virtual keys."
+        none="Nothing was spent in this time. All requests of virtual keys count, and others that leave a log row."
         rows={rows.map((row) => {
           const name = row[by] ?? "";
           return {
@@ -258,7 +258,10 @@ function Sums({ report: { totals, rows, complete }, by, keys }: SumsProps) {
         })}
       />
       {!complete && (
-        <p class="muted small">Not all: the dearest of a report, the newest of the last hours.</p>
+        <p class="muted small">
+          The list is not complete: it has the most expensive rows of a report, and the newest of
+          the last hours.
+        </p>
       )}
     </>
   );
