@@ -190,8 +190,12 @@ async function reviseFields(response: Response, filter: FieldFilter): Promise<Re
   next.catch(() => undefined);
   const isWhole =
     headers.get("content-length") === String(first.value.length) || (await endsAtOnce(next));
-  if (isWhole && !filter.mayBeInBytes(first.value))
-    return { response: remade(response, first.value, headers), used: [], isSame: true };
+  if (isWhole && !filter.mayBeInBytes(first.value)) {
+    // A response would copy bytes that it is given whole, which costs more than the search; a stream of few costs more.
+    const isFew = first.value.length <= RESPONSE_SLICE;
+    const same = isFew ? first.value : piecesOf(first.value, next, reader);
+    return { response: remade(response, same, headers), used: [], isSame: true };
+  }
   const change = changeBy(filter);
   const head = change.push(first.value.subarray(0, RESPONSE_SLICE));
   const used = [...filter.used];
