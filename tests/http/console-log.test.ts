@@ -77,10 +77,10 @@ describe("the console's log of a gateway", () => {
     await enter(page, "Caller", `key:${made.id}`);
     await page.until(`${rows}.length === 1`);
     await enter(page, "Outcome", "failed");
-    await page.until(holds("[role=status].small", "No request fits"));
+    await page.until(holds("[role=status].small", "No request matches"));
     await enter(page, "Outcome", "");
     await enter(page, "Time", "yesterday");
-    await page.until(holds("[role=status].small", "No request fits"));
+    await page.until(holds("[role=status].small", "No request matches"));
     await enter(page, "Time", "hour");
     await page.until(`${rows}.length === 1`);
     await expectFit(page);

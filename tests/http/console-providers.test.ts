@@ -149,7 +149,7 @@ describe("the console", () => {
     await page.until("document.querySelectorAll('[aria-label=Prices] tbody tr').length === 1");
     await press(page, "Delete");
     await press(page, "Yes, delete");
-    await page.until(holds("main", "No price fits"));
+    await page.until(holds("main", "No price matches"));
     await page.click("#tab-Providers");
     await press(page, "Edit");
     await page.until(holds("button", `Save ${own}`));
