@@ -12,12 +12,12 @@ interface Example {
   readonly html: string;
 }
 
-/** What is used of `commonmark-spec`. */
+/** The used part of `commonmark-spec`. */
 interface Specification {
   readonly tests: readonly Example[];
 }
 
-/** What is used of `markdown-it`. */
+/** The used part of `markdown-it`. */
 type MarkdownIt = (options: { readonly html: boolean }) => {
   render(markdown: string): string;
 };
