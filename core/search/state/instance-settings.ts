@@ -203,7 +203,7 @@ export function isRemote({
 }
 
 /** Counts up when the same content makes other chunks or other words of the index: a sync job then indexes again. */
-const INDEXING = 4;
+const INDEXING = 5;
 
 /** Returns the settings that decide how content is indexed, as text: an item with another recipe is indexed again. */
 export function recipeOf(settings: InstanceSettings): string {

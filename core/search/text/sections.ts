@@ -2,6 +2,8 @@
 export interface Section {
   readonly start: number;
   readonly end: number;
+  /** Where the text below its own heading begins. */
+  readonly body: number;
   /** The headings above it, outermost first, joined by " > ". */
   readonly heading: string;
 }
@@ -20,11 +22,13 @@ export function markdownSections(text: string): Section[] {
   const path: string[] = [];
   let fence: string | null = null;
   let start = 0;
+  let body = 0;
   let paragraph: Paragraph | null = null;
-  const open = ({ at, depth, title }: Heading): void => {
+  const open = ({ at, end, depth, title }: Heading): void => {
     if (at > start)
-      out.push({ start, end: at, heading: path.filter((part) => part !== "").join(" > ") });
+      out.push({ start, end: at, body, heading: path.filter((part) => part !== "").join(" > ") });
     start = at;
+    body = end;
     path.length = Math.min(path.length, depth - 1);
     while (path.length < depth - 1) path.push("");
     path.push(headingText(title));
@@ -38,12 +42,13 @@ export function markdownSections(text: string): Section[] {
     if (heading !== null) open(heading);
     paragraph = isText && heading === null ? withLine(paragraph, line, index) : null;
   }
-  open({ at: text.length, depth: 1, title: "" });
+  open({ at: text.length, end: text.length, depth: 1, title: "" });
   return out;
 }
 
 interface Heading {
   readonly at: number;
+  readonly end: number;
   readonly depth: number;
   readonly title: string;
 }
@@ -64,12 +69,13 @@ interface PlacedLine {
 /** The heading that a line is, or that it underlines; null for another line. */
 function headingAt(text: string, { line, at, paragraph }: PlacedLine): Heading | null {
   const marked = /^ {0,3}(#{1,6})[ \t]+(\S.*)/.exec(line);
-  if (marked !== null) return { at, depth: marked[1]?.length ?? 1, title: marked[2] ?? "" };
+  const end = at + line.length;
+  if (marked !== null) return { at, end, depth: marked[1]?.length ?? 1, title: marked[2] ?? "" };
   const underline = /^ {0,3}(=+|-+)$/.exec(line.trimEnd())?.[1];
   if (underline === undefined || paragraph?.isText !== true || paragraph.lines > MAX_LINES)
     return null;
   const title = text.slice(paragraph.start, at).replaceAll(/\s+/g, " ");
-  return { at: paragraph.start, depth: underline.startsWith("=") ? 1 : 2, title };
+  return { at: paragraph.start, end, depth: underline.startsWith("=") ? 1 : 2, title };
 }
 
 function withLine(paragraph: Paragraph | null, line: string, at: number): Paragraph | null {

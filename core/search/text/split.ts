@@ -1,6 +1,6 @@
 import { countTokens as defaultCount, type CountTokens } from "./count-tokens.ts";
 import { CODE_BOUNDARIES, declarationsAt } from "./code-blocks.ts";
-import { markdownSections } from "./sections.ts";
+import { markdownSections, type Section } from "./sections.ts";
 import { type MarkdownTable, tablesOf } from "./tables.ts";
 
 /** A piece of an item that is retrieved on its own. */
@@ -72,8 +72,8 @@ export function splitText(text: string, options: SplitOptions): TextChunk[] {
   const budget = Math.max(1, options.size - overlap);
   const sections =
     options.format === "markdown"
-      ? markdownSections(text)
-      : [{ start: 0, end: text.length, heading: "" }];
+      ? withEmptyOnes(text, markdownSections(text), budget / 2, count)
+      : [{ start: 0, end: text.length, body: 0, heading: "" }];
   const out: TextChunk[] = [];
   const offsets = byteOffsets(text);
   const around = isCode
@@ -81,7 +81,7 @@ export function splitText(text: string, options: SplitOptions): TextChunk[] {
     : columnsAt(options.format === "markdown" ? tablesOf(text) : []);
   const cut = { budget, count, boundaries: isCode ? CODE_BOUNDARIES : BOUNDARIES };
   for (const section of sections) {
-    const spans = pack(pieces(text, section, cut, 0), budget);
+    const spans = withHeading(text, section, cut, options.size);
     for (const [index, span] of spans.entries()) {
       const start =
         index === 0
@@ -99,6 +99,53 @@ export function splitText(text: string, options: SplitOptions): TextChunk[] {
     }
   }
   return out;
+}
+
+/**
+ * Joins sections that are nothing but a heading with the section behind them: on its own a heading is found before the text
+ * that answers. Headings in a row of more than `most` tokens stay alone.
+ */
+function withEmptyOnes(
+  text: string,
+  sections: readonly Section[],
+  most: number,
+  count: CountTokens,
+): Section[] {
+  const out: Section[] = [];
+  let start: number | null = null;
+  let tokens = 0;
+  for (const section of sections) {
+    const from: number = start ?? section.start;
+    const isEmpty =
+      section.body > section.start && text.slice(section.body, section.end).trim() === "";
+    tokens += isEmpty ? count(text.slice(section.start, section.end)) : 0;
+    if (isEmpty && section !== sections.at(-1) && tokens <= most) {
+      start = from;
+      continue;
+    }
+    out.push({ ...section, start: from });
+    start = null;
+    tokens = 0;
+  }
+  return out;
+}
+
+/** Cuts a section. The first text below its heading is in one chunk with it, which takes the room of the overlap, too. */
+function withHeading(text: string, section: Section, cut: Cut, size: number): readonly Span[] {
+  const { budget } = cut;
+  const spans = pack(pieces(text, section, cut, 0), budget);
+  const [first, next, ...rest] = spans;
+  if (first === undefined || next === undefined) return spans;
+  const room = size - first.tokens;
+  const isHeading = text.slice(section.body, first.end).trim() === "";
+  if (!isHeading || room < budget / 2) return spans;
+  const [joined, ...others] =
+    next.tokens <= room ? [next] : pack(pieces(text, next, { ...cut, budget: room }, 0), room);
+  const behind = joined === undefined ? [next] : others;
+  return [
+    { start: first.start, end: joined?.end ?? first.end },
+    ...pack([...behind, ...rest], budget),
+  ];
 }
 
 /** Cuts a span into pieces within the budget, at the best boundaries that are there. */

@@ -73,6 +73,27 @@ export const searchMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/public-endpoint"],
   },
   {
+    name: "a heading alone is no chunk where text fills the next one",
+    file: "core/search/text/split.ts",
+    find: "if (!isHeading || room < budget / 2) return spans;",
+    replace: "if (isHeading || room < budget / 2) return spans;",
+    tests: ["tests/unit/search/split"],
+  },
+  {
+    name: "headings without text are joined with what follows",
+    file: "core/search/text/split.ts",
+    find: "if (isEmpty && section !== sections.at(-1)",
+    replace: "if (isEmpty && section === sections.at(-1)",
+    tests: ["tests/unit/search/split"],
+  },
+  {
+    name: "headings in a row do not fill a chunk",
+    file: "core/search/text/split.ts",
+    find: "&& tokens <= most) {",
+    replace: "&& tokens <= most * 99) {",
+    tests: ["tests/unit/search/split"],
+  },
+  {
     name: "what is still being typed is no question",
     file: "core/search/actor/instance-actor.ts",
     find: "if (input.prefix !== true) log.note(",

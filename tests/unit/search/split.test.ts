@@ -85,6 +85,38 @@ describe("splitText()", () => {
     expect(splitText(source, { size: 64, overlapPercent: 0, format: "text" })[0]?.heading).toBe("");
   });
 
+  it("joins a heading with the text below it, also where that fills a chunk", () => {
+    const sentence = (n: number): string => `The pump of number ${n} stands in the hall behind it.`;
+    const body = Array.from({ length: 60 }, (_, n) => sentence(n)).join(" ");
+    const heading =
+      "# Pumps of the house, of the garden behind it, and of all of the fields around";
+    for (const overlapPercent of [0, 10, 30])
+      for (const between of ["\n\n", "\n"]) {
+        const options = { size: 128, overlapPercent, format: "markdown" } as const;
+        const chunks = splitText(`${heading}${between}${body}`, options);
+        expect(chunks[0]?.text).toContain(sentence(0));
+        expect(chunks.length).toBeGreaterThan(5);
+        for (const one of chunks) {
+          expect(one.text).not.toBe(heading);
+          expect(countTokens(one.text)).toBeLessThanOrEqual(128);
+        }
+      }
+  });
+
+  it("joins headings without text with what follows, and keeps those that nothing follows", () => {
+    const source = "# A\n\n## B\n\none\n\n## C\n## D\n\ntwo\n\n## E\n\n## F";
+    const chunks = splitText(source, { size: 64, overlapPercent: 0, format: "markdown" });
+    expect(chunks.map((one) => [one.text, one.heading])).toEqual([
+      ["# A\n\n## B\n\none", "A > B"],
+      ["## C\n## D\n\ntwo", "A > D"],
+      ["## E\n\n## F", "A > F"],
+    ]);
+    const many = Array.from({ length: 200 }, (_, n) => `## Part ${n}\n\n`).join("");
+    const parts = splitText(many, { size: 64, overlapPercent: 0, format: "markdown" });
+    for (const one of parts) expect(countTokens(one.text)).toBeLessThanOrEqual(64);
+    expect(new Set(parts.map(({ heading }) => heading)).size).toBe(parts.length);
+  });
+
   it("begins with a sentence, also where lines are wrapped and chunks overlap", () => {
     const sentence = (n: number): string =>
       `Number ${n} of them goes on\nover two lines, e.g. these, and has\nan end.`;
@@ -122,7 +154,7 @@ describe("splitText()", () => {
     expect(chunks.map((chunk) => chunk.text)).toEqual([paragraph, paragraph]);
   });
 
-  it("splits a megabyte without a space, and one of blanks, in linear time", () => {
+  it("splits a megabyte without a space, one of blanks, and one of headings, in linear time", () => {
     expect(
       splitText("a".repeat(1_000_000), { size: 256, overlapPercent: 10, format: "markdown" })
         .length,
@@ -130,6 +162,10 @@ describe("splitText()", () => {
     expect(
       splitText(" \n".repeat(500_000), { size: 256, overlapPercent: 10, format: "markdown" }),
     ).toEqual([]);
+    expect(
+      splitText("# a\n".repeat(100_000), { size: 8192, overlapPercent: 10, format: "markdown" })
+        .length,
+    ).toBeLessThan(100_000);
     expect(
       splitText("🌍".repeat(1000), { size: 64, overlapPercent: 10, format: "text" }).every((c) =>
         c.text.isWellFormed(),
