@@ -1,4 +1,4 @@
-/** What one round of a contestant gave, by the name of the figure (`CPU µs/op`, `p50 ms`, `RSS MB`). */
+/** The result of one round of a contestant, by the name of the figure (`CPU µs/op`, `p50 ms`, `RSS MB`). */
 export type Round = Readonly<Record<string, number>>;
 
 /** The most that a figure may be. */

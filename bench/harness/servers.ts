@@ -25,7 +25,7 @@ export interface Contestant {
   readonly cwd?: string;
   readonly call: Load["call"];
   readonly perSecond?: number;
-  /** What the server needs before the first round. */
+  /** The preparation of the server before the first round. */
   readonly prepare?: (url: URL) => Promise<unknown>;
   /** Refuses, by throwing, an answer that shows that another thing is measured than is meant. */
   readonly check?: (reply: Reply, url: URL) => unknown;
