@@ -141,7 +141,7 @@ function textsOf(html: string): { readonly seen: string[]; readonly scripts: str
   return { seen: wordsOf(parts.join("")), scripts };
 }
 
-/** What is read of a node. */
+/** The used part of a node. */
 interface DomNode {
   readonly nodeType: number;
   readonly localName?: string;

@@ -1,7 +1,7 @@
 // HTML in one form for all documents that look alike to a reader.
 import { DOMParser } from "linkedom/worker";
 
-/** What is read of a node. */
+/** The used part of a node. */
 interface DomNode {
   readonly nodeType: number;
   readonly localName?: string;
