@@ -17,7 +17,7 @@ import {
 import type { Options } from "./harness/options.ts";
 import { compareServers, type Contestant, narrowed, start } from "./harness/servers.ts";
 
-/** What the goals are about. */
+/** The subject of the goals. */
 const GOAL_CONNECTIONS = 16;
 
 interface Workload {
