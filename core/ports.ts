@@ -27,7 +27,14 @@ export type {
 } from "./ports/actors.ts";
 export type { Plain } from "./ports/plain.ts";
 export type { Browser, ProxyLogin, Wire } from "./ports/browser.ts";
-export type { ReceivedRequest, StreamChange, StreamEnd, StreamWatch } from "./ports/fast-paths.ts";
+export type {
+  ReceivedRequest,
+  StreamChange,
+  StreamEnd,
+  StreamWatch,
+  SyncCipher,
+  SyncCrypto,
+} from "./ports/fast-paths.ts";
 export type { SiteCrawl, SiteCrawler, SitePage, SiteRead, SiteWish } from "./ports/site-crawler.ts";
 export type { AcceptOptions, Connection, Sockets } from "./ports/sockets.ts";
 export type {

@@ -1,3 +1,5 @@
+import type { System } from "../ports.ts";
+import type { NowOrLater } from "../work/now-or-later.ts";
 import { fromBase64, toBase64, utf8 } from "./encoding.ts";
 
 /** A key that {@link seal} and {@link unseal} take. */
@@ -82,4 +84,27 @@ export async function unsealBytes(
   } catch {
     return null;
   }
+}
+
+/** {@link sealBytes} and {@link unsealBytes} with one key. */
+export interface RawCipher {
+  seal(
+    plain: Uint8Array<ArrayBuffer>,
+    context: string,
+    nonce: Uint8Array,
+  ): NowOrLater<Uint8Array<ArrayBuffer>>;
+  unseal(
+    sealed: Uint8Array<ArrayBuffer>,
+    context: string,
+  ): NowOrLater<Uint8Array<ArrayBuffer> | null>;
+}
+
+/** Makes a cipher of 32 random or derived bytes that works at once where the runtime can. */
+export function rawCipher(key: Uint8Array<ArrayBuffer>, system: Pick<System, "aesGcm">): RawCipher {
+  if (system.aesGcm !== undefined) return system.aesGcm(key);
+  const imported = rawSealingKey(key);
+  return {
+    seal: async (plain, context, nonce) => sealBytes(await imported, plain, context, nonce),
+    unseal: async (sealed, context) => unsealBytes(await imported, sealed, context),
+  };
 }

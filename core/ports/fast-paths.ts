@@ -1,24 +1,35 @@
 import type { HeaderPair } from "./header-pair.ts";
 
 /**
- * Every member of the ports that is there for speed alone: a runtime may lack each, and the fallback does the same at a
- * higher cost. Each names the benchmark that exercises it, and the share of CPU that it saved there on Node, measured
- * in one process with and without it in turn.
+ * Cryptography at once. The fallback is WebCrypto, which costs a short text twenty times as much on Node, because a thread
+ * must wake up.
  */
-export interface FastPaths {
-  /**
-   * SHA-256 in lower-case hexadecimal, synchronously. The fallback is WebCrypto, which costs a short text twenty times
-   * as much on Node, because a thread must wake up. `bench/gateway.ts`: half of a small request. @default none
-   */
+export interface SyncCrypto {
+  /** SHA-256 in lower-case hexadecimal. `bench/gateway.ts`: half of a small request. @default none */
   sha256Hex?(data: string | Uint8Array): string;
-  /**
-   * A synchronous signer with this HMAC key, for the reason of {@link FastPaths.sha256Hex}. `bench/webhooks.ts`: a
-   * tenth of an event. @default none
-   */
+  /** A signer with this HMAC key. `bench/webhooks.ts`: a tenth of an event. @default none */
   hmac?(
     secret: Uint8Array,
     hash: "SHA-256" | "SHA-1" | "SHA-512",
   ): (data: Uint8Array) => Uint8Array;
+  /** AES-256-GCM with this key. `bench/gateway-features.ts`: a tenth of a cacheable miss. @default none */
+  aesGcm?(key: Uint8Array): SyncCipher;
+}
+
+/** A cipher with one key; it seals as `sealBytes` in `core/crypto/seal.ts` does. */
+export interface SyncCipher {
+  /** Returns the nonce of 12 bytes, the ciphertext and the tag; `context` is authenticated. */
+  seal(plain: Uint8Array, context: string, nonce: Uint8Array): Uint8Array<ArrayBuffer>;
+  /** Returns null when key, context or bytes are wrong. */
+  unseal(sealed: Uint8Array, context: string): Uint8Array<ArrayBuffer> | null;
+}
+
+/**
+ * Every member of the ports that is there for speed alone: a runtime may lack each, and the fallback does the same at a
+ * higher cost. Each names the benchmark that exercises it, and the share of CPU that it saved there on Node, measured
+ * in one process with and without it in turn.
+ */
+export interface FastPaths extends SyncCrypto {
   /**
    * Shows the chunks of an answer's body to `watch` as its reader takes them, at less cost than a stream around it;
    * false when the body is not from this transport, or already read. `bench/gateway.ts`: a sixth of a stream of 50

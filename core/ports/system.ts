@@ -1,5 +1,5 @@
 import type { Plain } from "./plain.ts";
-import type { FastPaths } from "./fast-paths.ts";
+import type { SyncCrypto } from "./fast-paths.ts";
 
 /** Time, and waiting. */
 export interface Timing {
@@ -45,7 +45,7 @@ export interface AsyncLocal {
 }
 
 /** The impure rest of a runtime: time, identity, randomness. */
-export interface System extends Timing, Entropy, Lifetime, Pick<FastPaths, "sha256Hex" | "hmac"> {
+export interface System extends Timing, Entropy, Lifetime, SyncCrypto {
   /**
    * A decoder for a content encoding that not every `DecompressionStream` knows (`br`, `zstd`); null when the runtime
    * lacks it too. @default none

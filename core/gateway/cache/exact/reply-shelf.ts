@@ -11,6 +11,7 @@ export const replySchema: readonly string[] = [
 
 /** A sealed answer. */
 export type SealedReply = {
+  readonly id: string;
   readonly sealed: Uint8Array;
   /** Unix ms. */
   readonly expiresAt: number;
@@ -20,8 +21,11 @@ export type SealedReply = {
 export interface ReplyShelfMethods {
   /** The answer under an id, unless its time is over. */
   findReply(id: string): Promise<SealedReply | null>;
-  /** Keeps an answer; the expired ones make room, then those that were not used for longest. */
-  keepReply(id: string, reply: SealedReply, capacity: number): Promise<void>;
+  /**
+   * Keeps answers, of one id the last; the expired ones make room, then those that were not used for longest. At most 64 at
+   * once.
+   */
+  keepReplies(replies: readonly SealedReply[], capacity: number): Promise<void>;
 }
 
 /** The kept answers of one gateway. */
@@ -60,26 +64,43 @@ export function replyShelf(
       const used = "UPDATE gateway_replies SET used_at = ? WHERE actor = ? AND id = ?";
       system.waitUntil(sql.batch([{ sql: used, params: [now, actor, id] }], { lazy: true }));
     }
-    return { sealed: row["sealed"] as Uint8Array, expiresAt: Number(row["expires_at"]) };
+    return { id, sealed: row["sealed"] as Uint8Array, expiresAt: Number(row["expires_at"]) };
   };
-  const keepReply: ReplyShelfMethods["keepReply"] = async (id, { sealed, expiresAt }, capacity) => {
-    const size = sealed.length + ROW_OVERHEAD;
-    if (!isOpen() || size > capacity) return;
+  const keepReplies: ReplyShelfMethods["keepReplies"] = async (replies, capacity) => {
+    const fresh = [...new Map(replies.map((reply) => [reply.id, reply])).values()].filter(
+      (reply) => weightOf(reply) <= capacity,
+    );
+    if (!isOpen() || fresh.length === 0) return;
     held ??= await heldBytes(sql, actor);
     const now = system.now();
-    const { ids, bytes } = await victims(sql, actor, { id, now, excess: held + size - capacity });
+    const excess = held + fresh.reduce((sum, reply) => sum + weightOf(reply), -capacity);
+    const ids = fresh.map(({ id }) => id);
+    const found = await victims(sql, actor, { ids, now, excess });
     // Many small ones may not make room enough for a large one; then they make room for the next.
-    const hasRoom = held + size - bytes <= capacity;
-    const row: Statement = { sql: insert, params: [actor, id, sealed, size, expiresAt, now] };
-    await sql.batch([...deletions(actor, ids), ...(hasRoom ? [row] : [])], { lazy: true });
-    held += (hasRoom ? size : 0) - bytes;
+    let room = capacity - held + found.bytes;
+    const rows: Statement[] = [];
+    let bytes = 0;
+    for (const reply of fresh) {
+      const size = weightOf(reply);
+      if (size > room) continue;
+      room -= size;
+      bytes += size;
+      const { id, sealed, expiresAt } = reply;
+      rows.push({ sql: insert, params: [actor, id, sealed, size, expiresAt, now] });
+    }
+    await sql.batch([...deletions(actor, found.ids), ...rows], { lazy: true });
+    held += bytes - found.bytes;
   };
   return {
-    methods: { findReply, keepReply },
+    methods: { findReply, keepReplies },
     forget() {
       held = null;
     },
   };
+}
+
+function weightOf({ sealed }: SealedReply): number {
+  return sealed.length + ROW_OVERHEAD;
 }
 
 const insert = `INSERT INTO gateway_replies (actor, id, sealed, size, expires_at, used_at)
@@ -93,13 +114,13 @@ async function heldBytes(sql: Sql, actor: string): Promise<number> {
 }
 
 /**
- * Chooses the rows that make room for the answer under `id`: its former one, expired ones, and as many old ones as `excess`
- * asks for.
+ * Chooses the rows that make room for the answers under `ids`: their former ones, expired ones, and as many old ones as
+ * `excess` asks for.
  */
 async function victims(
   sql: Sql,
   actor: string,
-  { id, now, excess }: { id: string; now: number; excess: number },
+  { ids, now, excess }: { ids: readonly string[]; now: number; excess: number },
 ): Promise<{ ids: string[]; bytes: number }> {
   const found = new Map<string, number>();
   let bytes = 0;
@@ -112,10 +133,10 @@ async function victims(
   };
   take(
     await sql.all(
-      `SELECT id, size FROM gateway_replies WHERE actor = ? AND id = ?
+      `SELECT id, size FROM gateway_replies WHERE actor = ? AND id IN (${marks(ids)})
         UNION ALL SELECT * FROM (SELECT id, size FROM gateway_replies
           WHERE actor = ? AND expires_at <= ? ORDER BY expires_at LIMIT ?) AS expired`,
-      [actor, id, actor, now, VICTIMS],
+      [actor, ...ids, actor, now, VICTIMS],
     ),
   );
   if (bytes < excess) {
@@ -133,9 +154,14 @@ function deletions(actor: string, ids: readonly string[]): Statement[] {
   for (let at = 0; at < ids.length; at += PARAMETERS) {
     const some = ids.slice(at, at + PARAMETERS);
     statements.push({
-      sql: `DELETE FROM gateway_replies WHERE actor = ? AND id IN (${some.map(() => "?").join(", ")})`,
+      sql: `DELETE FROM gateway_replies WHERE actor = ? AND id IN (${marks(some)})`,
       params: [actor, ...some],
     });
   }
   return statements;
+}
+
+/** A `?` for each of some ids. */
+function marks(ids: readonly string[]): string {
+  return ids.map(() => "?").join(", ");
 }

@@ -1,17 +1,13 @@
-import type { ReplyShelfMethods } from "./reply-shelf.ts";
+import type { SealedReply, ReplyShelfMethods } from "./reply-shelf.ts";
 import { quickSha256Hex } from "../../../crypto/digest.ts";
-import { fromHex, utf8 } from "../../../crypto/encoding.ts";
-import { rawSealingKey, sealBytes, type SealingKey, unsealBytes } from "../../../crypto/seal.ts";
+import { fromHex } from "../../../crypto/encoding.ts";
+import { rawCipher, type RawCipher } from "../../../crypto/seal.ts";
 import type { Log, System } from "../../../ports.ts";
-import type { CachedReply } from "../../wire/cached-reply.ts";
-import { actorName, type GatewayName } from "../../account/settings/gateway-name.ts";
 import { TIMER_OVER } from "../../../time/timer-over.ts";
-
-/** An answer with the end of its time, Unix ms. */
-export interface TimedReply {
-  readonly reply: CachedReply;
-  readonly expiresAt: number;
-}
+import { whenReady, type NowOrLater } from "../../../work/now-or-later.ts";
+import { actorName, type GatewayName } from "../../account/settings/gateway-name.ts";
+import { packedReply, replySize, type TimedReply, unpackedReply } from "./packed-reply.ts";
+import { replyQueue } from "./reply-queue.ts";
 
 /**
  * Kept answers in the gateway's database, where a restart, other processes and other isolates find them. An answer is
@@ -37,12 +33,6 @@ export interface StoredRepliesDeps {
 
 /** Bytes of one stored answer with its head: a row of Durable Object storage holds 2 MB. */
 const REPLY_LIMIT = 1024 * 1024;
-/** Bytes that may wait for being stored: a slow database must not fill the memory. */
-const WAITING_LIMIT = 32 * 1024 * 1024;
-/** Chunks that a stored stream keeps apart; a stream of more is replayed as one. */
-const CHUNKS = 2000;
-/** The weight of a waiting answer beside its bytes. */
-const WAITING_OVERHEAD = 2048;
 /** Milliseconds for which a request waits for the database: then its provider is asked. */
 const PATIENCE = 5000;
 /** Milliseconds between two warnings. */
@@ -50,7 +40,6 @@ const WARN_EVERY = 60_000;
 
 /** See {@link StoredReplies}. A database that fails makes misses, not errors. */
 export function storedReplies({ store, system, log, capacity }: StoredRepliesDeps): StoredReplies {
-  let waiting = 0;
   let warnedAt = Number.NEGATIVE_INFINITY;
   const warn = (error: unknown): null => {
     if (system.monotonic() - warnedAt < WARN_EVERY) return null;
@@ -59,20 +48,28 @@ export function storedReplies({ store, system, log, capacity }: StoredRepliesDep
     log("warn", "The stored cache of a gateway does not answer", { reason: reason.slice(0, 200) });
     return null;
   };
-  const keep = async (name: GatewayName, key: string, { reply, expiresAt }: TimedReply) => {
-    const [id, sealing] = await Promise.all([idOf(key, system), sealingOf(key, system)]);
-    const place = `${actorName(name)}/${id}`;
-    const sealed = await sealBytes(sealing, packed(reply), place, system.random(12));
-    await store.at(name).keepReply(id, { sealed, expiresAt }, capacity);
+  const sealed = async (name: GatewayName, key: string, kept: TimedReply): Promise<SealedReply> => {
+    const id = await idOf(key, system);
+    const cipher = await cipherOf(key, system);
+    const place = placeOf(name, id);
+    const bytes = await cipher.seal(packedReply(kept.reply), place, system.random(12));
+    return { id, sealed: bytes, expiresAt: kept.expiresAt };
   };
+  const queue = replyQueue({
+    system,
+    async store(name, waiting) {
+      const rows = await Promise.all(waiting.map(({ key, kept }) => sealed(name, key, kept)));
+      await store.at(name).keepReplies(rows, capacity);
+    },
+    failed: warn,
+  });
   const read = async (name: GatewayName, key: string): Promise<TimedReply | null> => {
     const id = await idOf(key, system);
     const found = await store.at(name).findReply(id);
     if (found === null) return null;
-    const sealed = new Uint8Array(found.sealed);
-    const sealing = await sealingOf(key, system);
-    const plain = await unsealBytes(sealing, sealed, `${actorName(name)}/${id}`);
-    return plain === null ? null : { reply: unpacked(plain), expiresAt: found.expiresAt };
+    const cipher = await cipherOf(key, system);
+    const plain = await cipher.unseal(new Uint8Array(found.sealed), placeOf(name, id));
+    return plain === null ? null : { reply: unpackedReply(plain), expiresAt: found.expiresAt };
   };
   /** Under way, by key: identical requests share one answer and its memory. */
   const reads = new Map<string, Promise<TimedReply | null>>();
@@ -94,14 +91,8 @@ export function storedReplies({ store, system, log, capacity }: StoredRepliesDep
       });
     },
     keep(name, key, kept) {
-      const size = sizeOf(kept.reply);
-      const weight = size + WAITING_OVERHEAD;
-      if (size > REPLY_LIMIT || waiting + weight > WAITING_LIMIT) return;
-      waiting += weight;
-      const work = keep(name, key, kept)
-        .catch(warn)
-        .finally(() => (waiting -= weight));
-      system.waitUntil(work);
+      const size = replySize(kept.reply);
+      if (size <= REPLY_LIMIT) queue.push(name, { key, kept, size });
     },
   };
 }
@@ -116,8 +107,12 @@ async function inTime<T>(
   system: System,
   onLate: () => void,
 ): Promise<T | null> {
+  // Without `AbortSignal.any`, whose weak references cost the collector more than all the rest of this wait.
   const over = new AbortController();
-  const limit = system.sleep(PATIENCE, AbortSignal.any([signal, over.signal])).then(
+  const leave = (): void => over.abort(TIMER_OVER);
+  if (signal.aborted) leave();
+  else signal.addEventListener("abort", leave, { once: true });
+  const limit = system.sleep(PATIENCE, over.signal).then(
     () => {
       onLate();
       return null;
@@ -127,7 +122,8 @@ async function inTime<T>(
   try {
     return await Promise.race([work, limit]);
   } finally {
-    over.abort(TIMER_OVER);
+    signal.removeEventListener("abort", leave);
+    leave();
   }
 }
 
@@ -135,50 +131,17 @@ async function inTime<T>(
  * Returns the name of a row. It tells nothing of the key, which opens the row. Another form of answers needs another word
  * in it: processes of two versions may share a database.
  */
-function idOf(key: string, system: System): Promise<string> | string {
+function idOf(key: string, system: System): NowOrLater<string> {
   return quickSha256Hex(`stored reply ${key}`, system);
 }
 
-async function sealingOf(key: string, system: System): Promise<SealingKey> {
-  const bytes = fromHex(await quickSha256Hex(`sealed reply ${key}`, system));
-  return rawSealingKey(bytes ?? new Uint8Array(0));
+/** The place of an answer, which is sealed with it: a row that is moved cannot be opened. */
+function placeOf(name: GatewayName, id: string): string {
+  return `${actorName(name)}/${id}`;
 }
 
-/** The head of a packed answer, as JSON behind four bytes of its length. */
-type Head = Pick<CachedReply, "status" | "headers" | "streamed"> & {
-  /** Lengths of the chunks; null when they are one. */
-  readonly lengths: readonly number[] | null;
-};
-
-function sizeOf({ headers, chunks }: CachedReply): number {
-  const head = headers.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
-  return chunks.reduce((sum, chunk) => sum + chunk.length, head);
-}
-
-function packed({ status, headers, chunks, streamed }: CachedReply): Uint8Array<ArrayBuffer> {
-  const lengths = chunks.length > CHUNKS ? null : chunks.map((chunk) => chunk.length);
-  const head = utf8(JSON.stringify({ status, headers, streamed, lengths } satisfies Head));
-  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 4 + head.length);
-  const out = new Uint8Array(length);
-  new DataView(out.buffer).setUint32(0, head.length);
-  out.set(head, 4);
-  let at = 4 + head.length;
-  for (const chunk of chunks) {
-    out.set(chunk, at);
-    at += chunk.length;
-  }
-  return out;
-}
-
-/** Undoes {@link packed}; what was sealed with the right key was packed by it. */
-function unpacked(bytes: Uint8Array<ArrayBuffer>): CachedReply {
-  const start = 4 + new DataView(bytes.buffer).getUint32(0);
-  const text = new TextDecoder().decode(bytes.subarray(4, start));
-  const { status, headers, streamed, lengths } = JSON.parse(text) as Head;
-  let at = start;
-  const chunks = (lengths ?? [bytes.length - start]).map((length) => {
-    at += length;
-    return bytes.subarray(at - length, at);
-  });
-  return { status, headers, streamed, chunks };
+function cipherOf(key: string, system: System): NowOrLater<RawCipher> {
+  return whenReady(quickSha256Hex(`sealed reply ${key}`, system), (hex) =>
+    rawCipher(fromHex(hex) ?? new Uint8Array(0), system),
+  );
 }

@@ -2,7 +2,10 @@ import { openPlatform } from "#platform";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { CachedReply } from "../../../../core/gateway/wire/cached-reply.ts";
 import { initialSettings } from "../../../../core/gateway/account/settings/settings.ts";
-import type { ReplyShelfMethods } from "../../../../core/gateway/cache/exact/reply-shelf.ts";
+import type {
+  ReplyShelfMethods,
+  SealedReply,
+} from "../../../../core/gateway/cache/exact/reply-shelf.ts";
 import {
   type GatewayStore,
   gatewayStore,
@@ -104,9 +107,9 @@ describe("stored replies", () => {
     const seen: { id: string; sealed: Uint8Array }[] = [];
     const spied = storedReplies({
       store: shelfOf({
-        findReply: async () => ({ sealed: seen[0]!.sealed, expiresAt: soon() }),
-        async keepReply(id, { sealed }) {
-          seen.push({ id, sealed: new Uint8Array(sealed) });
+        findReply: async (id) => ({ id, sealed: seen[0]!.sealed, expiresAt: soon() }),
+        async keepReplies(rows) {
+          for (const { id, sealed } of rows) seen.push({ id, sealed: new Uint8Array(sealed) });
         },
       }),
       system: { ...platform.system, waitUntil: (work) => void works.push(work) },
@@ -133,7 +136,7 @@ describe("stored replies", () => {
     const broken = storedReplies({
       store: shelfOf({
         findReply: () => Promise.reject(new Error("down")),
-        keepReply: () => Promise.reject(new Error("down")),
+        keepReplies: () => Promise.reject(new Error("down")),
       }),
       system: { ...platform.system, waitUntil: (work) => void works.push(work) },
       log: (level, message) => void warnings.push(`${level} ${message}`),
@@ -151,7 +154,7 @@ describe("stored replies", () => {
     const counted = storedReplies({
       store: shelfOf({
         findReply: (id) => (seen.push(id), gate),
-        keepReply: () => Promise.resolve(),
+        keepReplies: () => Promise.resolve(),
       }),
       system: platform.system,
       log: platform.log,
@@ -177,7 +180,7 @@ describe("stored replies", () => {
           reads++;
           return new Promise(() => undefined);
         },
-        keepReply: () => Promise.resolve(),
+        keepReplies: () => Promise.resolve(),
       }),
       system: {
         ...system,
@@ -205,7 +208,7 @@ describe("stored replies", () => {
     const slow = storedReplies({
       store: shelfOf({
         findReply: async () => null,
-        async keepReply() {
+        async keepReplies() {
           stored++;
           await gate;
         },
@@ -215,11 +218,42 @@ describe("stored replies", () => {
       capacity: 1,
     });
     const big = reply("x".repeat(1_000_000));
-    for (let index = 0; index < 50; index++)
-      slow.keep(name, `k${index}`, { reply: big, expiresAt: soon() });
+    const keepMany = (): void => {
+      for (let index = 0; index < 50; index++)
+        slow.keep(name, `k${index}`, { reply: big, expiresAt: soon() });
+    };
+    keepMany();
     open();
     await Promise.all(works.splice(0));
     expect(stored).toBe(33);
+    // There is room again.
+    keepMany();
+    await Promise.all(works.splice(0));
+    expect(stored).toBe(66);
+  });
+
+  it("stores the answers of a moment together, those of each gateway apart", async () => {
+    const calls: string[] = [];
+    const together = storedReplies({
+      store: {
+        at: ({ gateway }) => ({
+          findReply: async () => null,
+          async keepReplies(rows) {
+            calls.push(`${gateway} ${rows.length}`);
+            if (gateway === "down") throw new Error("down");
+          },
+        }),
+      },
+      system: { ...platform.system, waitUntil: (work) => void works.push(work) },
+      log: () => undefined,
+      capacity: 1,
+    });
+    const kept = { reply: reply("x"), expiresAt: soon() };
+    for (const gateway of ["down", "one", "two"])
+      for (const key of ["a", "b", "c"]) together.keep({ ...name, gateway }, key, kept);
+    for (let index = 0; index < 70; index++) together.keep(name, `k${index}`, kept);
+    await Promise.all(works.splice(0));
+    expect(calls).toEqual(["down 3", "one 3", "two 3", "stored 64", "stored 6"]);
   });
 });
 
@@ -227,6 +261,9 @@ describe("a gateway's shelf of replies", () => {
   let gateway: string;
   const sealed = (length: number) => ({ sealed: new Uint8Array(length), expiresAt: soon() });
   const at = () => ({ account: "acme", gateway });
+  type Row = Pick<SealedReply, "sealed" | "expiresAt">;
+  const keepAs = (id: string, row: Row, capacity: number) =>
+    store.at(at()).keepReplies([{ id, ...row }], capacity);
   const has = async (...ids: string[]) =>
     Promise.all(ids.map(async (id) => (await store.at(at()).findReply(id)) !== null));
   /** Bytes of a row: its own and what it costs beside. */
@@ -242,51 +279,61 @@ describe("a gateway's shelf of replies", () => {
 
   it("lets those go first that were kept first, when its bytes run out", async () => {
     for (const id of ["a", "b", "c", "d"]) {
-      await store.at(at()).keepReply(id, sealed(1000), 3 * ROW);
+      await keepAs(id, sealed(1000), 3 * ROW);
       await platform.system.sleep(3);
     }
     expect(await has("a", "b", "c", "d")).toEqual([false, true, true, true]);
     // One as large as two.
-    await store.at(at()).keepReply("e", sealed(2 * ROW - 512), 3 * ROW);
+    await keepAs("e", sealed(2 * ROW - 512), 3 * ROW);
     expect(await has("b", "c", "d", "e")).toEqual([false, false, true, true]);
   });
 
   it("counts what it replaces, and what expired, only once", async () => {
     for (let round = 0; round < 5; round++)
-      for (const id of ["a", "b"]) await store.at(at()).keepReply(id, sealed(1000), 3 * ROW);
+      for (const id of ["a", "b"]) await keepAs(id, sealed(1000), 3 * ROW);
     const over = { sealed: new Uint8Array(1000), expiresAt: platform.system.now() - 1 };
-    for (let round = 0; round < 5; round++)
-      await store.at(at()).keepReply(`over-${round}`, over, 3 * ROW);
-    await store.at(at()).keepReply("c", sealed(1000), 3 * ROW);
+    for (let round = 0; round < 5; round++) await keepAs(`over-${round}`, over, 3 * ROW);
+    await keepAs("c", sealed(1000), 3 * ROW);
     expect(await has("a", "b", "c", "over-4")).toEqual([true, true, true, false]);
   });
 
+  it("keeps the last of each id, and as many as there is room for, of those that come together", async () => {
+    const rows = ["a", "b", "a", "c", "d"].map((id, n) => ({ id, ...sealed(1000 - n) }));
+    await store.at(at()).keepReplies(rows, 3 * ROW);
+    expect(await has("a", "b", "c", "d")).toEqual([true, true, true, false]);
+    expect((await store.at(at()).findReply("a"))?.sealed.length).toBe(998);
+    // The bytes that are left are counted: two of these three go.
+    await store.at(at()).keepReplies([rows[0]!, rows[4]!], 3 * ROW);
+    expect((await has("a", "b", "c", "d")).filter(Boolean).length).toBe(3);
+    expect(await has("a", "d")).toEqual([true, true]);
+  });
+
   it("drops what exceeds its bytes by itself, and all that comes for a gateway that is gone", async () => {
-    await store.at(at()).keepReply("a", sealed(1000), 3 * ROW);
-    await store.at(at()).keepReply("huge", sealed(4 * ROW), 3 * ROW);
+    await keepAs("a", sealed(1000), 3 * ROW);
+    await keepAs("huge", sealed(4 * ROW), 3 * ROW);
     expect(await has("a", "huge")).toEqual([true, false]);
     await store.remove(at());
-    await store.at(at()).keepReply("b", sealed(1000), 3 * ROW);
+    await keepAs("b", sealed(1000), 3 * ROW);
     expect(await has("a", "b")).toEqual([false, false]);
   });
 
   it("is emptied by a change of settings, when the gateway says so", async () => {
-    await store.at(at()).keepReply("a", sealed(1000), 3 * ROW);
+    await keepAs("a", sealed(1000), 3 * ROW);
     await store.update(at(), { cache_ttl: 60 });
     expect(await has("a")).toEqual([true]);
     await store.update(at(), { cache_invalidate_on_update: true });
     expect(await has("a")).toEqual([false]);
-    for (const id of ["a", "b", "c"]) await store.at(at()).keepReply(id, sealed(1000), 3 * ROW);
+    for (const id of ["a", "b", "c"]) await keepAs(id, sealed(1000), 3 * ROW);
     expect(await has("a", "b", "c")).toEqual([true, true, true]);
   });
 
   it("never holds more than its bytes, also where a large answer comes among very many small ones", async () => {
     const capacity = 600 * 520;
     const small = Array.from({ length: 600 }, (_, index) => `s${index}`);
-    await Promise.all(small.map((id) => store.at(at()).keepReply(id, sealed(8), capacity)));
+    await Promise.all(small.map((id) => keepAs(id, sealed(8), capacity)));
     // Its room would take all 600; only so many go at once.
     const large = async () => {
-      await store.at(at()).keepReply("large", sealed(599 * 520 - 512), capacity);
+      await keepAs("large", sealed(599 * 520 - 512), capacity);
       const left = await has(...small);
       return [left.filter(Boolean).length, (await has("large"))[0]];
     };
