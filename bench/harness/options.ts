@@ -16,7 +16,7 @@ export interface Options {
   readonly json: boolean;
   /** A folder with another built version of causey, which is measured in the same run. */
   readonly against: string | undefined;
-  /** What follows the benchmark's name. */
+  /** The arguments after the benchmark's name. */
   readonly rest: readonly string[];
 }
 
