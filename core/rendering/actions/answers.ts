@@ -75,7 +75,7 @@ function binary(bytes: Uint8Array<ArrayBuffer>, type: string, meta: PageMeta): R
   return longResponse(bytes, headers);
 }
 
-/** What an answer without an envelope says of its page. */
+/** The part of an answer without an envelope that describes its page. */
 function factHeaders(meta: PageMeta): Readonly<Record<string, string>> {
   const { partial } = meta;
   return {
