@@ -2,7 +2,7 @@
 export type FileWarning = {
   /** Stable, such as `part_not_read` (docs/search-files.md). */
   readonly code: string;
-  /** What was lost, by its name, and why. */
+  /** The lost part by its name, and the reason. */
   readonly message: string;
   /** Page or slide, counted from 1. @default it belongs to none */
   readonly page?: number;
