@@ -273,7 +273,7 @@ const envelopes = {
   Notes: { type: "array", items: note, description: "Among others, fields that were ignored" },
   ListInfo: {
     type: "object",
-    description: "Of a list: its page, or the cursor of the next",
+    description: "For a list: its page, or the cursor of the next one",
     properties: {
       page: whole,
       per_page: whole,
@@ -301,8 +301,7 @@ const envelopes = {
             code: { enum: codes() },
             failure: {
               enum: Object.keys(failureWords),
-              description:
-                "Where a provider did not answer: the step of the connection that failed",
+              description: "If a provider did not answer: the step of the connection that failed",
             },
           },
         },

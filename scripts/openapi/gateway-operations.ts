@@ -29,7 +29,7 @@ const gateways: Operations = {
     summary: "Read the address of a provider behind a gateway",
   },
   "GET /:gateway_id/run/:run_id/resume": {
-    summary: "Take up a stream that broke off",
+    summary: "Resume a stream that broke off",
     query: ["from"],
     answer: "events",
   },
@@ -304,19 +304,19 @@ export const gatewayOperations: Operations = {
         body: "TeamCreate",
         example: { id: "research", limits: [{ limitType: "cost", limit: 50, window: "month" }] },
       },
-      "GET /:id": { result: "Team", summary: "Read a team, with what it has used" },
+      "GET /:id": { result: "Team", summary: "Read a team, with its use of each budget" },
       "PUT /:id": { result: "Team", summary: "Change a team", body: "TeamChange" },
       "PATCH /:id": { result: "Team", summary: "Change parts of a team", body: "TeamChange" },
       "DELETE /:id": { result: "Team", summary: "Delete a team that no virtual key names" },
     }),
     "GET /spend": {
       result: "Spend",
-      summary: "Report what was spent by day, model, key, team, tag or gateway",
+      summary: "Report the cost by day, model, key, team, tag or gateway",
       query: [...spendParameters],
     },
     "GET /evaluation-types": {
       results: "EvaluationType",
-      summary: "List what evaluations can measure",
+      summary: "List the kinds of evaluations",
       query: [...paged, "order_by", "order_by_direction"],
     },
     "GET /prices": {
@@ -330,7 +330,7 @@ export const gatewayOperations: Operations = {
       body: "Price",
       example: { provider: "openai", model: "gpt-4o-mini", input: 0.15, output: 0.6 },
     },
-    "DELETE /prices/:id": { result: "StoredPrice", summary: "Delete a price that was set" },
+    "DELETE /prices/:id": { result: "StoredPrice", summary: "Delete a price of the account" },
     "GET /metrics": { summary: "Read the gateway's metrics, for Prometheus", answer: "text" },
   }),
 };

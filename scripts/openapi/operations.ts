@@ -109,7 +109,7 @@ export const operations: Operations = {
   },
   [`GET ${ACCOUNT}/deprecations/uses`]: {
     results: "DeprecatedUse",
-    summary: "List the tokens that use what is deprecated",
+    summary: "List the tokens that use deprecated APIs",
   },
   "GET /healthz": {
     result: "Liveness",

@@ -34,19 +34,19 @@ const instances: Operations = {
   },
   "POST /:id/chat/completions": {
     result: "SearchCompletion",
-    summary: "Search, and answer from what was found",
+    summary: "Search, and answer from the results",
     body: "SearchChat",
     example: { ...query, stream: false },
     answer: "completion",
   },
   "GET /:id/questions": {
     results: "SearchQuestion",
-    summary: "List what was asked, and how well it was answered",
+    summary: "List the questions, and how well search answered them",
     query: [...paged, "kind"],
   },
   "DELETE /:id/questions": {
     result: "QuestionsCleared",
-    summary: "Forget what was asked",
+    summary: "Delete the counted questions",
   },
   "POST /:id/clicks": {
     result: "ClickCounted",
@@ -91,7 +91,7 @@ const instances: Operations = {
   },
   "GET /:id/items/:item_id/logs": {
     results: "SearchItemLog",
-    summary: "List what happened to an item",
+    summary: "List the events of an item",
     query: ["limit", "cursor"],
   },
   "GET /:id/items/:item_id/download": {
@@ -101,7 +101,7 @@ const instances: Operations = {
   "GET /:id/jobs": { results: "SearchJob", summary: "List the jobs", query: [...paged] },
   "POST /:id/jobs": {
     result: "SearchJob",
-    summary: "Start a job that indexes again what needs it",
+    summary: "Start a job that indexes failed and changed items again",
     body: "Job",
     bodyOptional: true,
     example: { description: "after the release" },
@@ -115,7 +115,7 @@ const instances: Operations = {
   },
   "GET /:id/jobs/:job_id/logs": {
     results: "SearchJobLog",
-    summary: "List what a job did",
+    summary: "List the results of a job",
     query: [...paged],
   },
   "GET /:id/jobs/:job_id/events": { summary: "Follow a job until its end", answer: "events" },
@@ -195,7 +195,7 @@ export const publicSearch: Operations = {
   },
   "POST /chat/completions": {
     result: "SearchCompletion",
-    summary: "Search as a visitor of a page, and answer from what was found",
+    summary: "Search as a visitor of a page, and answer from the results",
     body: "VisitorChat",
     example: { ...query, stream: false },
     answer: "completion",

@@ -71,7 +71,10 @@ const outbound: Operations = {
 
 /** The routes of a customer, who has the token of a link. */
 export const portal: Operations = {
-  "GET ": { result: "WebhookPortal", summary: "Read what a link to the portal opens" },
+  "GET ": {
+    result: "WebhookPortal",
+    summary: "Read the application that a link to the portal opens",
+  },
   ...Object.fromEntries(
     Object.entries(own).map(([route, operation]) => [
       route,
@@ -115,7 +118,7 @@ const applications: Operations = {
   },
   "POST /applications/:application_id/portal": {
     result: "WebhookPortalLink",
-    summary: "Make a link by which a customer sees and changes what is the application's",
+    summary: "Make a link with which a customer sees and changes the application",
     body: "PortalLink",
     bodyOptional: true,
     example: { expires_seconds: 3600 },
@@ -133,7 +136,7 @@ const applications: Operations = {
 
 /** Webhooks that come and go. */
 export const webhooks: Operations = {
-  "GET /sources": { results: "WebhookSource", summary: "List the sources: who may send" },
+  "GET /sources": { results: "WebhookSource", summary: "List the sources of webhooks" },
   "POST /sources": {
     result: "WebhookSource",
     summary: "Create a source",
