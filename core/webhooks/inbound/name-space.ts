@@ -8,8 +8,8 @@ export interface NameSpace {
   readonly prefix: string;
   /** Sources whose entities are also this one's: itself first, its former names, and those of its group. */
   readonly owners: readonly string[];
-  /** The owners of all other spaces that feed the agent class. */
-  readonly others: readonly string[];
+  /** Whether a name is that of a source of another space that feeds the agent class. */
+  isForeign(owner: string): boolean;
   /** Whether no other space feeds the agent class: then the plain names of removed sources belong to this one. */
   readonly isAlone: boolean;
   /** Whether its new entities have the prefix in any case. */
@@ -41,12 +41,40 @@ export function looksPrefixed({ prefixes }: Pick<NameSpace, "prefixes">, entity:
   );
 }
 
+/** One source with what its name and options say, read once: looking at all sources for each would take their square. */
+interface Member {
+  readonly name: string;
+  readonly options: SourceOptions;
+  readonly space: string;
+  readonly agentClass: string;
+  readonly prefix: string;
+  /** Its name and its former ones. */
+  readonly names: readonly string[];
+}
+
+/** The sources of one space. */
+interface SpaceMembers {
+  readonly members: Member[];
+  isPrefixed: boolean;
+}
+
+/** The sources of one agent class. */
+interface ClassMembers {
+  readonly members: Member[];
+  readonly prefixes: Set<string>;
+  /** The spaces that have a source of a name, once somebody asked. */
+  spacesOf?: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
 /** The configuration of all spaces, which each of them reads. */
 interface Spaces {
-  readonly sources: readonly (readonly [name: string, options: SourceOptions])[];
-  /** The space to which a plain name is reserved, by class and entity; null if several spaces claim it. */
-  readonly reserved: ReadonlyMap<string, string | null>;
+  readonly bySpace: ReadonlyMap<string, SpaceMembers>;
+  readonly byClass: ReadonlyMap<string, ClassMembers>;
+  readonly reserved: Reservations;
 }
+
+/** The space to which a plain name is reserved, by class and entity; null if several spaces claim it. */
+type Reservations = ReadonlyMap<string, ReadonlyMap<string, { readonly space: string | null }>>;
 
 /**
  * The name spaces of sources. Throws `TypeError` when two unrelated sources are given the same entity, or when a group
@@ -54,44 +82,86 @@ interface Spaces {
  */
 export function nameSpaces(
   configured: Readonly<Record<string, SourceOptions>>,
-): (name: string, options: SourceOptions) => NameSpace {
-  const sources = Object.entries(configured);
-  for (const [name, options] of sources) {
-    const group = sources.find(([, other]) => other.group === name);
-    if (group !== undefined && options.group !== name) {
+): (name: string) => NameSpace {
+  const members = new Map(
+    Object.entries(configured).map(([name, options]) => [name, memberOf(name, options)]),
+  );
+  const all = [...members.values()];
+  const groups = new Set(all.map(({ options }) => options.group));
+  for (const { name, options } of all) {
+    if (groups.has(name) && options.group !== name) {
       throw new TypeError(
         `The group "${name}" has the name of a webhook source outside of it: rename one of the two`,
       );
     }
   }
-  const spaces = { sources, reserved: reservations(sources) };
-  return (name, options) => nameSpace(spaces, name, options);
+  const bySpace = new Map<string, SpaceMembers>();
+  const byClass = new Map<string, ClassMembers>();
+  for (const member of all) {
+    const space = bySpace.get(member.space) ?? { members: [], isPrefixed: false };
+    space.members.push(member);
+    space.isPrefixed ||= member.options.prefixed ?? false;
+    bySpace.set(member.space, space);
+    const feeding = byClass.get(member.agentClass) ?? { members: [], prefixes: new Set() };
+    feeding.members.push(member);
+    feeding.prefixes.add(member.prefix);
+    byClass.set(member.agentClass, feeding);
+  }
+  const spaces = { bySpace, byClass, reserved: reservations(all) };
+  return (name) => {
+    const member = members.get(name);
+    if (member === undefined) throw new TypeError(`There is no webhook source "${name}"`);
+    return nameSpace(spaces, member);
+  };
 }
 
-function nameSpace({ reserved, sources }: Spaces, name: string, options: SourceOptions): NameSpace {
-  const space = spaceOf(name, options);
-  const members = sources.filter(([key, one]) => spaceOf(key, one) === space);
-  const others = members.filter(([key]) => key !== name);
-  const own: readonly [string, SourceOptions] = [name, options];
-  const feeding = sources.filter(([, one]) => classOf(one) === classOf(options));
-  const foreign = feeding.filter(([key, one]) => spaceOf(key, one) !== space);
-  const prefixes = new Set(feeding.map(([key, one]) => prefixOf(key, one)));
+function memberOf(name: string, options: SourceOptions): Member {
   return {
+    name,
+    options,
+    space: spaceOf(name, options),
+    agentClass: classOf(options),
     prefix: prefixOf(name, options),
-    owners: namesOf([own, ...others]),
-    others: namesOf(foreign),
-    isAlone: prefixes.size <= 1,
-    isPrefixed: [own, ...others].some(([, { prefixed = false }]) => prefixed),
-    prefixes: [...prefixes],
+    names: [name, ...(options.formerNames ?? [])],
+  };
+}
+
+function nameSpace({ bySpace, byClass, reserved }: Spaces, member: Member): NameSpace {
+  const { space, agentClass, prefix } = member;
+  const { members, isPrefixed } = bySpace.get(space) ?? { members: [member], isPrefixed: false };
+  const feeding = byClass.get(agentClass) ?? { members: [member], prefixes: new Set([prefix]) };
+  const prefixes = [...feeding.prefixes];
+  const entities = reserved.get(agentClass);
+  let owners: readonly string[] | undefined;
+  return {
+    prefix,
+    get owners() {
+      return (owners ??= [...new Set([member, ...members].flatMap(({ names }) => names))]);
+    },
+    isForeign(owner) {
+      feeding.spacesOf ??= spacesByName(feeding.members);
+      const having = feeding.spacesOf.get(owner);
+      return having !== undefined && (having.size > 1 || !having.has(space));
+    },
+    isAlone: prefixes.length <= 1,
+    isPrefixed,
+    prefixes,
     reservation(entity) {
-      const found = reserved.size === 0 ? undefined : reserved.get(keyOf(options, entity));
+      const found = entities?.get(entity)?.space;
       return found == null ? "none" : found === space ? "own" : "other";
     },
   };
 }
 
-function namesOf(sources: Spaces["sources"]): string[] {
-  return [...new Set(sources.flatMap(([name, { formerNames = [] }]) => [name, ...formerNames]))];
+function spacesByName(members: readonly Member[]): Map<string, Set<string>> {
+  const spaces = new Map<string, Set<string>>();
+  for (const { names, space } of members)
+    for (const name of names) {
+      const having = spaces.get(name);
+      if (having === undefined) spaces.set(name, new Set([space]));
+      else having.add(space);
+    }
+  return spaces;
 }
 
 /** Sources that feed one agent class without sharing their entities, by class; logged at the start. */
@@ -116,31 +186,38 @@ export function sharedClasses(
   );
 }
 
-function reservations(sources: Spaces["sources"]): Map<string, string | null> {
-  const reserved = new Map<string, string | null>();
-  const namedBy = new Map<string, string>();
-  for (const [name, options] of sources) {
-    const space = spaceOf(name, options);
-    for (const entity of options.entities ?? []) {
-      const key = keyOf(options, checkName(entity));
-      const other = namedBy.get(key);
-      if (other !== undefined && reserved.get(key) !== space) {
+function reservations(all: readonly Member[]): Reservations {
+  /** The space of an entity, with the source that lists it, if one does. */
+  const reserved = new Map<string, Map<string, { space: string | null; listedBy?: string }>>();
+  const ofClass = ({ agentClass }: Member) => {
+    const known = reserved.get(agentClass) ?? new Map();
+    reserved.set(agentClass, known);
+    return known;
+  };
+  for (const member of all) {
+    const { name, options, space } = member;
+    if (options.entities === undefined) continue;
+    const entities = ofClass(member);
+    for (const entity of options.entities) {
+      const other = entities.get(checkName(entity));
+      if (other !== undefined && other.space !== space) {
         throw new TypeError(
-          `The webhook sources "${other}" and "${name}" are both given the entity "${entity}": put them into one group`,
+          `The webhook sources "${other.listedBy}" and "${name}" are both given the entity "${entity}": put them into one group`,
         );
       }
-      reserved.set(key, space);
-      namedBy.set(key, name);
+      entities.set(entity, { space, listedBy: name });
     }
   }
-  for (const [name, options] of sources) {
-    const space = spaceOf(name, options);
-    for (const entity of Object.keys(options.entitySecrets ?? {})) {
-      const key = keyOf(options, checkName(entity));
+  for (const member of all) {
+    const { options, space } = member;
+    if (options.entitySecrets === undefined) continue;
+    const entities = ofClass(member);
+    for (const entity of Object.keys(options.entitySecrets)) {
+      const known = entities.get(checkName(entity));
       // A listed entity takes precedence; of two entity secrets neither does.
-      if (namedBy.has(key)) continue;
-      const known = reserved.get(key);
-      reserved.set(key, known === undefined || known === space ? space : null);
+      if (known?.listedBy !== undefined) continue;
+      const isOwn = known === undefined || known.space === space;
+      entities.set(entity, { space: isOwn ? space : null });
     }
   }
   return reserved;
@@ -153,11 +230,6 @@ function spaceOf(name: string, { group }: SourceOptions): string {
 
 function prefixOf(name: string, { group = name }: SourceOptions): string {
   return group.replaceAll("%", "%25").replaceAll(SEPARATOR, "%3A");
-}
-
-/** Entities of one name are different ones in different agent classes. */
-function keyOf(options: SourceOptions, entity: string): string {
-  return `${classOf(options)}/${entity}`;
 }
 
 function classOf({ agent = "webhook-agent" }: SourceOptions): string {

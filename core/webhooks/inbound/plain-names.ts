@@ -10,17 +10,18 @@ import type { NameSpace } from "./name-space.ts";
 export function plainNames(
   actors: Pick<Actors, "get">,
   agentClass: string,
-  { isAlone, others, owners }: NameSpace,
+  space: NameSpace,
 ): () => NowOrLater<boolean> {
   let known: Promise<boolean> | boolean | undefined;
   const ask = async (): Promise<boolean> => {
     try {
+      const { isAlone, owners } = space;
       const holder = await webhookIndex(actors).plainHolder(agentClass, owners, isAlone);
-      return (known = holder === null || owners.includes(holder) || !others.includes(holder));
+      return (known = holder === null || owners.includes(holder) || !space.isForeign(holder));
     } catch {
       // Asked again with the next event: this one must not be lost for it.
       known = undefined;
-      return isAlone;
+      return space.isAlone;
     }
   };
   return () => (known ??= ask());

@@ -153,7 +153,7 @@ function startAssembly(
     return names.map((name) => {
       // `as`: the names are those of the record.
       const source = all[name] as SourceOptions;
-      const space = spaceOf(name, source);
+      const space = spaceOf(name);
       const own = { space, isStillAlone: () => isStillAlone(name) };
       return [
         name,

@@ -603,9 +603,23 @@ export const agentsMutants: readonly Mutant[] = [
   {
     name: "a group is not called as a source outside of it",
     file: "core/webhooks/inbound/name-space.ts",
-    find: "if (group !== undefined && options.group !== name) {",
-    replace: "if (group !== undefined && options.group === name) {",
+    find: "if (groups.has(name) && options.group !== name) {",
+    replace: "if (groups.has(name) && options.group === name) {",
     tests: ["tests/unit/webhooks/inbound/name-spaces"],
+  },
+  {
+    name: "a source is looked at once, not once for each other source",
+    file: "core/webhooks/inbound/name-space.ts",
+    find: "    agentClass: classOf(options),\n",
+    replace: "    get agentClass() {\n      return classOf(options);\n    },\n",
+    tests: ["tests/unit/webhooks/inbound/many-names"],
+  },
+  {
+    name: "a name of its own space is not another's",
+    file: "core/webhooks/inbound/name-space.ts",
+    find: "(having.size > 1 || !having.has(space))",
+    replace: "having.size > 0",
+    tests: ["tests/unit/webhooks/inbound/many-names"],
   },
   {
     name: "ids of many digits are not rounded",
