@@ -3,6 +3,8 @@ import * as v from "valibot";
 
 /** The fields that schemas know in one object. */
 export interface KnownFields {
+  /** Whether any other name is a field, too. */
+  readonly isOpen: boolean;
   /** The schemas of a field's value; undefined for an unknown field. */
   of(name: string): readonly unknown[] | undefined;
   names(): readonly string[];
@@ -30,6 +32,7 @@ export function knownFields(schemas: readonly unknown[], value: object): KnownFi
   if (objects.length === 0 && !isOpen) return null;
   const ignored = shapes.map((one) => member(one, "ignores")).filter(isObject);
   return {
+    isOpen,
     of(name) {
       const entries = objects.filter((one) => Object.hasOwn(one, name)).map((one) => one[name]);
       if (entries.length > 0) return entries;

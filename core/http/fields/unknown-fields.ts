@@ -10,8 +10,8 @@ import { itemSchemas, type KnownFields, knownFields } from "./schema-fields.ts";
 
 /** Most unknown fields that are reported; a body with more was not written for this API. */
 const UNKNOWN_LIMIT = 32;
-/** Objects and lists of a body that are looked into. */
-const VISIT_LIMIT = 10_000;
+/** Objects and lists of a body that are looked into: each is compared with all that its schema could mean. */
+const VISIT_LIMIT = 1000;
 /** Characters of a stranger's name that are repeated. */
 const SHOWN = 64;
 /** Our own number for the note about a field without effect; `codes.ts` holds those of errors. */
@@ -68,9 +68,9 @@ function visit(schemas: readonly unknown[], value: unknown, at: Place | null, wa
   if (Array.isArray(value)) {
     const items = itemSchemas(schemas, value);
     if (items.length === 0) return;
-    for (const [index, item] of value.entries()) {
-      if (isDone(walk)) return;
-      visit(items, item, { outside: at, name: index }, walk);
+    for (let index = 0; index < value.length && !isDone(walk); index++) {
+      const item: unknown = value[index];
+      if (typeof item === "object") visit(items, item, { outside: at, name: index }, walk);
     }
     return;
   }
@@ -92,6 +92,8 @@ function visitFields(
   // Reads names one by one, without a list of all, of which a hostile body has many.
   for (const name in value) {
     const inner: unknown = value[name];
+    // An object with free names can have very many.
+    if (known.isOpen && typeof inner !== "object") continue;
     const schemas = known.of(name);
     if (schemas !== undefined) {
       if (typeof inner === "object") visit(schemas, inner, { outside: at, name }, walk);

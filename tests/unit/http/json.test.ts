@@ -33,3 +33,14 @@ it("counts levels as they are nested, not as they follow each other", () => {
   expect(jsonExcess(`[${Array(500).fill(nested(200)).join()}]`)).toBeNull();
   expect(boundedJson(nested(257))).toBeUndefined();
 });
+
+it("bounds the names that differ, which engines are slow to parse, and lets the same ones come often", () => {
+  const named = (count: number, name: (n: number) => string): string =>
+    `[${Array.from({ length: count }, (_, n) => `{"${name(n)}":":,{"}`).join()}]`;
+  const excess = "more than 5000 different names";
+  expect(jsonExcess(named(5000, (n) => `name${n}`))).toBeNull();
+  expect(jsonExcess(named(5001, (n) => `name${n}`))).toBe(excess);
+  expect(jsonExcess(named(5001, (n) => `\\"${n}`))).toBe(excess);
+  expect(jsonExcess(named(20_000, (n) => `name${n % 5000}`))).toBeNull();
+  expect(jsonExcess(named(20_001, () => "name"))).toBe("more than 20000 members");
+});

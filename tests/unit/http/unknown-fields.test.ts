@@ -107,6 +107,37 @@ describe("checkFields()", () => {
     expect(checkFields(schema, body)).toEqual([]);
   });
 
+  it("looks into at most 1,000 objects, and at no text of a long list or free map", () => {
+    let looked = 0;
+    const counts = () => ({
+      get mode() {
+        looked++;
+        return "split";
+      },
+      percent: 1,
+    });
+    expect(checkFields(schema, { elements: Array.from({ length: 3000 }, counts) })).toEqual([]);
+    // The name of the alternative that it is, once for each of the two.
+    expect(looked).toBeLessThanOrEqual(2 * 1000 + 2000);
+    looked = 0;
+    const free = Object.assign(v.record(v.string(), v.string()), {});
+    Object.defineProperty(free, "value", {
+      get() {
+        looked++;
+        return v.string();
+      },
+    });
+    const names = Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`name${n}`, "x"]));
+    const texts = Array.from({ length: 3000 }, () => "x");
+    const both = v.object({
+      texts: v.array(v.string()),
+      free,
+      last: v.object({ url: v.string() }),
+    });
+    expect(refusal(both, { texts, free: names, last: { ulr: "x" } })).toContain("last.url");
+    expect(looked).toBe(0);
+  });
+
   it("tells of other unknown fields, with the nearest if there is one", () => {
     expect(checkFields(schema, { novelty: 1, rules: [{ mode: "split", at: 1 }] })).toEqual([
       'Unknown field "novelty"',

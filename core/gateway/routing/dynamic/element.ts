@@ -122,15 +122,17 @@ const element = v.variant("type", [start, conditional, percentage, rate, model, 
 
 /** Checks the elements of a route; both spellings, of the documentation and of the official client. */
 export const elementsSchema: v.GenericSchema<unknown, Identified[]> = v.pipe(
+  // Counted before any of them is read. The description of the API has the bound of the list itself.
+  v.custom<readonly unknown[]>(Array.isArray, "expected a list of elements"),
+  v.maxLength(100, "at most 100 elements are allowed"),
   v.array(
     v.pipe(
       element,
       v.transform((raw) => ({ id: raw.id, element: toElement(raw) })),
     ),
-    "expected a list of elements",
   ),
   v.minLength(2, "expected at least a start and an end"),
-  v.maxLength(100, "at most 100 elements are allowed"),
+  v.maxLength(100),
 );
 
 /** An element with its id. */

@@ -142,6 +142,21 @@ describe("advance()", () => {
 });
 
 describe("readGraph()", () => {
+  it("counts elements before it reads one", () => {
+    let reads = 0;
+    const element = () => ({
+      get type() {
+        reads++;
+        return "end";
+      },
+    });
+    const many = Array.from({ length: 101 }, element);
+    expect(() => readGraph(many)).toThrow("at most 100 elements are allowed");
+    expect(reads).toBe(0);
+    expect(() => readGraph(many.slice(1))).toThrow("id");
+    expect(reads).toBeGreaterThan(0);
+  });
+
   it.each([
     ["no start", [end, { ...end, id: "e2" }], /exactly one "start", got 0/],
     ["two starts", [start("end"), { ...start("end"), id: "s2" }, end], /got 2/],
