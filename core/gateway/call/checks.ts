@@ -11,6 +11,8 @@ export interface Checks {
   readable(prepared: Outbound): Outbound;
   /** Masks a step before anything else sees it; null where nothing is to be masked. */
   readonly mask: ((step: Step, call: Call) => Promise<MaskedRequest>) | null;
+  /** The report of what was masked in this request, wherever its answer comes from. @default nothing was masked */
+  readonly masked?: DlpReport | undefined;
   /** Has a step's body pass; resolves to what was flagged. A verdict leaves a row of its own and is thrown. */
   prompt(step: Step, index: number, call: Call): Promise<DlpReport | null>;
   /**

@@ -153,7 +153,8 @@ function providerFlow(parts: ForwardParts): Flow {
     ask,
     serve(run, reply) {
       const record = recorder.start(run.step, run.index, run.call);
-      const answerRecord: AnswerRecord = { record, settle: unpaid, dlp: null, cached: true };
+      const dlp = run.checks?.masked ?? null;
+      const answerRecord: AnswerRecord = { record, settle: unpaid, dlp, cached: true };
       const answer = watchedAnswer(reply, run, parts, { answerRecord, share: null });
       return restored(answer, answerRecord, run, failureStatus);
     },

@@ -20,7 +20,7 @@ import { askedTariff } from "../prices/asked-tariff.ts";
 import type { Price } from "../prices/price.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { redactQuery } from "../wire/raw-path.ts";
-import { bodyText, isJson, jsonOf, plainBytes } from "../wire/readable-body.ts";
+import { bodyText, bodyValue, isJson, jsonOf, plainBytes } from "../wire/readable-body.ts";
 import { cost, leastCost } from "../metering/cost/cost.ts";
 import { isFree } from "../metering/cost/known-cost.ts";
 import { answerPrice } from "../metering/cost/dearest-price.ts";
@@ -74,7 +74,7 @@ export function recorder(parts: RecorderParts): Recorder {
           const request = describe(step, call, result.blocked === true ? 0 : keep);
           const about = result.about === undefined ? request : { ...request, ...result.about };
           const counted = countedUsage(result, about, step);
-          const tariff = counted === null ? null : askedTariff(jsonOf(step));
+          const tariff = counted === null ? null : askedTariff(jsonOf(step), () => bodyValue(step));
           const at = clock.createdAt;
           const answer = { ...named, model: about.model, usage: counted, at, tariff };
           const paid = { call, result, costsNothing, price: answerPrice(answer, call.prices) };

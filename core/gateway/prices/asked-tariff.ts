@@ -1,4 +1,4 @@
-import { asObject, boundedJson, jsonText } from "../../http/json.ts";
+import { asObject, jsonText } from "../../http/json.ts";
 import type { Price } from "./price.ts";
 import { regionalPrice } from "./regional.ts";
 
@@ -19,10 +19,10 @@ const LIST_PRICE: ReadonlySet<string> = new Set(
 /** A body that cannot be read may ask for any. */
 const UNREADABLE: AskedTariff = { member: "service_tier", value: "" };
 
-/** Returns the dearer tariff that a body asks for; null for the list price. */
-export function askedTariff(json: string | null): AskedTariff | null {
+/** Returns the dearer tariff that a body asks for; null for the list price. `value` is what the body says. */
+export function askedTariff(json: string | null, value: () => unknown): AskedTariff | null {
   if (json === null || !MENTIONED.test(json)) return null;
-  const body = asObject(boundedJson(json));
+  const body = asObject(value());
   if (body === null) return UNREADABLE;
   const { service_tier: tier, inference_geo: place } = body;
   if (tier != null && !LIST_PRICE.has(jsonText(tier)))

@@ -80,6 +80,20 @@ export const gatewayGuardMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/guard/safety"],
   },
   {
+    name: "an answer from the cache says what was masked in its request",
+    file: "core/gateway/call/forward.ts",
+    find: "const dlp = run.checks?.masked ?? null;",
+    replace: "const dlp = null;",
+    tests: ["tests/unit/gateway/guard/masking"],
+  },
+  {
+    name: "no vector, voice or picture is made of placeholders",
+    file: "core/gateway/guard/checkers/safety.ts",
+    find: "if (!isRestorable(step)) return",
+    replace: "if (false) return",
+    tests: ["tests/unit/gateway/guard/masking"],
+  },
+  {
     name: "the provider and the log get the masked request",
     file: "core/gateway/call/forward.ts",
     find: "{ ...leaving, dropped }",

@@ -444,6 +444,13 @@ export const gatewayKeyMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/choose/model-pools"],
   },
   {
+    name: "a body is parsed once, also for the tariff that it asks for",
+    file: "core/gateway/metering/spend/expected-use.ts",
+    find: "value: () => bodyValue(step) }",
+    replace: 'value: () => JSON.parse(json ?? "null") }',
+    tests: ["tests/unit/gateway/observe/asked-tariff"],
+  },
+  {
     name: "a body that cannot be read may ask for any tariff",
     file: "core/gateway/prices/asked-tariff.ts",
     find: "if (body === null) return UNREADABLE;",

@@ -39,6 +39,7 @@ export function recordedChecks(safety: Safety, parts: CheckParts): Checks {
             if (report === null) return { step, checks, restore: (answer) => answer };
             const own: Checks = {
               ...checks,
+              masked: report,
               readable: withoutEncodings,
               prompt: async (...asked) => joinReports(report, await checks.prompt(...asked)),
             };

@@ -10,7 +10,7 @@ import { inspect, type Inspection, joinReports, reportOf } from "./inspect.ts";
 import { isVerdict } from "../../call/checks.ts";
 import type { DlpReport } from "../../call/forwarded.ts";
 import type { Step } from "../../call/call.ts";
-import { maskStep } from "../mask/mask-step.ts";
+import { isRestorable, maskStep } from "../mask/mask-step.ts";
 import { type Placeholders, placeholders } from "../mask/placeholders.ts";
 import { unavailable } from "./judge.ts";
 import {
@@ -135,6 +135,8 @@ function masker(
   const patterns = [...new Set(masking.flatMap(({ masks = [] }) => masks))];
   return async (step, signal) => {
     const names = placeholders();
+    // Unmasked, whatever is found in it is held back.
+    if (!isRestorable(step)) return { step, names, report: null };
     const masked = await maskStep(
       step,
       { patterns, placeholders: names },

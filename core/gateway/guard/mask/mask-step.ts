@@ -6,6 +6,15 @@ import { maskedJson, type Masking } from "./masked-json.ts";
 /** Headers that describe the bytes of the body before. */
 const ofBytes: ReadonlySet<string> = new Set(["content-encoding", "content-length"]);
 
+/** Paths of requests whose answer is made of all of their text: a vector, a voice, a picture. */
+const MADE_OF_TEXT =
+  /embed|audio\/speech|text-to-speech|(?:^|\/)(?:tts|speak)(?:\/|$)|images?\/|(?:^|\/)videos?(?:\/|$)/i;
+
+/** Whether values could be put back in the answer of a request with placeholders. */
+export function isRestorable({ rest }: Pick<Step, "rest">): boolean {
+  return !MADE_OF_TEXT.test(rest);
+}
+
 /** Returns the step with placeholders in its body; the step itself where there is nothing that could be replaced. */
 export async function maskStep(
   step: Step,

@@ -14,6 +14,8 @@ export interface PricedRequest {
   readonly model: string;
   /** The body as text, where it is JSON. */
   readonly json: string | null;
+  /** The value of that text. */
+  readonly value: () => unknown;
 }
 
 /** The price of a request, or the model of which none is known. */
@@ -32,11 +34,11 @@ export interface RequestPrice {
  * on.
  */
 export function requestPrice(
-  { slug, rest, model, json }: PricedRequest,
+  { slug, rest, model, json, value }: PricedRequest,
   prices: PriceBook,
   now: number,
 ): RequestPrice {
-  const asked = askedTariff(json);
+  const asked = askedTariff(json, value);
   let unpricedTariff: AskedTariff["member"] | null = null;
   const priceOf = (name: string): Price | null => {
     const listed = prices.find(name, slug, now, rest)?.price ?? null;

@@ -6,7 +6,7 @@ import type { Price } from "../../prices/price.ts";
 import { modelType, stepModel } from "../../providers/requested-model.ts";
 import { hidesUsage } from "../../providers/stream-usage.ts";
 import { type ConfiguredTargets, targetsOf } from "../../providers/target.ts";
-import { jsonOf, plainBytes } from "../../wire/readable-body.ts";
+import { bodyValue, jsonOf, plainBytes } from "../../wire/readable-body.ts";
 import { cost, type CustomCost } from "../cost/cost.ts";
 import { type CostQuestion, isFree } from "../cost/known-cost.ts";
 import { requestPrice } from "../cost/dearest-price.ts";
@@ -42,7 +42,7 @@ export function expectedUse(
   const json = jsonOf(step);
   const model = realtime?.model ?? stepModel(step, json);
   const priced = requestPrice(
-    { slug: step.slug, rest: step.rest, model, json },
+    { slug: step.slug, rest: step.rest, model, json, value: () => bodyValue(step) },
     call.prices,
     system.now(),
   );

@@ -104,6 +104,28 @@ describe("a policy that masks", () => {
     expect(gate.transport.requests).toHaveLength(0);
   });
 
+  it.each([
+    ["openai/v1/embeddings", { input: "ann@example.org" }],
+    ["compat/embeddings", { model: "openai/m", input: ["x", "ann@example.org"] }],
+    ["google-ai-studio/v1beta/models/m:embedContent", { content: "ann@example.org" }],
+    ["openai/v1/audio/speech", { input: "ann@example.org" }],
+    ["elevenlabs/v1/text-to-speech/voice", { text: "ann@example.org" }],
+    ["cartesia/tts/bytes", { transcript: "ann@example.org" }],
+    ["deepgram/v1/speak", { text: "ann@example.org" }],
+    ["openai/v1/images/generations", { prompt: "ann@example.org" }],
+    ["openai/v1/videos", { prompt: "ann@example.org" }],
+  ])("holds back what an answer of %s would be made of", async (path, body) => {
+    const answer = await gate.send(`masks/${path}`, jsonInit({ model: "m", ...body }));
+    const { error } = (await answer.json()) as { error: { code: number; message: string }[] };
+    expect([answer.status, error[0]?.code]).toEqual([400, 2029]);
+    expect(error[0]?.message).toContain("found where it cannot be masked");
+    expect(gate.transport.requests).toHaveLength(0);
+    gate.transport.behave = () => jsonReply({});
+    const text = JSON.stringify({ model: "m", ...body }).replace("ann@example.org", "nobody");
+    const passed = await gate.send(`masks/${path}`, { ...jsonInit({}), body: text });
+    expect([passed.status, gate.transport.requests.length]).toEqual([200, 1]);
+  });
+
   it("holds back a finding in another place than the body's texts", async () => {
     const path = `masks/${PATH}?note=${encodeURIComponent("ann@example.org")}`;
     expect((await gate.send(path, jsonInit({ model: "m" }))).status).toBe(400);
@@ -129,10 +151,16 @@ describe("a policy that masks", () => {
     ]) {
       const answer = await ask("caches", `to ${name}@example.org`);
       expect(answer.headers.get("cf-aig-cache-status")).toBe(status);
-      expect(answer.headers.has("cf-aig-dlp")).toBe(status === "MISS");
+      const report = JSON.parse(answer.headers.get("cf-aig-dlp") ?? "null");
+      expect(report).toMatchObject({ action: "MASK", findings: [{ policy_ids: ["hide"] }] });
       expect(await answered(answer)).toBe(`to ${name}@example.org`);
     }
     expect(gate.transport.requests).toHaveLength(1);
+    const rows = await gate.logs("caches", 2);
+    expect(rows.map(({ cached, dlp_action: action }) => [cached, action])).toEqual([
+      [true, "MASK"],
+      [false, "MASK"],
+    ]);
   });
 
   it("works with a translated answer", async () => {

@@ -1,5 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { answerPrice, requestPrice } from "../../../../core/gateway/metering/cost/dearest-price.ts";
+import { boundedJson } from "../../../../core/http/json.ts";
+import { chat, gatewayUnderTest, jsonInit } from "../../../fakes/gateway-app.ts";
+import { jsonReply } from "../../../fakes/gateway-transport.ts";
 import { cost } from "../../../../core/gateway/metering/cost/cost.ts";
 import { noUsage } from "../../../../core/gateway/chat/usage.ts";
 import { askedTariff } from "../../../../core/gateway/prices/asked-tariff.ts";
@@ -12,10 +15,11 @@ const now = Date.UTC(2026, 10, 27);
 function priced(slug: string, body: object, tokensIn = usage.tokensIn): unknown {
   const json = JSON.stringify(body);
   const { model } = body as { model: string };
-  const tariff = askedTariff(json);
+  const value = (): unknown => boundedJson(json);
+  const tariff = askedTariff(json, value);
   const used = { ...usage, tokensIn };
   const answer = { slug, rest: "v1/x", model, further: [], usage: used, at: now, tariff };
-  const asked = { slug, rest: "v1/x", model, json };
+  const asked = { slug, rest: "v1/x", model, json, value };
   const { unpricedTariff } = requestPrice(asked, priceBook(), now);
   return [cost(used, answerPrice(answer, priceBook())), unpricedTariff];
 }
@@ -32,6 +36,23 @@ describe("a tariff that a request asks for", () => {
     expect(priced("anthropic", claude)).toEqual([0.0057, null]);
     expect(priced("anthropic", { ...claude, inference_geo: "us" })).toEqual([0.00627, null]);
     expect(priced("anthropic", { ...claude, inference_geo: "global" })).toEqual([0.0057, null]);
+  });
+
+  it("is read in the value of the body that its other readers share", async () => {
+    const spend = { enabled: true, rules: [{ limit: 9, limitType: "cost", window: 3600 }] };
+    const gate = await gatewayUnderTest();
+    await gate.create("paid", { spend_limits: spend });
+    const answered = { usage: { prompt_tokens: 10, completion_tokens: 10 } };
+    gate.transport.behave = () => jsonReply(answered);
+    const body = JSON.stringify({ ...chat, service_tier: "priority", model: "gpt-5.5", n: 1 });
+    const parsed = vi.spyOn(JSON, "parse");
+    const answer = await gate.send("paid/openai/chat/completions", { ...jsonInit({}), body });
+    expect([answer.status, await answer.json()]).toEqual([200, answered]);
+    await gate.logs("paid", 1);
+    const readings = parsed.mock.calls.filter(([text]) => text === body);
+    parsed.mockRestore();
+    expect(readings).toHaveLength(1);
+    await gate.close();
   });
 
   it("is the list price for long requests, which the tier leaves out", () => {
