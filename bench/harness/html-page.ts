@@ -1,4 +1,4 @@
-/** What a generated page is mostly made of. */
+/** The main content of a generated page. */
 export type PageKind = "article" | "links" | "scripts" | "tables";
 
 /** Draws from 0 to `limit - 1`; the same sequence for the same seed (mulberry32). */
