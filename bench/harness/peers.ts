@@ -17,7 +17,7 @@ export function peerFolder(name: string): URL | undefined {
   return undefined;
 }
 
-/** What an installed peer exports; else as {@link peerFolder}. */
+/** The exports of an installed peer; else as {@link peerFolder}. */
 export function loadPeer(name: string): unknown {
   if (peerFolder(name) === undefined) return undefined;
   return createRequire(folder)(name);
