@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import { checkForm } from "../../http/fields/form-bounds.ts";
+import { isMultipart, readForm } from "../../http/fields/read-form.ts";
 import type { Background, LongTask, Steps } from "../../ports.ts";
 import { checkUpload, INDEX } from "./upload-schema.ts";
 import { UPLOAD, type UploadedFile } from "../job/uploaded-files.ts";
@@ -55,14 +55,6 @@ const types: Readonly<Record<string, string>> = {
   xml: "application/xml",
 };
 
-/** Some more than there may be files, so that their own bound names them. */
-const FORM_BOUNDS = { parts: 1000, headers: 16 * 1024 };
-
-/** Whether a body is a form with files. */
-function isUpload(contentType: string): boolean {
-  return /^multipart\/form-data\s*;/iu.test(contentType);
-}
-
 /**
  * Reads an upload beside the event loop, from its bytes to what a page is given.
  *
@@ -72,25 +64,9 @@ export const readUpload: LongTask<UploadRequest, PageUpload, Steps<PageUpload>> 
   name: "rendering/read-upload",
   load: () =>
     Promise.resolve(async function* ({ bytes, contentType }) {
-      checkForm(bytes, contentType, FORM_BOUNDS);
-      const form = await new Response(bytes, { headers: { "content-type": contentType } })
-        .formData()
-        .catch((error: unknown) => {
-          throw new ApiError("invalid_request", {
-            message: "The body is not a form (multipart/form-data)",
-            cause: error,
-          });
-        });
+      const { files: sent, others } = await readForm(bytes, contentType);
       yield;
-      const sent: unknown[] = [];
-      const others = new Map<string, unknown>();
-      for (const [field, part] of form)
-        if (field === "files") sent.push(part);
-        else others.set(field, part);
-      const { files, options = "{}" } = checkUpload({
-        ...Object.fromEntries(others),
-        files: sent,
-      });
+      const { files, options = "{}" } = checkUpload({ ...others, files: sent });
       let html: Uint8Array<ArrayBuffer> = new Uint8Array();
       const assets = files.filter(({ name }) => name !== INDEX);
       const contents = new Uint8Array(assets.reduce((sum, { size }) => sum + size, 0));
@@ -139,7 +115,7 @@ export async function uploadOf(
   },
 ): Promise<PageUpload | null> {
   const contentType = request.headers.get("content-type") ?? "";
-  if (!isUpload(contentType)) return null;
+  if (!isMultipart(contentType)) return null;
   if (isTaken) return background.run(readUpload, { bytes, contentType }, signal);
   throw new ApiError("invalid_request", {
     message:
