@@ -2,6 +2,7 @@ import { platformApi } from "../../core/api.ts";
 import { apiOptions } from "../../core/config/api-options.ts";
 import { parseConfig } from "../../core/config/parse-config.ts";
 import type { ContentExtractor } from "../../core/rendering/input/extractor.ts";
+import type { PdfEditor } from "../../core/rendering/pdf-edit/pdf-editor.ts";
 import { otlpSettings } from "../../core/signals/otlp/otlp-settings.ts";
 import type { WorkerBuild } from "./worker.ts";
 import { filteredLog } from "../shared/log/line-filter.ts";
@@ -22,6 +23,8 @@ export interface ConfiguredEnv extends WorkerEnv {
 export interface ImportedParts {
   /** Finds the main content for `{"extract": "main"}`: `mainContent` of `causey/rendering/extract`. @default 503 for it */
   readonly extract?: ContentExtractor;
+  /** Edits PDFs: `pdfEditor` of `causey/rendering/pdf-edit`. @default 503 for `/pdf/edit` and the field `edit` of `/pdf` */
+  readonly editPdf?: PdfEditor;
 }
 
 /**
@@ -35,10 +38,7 @@ export interface ImportedParts {
  * export default worker(fromEnv);
  * ```
  */
-export function fromEnv(
-  env: ConfiguredEnv,
-  { extract }: ImportedParts = {},
-): WorkerBuild<ConfiguredEnv> {
+export function fromEnv(env: ConfiguredEnv, parts: ImportedParts = {}): WorkerBuild<ConfiguredEnv> {
   const variables: ReadonlyMap<string, unknown> = new Map(Object.entries(env));
   const read = (name: string): string | undefined => {
     const value = variables.get(name);
@@ -61,7 +61,7 @@ export function fromEnv(
     },
     build: (platform) => {
       const options = apiOptions(effective, platform);
-      const rendering = { ...options.rendering, ...(extract === undefined ? {} : { extract }) };
+      const rendering = { ...options.rendering, ...parts };
       return platformApi({ ...options, rendering, telemetry });
     },
   };

@@ -80,6 +80,7 @@ export interface RenderingConfig extends Omit<
   | "tracer"
   | "extract"
   | "readPdf"
+  | "editPdf"
   | "mcp"
   | "markdownEngine"
   // They follow from the gateway's.

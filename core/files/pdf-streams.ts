@@ -9,15 +9,17 @@ const END = new TextEncoder().encode("endstream");
 
 /**
  * Says why the streams of a PDF are too much to be read, such as one that is packed twice and unpacks to gigabytes; null when
- * they are not. The parser itself has no bound. Streams of encrypted documents, or packed by another method, are not looked at.
+ * they are not. The parser itself has no bound. Streams of encrypted documents, or packed by another method, are not looked at,
+ * nor those whose dictionary `passes` says that nobody unpacks them.
  */
 export async function* streamExcess(
   bytes: Uint8Array<ArrayBuffer>,
+  passes: (dictionary: string) => boolean = () => false,
 ): AsyncGenerator<void, string | null, void> {
   let left = UNPACKED;
   for (let at = indexOf(bytes, STREAM, 0); at >= 0; at = indexOf(bytes, STREAM, at + 1)) {
     const start = at + STREAM.length + (bytes[at + STREAM.length] === CR ? 2 : 1);
-    if (!isPacked(bytes, start)) continue;
+    if (!isPacked(bytes, start) || passes(dictionaryBefore(bytes, at))) continue;
     const end = indexOf(bytes, END, start);
     const packed = bytes.subarray(start, end < 0 ? bytes.length : withoutLineEnd(bytes, end));
     left -= yield* unpackedBytes(packed, left);
@@ -25,6 +27,16 @@ export async function* streamExcess(
     at = start;
   }
   return null;
+}
+
+/** Characters of a dictionary that are looked at. */
+const DICTIONARY = 2000;
+
+/** The text of the dictionary that stands before a stream. */
+function dictionaryBefore(bytes: Uint8Array, at: number): string {
+  const text = new TextDecoder("latin1").decode(bytes.subarray(Math.max(0, at - DICTIONARY), at));
+  const begin = Math.max(text.lastIndexOf("endobj"), text.lastIndexOf("endstream"));
+  return text.slice(Math.max(begin, 0));
 }
 
 const CR = 13;

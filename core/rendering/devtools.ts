@@ -34,14 +34,10 @@ export const devtoolsRoutes: readonly (readonly [path: string, message: string])
   ["devtools/*", `${none}. ${instead}`],
 ];
 
-const merge =
-  "Merging PDFs is not part of causey: print one page that has all parts, or use qpdf or pdf-lib on what /pdf answers";
 const archive =
   "PDF/A is not part of causey: Chromium does not write it. Convert what /pdf answers, e.g. with Ghostscript, and check it with veraPDF";
 
 /** Routes on PDFs that clients of other products look for, and what does their work. */
 export const pdfRoutes: readonly (readonly [path: string, message: string])[] = [
-  ["pdf/merge", merge],
-  ["merge", merge],
   ["pdf/convert", archive],
 ];

@@ -60,7 +60,7 @@ const notHere: readonly (readonly [path: string, message: string])[] = [
 ];
 
 /**
- * The rendering endpoints below `/accounts/:account_id/browser-rendering/` (and `browser-run`): `/pdf`,
+ * The rendering endpoints below `/accounts/:account_id/browser-rendering/` (and `browser-run`): `/pdf`, `/pdf/edit`,
  * `/markdown`, `/json`, `/content`, `/screenshot`, `/links`, `/scrape`, `/accessibilityTree`, `/snapshot`, `/crawl`.
  *
  * @example
@@ -178,7 +178,7 @@ const browserTime: MiddlewareHandler<BrowserTime> = async (c, next) => {
 
 function handle(name: string, operation: RenderOperation): Handler<BrowserTime> {
   return async (c: Context<BrowserTime>) => {
-    checkQuery(c, ["cacheTTL"]);
+    checkQuery(c, name === "pdf/edit" ? [] : ["cacheTTL"]);
     const requester = requesterOf(c);
     return operation({
       request: await wholeRequest(c.req),

@@ -7,6 +7,7 @@ import { answerInEnvelope, answerPdf, answerPicture } from "./actions/answers.ts
 import { warnOfMissingGlyphs } from "./actions/missing-glyphs.ts";
 import { documentAction, markdownAction, snapshotAction, treeAction } from "./actions/documents.ts";
 import { type ContentExtractor, extractorFor } from "./input/extractor.ts";
+import { answerEdit, type EditDeps, editOfPdf } from "./actions/edited-pdf.ts";
 import { jsonAnswerOf } from "./actions/json-answer.ts";
 import { printAction } from "./actions/print.ts";
 import { keptPages, noKeptPages } from "./page/kept-pages.ts";
@@ -39,6 +40,7 @@ export type RenderOperation = (call: RenderCall) => Promise<Response>;
 /** The last segment of an operation's path. */
 export type OperationName =
   | "pdf"
+  | "pdf/edit"
   | "markdown"
   | "json"
   | "content"
@@ -59,9 +61,16 @@ export function renderOperations(
   const conversions = fairSlots({ running: CONVERSIONS, waiting, refuse: tooManyRenderings });
   const parts = operationParts(options, deps, conversions);
   const operation: MakeOperation = (one) => (call) => perform(one, call, parts);
+  const edits: EditDeps = {
+    platform: options.platform,
+    editor: options.editPdf,
+    limit: parts.limit,
+    requestMs: deps.requestMs,
+  };
   return {
+    "pdf/edit": (call) => answerEdit(edits, call),
     ...textOperations(operation, options, staticShortcut(options, deps, conversions)),
-    ...pageOperations(operation, options),
+    ...pageOperations(operation, options, edits),
   };
 }
 
@@ -117,6 +126,7 @@ function textOperations(
 function pageOperations(
   operation: MakeOperation,
   options: RenderingOptions,
+  edits: EditDeps,
 ): Readonly<Record<"pdf" | "screenshot" | "accessibilityTree" | "snapshot", RenderOperation>> {
   const { platform, markdownEngine: engine } = options;
   const frontmatter = options.frontmatter !== false;
@@ -128,6 +138,7 @@ function pageOperations(
       actionOf: (body) => printAction(body, onMissing),
       answer: answerPdf,
       withoutBrowser: passedPdf,
+      around: editOfPdf(edits),
       takesUpload: true,
     }),
     screenshot: operation({

@@ -176,12 +176,13 @@ async function renderAnswer<B extends RenderBody, T>(
   parts: OperationParts,
   signal: AbortSignal,
 ): Promise<Response> {
-  const { operation, body, work } = rendering;
+  const { operation, body, work, job } = rendering;
   const { around } = operation;
   try {
     await around?.before(body, work, signal);
     const rendered = await load(rendering, call, parts, signal);
-    return around === undefined ? rendered : await around.after(rendered, body, work, signal);
+    if (around === undefined) return rendered;
+    return await around.after(rendered, body, { ...work, upload: job.upload }, signal);
   } catch (error) {
     throw reportable(error, parts.platform, signal);
   }

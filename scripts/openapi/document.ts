@@ -223,7 +223,7 @@ function answerOf(operation: Operation): Json {
     ],
     text: ["Lines of text", { "text/plain": text }],
     binary: ["Bytes", { "application/octet-stream": {} }],
-    pdf: ["The PDF", { "application/pdf": {} }],
+    pdf: ["The PDF, or its parts in an archive", { "application/pdf": {}, "application/zip": {} }],
     image: ["The picture", { "image/png": {}, "image/jpeg": {}, "image/webp": {} }],
     events: ["Server-sent events", { "text/event-stream": text }],
   };

@@ -62,8 +62,15 @@ export const rendering: Operations = Object.fromEntries(
   ]),
 );
 
-/** Crawls, and the map of a site. */
+/** Changes of PDFs, crawls, and the map of a site. */
 export const crawls: Operations = {
+  "POST /pdf/edit": {
+    summary: "Merge, select, stamp, describe, attach to and split PDFs",
+    body: "PdfEdit",
+    answer: "pdf",
+    isUpload: true,
+    example: { files: [{ name: "a.pdf", content: "JVBERi0xLjcK" }], pages: "1-3" },
+  },
   "POST /crawl": {
     result: "CrawlId",
     summary: "Crawl a site; answers the id of the job",

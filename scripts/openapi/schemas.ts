@@ -16,6 +16,7 @@ import { gatewayCreate, gatewayWrite } from "../../core/gateway/account/settings
 import { crawlSchema } from "../../core/rendering/crawl/rows/crawl-schema.ts";
 import { mapSchema } from "../../core/rendering/crawl/map-site.ts";
 import * as render from "../../core/rendering/job/schema.ts";
+import { editSchema } from "../../core/rendering/pdf-edit/edit-schema.ts";
 import { createSchema, updateSchema } from "../../core/search/state/instance-schema.ts";
 import { tokenInput } from "../../core/search/routes/token-routes.ts";
 import { namespaceCreate, namespaceUpdate } from "../../core/search/routes/namespace-routes.ts";
@@ -64,6 +65,7 @@ export const bodySchemas = {
   VirtualKeyRotation: keyRotation,
   Render: render.documentSchema,
   RenderPdf: render.pdfSchema,
+  PdfEdit: editSchema,
   RenderScreenshot: render.screenshotSchema,
   RenderJson: render.jsonSchema,
   RenderLinks: render.linksSchema,

@@ -53,6 +53,7 @@ export const groups: readonly Group[] = [
       "docs/rendering/fields.md",
       "docs/rendering/markdown.md",
       "docs/rendering/crawls.md",
+      "docs/rendering/pdf-edit.md",
       "docs/rendering/mcp.md",
       "docs/rendering/browser.md",
     ],

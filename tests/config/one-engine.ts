@@ -58,6 +58,7 @@ export const logicFolders: readonly LogicFolder[] = [
       "binding",
       "cdp",
       "long-text",
+      "pdf-edit",
       "pdf",
       "static",
       "upload",

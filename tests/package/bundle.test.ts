@@ -95,6 +95,7 @@ const optional = [
   ["./rendering/extract", /node_modules\/(?:linkedom|@mozilla\/readability)\//u],
   ["./search/files", /node_modules\/(?:unpdf|fflate|jschardet|postal-mime)\//u],
   ["./rendering/pdf", /node_modules\/unpdf\//u],
+  ["./rendering/pdf-edit", /node_modules\/@cantoo\//u],
   ["./rendering/turndown", /node_modules\/linkedom\//u],
   ["./rendering/mcp", /node_modules\/(?:@modelcontextprotocol|zod)\//u],
   ["./search/mcp", /node_modules\/(?:@modelcontextprotocol|zod)\//u],

@@ -75,6 +75,7 @@ test("Deno takes the versions of package.json", () => {
   // Those that a host brings or leaves out.
   const peers = [
     "hono",
+    "@cantoo/pdf-lib",
     "@modelcontextprotocol/server",
     "@mozilla/readability",
     "@sqlite.org/sqlite-wasm",

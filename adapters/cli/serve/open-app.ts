@@ -4,6 +4,7 @@ import { apiOptions } from "../../../core/config/api-options.ts";
 import type { Log, Platform } from "../../../core/ports.ts";
 import { mainContent } from "../../../core/rendering/extract/mod.ts";
 import { serveMcp } from "../../../core/mcp/serve-mcp.ts";
+import { pdfEditor } from "../../../core/rendering/pdf-edit/mod.ts";
 import { pdfReader } from "../../../core/rendering/pdf/mod.ts";
 import { fileReader } from "../../../core/search/files/mod.ts";
 import { otlpSettings } from "../../../core/signals/otlp/otlp-settings.ts";
@@ -49,6 +50,7 @@ function apiOn(platform: Platform, { config, token }: Prepared, processes: numbe
       ...options.rendering,
       extract: mainContent,
       readPdf: pdfReader,
+      editPdf: pdfEditor,
       mcp: serveMcp,
     },
     search: { ...options.search, mcp: serveMcp, readFile: fileReader },

@@ -11,6 +11,7 @@ import { readSitemap } from "../../../core/rendering/crawl/sitemap.ts";
 import { mainContent } from "../../../core/rendering/extract/mod.ts";
 import { checkJson } from "../../../core/rendering/json/check-json.ts";
 import { documentHead, documentMarkdown } from "../../../core/rendering/input/markdown.ts";
+import { pdfEditor } from "../../../core/rendering/pdf-edit/mod.ts";
 import { pdfReader } from "../../../core/rendering/pdf/mod.ts";
 import { splitBody } from "../../../core/rendering/read-body.ts";
 import { selectParts } from "../../../core/rendering/select/select-parts.ts";
@@ -37,6 +38,7 @@ const tasks: ReadonlyMap<string, Named> = new Map(
     fileReader,
     learnModel,
     mainContent,
+    pdfEditor,
     pdfReader,
     readRobots,
     readSitemap,

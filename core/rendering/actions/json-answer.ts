@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { envelope } from "../../http/envelope.ts";
 import type { RenderingOptions } from "../job/options.ts";
 import { fairSlots } from "../../work/fair-slots.ts";
+import type { UploadedFiles } from "../job/uploaded-files.ts";
 import type { OwnedWork } from "../../work/owned-work.ts";
 import { tooManyRenderings } from "../input/errors.ts";
 import { askJson, checkJsonRequest, type JsonDeps } from "../json/ask-json.ts";
@@ -23,7 +24,7 @@ export interface AroundRendering<B> {
   readonly after: (
     rendered: Response,
     body: B,
-    work: OwnedWork,
+    work: OwnedWork & { readonly upload?: UploadedFiles | undefined },
     signal: AbortSignal,
   ) => Promise<Response>;
 }

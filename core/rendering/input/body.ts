@@ -1,4 +1,5 @@
 import type { keyNames } from "../cdp/keys.ts";
+import type { PdfEdit } from "../pdf-edit/edit-schema.ts";
 
 /** A lifecycle event that a load waits for. */
 export type WaitUntil = "load" | "domcontentloaded" | "networkidle0" | "networkidle2";
@@ -174,6 +175,8 @@ export interface DocumentBody extends RenderBody {
 /** The body of `/pdf`. */
 export interface PdfBody extends RenderBody {
   readonly pdfOptions?: PdfOptions | undefined;
+  /** What is done with the PDF before it is answered. @default nothing */
+  readonly edit?: PdfEdit | undefined;
 }
 
 /** How a picture of a page is taken. */

@@ -4,6 +4,7 @@ import type { Tracer } from "../../trace/trace-context.ts";
 import type { MarkdownEngine } from "../input/engine.ts";
 import type { ContentExtractor } from "../input/extractor.ts";
 import type { JsonModels } from "../json/ask-json.ts";
+import type { PdfEditor } from "../pdf-edit/pdf-editor.ts";
 import type { PdfReader } from "../pdf/pdf-reader.ts";
 import type { TimerCaps } from "../input/timers.ts";
 
@@ -55,6 +56,8 @@ export interface RenderingOptions {
   readonly extract?: ContentExtractor;
   /** Reads a `url` that is a PDF: `pdfReader` of `causey/rendering/pdf`. @default 422 for one, but `/pdf` passes it on */
   readonly readPdf?: PdfReader;
+  /** Edits PDFs for `/pdf/edit` and the field `edit` of `/pdf`: `pdfEditor` of `causey/rendering/pdf-edit`. @default 503 for both */
+  readonly editPdf?: PdfEditor;
   /** Serves the tools of rendering to MCP clients at `…/mcp`: `serveMcp` of `causey/rendering/mcp`. @default 503 there */
   readonly mcp?: ServeMcp;
   /** Makes the Markdown of pages: `turndownEngine()` of `causey/rendering/turndown`. @default causey's own converter */

@@ -16,6 +16,7 @@ import type {
   SnapshotBody,
 } from "../input/body.ts";
 import { keyNames } from "../cdp/keys.ts";
+import { printEditSchema } from "../pdf-edit/edit-schema.ts";
 import { type JsonBody, jsonFields } from "../json/json-body.ts";
 
 /** The 18 kinds of requests that `allowResourceTypes` and `rejectResourceTypes` name. */
@@ -281,6 +282,7 @@ export const jsonSchema: v.GenericSchema<unknown, JsonBody> = v.object({
 export const pdfSchema: v.GenericSchema<unknown, PdfBody> = v.object({
   ...common,
   pdfOptions: v.optional(pdfOptions),
+  edit: v.optional(printEditSchema),
 });
 
 /** The body of `/screenshot`. */

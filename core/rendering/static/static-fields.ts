@@ -19,6 +19,7 @@ const fields = new Set([
   "extract",
   "includeTags",
   "excludeTags",
+  "edit",
   "elements",
   "prompt",
   "response_format",
