@@ -35,7 +35,14 @@ export type {
   SyncCipher,
   SyncCrypto,
 } from "./ports/fast-paths.ts";
-export type { SiteCrawl, SiteCrawler, SitePage, SiteRead, SiteWish } from "./ports/site-crawler.ts";
+export type {
+  PagePart,
+  SiteCrawl,
+  SiteCrawler,
+  SitePage,
+  SiteRead,
+  SiteWish,
+} from "./ports/site-crawler.ts";
 export type { AcceptOptions, Connection, Sockets } from "./ports/sockets.ts";
 export type {
   AsyncLocal,

@@ -1,3 +1,11 @@
+/** The part of some pages that is kept. */
+export interface PagePart {
+  /** A pattern of addresses or paths, as in {@link SiteWish.include}. */
+  readonly path: string;
+  /** A CSS selector: all elements that it matches are kept. */
+  readonly selector: string;
+}
+
 /** The order to crawl a website. */
 export interface SiteWish {
   /** The address of the first page. */
@@ -15,9 +23,13 @@ export interface SiteWish {
    */
   readonly include: readonly string[];
   readonly exclude: readonly string[];
+  /** Addresses of sitemaps that are read in place of those that the site names. @default those */
+  readonly sitemaps?: readonly string[] | undefined;
+  /** Parts of pages that are kept; the first whose pattern matches counts. @default the main content of each page */
+  readonly parts?: readonly PagePart[] | undefined;
   /** Whether pages are read in a browser. */
   readonly inBrowser: boolean;
-  /** Headers of each request to the start's origin; in a browser only. */
+  /** Headers of each request to the start's origin, and to no other: they may be credentials. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -55,8 +67,8 @@ export interface SiteRead {
 
 /** Crawls websites and keeps what they hold as Markdown; a crawl goes on by itself after a restart. */
 export interface SiteCrawler {
-  /** Throws if an order cannot be carried out, so that its settings are refused. */
-  check(wish: SiteWish): void;
+  /** Rejects if an order cannot be carried out, so that its settings are refused. */
+  check(wish: SiteWish): Promise<void>;
   /** Begins a crawl, below the span of the caller; resolves to its id. Throws 429 while too many run. */
   begin(
     account: string,

@@ -34,7 +34,7 @@ import type { ItemChunk, ItemLog } from "../../core/search/ingest/item-details.t
 import type { AskedQuestion } from "../../core/search/rows/question-log.ts";
 import type { Item } from "../../core/search/rows/item-record.ts";
 import type { JobLog, SyncJob } from "../../core/search/rows/job-store.ts";
-import type { InstanceSettings } from "../../core/search/state/instance-settings.ts";
+import type { ShownInstance } from "../../core/search/state/instance-settings.ts";
 import type { PartHealth } from "../../core/signals/health.ts";
 import type { ShownUse } from "../../core/signals/uses-routes.ts";
 import type { Application } from "../../core/webhooks/outbound/applications.ts";
@@ -305,8 +305,8 @@ type Optional = "sync_interval" | "synonyms" | "typo_tolerance" | "token_id";
 type Found = Omit<SearchResult, "notes">;
 
 interface SearchAnswers {
-  SearchInstance: Required<Omit<InstanceSettings, Optional | "source_params">> &
-    Pick<InstanceSettings, Optional> & { source_params: Free | null };
+  SearchInstance: Required<Omit<ShownInstance, Optional | "source_params">> &
+    Pick<ShownInstance, Optional> & { source_params: Free | null };
   SearchInstanceStats: Record<Item["status"], number> & {
     last_activity?: string;
     degraded: boolean;

@@ -1,6 +1,8 @@
 import { firstBytes, readUpTo } from "../../http/stream.ts";
-import { followRedirects, readBody } from "../static/fetch-document.ts";
+import { prepareJob } from "../job/job.ts";
+import { followRedirects, headersFor, readBody } from "../static/fetch-document.ts";
 import type { CrawlDeps } from "./crawl-deps.ts";
+import type { CrawlBody } from "./rows/crawl-schema.ts";
 import { CRAWLER } from "./rules/robots.ts";
 
 /** The user agent of crawls. */
@@ -15,20 +17,33 @@ export interface FetchedFile {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
+/** The fields of a crawl that let it in: they go to the origin of its start only. */
+export type CrawlLogin = Pick<
+  CrawlBody,
+  "url" | "setExtraHTTPHeaders" | "authenticate" | "cookies"
+>;
+
+/** A file of a site. */
+export interface WantedFile {
+  readonly url: URL;
+  /** Bytes. */
+  readonly limit: number;
+  /** The crawl that asks for it. */
+  readonly login: CrawlLogin;
+}
+
 /** Loads a file of a site behind the egress guard. @throws ApiError of the rendering rows */
 export async function fetchFile(
   { documents, policy }: Pick<CrawlDeps, "documents" | "policy">,
-  url: URL,
-  limit: number,
+  { url, limit, login }: WantedFile,
   signal: AbortSignal,
 ): Promise<FetchedFile> {
-  const headers = [
-    ["accept", "*/*"],
-    ["accept-encoding", "gzip"],
-    ["user-agent", CRAWLER_AGENT],
-  ] as const;
+  const { url: start, setExtraHTTPHeaders, authenticate, cookies = [] } = login;
+  const asked = { url: start, setExtraHTTPHeaders, authenticate, userAgent: CRAWLER_AGENT };
+  const job = prepareJob(asked, policy);
   const { answer } = await followRedirects(documents, url, {
-    headersFor: () => headers,
+    headersFor: (at) => headersFor(job, at, "*/*"),
+    cookiesFor: ({ origin }) => (origin === job.url?.origin ? cookies : []),
     allow: policy.allow,
     signal,
     most: REDIRECTS,

@@ -3,7 +3,8 @@ import { checkUrl } from "../../net/check-url.ts";
 import { within } from "../input/timers.ts";
 import type { CrawlDeps } from "./crawl-deps.ts";
 import type { FoundPage } from "./rows/page-outcome.ts";
-import { fetchFile } from "./fetch-file.ts";
+import { type CrawlLogin, fetchFile } from "./fetch-file.ts";
+import type { CrawlBody } from "./rows/crawl-schema.ts";
 import { hostTurnsAt } from "./host-turns.ts";
 import type { Robots } from "./rules/robots.ts";
 import { readSitemap } from "./sitemap.ts";
@@ -19,6 +20,8 @@ const ALL_MS = 180_000;
 
 /** Which pages of sitemaps are wanted. */
 export interface SitemapWish {
+  /** The crawl that asks. Its `sitemaps` are read in place of the site's own. */
+  readonly crawl: CrawlLogin & Pick<CrawlBody, "sitemaps">;
   readonly origin: string;
   readonly robots: Robots;
   readonly scope: ScopeInput;
@@ -29,7 +32,7 @@ export interface SitemapWish {
   take(pages: readonly FoundPage[]): Promise<number>;
 }
 
-/** Reads the sitemaps that the robots.txt of a site names, else its `/sitemap.xml`. One that fails is passed over. */
+/** Reads the sitemaps of a crawl, else those that the robots.txt of its site names, else `/sitemap.xml`. One that fails is passed over. */
 export async function loadSitemaps(
   deps: CrawlDeps,
   wish: SitemapWish,
@@ -37,7 +40,8 @@ export async function loadSitemaps(
   signal: AbortSignal,
 ): Promise<void> {
   const { system, background } = deps.platform;
-  const named = wish.robots.sitemaps.flatMap((one) => URL.parse(one, wish.origin)?.href ?? []);
+  const own = wish.crawl.sitemaps ?? wish.robots.sitemaps;
+  const named = own.flatMap((one) => URL.parse(one, wish.origin)?.href ?? []);
   const waiting = named.length > 0 ? named : [new URL("/sitemap.xml", wish.origin).href];
   const seen = new Set(waiting);
   const end = system.monotonic() + ALL_MS;
@@ -47,7 +51,7 @@ export async function loadSitemaps(
     if (next === undefined) return;
     const late = (): ApiError => new ApiError("render_timeout");
     const sitemap = await within({ ms: ONE_MS, system, signal, expired: late }, async (inner) => {
-      const bytes = await sitemapAt(deps, next, wish.delayMs, inner);
+      const bytes = await sitemapAt(deps, next, wish, inner);
       const { scope, since } = wish;
       return background.run(readSitemap, { bytes, most: room, scope, since }, inner);
     }).catch(() => null);
@@ -66,7 +70,7 @@ export async function loadSitemaps(
 async function sitemapAt(
   deps: CrawlDeps,
   address: string,
-  delayMs: number,
+  { crawl, delayMs }: SitemapWish,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   const verdict = checkUrl(address, deps.policy.allow);
@@ -75,6 +79,10 @@ async function sitemapAt(
   const turns = hostTurnsAt(actors, verdict.url.host);
   for (let wait = await turns.take(delayMs); wait > 0; wait = await turns.take(delayMs))
     await system.sleep(wait, signal);
-  const { status, bytes } = await fetchFile(deps, verdict.url, SITEMAP_LIMIT, signal);
+  const { status, bytes } = await fetchFile(
+    deps,
+    { url: verdict.url, limit: SITEMAP_LIMIT, login: crawl },
+    signal,
+  );
   return status === 200 ? bytes : new Uint8Array();
 }

@@ -67,7 +67,7 @@ export async function mapSite(
     { ms: render.requestMs, system: platform.system, signal, expired: tooLate },
     (inner) =>
       inSlot(deps.maps, deps.owner, inner, async () => {
-        const robots = (await fetchRobots(deps, url.origin, inner)) ?? noRobots;
+        const robots = (await fetchRobots(deps, url.origin, { url: url.href }, inner)) ?? noRobots;
         const start = await readStart(deps, url, { body, robots, signal: inner });
         if (body.source !== "links")
           await addSitemaps(deps, map, { body, final: start.final, robots, signal: inner });
@@ -152,9 +152,10 @@ async function addSitemaps(
 ): Promise<void> {
   const start = new URL(url);
   const own =
-    final.origin === start.origin ? robots : await fetchRobots(deps, final.origin, signal);
+    final.origin === start.origin ? robots : await fetchRobots(deps, final.origin, { url }, signal);
   const rules = own ?? noRobots;
   const wish = {
+    crawl: { url },
     origin: final.origin,
     robots: rules,
     scope: scopeOf(deps, options, start, final),

@@ -1,5 +1,7 @@
 import { clamp } from "../../http/fields/bounded-number.ts";
 import { utf8 } from "../../crypto/encoding.ts";
+import { selectParts } from "../select/select-parts.ts";
+import { compileUrlPatterns } from "./rules/scope.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { askJson } from "../json/ask-json.ts";
 import { isHtml } from "../static/static-page.ts";
@@ -76,7 +78,7 @@ async function convert(
   const isFailure = status >= 400;
   const old = isOld(document, body);
   const formats = old ? [] : (body.formats ?? ["html"]);
-  const parts = isFailure ? document : await mainParts(deps, document, { body, formats, signal });
+  const parts = isFailure ? document : await mainParts(deps, document, { visit, formats, signal });
   // Without its main content, a page still has links.
   const wanted = parts instanceof ApiError ? [] : formats;
   const page = await convertParts(deps, document, {
@@ -146,23 +148,47 @@ function convertParts(
 }
 
 interface MainInputs {
-  readonly body: CrawlBody;
+  readonly visit: PageVisit;
   readonly formats: readonly CrawlFormat[];
   readonly signal: AbortSignal;
 }
 
-/**
- * Returns the part of a document that is stored, and the one that Markdown is made of: its main content where the crawl
- * asks for that.
- */
+/** Makes the part that is wanted of a document. */
+type Reduce = (part: Uint8Array, contentType: string) => Promise<Uint8Array>;
+
+/** Returns how a page is reduced: to the part that the crawl selects on it, else to its main content; null for whole pages. */
+function reducerFor(
+  { extract, platform: { background } }: CrawlWork,
+  { url, body }: PageVisit,
+  signal: AbortSignal,
+): Reduce | null {
+  const wanted = (body.parts ?? []).find(({ path }) =>
+    compileUrlPatterns([path], "parts").some((matches) => matches(url)),
+  );
+  if (wanted !== undefined) {
+    const { selector } = wanted;
+    const tags = { includeTags: [selector], excludeTags: [], isNeeded: true };
+    return async (part, contentType) => {
+      const page = { bytes: new Uint8Array(part), contentType, ...tags };
+      const found = await background.run(selectParts, page, signal);
+      if (found.length > 0) return found;
+      const message = `Nothing on the page matches the selector "${selector}"`;
+      throw new ApiError("load_aborted", { message });
+    };
+  }
+  if (body.extract === undefined || extract === null) return null;
+  return (part, contentType) =>
+    background.run(extract, { bytes: new Uint8Array(part), contentType }, signal);
+}
+
+/** Returns the part of a document that is stored, and the one that Markdown is made of. */
 async function mainParts(
-  { extract, platform }: CrawlWork,
+  deps: CrawlWork,
   { bytes, contentType, seen }: LoadedDocument,
-  { body: { extract: asked }, formats, signal }: MainInputs,
+  { visit, formats, signal }: MainInputs,
 ): Promise<DocumentParts | ApiError> {
-  if (asked === undefined || extract === null || !isHtml(contentType)) return { seen };
-  const mainOf = (part: Uint8Array, type: string): Promise<Uint8Array> =>
-    platform.background.run(extract, { bytes: new Uint8Array(part), contentType: type }, signal);
+  const mainOf = isHtml(contentType) ? reducerFor(deps, visit, signal) : null;
+  if (mainOf === null) return { seen };
   try {
     const needsHtml = formats.includes("html");
     const needsText = formats.some((format) => format !== "html");

@@ -2,7 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { CrawlDeps } from "./crawl-deps.ts";
 import { type CrawlState, writeFacts } from "./rows/crawl-state.ts";
 import { within } from "../input/timers.ts";
-import { fetchFile } from "./fetch-file.ts";
+import { type CrawlLogin, fetchFile } from "./fetch-file.ts";
 import { readRobots, type Robots, ROBOTS_LIMIT } from "./rules/robots.ts";
 
 /** The rules of a site without a robots.txt. */
@@ -25,6 +25,7 @@ const REMEMBERED = 20;
 export async function fetchRobots(
   deps: CrawlDeps,
   origin: string,
+  login: CrawlLogin,
   signal: AbortSignal,
 ): Promise<Robots | null> {
   const { background, system } = deps.platform;
@@ -32,7 +33,7 @@ export async function fetchRobots(
     new ApiError("load_aborted", { message: `No robots.txt within ${WAIT_MS} ms` });
   return within({ ms: WAIT_MS, system, signal, expired: late }, async (inner) => {
     const url = new URL("/robots.txt", origin);
-    const { status, bytes } = await fetchFile(deps, url, ROBOTS_LIMIT, inner);
+    const { status, bytes } = await fetchFile(deps, { url, limit: ROBOTS_LIMIT, login }, inner);
     if (status >= 500 || status === 429) return null;
     if (status >= 300) return noRobots;
     return background.run(readRobots, { bytes }, inner);
@@ -55,7 +56,7 @@ export async function rulesOf(
   );
   if (row !== undefined)
     return remember(state, origin, JSON.parse(String(row["robots"])) as Robots);
-  const rules = await fetchRobots(deps, origin, signal);
+  const rules = await fetchRobots(deps, origin, state.facts?.input ?? { url: origin }, signal);
   return rules === null ? null : keepRules(state, origin, rules);
 }
 

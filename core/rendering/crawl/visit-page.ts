@@ -260,6 +260,7 @@ async function addSitemaps(
   const robots =
     (await siteRules(state, deps, { url: new URL(origin), isLast: true, signal })) ?? site.robots;
   const wish = {
+    crawl: facts.input,
     origin,
     robots,
     scope: scopeOf(facts, deps, homes),

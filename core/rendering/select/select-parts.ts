@@ -7,6 +7,8 @@ export type PartsRequest = {
   readonly contentType: string;
   readonly includeTags: readonly string[];
   readonly excludeTags: readonly string[];
+  /** Whether there are no bytes where a document has none of the wanted parts. @default it is an empty document */
+  readonly isNeeded?: boolean;
 };
 
 /** Characters of HTML that may be left: more than any document has that is read. */
@@ -20,7 +22,7 @@ export const selectParts: LongTask<PartsRequest, Uint8Array<ArrayBuffer>> = {
     const { readTree } = await import("./tree.ts");
     const { htmlOf } = await import("./html-of.ts");
     const { choose, parseSelector } = await import("./selector.ts");
-    return function* ({ bytes, contentType, includeTags, excludeTags }) {
+    return function* ({ bytes, contentType, includeTags, excludeTags, isNeeded }) {
       const tree = yield* readTree(yield* decodeText(bytes, contentType));
       const without = yield* choose(
         tree,
@@ -44,6 +46,7 @@ export const selectParts: LongTask<PartsRequest, Uint8Array<ArrayBuffer>> = {
           isDone[index] = 1;
         }
       }
+      if (isNeeded === true && parts.length === 0) return new Uint8Array();
       return utf8(`<html>${head}<body>${parts.join("")}</body></html>`);
     };
   },

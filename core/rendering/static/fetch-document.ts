@@ -44,7 +44,7 @@ export async function fetchDocument(
   { allow, signal, takesPdf, follow, onPart }: FetchOptions,
 ): Promise<FetchedDocument> {
   const { answer, response, redirects } = await followRedirects(transport, job.url, {
-    headersFor: (url) => headersFor(job, url),
+    headersFor: (url) => headersFor(job, url, PAGES),
     // They are credentials: only the origin of `url` gets them.
     cookiesFor: ({ origin }) => (origin === job.url.origin ? (job.body.cookies ?? []) : []),
     allow,
@@ -154,9 +154,17 @@ function withoutFragment(url: URL): string {
   return url.href.replace(/#.*$/su, "");
 }
 
-function headersFor({ body, url: asked, headers }: Job, url: URL): HeaderPair[] {
+/** What a page may be. */
+const PAGES = "text/html,application/xhtml+xml,text/*;q=0.9,*/*;q=0.1";
+
+/** Returns the headers of a request for a job. Those of the caller, and its login, go to the origin of the job only. */
+export function headersFor(
+  { body, url: asked, headers }: Pick<Job, "body" | "url" | "headers">,
+  url: URL,
+  accept: string,
+): HeaderPair[] {
   const sent = new Map([
-    ["accept", "text/html,application/xhtml+xml,text/*;q=0.9,*/*;q=0.1"],
+    ["accept", accept],
     ["accept-encoding", "gzip"],
     ["user-agent", body.userAgent ?? "causey"],
   ]);

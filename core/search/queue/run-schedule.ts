@@ -43,5 +43,12 @@ export function scheduleStatements(
 }
 
 function sourceFields(settings: InstanceSettings | null): readonly unknown[] {
-  return [settings?.type, settings?.source, settings?.source_params, settings?.token_id];
+  const {
+    type,
+    source,
+    source_params: params,
+    token_id: token,
+    sealed_headers: headers,
+  } = settings ?? {};
+  return [type, source, params, token, headers ?? null];
 }

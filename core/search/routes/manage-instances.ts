@@ -6,6 +6,8 @@ import { type Directory, directoryAt } from "../directory/directory.ts";
 import { type Instance, instanceAt } from "../actor/instance-client.ts";
 import { changedSettings, type InstanceSettings, newSettings } from "../state/instance-settings.ts";
 import type { SettingsChanges } from "../state/instance-schema.ts";
+import { sourceOf } from "../state/check-source.ts";
+import { sealSourceHeaders } from "../directory/source-headers.ts";
 import type { SearchOptions } from "../models/search-deps.ts";
 import { modelNames } from "../models/models.ts";
 import { publicEndpointsOf } from "../directory/public-endpoints.ts";
@@ -18,13 +20,13 @@ export async function createInstance(
   options: SearchOptions,
 ): Promise<InstanceSettings> {
   const { platform } = options;
-  const settings = newSettings(body, {
+  const given = newSettings(body, {
     namespace,
     now: formatInstant(platform.system.now()),
     names: modelNames(options),
     options,
   });
-  await checkToken(account, settings, options);
+  const settings = await withSource(account, given, null, options);
   const directory = directoryAt(platform, account);
   let isTaken = false;
   try {
@@ -83,12 +85,13 @@ export async function updateInstance(
   options: SearchOptions,
 ): Promise<InstanceSettings> {
   const { platform } = options;
-  const settings = changedSettings(await instance.read(), changes, {
+  const old = await instance.read();
+  const given = changedSettings(old, changes, {
     now: formatInstant(platform.system.now()),
     names: modelNames(options),
     options,
   });
-  await checkToken(account, settings, options);
+  const settings = await withSource(account, given, old, options);
   await listEndpoint(account, settings, options);
   await instance.change(settings);
   await listInstance(directoryAt(platform, account), instance, settings);
@@ -117,6 +120,22 @@ async function listEndpoint(
   if (endpoint == null || params?.enabled !== true) return;
   const { namespace, id } = place;
   await publicEndpointsOf(platform).put(endpoint, { account, namespace, id });
+}
+
+/** Checks the source of settings as far as others have to be asked, and seals its headers. */
+async function withSource(
+  account: string,
+  settings: InstanceSettings,
+  old: InstanceSettings | null,
+  options: SearchOptions,
+): Promise<InstanceSettings> {
+  await checkToken(account, settings, options);
+  const { type, source, source_params: params } = settings;
+  if (type === old?.type && source === old?.source && params === old?.source_params)
+    return settings;
+  const site = type === "web-crawler" ? sourceOf(settings, options) : null;
+  if (site?.kind === "site") await options.crawler?.check(site.wish);
+  return sealSourceHeaders(options, account, settings, old);
 }
 
 /** Throws 7012 for a token that is not stored. */

@@ -4,6 +4,7 @@ import type { SearchOptions, WorkOptions } from "../models/search-deps.ts";
 import { removeUnseen } from "./source-items.ts";
 import type { SourceReader } from "../rows/source-reader.ts";
 import { type EntryOutcome, takeEntries } from "./take-entries.ts";
+import { openSourceHeaders } from "../directory/source-headers.ts";
 import { openToken } from "../directory/token-secrets.ts";
 import { bucketReader } from "./bucket-reader.ts";
 import { sourceOf } from "../state/check-source.ts";
@@ -150,5 +151,7 @@ async function openSource(state: InstanceState, deps: SearchOptions): Promise<So
   }
   const { crawler } = deps;
   // `sourceOf` has thrown without a crawler.
-  return crawler === undefined ? null : siteReader(source, account, crawler);
+  if (crawler === undefined) return null;
+  const headers = await openSourceHeaders(deps, account, settings);
+  return siteReader({ ...source, wish: { ...source.wish, headers } }, account, crawler);
 }

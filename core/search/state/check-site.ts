@@ -13,11 +13,12 @@ export interface SiteSource {
 
 /** Pages of a website whose settings name no limit. */
 const PAGES = 1000;
-/** Headers that carry credentials: everyone who may read the instance sees its settings. */
-const SECRET_HEADERS = new Set(["authorization", "cookie", "proxy-authorization", "x-api-key"]);
 const AT = "source_params.web_crawler";
 
-/** Returns the website that settings stand for. Throws by the name of the field, and 503 without a crawler. */
+/**
+ * Returns the website that settings stand for, but for the headers that they hide. Throws by the name of the field, and 503
+ * without a crawler.
+ */
 export function siteSource(
   source: string,
   { source_params: params, token_id: tokenId }: SourceFields,
@@ -27,8 +28,8 @@ export function siteSource(
   for (const field of ["prefix", "endpoint", "region", "r2_jurisdiction"] as const)
     if (params?.[field] != null)
       throw withoutEffect(`source_params.${field}`, "the source is a website");
-  const url = URL.parse(source);
-  if (url === null || !/^https?:$/u.test(url.protocol))
+  const url = siteAddress(source);
+  if (url === null)
     throw invalid("source", "Expected the address of a website: https://example.com");
   if (crawler === undefined) {
     throw new ApiError("missing_capability", {
@@ -36,24 +37,49 @@ export function siteSource(
         "type: Websites are read by the rendering part, which is not here: search({ crawler }) or platformApi()",
     });
   }
-  const wish = siteWish(url.href, params ?? {});
-  crawler.check(wish);
+  const wish = siteWish(url, params ?? {});
   return { kind: "site", id: `web-crawler:${url.href}`, wish };
 }
 
-function siteWish(url: string, { web_crawler: web, ...params }: SourceParams): SiteWish {
+/** Reads the address of a website, which may be a domain alone, as the hosted API takes it; null for anything else. */
+export function siteAddress(source: string): URL | null {
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//iu.test(source) ? source : `https://${source}`);
+  return url !== null && /^https?:$/u.test(url.protocol) ? url : null;
+}
+
+function siteWish(url: URL, { web_crawler: web, ...params }: SourceParams): SiteWish {
   const { parse_type: type = "sitemap", parse_options: parse, discover_options: found } = web ?? {};
   if (found != null && type !== "discover")
     throw withoutEffect(`${AT}.discover_options`, 'it needs "parse_type": "discover"');
-  const headers = headersOf(parse ?? {});
+  if (parse?.include_images === true)
+    throw withoutEffect(`${AT}.parse_options.include_images`, "images are not read");
   return {
-    url,
+    url: url.href,
     ...scopeOf(type, found ?? {}),
     include: params.include_items ?? [],
     exclude: params.exclude_items ?? [],
     inBrowser: parse?.use_browser_rendering ?? false,
-    ...(headers === null ? {} : { headers }),
+    headers: parse?.include_headers,
+    parts: parse?.content_selector,
+    sitemaps: sitemapsOf(url, type, parse?.specific_sitemaps),
   };
+}
+
+/** Returns the sitemaps that are read, by whole addresses: a path is one of the website. */
+function sitemapsOf(
+  site: URL,
+  type: WebCrawlerParams["parse_type"],
+  given: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (given === undefined) return undefined;
+  const field = `${AT}.parse_options.specific_sitemaps`;
+  if (type !== "sitemap") throw withoutEffect(field, 'it needs "parse_type": "sitemap"');
+  return given.map((one, index) => {
+    const url = URL.parse(one, site);
+    if (url === null || !/^https?:$/u.test(url.protocol))
+      throw invalid(`${field}.${index}`, "Expected the address of a sitemap, or its path");
+    return url.href;
+  });
 }
 
 function scopeOf(
@@ -68,26 +94,4 @@ function scopeOf(
     depth: found.depth,
     subdomains: found.include_subdomains ?? false,
   };
-}
-
-/** Returns the headers of each request; null without any. */
-function headersOf(
-  parse: NonNullable<WebCrawlerParams["parse_options"]>,
-): Readonly<Record<string, string>> | null {
-  if (parse.include_images === true)
-    throw withoutEffect(`${AT}.parse_options.include_images`, "images are not read");
-  for (const field of ["content_selector", "specific_sitemaps"] as const)
-    if (parse[field] !== undefined)
-      throw withoutEffect(`${AT}.parse_options.${field}`, "whole pages of the site are read");
-  const headers = parse.include_headers ?? {};
-  const names = Object.keys(headers);
-  const secret = names.find((name) => SECRET_HEADERS.has(name.toLowerCase()));
-  if (secret !== undefined) {
-    const why =
-      "Everyone who may read the instance sees its settings: they cannot hold credentials";
-    throw invalid(`${AT}.parse_options.include_headers`, `"${secret}": ${why}`);
-  }
-  if (names.length > 5)
-    throw invalid(`${AT}.parse_options.include_headers`, "At most 5 are allowed");
-  return names.length === 0 ? null : headers;
 }

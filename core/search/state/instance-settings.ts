@@ -17,6 +17,8 @@ export interface InstanceSettings extends SettingsChanges {
   /** The id in the address of its public endpoint, the same one for ever; null until the endpoint was open once. */
   readonly public_endpoint_id?: string | null;
   readonly public_endpoint_params?: PublicEndpoint | null;
+  /** The headers of the source, sealed: `source_params` has their names alone. Never shown. */
+  readonly sealed_headers?: string | null;
   readonly id: string;
   readonly namespace: string;
   readonly created_at: string;
@@ -189,9 +191,13 @@ function embeddingModel(name: string | null, names: ModelNames): string {
   });
 }
 
+/** The settings of an instance as the API shows them. */
+export type ShownInstance = Omit<InstanceSettings, "sealed_headers">;
+
 /** Returns the settings as the API shows them: with the name of the chat model that answers. */
-export function shownSettings(settings: InstanceSettings, names: ModelNames): InstanceSettings {
-  return settings.ai_search_model === "" ? { ...settings, ai_search_model: names.chat } : settings;
+export function shownSettings(settings: InstanceSettings, names: ModelNames): ShownInstance {
+  const { sealed_headers: _, ...shown } = settings;
+  return shown.ai_search_model === "" ? { ...shown, ai_search_model: names.chat } : shown;
 }
 
 /** Whether an instance's vectors come from an embedder that is asked over the network. */

@@ -1,4 +1,6 @@
 import * as v from "valibot";
+import { HEADER_NAME } from "../../http/fields/header-schema.ts";
+import type { PagePart } from "../../ports.ts";
 
 /** How a website is crawled: `source_params.web_crawler`. */
 export interface WebCrawlerParams {
@@ -8,8 +10,8 @@ export interface WebCrawlerParams {
         readonly use_browser_rendering?: boolean | undefined;
         readonly include_headers?: Readonly<Record<string, string>> | undefined;
         readonly include_images?: boolean | undefined;
-        readonly content_selector?: readonly unknown[] | undefined;
-        readonly specific_sitemaps?: readonly unknown[] | undefined;
+        readonly content_selector?: readonly PagePart[] | undefined;
+        readonly specific_sitemaps?: readonly string[] | undefined;
       }
     | null
     | undefined;
@@ -52,23 +54,50 @@ export interface SourceFields {
 const whole = (min: number, max: number) =>
   v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
 
-/** Patterns for paths, e.g. `/docs/**`. The hosted API also takes at most ten rules. */
-const patterns = v.nullish(
+/** A pattern for paths, e.g. `/docs/**`. */
+const pattern = (max: number) =>
   v.pipe(
-    v.array(
-      v.pipe(
-        v.string(),
-        v.minLength(1),
-        v.maxLength(1000),
-        v.regex(/^[^?[\]{}()!]*$/u, "Only * and ** stand for other text here"),
-        v.check(
-          (text) => (text.match(/\*+/gu)?.length ?? 0) <= 10,
-          "Expected at most 10 wildcards",
-        ),
-      ),
+    v.string(),
+    v.minLength(1),
+    v.maxLength(max),
+    v.regex(/^[^?[\]{}()!]*$/u, "Only * and ** stand for other text here"),
+    v.check((text) => (text.match(/\*+/gu)?.length ?? 0) <= 10, "Expected at most 10 wildcards"),
+  );
+
+/** The hosted API also takes at most ten rules. */
+const patterns = v.nullish(v.pipe(v.array(pattern(1000)), v.maxLength(10)));
+
+/**
+ * Headers of the requests to a website. The bounds of these and of the fields below are those of the hosted API:
+ * https://developers.cloudflare.com/ai-search/configuration/data-source/website/#limits
+ */
+const includeHeaders = v.pipe(
+  v.record(
+    v.pipe(v.string(), v.regex(HEADER_NAME, "Expected the name of a header")),
+    // Without the value in its message: it may be a credential.
+    v.pipe(
+      v.string(),
+      v.regex(/^[\t\x20-\x7e]{1,4096}$/u, "Expected 1 to 4096 printable characters"),
     ),
-    v.maxLength(10),
   ),
+  v.check((headers) => Object.keys(headers).length <= 5, "At most 5 are allowed"),
+);
+
+const contentSelector = v.pipe(
+  v.array(
+    v.object({
+      path: pattern(200),
+      selector: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
+    }),
+  ),
+  v.minLength(1, "At least one is needed: leave it out for the main content of each page"),
+  v.maxLength(10),
+);
+
+const specificSitemaps = v.pipe(
+  v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(2048))),
+  v.minLength(1, "At least one is needed: leave it out for those that the site names"),
+  v.maxLength(5),
 );
 
 const webCrawler = v.object({
@@ -76,10 +105,10 @@ const webCrawler = v.object({
   parse_options: v.nullish(
     v.object({
       use_browser_rendering: v.optional(v.boolean()),
-      include_headers: v.optional(v.record(v.string(), v.pipe(v.string(), v.maxLength(1024)))),
+      include_headers: v.optional(includeHeaders),
       include_images: v.optional(v.boolean()),
-      content_selector: v.optional(v.array(v.unknown())),
-      specific_sitemaps: v.optional(v.array(v.unknown())),
+      content_selector: v.optional(contentSelector),
+      specific_sitemaps: v.optional(specificSitemaps),
     }),
   ),
   discover_options: v.nullish(

@@ -33,7 +33,7 @@ export async function checkCrawl(
   if (address === null) throw refuse("url: At most 2048 characters are allowed");
   compileScope(body.options ?? {}, deps.policy.allow);
   await checkJsonOptions(deps, body, signal);
-  const robots = await fetchRobots(deps, address.origin, signal).catch((error: unknown) => {
+  const robots = await fetchRobots(deps, address.origin, body, signal).catch((error: unknown) => {
     signal.throwIfAborted();
     // A site that is down may be up when the crawl gets there.
     if (error instanceof ApiError && error.kind !== "blocked_url") return null;

@@ -1,4 +1,7 @@
+import { ApiError } from "../../../http/api-error.ts";
 import { joinBytes } from "../../../http/stream.ts";
+import type { AllowHosts } from "../../../net/allow-hosts.ts";
+import { checkUrl } from "../../../net/check-url.ts";
 import type { SiteCrawl, SiteCrawler, SitePage, SiteWish } from "../../../ports.ts";
 import { isInstalled } from "../../input/extractor.ts";
 import { prepareJob } from "../../job/job.ts";
@@ -11,17 +14,19 @@ import { jsonStringReader } from "../rows/json-string.ts";
 import type { CrawlRecord } from "../rows/crawl-records.ts";
 import type { CrawlBody } from "../rows/crawl-schema.ts";
 import type { CrawlStatus } from "../rows/crawl-state.ts";
-import { compileScope } from "../rules/scope.ts";
+import { compileScope, compileUrlPatterns } from "../rules/scope.ts";
 
 /** Makes crawls for code of the same process: websites that search instances have as their source. */
 export function siteCrawler(deps: CrawlDeps): SiteCrawler {
   const { actors } = deps.platform;
   return {
-    check(wish) {
+    async check(wish) {
       const body = siteCrawlBody(wish, deps.extract !== null);
       checkCrawlFields(deps, body);
       prepareJob(body, deps.policy);
       compileScope(body.options ?? {}, deps.policy.allow);
+      checkSitemaps(wish, deps.policy.allow);
+      await checkParts(wish);
     },
     async begin(account, wish, signal, traceparent) {
       const { extract, platform } = deps;
@@ -81,9 +86,37 @@ async function startOf(crawl: ReturnType<typeof crawlAt>): Promise<CrawlRecord |
   return (await crawl.read({ cursor: 0, limit: 1, status: null }))?.records[0];
 }
 
+function checkSitemaps({ sitemaps = [] }: SiteWish, allow: AllowHosts): void {
+  for (const [index, sitemap] of sitemaps.entries()) {
+    const verdict = checkUrl(sitemap, allow);
+    if (!verdict.ok)
+      throw new ApiError("blocked_url", {
+        message: `specific_sitemaps.${index}: ${verdict.reason}`,
+      });
+  }
+}
+
+/** Checks the parts of pages; what reads selectors is loaded when there are some. */
+async function checkParts({ parts = [] }: SiteWish): Promise<void> {
+  if (parts.length === 0) return;
+  const { parseSelector } = await import("../../select/selector.ts");
+  for (const [index, { path, selector }] of parts.entries()) {
+    const field = `content_selector.${index}`;
+    compileUrlPatterns([path], `${field}.path`);
+    try {
+      parseSelector(field, selector);
+    } catch {
+      throw new ApiError("invalid_request", {
+        message: `${field}.selector: "${selector}" is not a selector, or one that only a browser knows`,
+      });
+    }
+  }
+}
+
 /** Returns the request of a crawl whose pages become the items of a search instance. */
 export function siteCrawlBody(wish: SiteWish, isMain: boolean): CrawlBody {
   const { url, limit, depth, source, subdomains, include, exclude, headers } = wish;
+  const { sitemaps, parts } = wish;
   return {
     url,
     limit,
@@ -95,6 +128,8 @@ export function siteCrawlBody(wish: SiteWish, isMain: boolean): CrawlBody {
     ...(depth === undefined ? {} : { depth }),
     ...(wish.inBrowser ? {} : { render: false }),
     ...(headers === undefined ? {} : { setExtraHTTPHeaders: headers }),
+    ...(sitemaps === undefined ? {} : { sitemaps }),
+    ...(parts === undefined ? {} : { parts }),
     options: {
       includeSubdomains: subdomains,
       includePatterns: [...include],

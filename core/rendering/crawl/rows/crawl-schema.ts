@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { PagePart } from "../../../ports.ts";
 import type { RenderBody } from "../../input/body.ts";
 import { jsonFields, type JsonOptions } from "../../json/json-body.ts";
 import { address, common, extractField } from "../../job/schema.ts";
@@ -41,6 +42,10 @@ export interface CrawlBody extends Omit<RenderBody, "html" | "userAgent"> {
   /** @default "full" */
   readonly contentUse?: "reference" | "full" | undefined;
   readonly browser?: "kitesurf" | undefined;
+  /** Sitemaps that are read in place of the site's own. Search instances set it, requests cannot. */
+  readonly sitemaps?: readonly string[] | undefined;
+  /** Parts that are kept in place of whole pages. Search instances set it, requests cannot. */
+  readonly parts?: readonly PagePart[] | undefined;
 }
 
 /** Pages of one crawl, and steps from its start. */
@@ -131,6 +136,10 @@ const staticFields = new Set([
   "options",
   "crawlPurposes",
   "contentUse",
+  "setExtraHTTPHeaders",
+  "authenticate",
+  "sitemaps",
+  "parts",
 ]);
 
 /** Returns the name of a field that needs a browser; undefined when a body has none. */
