@@ -43,7 +43,7 @@ export interface MatchingSearch {
  */
 export async function matchingItems(
   { state, input, plan, type, threshold, allowed }: MatchingSearch,
-  { hits: nearest, bar }: NearChunks,
+  { hits: nearest, next }: NearChunks,
 ): Promise<Matching> {
   const mode = keywordMode(state, input) === "and" ? "and" : "or";
   const match = type === "vector" ? null : matchExpression(plan, mode);
@@ -63,7 +63,7 @@ export async function matchingItems(
     chunks,
     items: placesAbove0(chunks),
     hits: type === "vector" ? null : { chunks: found, owners },
-    isCut: bar !== null && bar >= threshold,
+    isCut: next !== null && next >= threshold,
   };
 }
 

@@ -34,12 +34,12 @@ export interface VectorLeg {
 /** The chunks nearest to the query alone, as many as were asked for. */
 export interface NearChunks {
   readonly hits: readonly VectorHit[];
-  /** The score down to which they were looked for; null = there are no others. */
-  readonly bar: number | null;
+  /** The score of the nearest one that is not among them; null where no other chunk is similar. */
+  readonly next: number | null;
 }
 
 /** No chunk is near, and none was looked for. */
-export const NONE_NEAR: NearChunks = { hits: [], bar: null };
+export const NONE_NEAR: NearChunks = { hits: [], next: null };
 
 /** How a chunk was seen. */
 export interface Seen {
@@ -100,9 +100,11 @@ export async function vectorLeg(
     return { hits: [], seen: () => null, near: NONE_NEAR };
   const bring = limit + SPARE;
   const pause = (): Promise<void> => context.system.sleep(0);
-  const look = Math.max(bring, ask.near, ask.mayExpand ? LOOKED_AT_AGAIN : 0);
+  // One more tells whether there are others.
+  const wanted = ask.near === 0 ? 0 : ask.near + 1;
+  const look = Math.max(bring, wanted, ask.mayExpand ? LOOKED_AT_AGAIN : 0);
   let near = await index.nearest(query, allowed, look, pause);
-  const nearest = near.slice(0, ask.near);
+  const nearest = near.slice(0, wanted);
   let wider = query;
   const { others, expands } = await ask.beside();
   if (expands && near.length > 0) {
@@ -142,9 +144,10 @@ function nearChunks(
   seen: ReadonlyMap<number, Seen>,
   { near }: VectorAsk,
 ): NearChunks {
-  const hits = seenHits(rows, seen).filter(({ score }) => score > 0);
-  const isAll = rows.length < Math.max(1, near) || hits.length < rows.length;
-  return { hits, bar: isAll ? null : Math.min(...hits.map(({ score }) => score)) };
+  const similar = (some: readonly NearRow[]): VectorHit[] =>
+    seenHits(some, seen).filter(({ score }) => score > 0);
+  const [other] = similar(rows.slice(near));
+  return { hits: similar(rows.slice(0, near)), next: other?.score ?? null };
 }
 
 /** A query with a share of some vectors, of length 1. */

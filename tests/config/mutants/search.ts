@@ -136,6 +136,13 @@ export const searchMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/site-scope"],
   },
   {
+    name: "more chunks are told only where there are more",
+    file: "core/search/retrieve/vector-leg.ts",
+    find: "const [other] = similar(rows.slice(near));",
+    replace: "const [other] = similar(rows.slice(near - 1));",
+    tests: ["tests/unit/search/refine"],
+  },
+  {
     name: "what is still being typed is no question",
     file: "core/search/actor/instance-actor.ts",
     find: "if (input.prefix !== true) log.note(",

@@ -225,13 +225,16 @@ describe("sort", () => {
       {},
       { custom_metadata, chunk_size: 64, index_method: { vector: true, keyword: false } },
     );
-    await api.upload("long.md", "harbour words. ".repeat(24_000), { metadata: { price: 2 } });
-    await api.upload("short.md", "harbour", { metadata: { price: 1 } });
+    // A section is a chunk.
+    const sections = Array.from({ length: 1000 }, (_, n) => `## Part ${n}\n\nharbour words\n`);
+    await api.upload("long.md", sections.join(""), { metadata: { price: 2 } });
     const notesOf = async (retrieval: object): Promise<readonly unknown[]> => {
       const body = { query: "harbour", ai_search_options: { retrieval } };
       return (await api.call("POST", "/instances/main/search", body)).body.messages;
     };
     const said = { code: 10531, message: expect.stringContaining("more than 1000 chunks") };
+    expect(await notesOf({ sort: ["price:asc"], match_threshold: 0 })).toEqual([]);
+    await api.upload("short.md", "harbour", { metadata: { price: 1 } });
     expect(await notesOf({ sort: ["price:asc"], match_threshold: 0 })).toEqual([said]);
     expect(await notesOf({ facets: ["price"], match_threshold: 0 })).toEqual([said]);
     expect(await notesOf({ match_threshold: 0 })).toEqual([]);
