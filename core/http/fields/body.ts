@@ -147,7 +147,7 @@ function parseKnown<S extends v.GenericSchema>(
   value: unknown,
   error: ErrorName | undefined,
 ): { readonly output: v.InferOutput<S>; readonly unknown: readonly string[] } {
-  const result = v.safeParse(schema, value, { abortPipeEarly: true });
+  const result = checkedBy(schema, value);
   if (result.success && hasEveryField(result.output, value)) {
     return { output: result.output, unknown: [] };
   }
@@ -178,9 +178,31 @@ export function parse<S extends v.GenericSchema>(
   value: unknown,
   error: ErrorName = "invalid_request",
 ): v.InferOutput<S> {
-  const result = v.safeParse(schema, value, { abortPipeEarly: true });
+  const result = checkedBy(schema, value);
   if (result.success) return result.output;
   throw misfit(result.issues, error);
+}
+
+/** Values of a body of which all misfits are found; of a larger one it is the first: each of its values may be one. */
+const SMALL = 2000;
+
+/** Checks a value; its issues are all that is wrong with a small one, and the first that is wrong with a larger one. */
+function checkedBy<S extends v.GenericSchema>(schema: S, value: unknown): v.SafeParseResult<S> {
+  const abortEarly = countValues(value, SMALL) > SMALL;
+  return v.safeParse(schema, value, { abortEarly, abortPipeEarly: true });
+}
+
+/** Counts the values in a value, itself included, no further than to one more than `limit`. */
+function countValues(value: unknown, limit: number): number {
+  if (typeof value !== "object" || value === null) return 1;
+  // Its names would be listed first, each as a text.
+  if (Array.isArray(value) && value.length > limit) return value.length;
+  let count = 1;
+  for (const name in value) {
+    count += countValues(Reflect.get(value, name), limit - count);
+    if (count > limit) return count;
+  }
+  return count;
 }
 
 function misfit(

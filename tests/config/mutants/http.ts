@@ -446,6 +446,20 @@ export const httpMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/choose/dynamic-routes-graph"],
   },
   {
+    name: "of a large body the first misfit is found",
+    file: "core/http/fields/body.ts",
+    find: "countValues(value, SMALL) > SMALL",
+    replace: "countValues(value, SMALL) < 0",
+    tests: ["tests/unit/http/body"],
+  },
+  {
+    name: "of a small body all misfits are found",
+    file: "core/http/fields/body.ts",
+    find: "countValues(value, SMALL) > SMALL",
+    replace: "countValues(value, SMALL) > 0",
+    tests: ["tests/unit/http/body"],
+  },
+  {
     name: "a body with too many members is not parsed",
     file: "core/http/json.ts",
     find: "if (members > MEMBERS)",

@@ -158,6 +158,27 @@ describe("parseJson() and parse()", () => {
     expect(() => parseJson(utf8(`[${"{},".repeat(100_000)}{}]`))).toThrow("more than 200000");
   });
 
+  it("find all that is wrong with a small value, and the first that is wrong with a large one", () => {
+    let checks = 0;
+    const odd = v.custom<number>(() => (checks++, false));
+    const schema = v.object({ list: v.array(odd), name: v.string(), also: v.string() });
+    const refused = (value: unknown): string => {
+      try {
+        parse(schema, value);
+      } catch (error) {
+        return (error as ApiError).message;
+      }
+      return "";
+    };
+    expect(refused({ list: Array(1900).fill(0) })).toContain('Missing fields "name" and "also"');
+    expect(checks).toBe(1900);
+    for (const list of [Array(3000).fill(0), Array(30).fill(Array(100).fill(0))]) {
+      checks = 0;
+      expect(refused({ list, name: { a: list } })).toMatch(/^list\.0: /u);
+      expect(checks).toBe(1);
+    }
+  });
+
   it("look at no text in it, however long", () => {
     const texts = [":".repeat(30_000), ",".repeat(300_000), '{["'.repeat(300), '\\"'.repeat(300)];
     for (const text of [...texts, "\\".repeat(1001), `${"\\".repeat(1000)}"${":".repeat(30_000)}`])
