@@ -1,4 +1,5 @@
-import { fromBase64 } from "../crypto/encoding.ts";
+import { sha256Hex } from "../crypto/digest.ts";
+import { fromBase64, toBase64 } from "../crypto/encoding.ts";
 
 /** A text that is built with the package; `tag` changes with it. */
 export interface BuiltText {
@@ -10,6 +11,13 @@ export interface BuiltText {
 export interface PackedText {
   readonly tag: string;
   readonly gzip: string;
+}
+
+/** Packs a text that is made while the server runs. */
+export async function packText(text: string): Promise<PackedText> {
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  return { tag: (await sha256Hex(text)).slice(0, 16), gzip: toBase64(bytes) };
 }
 
 /** Returns the text that was packed. */

@@ -1,5 +1,12 @@
 import { type Context, Hono } from "hono";
-import { builtText, packedText, unpacked } from "../http/built-text.ts";
+import {
+  builtText,
+  type BuiltText,
+  packText,
+  packedText,
+  type PackedText,
+  unpacked,
+} from "../http/built-text.ts";
 import { closeRoutes } from "../http/routes.ts";
 import type { Platform } from "../ports.ts";
 
@@ -28,18 +35,20 @@ const SERVERS = '"servers":[{"url":"/"}]';
 /** The description of the API: `/openapi.json`, and as a page `/docs`. Public, because the package holds it anyway. */
 export function openApiRoutes({ platform, mountPath = "" }: OpenApiOptions): Hono {
   const app = new Hono();
+  let page: Page | undefined;
   app.get("/openapi.json", async (c) => {
-    const openApi = await unpacked((await document()).openApi);
+    const openApi = await description();
     const url = `${mountPath}${prefixOf(c, "/openapi.json")}`;
     const servers = `"servers":[{"url":${JSON.stringify(url === "" ? "/" : url)}}]`;
     const text = openApi.text.replace(SERVERS, () => servers);
     return builtText(c.req.raw, { ...openApi, text }, { "content-type": "application/json" });
   });
   app.get("/docs", async (c) => {
-    const { page, pageStyleHash } = await document();
-    return packedText(c.req.raw, page, {
+    // The page, not its promise: on Workers a request that leaves would keep others waiting.
+    const { text, styleHash } = (page ??= await writtenPage());
+    return packedText(c.req.raw, text, {
       "content-type": "text/html; charset=utf-8",
-      "content-security-policy": policyOf(pageStyleHash),
+      "content-security-policy": policyOf(styleHash),
     });
   });
   closeRoutes(app, [], "api", platform);
@@ -47,8 +56,21 @@ export function openApiRoutes({ platform, mountPath = "" }: OpenApiOptions): Hon
 }
 
 /** Loaded at the first request: it is as large as a capability. */
-function document(): Promise<typeof import("./document.ts")> {
-  return import("./document.ts");
+async function description(): Promise<BuiltText> {
+  return unpacked((await import("./document.ts")).openApi);
+}
+
+/** The page of `/docs`. */
+interface Page {
+  readonly text: PackedText;
+  readonly styleHash: string;
+}
+
+/** Writes the page from the description: kept beside it, it would be as large again. */
+async function writtenPage(): Promise<Page> {
+  const { descriptionPage, styleHash } = await import("./page.ts");
+  const document: unknown = JSON.parse((await description()).text);
+  return { text: await packText(descriptionPage(document)), styleHash: await styleHash() };
 }
 
 /** The path at which `app.route()` has put these routes. */

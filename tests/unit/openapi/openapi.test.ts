@@ -76,4 +76,22 @@ describe("/docs", () => {
     const hash = btoa(String.fromCharCode(...new Uint8Array(digest)));
     expect(policy).toContain(`style-src 'sha256-${hash}'`);
   });
+
+  it("shows every operation of the description", async () => {
+    const app = await open();
+    const { paths } = await ask(app);
+    const shown = Object.values(paths).flatMap((item) => Object.keys(Object(item)));
+    const text = await (await app.request("/docs")).text();
+    expect(text.match(/<details>/g)).toHaveLength(shown.length);
+  });
+
+  it("is sent once to who keeps it, and compressed", async () => {
+    const app = await open();
+    const first = await app.request("/docs", { headers: { "accept-encoding": "gzip" } });
+    expect(first.headers.get("content-encoding")).toBe("gzip");
+    expect((await first.arrayBuffer()).byteLength).toBeLessThan(36_000);
+    const etag = first.headers.get("etag") ?? "";
+    const again = await app.request("/docs", { headers: { "if-none-match": etag } });
+    expect(again.status).toBe(304);
+  });
 });

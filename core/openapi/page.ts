@@ -1,9 +1,12 @@
-import { createHash } from "node:crypto";
+import { sha256 } from "../crypto/digest.ts";
+import { toBase64 } from "../crypto/encoding.ts";
+import { isObject } from "../http/json.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Writes the page that shows the document: one file without a script. */
-export function pageOf(document: Fields): string {
+/** Writes the page that shows a description of the API: one file without a script. */
+export function descriptionPage(description: unknown): string {
+  const document = fields(description);
   const paths = fields(document["paths"]);
   const all = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(fields(item)).map(([method, operation]) => ({
@@ -32,8 +35,8 @@ export function pageOf(document: Fields): string {
 }
 
 /** Returns the source of the style for a Content-Security-Policy. */
-export function styleHash(): string {
-  return `sha256-${createHash("sha256").update(STYLE).digest("base64")}`;
+export async function styleHash(): Promise<string> {
+  return `sha256-${toBase64(await sha256(STYLE))}`;
 }
 
 interface Entry {
@@ -144,7 +147,7 @@ function html(value: string): string {
 }
 
 function fields(value: unknown): Fields {
-  return typeof value === "object" && value !== null ? (value as Fields) : {};
+  return isObject(value) ? value : {};
 }
 
 function list(value: unknown): readonly unknown[] {
