@@ -13,9 +13,7 @@ import { settingsRoutes } from "./deprecations/settings/settings-routes.ts";
 import { type GatewayParts, gatewayParts } from "./gateway/mod.ts";
 import { resumableStreams } from "./gateway/resume/mod.ts";
 import type { Handle } from "./console/forward.ts";
-import { consoleRoutes } from "./console/mod.ts";
 import { type AccountUsage, accountUsage } from "./console/usage.ts";
-import { openApiRoutes } from "./openapi/mod.ts";
 import { errorResponse } from "./http/envelope.ts";
 import { prefixRouter } from "./http/prefix-router.ts";
 import { closeRoutes, noRoute } from "./http/routes.ts";
@@ -125,7 +123,7 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
     }),
   );
   app.route("/", seen.routes);
-  if (options.openApi === true) app.route("/", openApiRoutes({ platform, mountPath }));
+  if (options.openApi) app.route("/", options.openApi({ platform, mountPath }));
   const reach: Reach = { handle: (request) => app.fetch(request) };
   mountConsole(app, options, { shared, parts, seen, reach });
   closeApp(app, platform);
@@ -134,11 +132,11 @@ export function platformApi(options: PlatformApiOptions): PlatformApi {
 
 /** The options of webhooks; customers find the page of their links with the console. */
 function webhookOptionsOf(
-  { agents: classes = [], console: hasPages = false, mountPath, webhooks: own }: PlatformApiOptions,
+  { agents: classes = [], console: pages, mountPath, webhooks: own }: PlatformApiOptions,
   shared: Shared,
   tracer: Tracer | undefined,
 ): WebhooksOptions {
-  const page = hasPages ? { portalPath: `${mountPath ?? ""}/console/portal` } : {};
+  const page = pages ? { portalPath: `${mountPath ?? ""}/console/portal` } : {};
   const agentClasses = [webhookAgent, ...classes].map(({ name }) => name);
   return { sources: {}, ...own, ...shared, ...page, agentClasses, mountPath, tracer };
 }
@@ -226,7 +224,7 @@ function mountConsole(
     readonly reach: Reach;
   },
 ): void {
-  if (options.console !== true) return;
+  if (!options.console) return;
   const { accountId } = shared;
   // The tokens and cost that `/metrics` reports.
   const usage = async (viewer: Viewer): Promise<AccountUsage | null> => {
@@ -237,7 +235,7 @@ function mountConsole(
   const { hidden, history, health, follow, nodes } = seen;
   app.route(
     "/",
-    consoleRoutes({
+    options.console({
       ...asPart(shared, "console"),
       mountPath: options.mountPath,
       source: { hidden, history, health, follow, nodes, usage },
@@ -277,7 +275,7 @@ function watchedGateway(
   telemetry: OtlpExport | undefined,
 ): { readonly parts: GatewayParts; readonly seen: Signals } {
   const { accessLog = false, metrics = false } = options;
-  const isCounted = metrics || options.console === true;
+  const isCounted = metrics || Boolean(options.console);
   const parts = gatewayParts({
     ...options.gateway,
     ...asPart(shared, "gateway"),

@@ -6,7 +6,7 @@
 
 export { platformApi, type PlatformApi } from "./api.ts";
 export type { PlatformApiOptions } from "./config/platform-api-options.ts";
-export { apiOptions } from "./config/api-options.ts";
+export { apiOptions, type ImportedPages } from "./config/api-options.ts";
 export { parseConfig } from "./config/parse-config.ts";
 export type { Config } from "./config/config.ts";
 export { defineAgent, getAgentByName } from "./agents/mod.ts";

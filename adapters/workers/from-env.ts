@@ -1,5 +1,5 @@
 import { platformApi } from "../../core/api.ts";
-import { apiOptions } from "../../core/config/api-options.ts";
+import { apiOptions, type ImportedPages } from "../../core/config/api-options.ts";
 import { parseConfig } from "../../core/config/parse-config.ts";
 import type { ContentExtractor } from "../../core/rendering/input/extractor.ts";
 import type { PdfEditor } from "../../core/rendering/pdf-edit/pdf-editor.ts";
@@ -20,7 +20,7 @@ export interface ConfiguredEnv extends WorkerEnv {
 }
 
 /** Parts that a Worker imports itself, so that no other bundle holds their packages. */
-export interface ImportedParts {
+export interface ImportedParts extends ImportedPages {
   /** Finds the main content for `{"extract": "main"}`: `mainContent` of `causey/rendering/extract`. @default 503 for it */
   readonly extract?: ContentExtractor;
   /** Edits PDFs: `pdfEditor` of `causey/rendering/pdf-edit`. @default 503 for `/pdf/edit` and the field `edit` of `/pdf` */
@@ -28,17 +28,21 @@ export interface ImportedParts {
 }
 
 /**
- * Builds the product as its configuration describes it: `export default worker(fromEnv)`.
+ * Builds the product as its configuration describes it: `export default worker(fromEnv)`, without console and description.
  *
  * @example
  * ```ts
- * import { fromEnv, worker } from "causey/workers";
+ * import { webConsole } from "causey/console";
+ * import { type ConfiguredEnv, fromEnv, worker } from "causey/workers";
  * export { CauseyObject } from "causey/workers";
  *
- * export default worker(fromEnv);
+ * export default worker<ConfiguredEnv>((env) => fromEnv(env, { console: webConsole }));
  * ```
  */
-export function fromEnv(env: ConfiguredEnv, parts: ImportedParts = {}): WorkerBuild<ConfiguredEnv> {
+export function fromEnv(
+  env: ConfiguredEnv,
+  { console: pages, openApi, ...parts }: ImportedParts = {},
+): WorkerBuild<ConfiguredEnv> {
   const variables: ReadonlyMap<string, unknown> = new Map(Object.entries(env));
   const read = (name: string): string | undefined => {
     const value = variables.get(name);
@@ -60,7 +64,7 @@ export function fromEnv(env: ConfiguredEnv, parts: ImportedParts = {}): WorkerBu
       allowHosts: [...(config.rendering?.allowHosts ?? []), ...(config.webhooks?.allowHosts ?? [])],
     },
     build: (platform) => {
-      const options = apiOptions(effective, platform);
+      const options = apiOptions(effective, platform, { console: pages, openApi });
       const rendering = { ...options.rendering, ...parts };
       return platformApi({ ...options, rendering, telemetry });
     },

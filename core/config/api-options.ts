@@ -1,5 +1,6 @@
 import type { PlatformApiOptions } from "./platform-api-options.ts";
 import { checkPermissions } from "../auth/static-tokens.ts";
+import { ApiError } from "../http/api-error.ts";
 import type { Platform } from "../ports.ts";
 import { type Checker, httpChecker } from "../gateway/mod.ts";
 import { httpReranker, openAiChatModel, openAiEmbedder } from "../search/mod.ts";
@@ -66,20 +67,49 @@ function placed<C extends PlacedModelConfig, M>(
   return open({ ...config, baseUrl: baseUrl ?? "" });
 }
 
+/** Pages that a program imports itself, so that no other bundle holds them. */
+export type ImportedPages = Pick<PlatformApiOptions, "console" | "openApi">;
+
+/** The pages that are imported, and that the configuration does not turn off. */
+function pagesOf(config: Config, pages: ImportedPages): ImportedPages {
+  const need = {
+    console: "webConsole of causey/console",
+    openApi: "apiDescription of causey/openapi",
+  };
+  for (const key of ["console", "openApi"] as const) {
+    if (config[key] !== true || pages[key] !== undefined) continue;
+    throw new ApiError("invalid_request", {
+      message: `Configuration key "${key}": Import ${need[key]}, and pass it beside the configuration`,
+    });
+  }
+  return {
+    ...(config.console !== false && { console: pages.console }),
+    ...(config.openApi !== false && { openApi: pages.openApi }),
+  };
+}
+
 /**
- * The options of `platformApi()` that a checked configuration stands for.
+ * The options of `platformApi()` that a checked configuration stands for. The console and the description of the API are
+ * there where they are passed, unless the configuration turns them off.
+ *
+ * @throws ApiError when the configuration turns on a page that is not passed
  *
  * @example
  * ```ts
  * import { apiOptions, parseConfig, platformApi } from "causey";
+ * import { webConsole } from "causey/console";
  * import { memoryPlatform } from "causey/memory";
  *
  * const platform = await memoryPlatform();
  * const config = parseConfig({ accountId: "acme", metrics: true }, (name) => process.env[name]);
- * const app = platformApi(apiOptions(config, platform));
+ * const app = platformApi(apiOptions(config, platform, { console: webConsole }));
  * ```
  */
-export function apiOptions(config: Config, platform: Platform): PlatformApiOptions {
+export function apiOptions(
+  config: Config,
+  platform: Platform,
+  pages: ImportedPages = {},
+): PlatformApiOptions {
   return {
     platform,
     accountId: config.accountId ?? "local",
@@ -89,8 +119,7 @@ export function apiOptions(config: Config, platform: Platform): PlatformApiOptio
     demo: config.demo ?? true,
     accessLog: config.log !== "off",
     metrics: config.metrics ?? true,
-    openApi: config.openApi ?? true,
-    console: config.console ?? true,
+    ...pagesOf(config, pages),
     debug: config.debug ?? [],
     tokens: (config.tokens ?? []).map((one) => ({
       ...one,

@@ -1,10 +1,12 @@
 import type { AgentsOptions } from "../agents/mod.ts";
 import type { Auth } from "../auth/authorize.ts";
 import type { StoredTokensOptions } from "../auth/mod.ts";
+import type { WebConsole } from "../console/mod.ts";
 import type { DeprecationsOptions, EntrySettings, PerEntry } from "../deprecations/mod.ts";
 import type { GatewayOptions } from "../gateway/mod.ts";
 import type { ResumeOptions } from "../gateway/resume/mod.ts";
 import type { SemanticCacheOptions } from "../gateway/semantic-cache/mod.ts";
+import type { ApiDescription } from "../openapi/mod.ts";
 import type { Platform } from "../ports.ts";
 import type { RenderingOptions } from "../rendering/mod.ts";
 import type { GatewayEmbeddings, GatewayModel, SearchOptions } from "../search/mod.ts";
@@ -75,8 +77,11 @@ export interface PlatformApiOptions extends StoredTokensOptions {
   readonly accessLog?: boolean;
   /** Counts the same requests, for `/metrics`. @default false */
   readonly metrics?: boolean;
-  /** Serves the description of the API at `/openapi.json`, and as a page at `/docs`, to everybody. @default false */
-  readonly openApi?: boolean;
+  /**
+   * Serves the description of the API at `/openapi.json`, and as a page at `/docs`, to everybody: `apiDescription` of
+   * `causey/openapi`. @default neither
+   */
+  readonly openApi?: ApiDescription | undefined;
   /**
    * Sends traces, metrics and logs of every part to a collector (OTLP as JSON): `otlpSettings((name) => process.env[name])`
    * reads the standard variables. @default nothing
@@ -87,6 +92,6 @@ export interface PlatformApiOptions extends StoredTokensOptions {
    * Requests of all parts to other programs then carry `traceparent`. @default []
    */
   readonly debug?: readonly PartName[];
-  /** Serves the web console at `/console`, for everyone with an API token. @default false */
-  readonly console?: boolean;
+  /** Serves the web console at `/console`, for everyone with an API token: `webConsole` of `causey/console`. @default none */
+  readonly console?: WebConsole | undefined;
 }

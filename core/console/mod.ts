@@ -1,3 +1,9 @@
+/**
+ * The web console, for `platformApi({ console: webConsole })`.
+ *
+ * @module
+ */
+
 import { type Context, Hono } from "hono";
 import * as v from "valibot";
 import { type Auth, logInByToken, principalOf } from "../auth/authorize.ts";
@@ -17,7 +23,7 @@ import { feed, type FeedSource } from "./feed.ts";
 import { forwardToApi, type Handle } from "./forward.ts";
 import { type ConsoleSession, type ConsoleSessions, sessions } from "./session.ts";
 
-/** Options of {@link consoleRoutes}. */
+/** Options of {@link webConsole}; `platformApi()` gives them. */
 export interface ConsoleOptions {
   readonly platform: Platform;
   readonly accountId: string;
@@ -40,11 +46,24 @@ const login = v.union([
   v.object({ code: v.pipe(v.string(), v.minLength(1)), readOnly: v.optional(v.boolean(), false) }),
 ]);
 
+/** The function {@link webConsole}. */
+export type WebConsole = (options: ConsoleOptions) => Hono;
+
 /**
  * The web console at `/console`: its page, logging in, one stream of live data, and `/console/api/*`, which passes the
  * page's requests to the API with the session's token.
+ *
+ * @example
+ * ```ts
+ * import { platformApi } from "causey";
+ * import { webConsole } from "causey/console";
+ * import { memoryPlatform } from "causey/memory";
+ *
+ * const platform = await memoryPlatform();
+ * const app = platformApi({ platform, console: webConsole });
+ * ```
  */
-export function consoleRoutes(options: ConsoleOptions): Hono {
+export function webConsole(options: ConsoleOptions): Hono {
   const { platform, mountPath = "" } = options;
   const store = sessions(platform);
   const app = new Hono();

@@ -1,3 +1,9 @@
+/**
+ * The description of the API, for `platformApi({ openApi: apiDescription })`.
+ *
+ * @module
+ */
+
 import { type Context, Hono } from "hono";
 import {
   builtText,
@@ -10,7 +16,7 @@ import {
 import { closeRoutes } from "../http/routes.ts";
 import type { Platform } from "../ports.ts";
 
-/** Options of {@link openApiRoutes}. */
+/** Options of {@link apiDescription}; `platformApi()` gives them. */
 export interface OpenApiOptions {
   readonly platform: Platform;
   /** The path prefix that a host removes before this app sees the request. */
@@ -32,8 +38,25 @@ function policyOf(styleHash: string): string {
 /** The servers as {@link openApi} has them. */
 const SERVERS = '"servers":[{"url":"/"}]';
 
-/** The description of the API: `/openapi.json`, and as a page `/docs`. Public, because the package holds it anyway. */
-export function openApiRoutes({ platform, mountPath = "" }: OpenApiOptions): Hono {
+/** The function {@link apiDescription}. */
+export type ApiDescription = (options: OpenApiOptions) => Hono;
+
+/**
+ * The description of the API: `/openapi.json`, and as a page `/docs`. Public, because the package holds it anyway.
+ *
+ * @example
+ * ```ts
+ * import { platformApi } from "causey";
+ * import { memoryPlatform } from "causey/memory";
+ * import { apiDescription } from "causey/openapi";
+ *
+ * const platform = await memoryPlatform();
+ * const app = platformApi({ platform, openApi: apiDescription });
+ * (await app.request("/openapi.json")).status; // → 200
+ * await platform.close();
+ * ```
+ */
+export function apiDescription({ platform, mountPath = "" }: OpenApiOptions): Hono {
   const app = new Hono();
   let page: Page | undefined;
   app.get("/openapi.json", async (c) => {

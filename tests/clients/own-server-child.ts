@@ -6,6 +6,7 @@ import { getRequestListener, serve } from "@hono/node-server";
 import express from "express";
 import fastify from "fastify";
 import { Hono } from "hono";
+import { webConsole } from "../../core/console/mod.ts";
 import { platformApi } from "../../core/mod.ts";
 import type { CloseServerOptions, FetchApp } from "../../adapters/shared/http/drain.ts";
 import type { LocalPlatformOptions } from "../../adapters/shared/local-platform.ts";
@@ -34,7 +35,7 @@ const api = platformApi({
   platform,
   auth: "off",
   demo: true,
-  console: true,
+  console: webConsole,
   ...(baseUrl === undefined ? {} : { gateway: { providers: { openai: { baseUrl } } } }),
 });
 

@@ -1,5 +1,6 @@
 import { platformApi } from "../../../core/api.ts";
 import { apiOptions } from "../../../core/config/api-options.ts";
+import { webConsole } from "../../../core/console/mod.ts";
 import type { Platform } from "../../../core/ports.ts";
 import { schemasOf } from "../../shared/sql/schema-lists.ts";
 import { loadRuntime } from "../context/runtime.ts";
@@ -17,7 +18,8 @@ export async function knownSchemas(): Promise<ReadonlyMap<string, readonly strin
     },
   };
   try {
-    platformApi({ ...apiOptions({}, { ...platform, actors }), telemetry: null });
+    const options = apiOptions({}, { ...platform, actors }, { console: webConsole });
+    platformApi({ ...options, telemetry: null });
   } finally {
     await platform.close();
   }

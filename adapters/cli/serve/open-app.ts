@@ -1,6 +1,8 @@
 import process from "node:process";
 import { platformApi, type PlatformApi } from "../../../core/api.ts";
 import { apiOptions } from "../../../core/config/api-options.ts";
+import { webConsole } from "../../../core/console/mod.ts";
+import { apiDescription } from "../../../core/openapi/mod.ts";
 import type { Log, Platform } from "../../../core/ports.ts";
 import { mainContent } from "../../../core/rendering/extract/mod.ts";
 import { serveMcp } from "../../../core/mcp/serve-mcp.ts";
@@ -40,7 +42,8 @@ export async function openApp(
 
 function apiOn(platform: Platform, { config, token }: Prepared, processes: number): PlatformApi {
   const rendering = { ...config.rendering, maxConcurrency: pagesOfEach(config, processes) };
-  const options = apiOptions({ ...config, rendering }, platform);
+  const pages = { console: webConsole, openApi: apiDescription };
+  const options = apiOptions({ ...config, rendering }, platform, pages);
   const own = { token: token.value, permissions: ["*" as const], accounts: ["*"] };
   const telemetry = otlpSettings((name) => process.env[name]);
   return platformApi({

@@ -1,7 +1,9 @@
 // A help desk: visitors ask at /, and the pages of handbook/ answer. The team works at /console.
 import { readFileSync } from "node:fs";
 import { apiOptions, parseConfig, platformApi } from "causey";
+import { webConsole } from "causey/console";
 import { nodePlatform, serve } from "causey/node";
+import { apiDescription } from "causey/openapi";
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { helpDesk } from "./help-desk.ts";
@@ -12,7 +14,8 @@ const token = env["CAUSEY_TOKEN"] ?? "";
 // The settings of docs/configuration.md can be in this file, but for `processes` and `log`; "env:NAME" stands for a variable.
 const config = parseConfig(readFileSync("causey.json", "utf8"), (name) => env[name]);
 const platform = await nodePlatform({ config });
-const api = platformApi(apiOptions(config, platform));
+const pages = { console: webConsole, openApi: apiDescription };
+const api = platformApi(apiOptions(config, platform, pages));
 const desk = await helpDesk(api, token);
 
 const app = new Hono();

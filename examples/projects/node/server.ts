@@ -1,12 +1,15 @@
 import { readFileSync } from "node:fs";
 import { apiOptions, parseConfig, platformApi } from "causey";
+import { webConsole } from "causey/console";
 import { nodePlatform, serve } from "causey/node";
+import { apiDescription } from "causey/openapi";
 
 const { env } = process;
 // The settings of docs/configuration.md can be in this file, but for `processes` and `log`; "env:NAME" stands for a variable.
 const config = parseConfig(readFileSync("causey.json", "utf8"), (name) => env[name]);
 const platform = await nodePlatform({ config });
-const app = platformApi(apiOptions(config, platform));
+const pages = { console: webConsole, openApi: apiDescription };
+const app = platformApi(apiOptions(config, platform, pages));
 
 const port = Number(env["PORT"] ?? config.port ?? 8787);
 const { url } = await serve(app, { port, hostname: config.host ?? "127.0.0.1", platform });

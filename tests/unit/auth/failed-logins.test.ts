@@ -1,6 +1,7 @@
 import { openPlatform } from "#platform";
 import { afterEach, describe, expect, it } from "vitest";
 import { platformApi, type PlatformApi } from "../../../core/api.ts";
+import { webConsole } from "../../../core/console/mod.ts";
 import type { PlatformApiOptions } from "../../../core/config/platform-api-options.ts";
 import { newKey } from "../../../core/auth/token-format.ts";
 import type { Platform } from "../../../core/ports.ts";
@@ -26,7 +27,7 @@ async function setup(options: Partial<PlatformApiOptions> = {}): Promise<Platfor
   };
   return platformApi({
     platform,
-    console: true,
+    console: webConsole,
     demo: true,
     tokens: [{ token: TOKEN, permissions: ["*"], accounts: ["*"] }],
     gateway: {

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { apiOptions } from "../../../core/config/api-options.ts";
+import { apiOptions, type ImportedPages } from "../../../core/config/api-options.ts";
 import { parseConfig } from "../../../core/config/parse-config.ts";
+import { webConsole } from "../../../core/console/mod.ts";
+import { apiDescription } from "../../../core/openapi/mod.ts";
 import { fakePlatform } from "../../fakes/auth-platform.ts";
 
-const optionsOf = (config: object, sent: string[] = []) =>
+const optionsOf = (config: object, sent: string[] = [], pages: ImportedPages = {}) =>
   apiOptions(
     parseConfig(config, () => undefined),
     fakePlatform(
@@ -15,9 +17,27 @@ const optionsOf = (config: object, sent: string[] = []) =>
         },
       },
     ),
+    pages,
   );
 
 describe("apiOptions()", () => {
+  it("takes the pages that are imported, unless the configuration turns them off", () => {
+    const pages = { console: webConsole, openApi: apiDescription };
+    expect(optionsOf({}, [], pages)).toMatchObject(pages);
+    expect(optionsOf({ console: true, openApi: true }, [], pages)).toMatchObject(pages);
+    const off = optionsOf({ console: false, openApi: false }, [], pages);
+    expect(off.console ?? off.openApi).toBeUndefined();
+    const none = optionsOf({});
+    expect(none.console ?? none.openApi).toBeUndefined();
+  });
+
+  it("refuses to turn on a page that is not imported", () => {
+    expect(() => optionsOf({ console: true })).toThrow("webConsole of causey/console");
+    expect(() => optionsOf({ openApi: true }, [], { console: webConsole })).toThrow(
+      'Configuration key "openApi": Import apiDescription of causey/openapi',
+    );
+  });
+
   it("bounds the memory of vectors, by no less than a MiB", () => {
     const bytes = 2 * 1024 * 1024;
     expect(optionsOf({ search: { vectorMemoryBytes: bytes } }).search).toEqual({

@@ -2,6 +2,7 @@ import { openPlatform } from "#platform";
 import { Hono } from "hono";
 import { afterEach, describe, expect, it } from "vitest";
 import { platformApi, type PlatformApi } from "../../../core/api.ts";
+import { webConsole } from "../../../core/console/mod.ts";
 import { accountUsage } from "../../../core/console/usage.ts";
 import type { ActorNodes, Actors, Platform } from "../../../core/ports.ts";
 
@@ -31,7 +32,7 @@ async function setup(
   return platformApi({
     platform: { ...platform, actors, system },
     demo: true,
-    console: true,
+    console: webConsole,
     metrics: true,
     tokens: [
       { token: TOKEN, permissions: ["*"], accounts: ["*"] },

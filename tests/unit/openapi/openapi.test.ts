@@ -2,6 +2,7 @@ import { openPlatform } from "#platform";
 import { Hono } from "hono";
 import { afterEach, describe, expect, it } from "vitest";
 import { platformApi, type PlatformApi } from "../../../core/api.ts";
+import { apiDescription } from "../../../core/openapi/mod.ts";
 import type { PlatformApiOptions } from "../../../core/config/platform-api-options.ts";
 import type { Platform } from "../../../core/ports.ts";
 
@@ -13,7 +14,7 @@ afterEach(async () => {
 async function open(options: Partial<PlatformApiOptions> = {}): Promise<PlatformApi> {
   const platform = await openPlatform();
   opened.push(platform);
-  return platformApi({ platform, openApi: true, ...options });
+  return platformApi({ platform, openApi: apiDescription, ...options });
 }
 
 interface Document {
@@ -55,7 +56,7 @@ describe("/openapi.json", () => {
   });
 
   it("is not there unless it is wanted", async () => {
-    const app = await open({ openApi: false });
+    const app = await open({ openApi: undefined });
     expect((await app.request("/openapi.json")).status).toBe(404);
     expect((await app.request("/docs")).status).toBe(404);
   });

@@ -1,6 +1,7 @@
 import { openPlatform } from "#platform";
 import { expect, it } from "vitest";
 import { platformApi, type PlatformApi } from "../../../core/api.ts";
+import { webConsole } from "../../../core/console/mod.ts";
 import {
   addUse,
   clientOf,
@@ -57,7 +58,7 @@ it("strangers are not counted, whatever credentials they make up", async () => {
   const platform = await openPlatform();
   const token = "a-token-of-the-operator";
   const tokens = [{ token, permissions: ["*" as const], accounts: ["*"] }];
-  const api = platformApi({ platform, console: true, tokens });
+  const api = platformApi({ platform, console: webConsole, tokens });
   const ask = async (credential: string): Promise<void> => {
     const headers = { authorization: `Bearer ${credential}` };
     const path = "/client/v4/accounts/local/devices";
