@@ -119,6 +119,7 @@ async function create(
     finished: 0,
     completed: 0,
     skipped: 0,
+    freed: 0,
     bytes: 0,
     browserMs: 0,
     created: system.now(),

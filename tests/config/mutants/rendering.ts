@@ -502,8 +502,15 @@ export const renderingMutants: readonly Mutant[] = [
   {
     name: "endless copies of a page have an end for a crawl",
     file: "core/rendering/crawl/rows/crawl-pages.ts",
-    find: "const isFree = isSkipped && facts.skipped <",
-    replace: "const isFree = isSkipped && 0 * facts.skipped <",
+    find: "const isFree = isSkipped && facts.freed <",
+    replace: "const isFree = isSkipped && 0 * facts.freed <",
+    tests: ["tests/unit/rendering/crawl/same-page"],
+  },
+  {
+    name: "links that a crawl leaves out take no places from pages that it has read",
+    file: "core/rendering/crawl/rows/crawl-pages.ts",
+    find: "const isFree = isSkipped && facts.freed <",
+    replace: "const isFree = isSkipped && facts.skipped <",
     tests: ["tests/unit/rendering/crawl/same-page"],
   },
   {

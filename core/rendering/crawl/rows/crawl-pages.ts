@@ -222,7 +222,7 @@ export async function finishPage(
 function factsAfter(facts: CrawlFacts, outcome: PageOutcome): CrawlFacts {
   const { status, contents = [], homes = [], browserMs = 0 } = outcome;
   const isSkipped = status === "skipped";
-  const isFree = isSkipped && facts.skipped < Math.min(SKIPPED, FREE * limitOf(facts));
+  const isFree = isSkipped && facts.freed < Math.min(SKIPPED, FREE * limitOf(facts));
   return {
     ...facts,
     bytes: facts.bytes + contents.reduce((sum, [, text]) => sum + text.length, 0),
@@ -230,6 +230,7 @@ function factsAfter(facts: CrawlFacts, outcome: PageOutcome): CrawlFacts {
     browserMs: facts.browserMs + browserMs,
     total: facts.total - (isFree ? 1 : 0),
     skipped: facts.skipped + (isSkipped ? 1 : 0),
+    freed: facts.freed + (isFree ? 1 : 0),
     finished: facts.finished + (isFree ? 0 : 1),
     completed: facts.completed + (status === "completed" ? 1 : 0),
   };

@@ -32,6 +32,8 @@ export interface CrawlFacts {
   readonly finished: number;
   readonly completed: number;
   readonly skipped: number;
+  /** The pages of {@link skipped} that were read before, and took no place of the limit. */
+  readonly freed: number;
   /** The bytes of its contents. */
   readonly bytes: number;
   readonly browserMs: number;
@@ -157,6 +159,7 @@ const columns: readonly (readonly [name: string, valueOf: (facts: CrawlFacts) =>
   ["finished", ({ finished }) => finished],
   ["completed", ({ completed }) => completed],
   ["skipped", ({ skipped }) => skipped],
+  ["freed", ({ freed }) => freed],
   ["bytes", ({ bytes }) => bytes],
   ["browser_ms", ({ browserMs }) => browserMs],
   ["created_ms", ({ created }) => created],
@@ -189,6 +192,7 @@ function toFacts(row: SqlRow): Omit<CrawlFacts, "input" | "isOpen" | "owner"> {
     finished: Number(row["finished"]),
     completed: Number(row["completed"]),
     skipped: Number(row["skipped"]),
+    freed: Number(row["freed"]),
     bytes: Number(row["bytes"]),
     browserMs: Number(row["browser_ms"]),
     created: Number(row["created_ms"]),

@@ -30,6 +30,8 @@ export const crawlTables: readonly string[] = [
   "CREATE INDEX rendering_crawl_pages_key ON rendering_crawl_pages (actor, page_key)",
   "CREATE INDEX rendering_crawl_pages_other ON rendering_crawl_pages (actor, other_key)",
   "CREATE INDEX rendering_crawl_pages_pattern ON rendering_crawl_pages (actor, pattern)",
+  // The pages that were read, left out and took no place: links that the options leave out are not among them.
+  "ALTER TABLE rendering_crawls ADD COLUMN freed INTEGER NOT NULL DEFAULT 0",
 ];
 
 /** Every table that holds rows of a crawl, for its deletion: the one that says that it exists is last. */

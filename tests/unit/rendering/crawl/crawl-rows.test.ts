@@ -60,6 +60,7 @@ describe("the row of a crawl", () => {
     finished: 0,
     completed: 0,
     skipped: 0,
+    freed: 0,
     bytes: 0,
     browserMs: 0,
     created: 1,

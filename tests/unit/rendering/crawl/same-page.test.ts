@@ -239,6 +239,19 @@ describe("a crawl of a site that says what crawlers may do", () => {
 });
 
 describe("a crawl of a site without an end", () => {
+  it("counts a page that it left out once it was read, whatever links it leaves out", async () => {
+    const others = Array.from({ length: 30 }, (_, n) => `https://other.example/${n}`);
+    const noindex = '<meta name="robots" content="noindex">';
+    const pages = {
+      "/": page("Home") + links(...others, "/hidden"),
+      "/hidden": noindex + page("Hidden") + links("/hidden/2"),
+      "/hidden/2": noindex + page("Hidden, too") + links("/shown"),
+      "/shown": page("Shown"),
+    };
+    const found = await crawl(pages, { obeyNoindex: true }, { limit: 3 });
+    expect(paths(found)).toEqual(["/", "/shown"]);
+  });
+
   it("goes to so many pages of a pattern, and to all others", async () => {
     const pages: Record<string, PlayedPage> = {
       "/": links("/cal/2030-1", "/shop?a=0&b=0&c=0", "/x"),
