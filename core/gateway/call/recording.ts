@@ -46,8 +46,8 @@ export interface ReportedFailure extends AnswerFailure {
 export interface Observation {
   readonly usage: TokenUsage;
   readonly body: LoggedBody;
-  /** Tokens that have passed, as far as they can be seen. @default not counted */
-  readonly passed?: number;
+  /** Counts the tokens that have passed, as far as they can be seen. @default not counted */
+  readonly passed?: () => number;
   /** The failure that the answer reports. @default it reports nothing but by its status */
   readonly failure?: ReportedFailure | null;
   /** Whether the last event of a stream has passed: clients may leave then, as OpenAI's does. @default no */

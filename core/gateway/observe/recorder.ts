@@ -1,10 +1,9 @@
 import { whenReady } from "../../work/now-or-later.ts";
 import { usageOf } from "../providers/usage.ts";
 import type { HeaderPair, System } from "../../ports.ts";
-import type { LoggedBody, LogRow, AttemptObserver } from "../call/ended-attempt.ts";
+import type { LogRow, AttemptObserver } from "../call/ended-attempt.ts";
 import type { AnswerFailure } from "../call/attempt.ts";
-import type { Call, Step } from "../call/call.ts";
-import { callerName } from "../call/caller.ts";
+import type { Call } from "../call/call.ts";
 import { dlpNote } from "../call/forwarded.ts";
 import type { Outbound } from "../call/outbound.ts";
 import {
@@ -14,19 +13,14 @@ import {
   type Recorder,
 } from "../call/recording.ts";
 import { furtherModelsOf, mayBeOfAnother, type NamedModels } from "../providers/named-models.ts";
-import { modelType, stepModel } from "../providers/requested-model.ts";
-import { BYTES_PER_TOKEN, noUsage, type TokenUsage } from "../chat/usage.ts";
+import { noUsage, type TokenUsage } from "../chat/usage.ts";
 import { askedTariff } from "../prices/asked-tariff.ts";
-import type { Price } from "../prices/price.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
-import { redactQuery } from "../wire/raw-path.ts";
-import { bodyText, bodyValue, isJson, jsonOf, plainBytes } from "../wire/readable-body.ts";
-import { cost, leastCost } from "../metering/cost/cost.ts";
-import { isFree } from "../metering/cost/known-cost.ts";
+import { bodyValue, jsonOf } from "../wire/readable-body.ts";
 import { answerPrice } from "../metering/cost/dearest-price.ts";
-import { isLoggedType, loggedBody } from "./log/log-row.ts";
+import { chargeOf, costOf, countedUsage, isCharged, isErrorStatus } from "./attempt-cost.ts";
+import { describeRequest, ESTIMATE, type RequestDescription } from "./describe-request.ts";
 import { withoutCredentials } from "./log/log-row.ts";
-import { limitsSpend } from "../metering/spend/spend.ts";
 import { observer, type Reading } from "../metering/usage/observer.ts";
 
 /** Dependencies of a {@link recorder}. */
@@ -71,7 +65,7 @@ export function recorder(parts: RecorderParts): Recorder {
         finish(result) {
           over?.();
           if (!isFollowed) return null;
-          const request = describe(step, call, result.blocked === true ? 0 : keep);
+          const request = describeRequest(step, call, result.blocked === true ? 0 : keep);
           const about = result.about === undefined ? request : { ...request, ...result.about };
           const counted = countedUsage(result, about, step);
           const tariff = counted === null ? null : askedTariff(jsonOf(step), () => bodyValue(step));
@@ -194,16 +188,13 @@ type RowFacts = Pick<
 function estimateOf(
   counted: TokenUsage | null,
   { seen }: RecordedResult,
-  { modelType: type }: Description,
+  { modelType: type }: RequestDescription,
 ): TokenUsage | null {
   return type === null || counted === seen?.usage ? null : counted;
 }
 
-/** Follows the name of a figure in the note of a row. */
-const ESTIMATE = "an estimate";
-
 function noteOf(
-  { note }: Description,
+  { note }: RequestDescription,
   { estimated }: RowFacts,
   { status, failure, seen, dlp, note: given }: RecordedResult,
 ): string | null {
@@ -216,7 +207,7 @@ function noteOf(
 }
 
 /** Fields are named one by one: a spread of each object would cost more than all the rest of this function. */
-function rowOf(about: Description, facts: RowFacts, result: RecordedResult): LogRow {
+function rowOf(about: RequestDescription, facts: RowFacts, result: RecordedResult): LogRow {
   const { status, complete, seen } = result;
   const failure = result.failure ?? seen?.failure ?? null;
   const usage = facts.estimated ?? seen?.usage ?? noUsage;
@@ -241,154 +232,7 @@ function rowOf(about: Description, facts: RowFacts, result: RecordedResult): Log
   };
 }
 
-/** Whether anybody wants to know what a call costs, although no row says it. */
-function isCharged(call: Call): boolean {
-  const { onEnded, caller, settings } = call;
-  return onEnded !== undefined || caller?.grant !== undefined || limitsSpend(settings.spend_limits);
-}
-
-/** The input of an answer's cost. */
-interface Paid {
-  readonly call: Call;
-  readonly result: RecordedResult;
-  readonly price: Price | null;
-  /** Whether the provider's models cost nothing. */
-  readonly costsNothing: boolean;
-}
-
-/** Custom prices outrank known ones; an answer from the cache costs nothing. */
-function costOf({ call, result, price, costsNothing }: Paid): Pick<LogRow, "cost" | "customCost"> {
-  const { cached, seen } = result;
-  const { customCost: custom } = call.controls;
-  if (cached === true) return { cost: 0, customCost: false };
-  // No answer costs nothing that anybody could name; nor does a refusal unless its provider names it.
-  if (seen === null || (isRefusal(result) && seen.usage.tokensIn === null))
-    return { cost: null, customCost: false };
-  if (costsNothing && custom === undefined) return { cost: 0, customCost: false };
-  const amount = cost(seen.usage, price, custom);
-  return { cost: amount, customCost: custom !== undefined && amount !== null };
-}
-
-function isRefusal({ status, seen }: RecordedResult): boolean {
-  return isErrorStatus(status) || seen?.failure?.isAll === true;
-}
-
-function isErrorStatus(status: number | null): boolean {
-  return status !== null && status >= 400;
-}
-
 /** Says why an answer with a status of success counts as a failure; in the gateway's words, since a provider's may repeat a key. */
 function failureNote({ kind, status }: AnswerFailure): string {
   return `error in the answer: ${kind} (${status})`;
-}
-
-/**
- * Returns the amount that limits count: the cost of the row, but never less than the known price of what has passed,
- * whatever cost the caller names. Where neither is known, the known part counts. Null for nothing.
- */
-function chargeOf(
-  { call, result: { seen }, price }: Paid,
-  amount: number | null,
-  counted: TokenUsage | null,
-): number | null {
-  const isWhole = counted === seen?.usage;
-  const isListed = isWhole && amount !== null && call.controls.customCost === undefined;
-  if (isListed || counted === null || !isCharged(call)) return amount;
-  const listed = cost(counted, price) ?? leastCost(counted, price);
-  return amount === null || listed === null ? (amount ?? listed) : Math.max(amount, listed);
-}
-
-/**
- * Returns the usage that limits count; null without any. A provider reports it at the end. Where it did not, because its
- * client left or because it never does, the bytes that have passed count, and the input at four bytes per token: leaving an
- * answer early is not cheaper than reading it to its end. Of a request that is free, only what its answer tells counts.
- */
-function countedUsage(
-  result: RecordedResult,
-  { modelType: type, request }: Description,
-  step: Step,
-): TokenUsage | null {
-  const { seen, complete, cached } = result;
-  if (seen === null || cached === true) return null;
-  const { usage, passed } = seen;
-  if (isRefusal(result) || passed === undefined || isFree(step)) return usage;
-  const isTold = complete && (usage.tokensOut !== null || type === "embeddings");
-  if ((isTold && usage.tokensIn !== null) || (usage.tokensOut ?? -1) >= passed) return usage;
-  const tokensIn = usage.tokensIn ?? Math.floor(request.size / BYTES_PER_TOKEN);
-  // Vectors in an answer are not tokens.
-  const output = type === "embeddings" ? 0 : passed;
-  return { ...usage, tokensIn, tokensOut: isTold ? usage.tokensOut : output };
-}
-
-type Description = Pick<
-  LogRow,
-  | "provider"
-  | "model"
-  | "path"
-  | "metadata"
-  | "modelType"
-  | "requestType"
-  | "requestContentType"
-  | "eventId"
-  | "userAgent"
-  | "authentication"
-  | "caller"
-  | "dropped"
-  | "note"
-  | "request"
->;
-
-function describe(step: Step, call: Call, keep: number): Description {
-  const contentType = headerValue(step.headers, "content-type");
-  const type = contentType ?? "";
-  const isStream = step.body instanceof ReadableStream;
-  const body = plainBytes(step);
-  const namesModel = body !== null && isJson(step, body);
-  const isKept = keep > 0 && isLoggedType(type);
-  const text = namesModel || isKept ? bodyText(step) : null;
-  const path = step.rest + redactQuery(step.query);
-  return {
-    provider: step.slug,
-    model: stepModel(step, namesModel ? text : null),
-    path: path.slice(0, 2048),
-    metadata: call.controls.metadata ?? null,
-    modelType: modelType(step.rest),
-    requestType: requestType(step),
-    requestContentType: contentType,
-    eventId: call.eventId,
-    userAgent: call.userAgent?.slice(0, 512) ?? null,
-    authentication: call.settings.authentication,
-    caller: callerName(call.caller),
-    dropped: droppedNames(step),
-    note: step.estimated === undefined ? null : `${step.estimated}: ${ESTIMATE}`,
-    request: isStream
-      ? passedBody(step, isKept)
-      : loggedBody(isKept ? text : null, sizeOf(step, body), keep),
-  };
-}
-
-function droppedNames({ dropped = [] }: Step): string | null {
-  return dropped.length === 0 ? null : dropped.join(", ");
-}
-
-/** Returns the kind of endpoint that was asked; null for a provider's own. */
-function requestType({ unified }: Step): "compat" | null {
-  return unified === true ? "compat" : null;
-}
-
-/** Returns the bytes of a body; packed ones where it cannot be unpacked. */
-function sizeOf({ body: given }: Step, body: Uint8Array | null): number {
-  return body?.length ?? (given instanceof Uint8Array ? given.length : 0);
-}
-
-function passedBody(step: Step, isKept: boolean): LoggedBody {
-  const passed = step.passed?.();
-  if (passed === undefined) return { text: null, size: declaredSize(step), complete: false };
-  return isKept ? passed : { ...passed, text: null, complete: false };
-}
-
-/** Returns the declared size of a body that streams through unread; 0 without one. */
-function declaredSize({ headers }: Step): number {
-  const size = Number(headerValue(headers, "content-length") ?? 0);
-  return Number.isSafeInteger(size) && size > 0 ? size : 0;
 }

@@ -102,7 +102,7 @@ export const gatewayMutants: readonly Mutant[] = [
   },
   {
     name: "an answer that is nothing but an error uses nothing of a virtual key",
-    file: "core/gateway/observe/recorder.ts",
+    file: "core/gateway/observe/attempt-cost.ts",
     find: "isErrorStatus(status) || seen?.failure?.isAll === true",
     replace: "isErrorStatus(status)",
     tests: ["tests/unit/gateway/call/failed-successes"],
@@ -123,9 +123,9 @@ export const gatewayMutants: readonly Mutant[] = [
   },
   {
     name: "counting tokens uses no tokens of a virtual key",
-    file: "core/gateway/observe/recorder.ts",
-    find: "passed === undefined || isFree(step)",
-    replace: "passed === undefined",
+    file: "core/gateway/observe/attempt-cost.ts",
+    find: "usage.tokensIn !== null) || isFree(step)) return usage;",
+    replace: "usage.tokensIn !== null)) return usage;",
     tests: ["tests/unit/gateway/providers/count-tokens"],
   },
   {
@@ -466,7 +466,7 @@ export const gatewayMutants: readonly Mutant[] = [
   },
   {
     name: "a caller's price lowers no charge",
-    file: "core/gateway/observe/recorder.ts",
+    file: "core/gateway/observe/attempt-cost.ts",
     find: "const isListed = isWhole && amount !== null && call.controls.customCost === undefined;",
     replace: "const isListed = isWhole && amount !== null;",
     tests: ["tests/unit/gateway/observe/spend-unknown"],
@@ -578,7 +578,7 @@ export const gatewayMutants: readonly Mutant[] = [
   },
   {
     name: "an answer without usage counts what has passed when it is read to its end",
-    file: "core/gateway/observe/recorder.ts",
+    file: "core/gateway/observe/attempt-cost.ts",
     find: "const isTold = complete && (",
     replace: "const isTold = complete || (",
     tests: ["tests/unit/gateway/keys/set-aside"],
@@ -743,6 +743,13 @@ export const gatewayMutants: readonly Mutant[] = [
     find: "      try {\n        decipher.final();",
     replace: "      try {",
     tests: ["tests/local/sync-crypto"],
+  },
+  {
+    name: "the first chunk of a JSON answer counts as it passes, too",
+    file: "core/gateway/metering/usage/observer.ts",
+    find: "    if (only !== null) counter.push(only);\n",
+    replace: "",
+    tests: ["tests/unit/gateway/observe/observer.test.ts"],
   },
   {
     name: "the value of a long body is not kept in memory",

@@ -8,7 +8,7 @@ import { jsonUsage } from "./json-usage.ts";
 import { isJsonOrText } from "../../wire/body-bytes.ts";
 import { isLastEvent, LAST_EVENT_LIMIT } from "../../wire/last-event.ts";
 import { loggedBody } from "../../observe/log/log-row.ts";
-import { passedTokens } from "./passed-tokens.ts";
+import { type PassedTokens, passedTokens } from "./passed-tokens.ts";
 import { usageScanner } from "./sse-usage.ts";
 import { textBlocks } from "./text-blocks.ts";
 import {
@@ -29,6 +29,7 @@ export interface Reading {
   readonly namesModels?: boolean;
 }
 
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\b/i;
 /** Bytes of a JSON answer that are parsed for its usage. */
 const JSON_LIMIT = 10 * 1024 * 1024;
 
@@ -53,7 +54,7 @@ export function observer(
   const names = reading.namesModels === true;
   const plain = plainObserver(contentType, keep, names ? addingModels(add) : add, names);
   const isCounted = reading.counts === true && isCountable(contentType);
-  const inner = isCounted ? countingObserver(plain) : plain;
+  const inner = isCounted ? countingObserver(plain, JSON_TYPE.test(contentType)) : plain;
   if (encoding === "" || encoding === "identity") return inner;
   const decoder = reading.decoding.decoder(encoding);
   if (decoder !== null) return decodingObserver(decoder, inner);
@@ -66,15 +67,27 @@ function isCountable(type: string): boolean {
   return isJsonOrText(type) || /^application\/vnd\.amazon\.eventstream/i.test(type);
 }
 
-/** Counts beside what is watched. */
-function countingObserver(inner: PlainWatch): PlainWatch {
-  const passed = passedTokens();
+/**
+ * Counts beside what is watched. JSON of one chunk, which is kept for its usage anyway, is counted only when that is asked:
+ * most providers tell it.
+ */
+function countingObserver(inner: PlainWatch, isKept: boolean): PlainWatch {
+  let only: Uint8Array | null = null;
+  let counter: PassedTokens | null = null;
+  const counting = (): PassedTokens => {
+    if (counter !== null) return counter;
+    counter = passedTokens();
+    if (only !== null) counter.push(only);
+    only = null;
+    return counter;
+  };
   return {
     push(chunk) {
       inner.push(chunk);
-      passed.push(chunk);
+      if (isKept && only === null && counter === null) only = chunk;
+      else counting().push(chunk);
     },
-    finish: () => ({ ...inner.finish(), passed: passed.end() }),
+    finish: () => ({ ...inner.finish(), passed: () => counting().end() }),
   };
 }
 
@@ -92,7 +105,7 @@ function plainObserver(
   const type = contentType.toLowerCase();
   if (type.startsWith("text/event-stream")) return eventObserver(keep, add);
   if (type.startsWith("application/vnd.amazon.eventstream")) return awsEventObserver();
-  const isJson = /^application\/(?:[\w.-]+\+)?json\b/.test(type);
+  const isJson = JSON_TYPE.test(type);
   const isText = isJson || type.startsWith("text/");
   const limit = isJson ? Math.max(keep, JSON_LIMIT) : isText ? keep : 0;
   const pieces = bytePieces();

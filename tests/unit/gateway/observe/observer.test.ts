@@ -79,6 +79,40 @@ describe("the end of a stream of events", () => {
   });
 });
 
+describe("the tokens that pass", () => {
+  const said = "word ".repeat(20);
+  const chat = JSON.stringify({ choices: [{ message: { content: said } }] });
+  const event = `data: ${JSON.stringify({ choices: [{ delta: { content: said } }] })}\n\n`;
+
+  it.each([
+    ["application/json", chat, 25],
+    ["application/vnd.x+json; charset=utf-8", chat, 25],
+    ["text/event-stream", event + event, 50],
+    ["text/plain", said, 25],
+    ["application/json", "", 0],
+  ])("are counted of %s in one chunk and in many: %j", async (contentType, text, expected) => {
+    for (const size of [1, 7, 50, 100_000]) {
+      const watch = observer(
+        { ...reading, counts: true },
+        { contentType, contentEncoding: "", keep: 0 },
+      );
+      const all = bytes(text);
+      for (let at = 0; at < all.length; at += size) watch.push(all.slice(at, at + size));
+      expect((await watch.finish()).passed?.()).toBe(expected);
+    }
+  });
+
+  it("are not counted where nobody asks", async () => {
+    const watch = observer(reading, {
+      contentType: "application/json",
+      contentEncoding: "",
+      keep: 0,
+    });
+    watch.push(bytes(chat));
+    expect((await watch.finish()).passed).toBeUndefined();
+  });
+});
+
 describe("bytePieces()", () => {
   it("keeps few pieces, and every byte in its place, however small the chunks", () => {
     const all = Uint8Array.from({ length: 100_000 }, (_, index) => index % 251);
