@@ -35,7 +35,7 @@ export interface SiteWish {
 
 /** The state of a crawl. */
 export interface SiteCrawl {
-  /** `failed` has a `reason`; `partial` was ended by a limit before it had seen all. */
+  /** `failed` has a `reason`; `partial` has not seen all: it was ended by a limit, or a sitemap could not be read (`reason`). */
   readonly status: "running" | "completed" | "partial" | "failed";
   readonly reason?: string;
   /** Pages that are known so far. */

@@ -32,13 +32,16 @@ export interface SitemapWish {
   take(pages: readonly FoundPage[]): Promise<number>;
 }
 
-/** Reads the sitemaps of a crawl, else those that the robots.txt of its site names, else `/sitemap.xml`. One that fails is passed over. */
+/**
+ * Reads the sitemaps of a crawl, else those that the robots.txt of its site names, else `/sitemap.xml`. One that fails is passed
+ * over. Resolves to why some pages may be missing; null when all sitemaps were read.
+ */
 export async function loadSitemaps(
   deps: CrawlDeps,
   wish: SitemapWish,
   most: number,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string | null> {
   const { system, background } = deps.platform;
   const own = wish.crawl.sitemaps ?? wish.robots.sitemaps;
   const named = own.flatMap((one) => URL.parse(one, wish.origin)?.href ?? []);
@@ -46,16 +49,22 @@ export async function loadSitemaps(
   const seen = new Set(waiting);
   const end = system.monotonic() + ALL_MS;
   let room = most;
+  let failure: string | null = null;
   for (let count = 0; count < SITEMAPS && room > 0 && system.monotonic() < end; count++) {
     const next = waiting.shift();
-    if (next === undefined) return;
+    if (next === undefined) return failure;
     const late = (): ApiError => new ApiError("render_timeout");
     const sitemap = await within({ ms: ONE_MS, system, signal, expired: late }, async (inner) => {
       const bytes = await sitemapAt(deps, next, wish, inner);
       const { scope, since } = wish;
       return background.run(readSitemap, { bytes, most: room, scope, since }, inner);
-    }).catch(() => null);
-    signal.throwIfAborted();
+    }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      // The guard lets nobody there, today or later.
+      if (!(error instanceof ApiError && error.kind === "blocked_url"))
+        failure ??= `the sitemap ${next} could not be read (${messageOf(error)})`;
+      return null;
+    });
     if (sitemap === null) continue;
     for (const one of sitemap.sitemaps) {
       if (seen.size >= SITEMAPS * 2 || seen.has(one)) continue;
@@ -64,15 +73,28 @@ export async function loadSitemaps(
     }
     room = await wish.take(sitemap.pages);
   }
+  return waiting.length > 0 && room > 0 ? "the site has more sitemaps than are read" : failure;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Whether a status says that there is no such sitemap. A crawl's own has to be there; stores refuse files that they lack. */
+function isAbsent(status: number, { crawl, robots }: SitemapWish): boolean {
+  if (crawl.sitemaps !== undefined) return false;
+  const isNamed = robots.sitemaps.length > 0;
+  return isNamed ? status === 404 || status === 410 : status < 500 && status !== 429;
 }
 
 /** Loads the bytes of a sitemap once it is its host's turn. */
 async function sitemapAt(
   deps: CrawlDeps,
   address: string,
-  { crawl, delayMs }: SitemapWish,
+  wish: SitemapWish,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
+  const { crawl, delayMs } = wish;
   const verdict = checkUrl(address, deps.policy.allow);
   if (!verdict.ok) throw new ApiError("blocked_url", { message: verdict.reason });
   const { actors, system } = deps.platform;
@@ -84,5 +106,7 @@ async function sitemapAt(
     { url: verdict.url, limit: SITEMAP_LIMIT, login: crawl },
     signal,
   );
-  return status === 200 ? bytes : new Uint8Array();
+  if (status === 200) return bytes;
+  if (isAbsent(status, wish)) return new Uint8Array();
+  throw new ApiError("load_aborted", { message: `HTTP ${status}` });
 }

@@ -182,12 +182,14 @@ async function read(
   });
   if (page.seq !== 0 || "later" in outcome) return outcome;
   const homes = homesAt(home ?? url);
-  await addSitemaps(state, deps, {
+  const missing = await addSitemaps(state, deps, {
     facts,
     site: { origin: (home ?? url).origin, homes, robots },
     signal,
   });
-  return { ...outcome, homes };
+  // Its own reason is the more important one.
+  const error = outcome.error ?? missing;
+  return { ...outcome, homes, ...(error === null ? {} : { error }) };
 }
 
 interface RulesInputs {
@@ -248,14 +250,14 @@ interface SiteInputs {
   readonly signal: AbortSignal;
 }
 
-/** Adds the pages of the start's sitemaps, before those that it links to. */
+/** Adds the pages of the start's sitemaps, before those that it links to. Resolves to why some may be missing, or null. */
 async function addSitemaps(
   state: CrawlState,
   deps: CrawlWork,
   { facts, site, signal }: SiteInputs,
-): Promise<void> {
+): Promise<string | null> {
   const { source, depth, modifiedSince } = facts.input;
-  if (source === "links" || depth === 0) return;
+  if (source === "links" || depth === 0) return null;
   const { origin, homes } = site;
   const robots =
     (await siteRules(state, deps, { url: new URL(origin), isLast: true, signal })) ?? site.robots;
@@ -272,5 +274,5 @@ async function addSitemaps(
         return state.facts === null ? 0 : roomOf(state.facts);
       }),
   };
-  await loadSitemaps(deps, wish, roomOf(facts), signal);
+  return loadSitemaps(deps, wish, roomOf(facts), signal);
 }

@@ -43,7 +43,8 @@ export function siteReader(
     async incomplete(cursor) {
       const { crawl } = placeOf(cursor);
       const found = crawl === null ? null : await crawler.read(account, crawl, 0, 1);
-      if (found?.crawl.status !== "completed") return "the crawl was ended before it had seen all";
+      if (found?.crawl.status !== "completed")
+        return found?.crawl.reason ?? "the crawl was ended before it had seen all";
       return found.crawl.total >= wish.limit
         ? `the crawl found ${wish.limit} pages, its limit`
         : null;

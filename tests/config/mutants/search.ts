@@ -143,6 +143,13 @@ export const searchMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/refine"],
   },
   {
+    name: "a sitemap that cannot be read deletes no pages",
+    file: "core/rendering/crawl/begin/site-crawler.ts",
+    find: 'return { status: "partial", reason: start.error };',
+    replace: "return { status };",
+    tests: ["tests/unit/search/site-scope"],
+  },
+  {
     name: "what is still being typed is no question",
     file: "core/search/actor/instance-actor.ts",
     find: "if (input.prefix !== true) log.note(",

@@ -46,6 +46,29 @@ it("reads the sitemaps that it names, by address or path, and no others", async 
   ]);
 });
 
+it("deletes nothing when a sitemap cannot be read, and says which", async () => {
+  site.pages.set(`${home}/sitemap.xml`, sitemap(`${home}/linked`));
+  await site.put(follow({}));
+  await site.nextJob(0);
+  expect((await site.items()).size).toBe(2);
+  const kept = async (): Promise<unknown> => {
+    const job = await site.syncAgain();
+    const { body } = await site.api.call("GET", `/instances/main/jobs/${job.id}/logs`);
+    return [job.progress["deleted"], body.result.at(-1)?.message];
+  };
+  site.pages.set(`${home}/sitemap.xml`, { status: 503 });
+  const message = `Nothing of the source was deleted: the sitemap ${home}/sitemap.xml could not be read (HTTP 503)`;
+  expect(await kept()).toEqual([0, message]);
+  // A site need not have one.
+  site.pages.set(`${home}/sitemap.xml`, { status: 403 });
+  expect((await site.syncAgain()).progress["deleted"]).toBe(1);
+  // One that is named has to be there.
+  await site.put(follow({ specific_sitemaps: ["/map.xml"] }));
+  const job = await site.nextJob(3);
+  const { body } = await site.api.call("GET", `/instances/main/jobs/${job.id}/logs`);
+  expect(body.result.at(-1)?.message).toContain(`${home}/map.xml could not be read (HTTP 404)`);
+});
+
 it("indexes the parts of pages that a selector names; the first path that matches counts", async () => {
   const names = ["blog/releases/v2", "blog/post", "docs/empty", "other"];
   for (const name of names) site.pages.set(`${home}/${name}`, framed(name, `About ${name}.`));

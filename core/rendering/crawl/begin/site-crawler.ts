@@ -46,8 +46,8 @@ export function siteCrawler(deps: CrawlDeps): SiteCrawler {
       const found = await crawl.read({ cursor: seq, limit, status: null });
       if (found === null) return null;
       const { total, finished, status, records, cursor } = found;
-      // A failed crawl has its reason on its first page, the start.
-      const start = status === "errored" ? await startOf(crawl) : undefined;
+      // What a crawl could not read as a whole is said on its first page, the start.
+      const start = status === "running" ? undefined : await startOf(crawl);
       return {
         crawl: { ...ended(status, start), total, finished },
         pages: records.flatMap((record) => toPage(record) ?? []),
@@ -144,7 +144,10 @@ function ended(
   status: CrawlStatus,
   start: CrawlRecord | undefined,
 ): Pick<SiteCrawl, "status" | "reason"> {
-  if (status === "running" || status === "completed") return { status };
+  if (status === "running") return { status };
+  if (status === "completed" && start?.status === "completed" && start.error !== undefined)
+    return { status: "partial", reason: start.error };
+  if (status === "completed") return { status };
   if (status === "errored") return { status: "failed", reason: start?.error ?? "No page was read" };
   if (status === "cancelled_by_user") return { status: "failed", reason: "It was cancelled" };
   return { status: "partial" };

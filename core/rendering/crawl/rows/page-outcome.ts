@@ -40,7 +40,7 @@ export interface PageOutcome {
   readonly status: "completed" | "errored" | "disallowed" | "skipped";
   /** Absent when it was never fetched. */
   readonly meta?: PageMetadata;
-  /** Why it is `errored`. */
+  /** Why it is `errored`; of a start that was read, why pages of its sitemaps may be missing. */
   readonly error?: string;
   /** JSON texts. */
   readonly contents?: readonly (readonly [CrawlFormat, Uint8Array])[];
