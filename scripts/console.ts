@@ -2,10 +2,9 @@
 // is kept in the repository, so that no user builds anything; a test compares it with what these sources give. Its texts are
 // compressed, because every bundle of the platform holds them.
 import { build } from "esbuild";
-import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { gzipSync } from "node:zlib";
+import { packedText } from "./packed-text.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 /** The path of the built files. */
@@ -55,8 +54,7 @@ export async function consoleFiles(): Promise<Readonly<Record<string, string>>> 
 /** Returns the text of {@link builtFile} for these files. */
 function builtText(files: Readonly<Record<string, string>>): string {
   const entries = Object.entries(files).map(([name, text]) => {
-    const tag = createHash("sha256").update(text).digest("hex").slice(0, 16);
-    const gzip = gzipSync(text, { level: 9 }).toString("base64");
+    const { tag, gzip } = packedText(text);
     return `  ${JSON.stringify(name)}: {\n    tag: "${tag}",\n    gzip: "${gzip}",\n  },\n`;
   });
   return `${HEAD}${entries.join("")}};\n`;

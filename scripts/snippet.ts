@@ -1,13 +1,14 @@
 // Builds the search box for other people's pages from snippet/ into core/search/snippet/search-script.ts, which the public
-// endpoints serve: `npm run snippet`. The file is kept in the repository; a test compares it with what these sources give.
+// endpoints serve: `npm run snippet`. The file is kept in the repository; a test compares it with what these sources give. The
+// script is compressed, because every bundle of search holds it.
 import { build } from "esbuild";
-import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { packedText } from "./packed-text.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 /** The path of the built script. */
-export const snippetFile: string = `${root}core/search/snippet/search-script.ts`;
+const snippetFile: string = `${root}core/search/snippet/search-script.ts`;
 
 /** Returns the script that a page includes. */
 export async function bundleSnippet(): Promise<string> {
@@ -27,17 +28,17 @@ export async function bundleSnippet(): Promise<string> {
   return outputFiles[0]?.text ?? "";
 }
 
-/** Returns the text of {@link snippetFile} that the sources give. */
-export async function buildSnippet(): Promise<string> {
-  const text = await bundleSnippet();
-  const tag = createHash("sha256").update(text).digest("hex").slice(0, 16);
-  return `${HEAD}  tag: "${tag}",\n  text: ${JSON.stringify(text)},\n};\n`;
+/** Returns the text of {@link snippetFile} for a script. */
+function builtText(script: string): string {
+  const { tag, gzip } = packedText(script);
+  return `${HEAD}  tag: "${tag}",\n  gzip: "${gzip}",\n};\n`;
 }
 
 const HEAD = `// Built from snippet/ by \`npm run snippet\`: change it there.
+import type { PackedText } from "../../http/built-text.ts";
 
-/** The script of the element \`causey-search\`. \`tag\` changes with the text. */
-export const searchScript: { readonly tag: string; readonly text: string } = {
+/** The script of the element \`causey-search\`. */
+export const searchScript: PackedText = {
 `;
 
-if (import.meta.main) writeFileSync(snippetFile, await buildSnippet());
+if (import.meta.main) writeFileSync(snippetFile, builtText(await bundleSnippet()));

@@ -1,10 +1,11 @@
-import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { buildSnippet, bundleSnippet, snippetFile } from "../../scripts/snippet.ts";
+import { unpacked } from "../../core/http/built-text.ts";
+import { searchScript } from "../../core/search/snippet/search-script.ts";
+import { bundleSnippet } from "../../scripts/snippet.ts";
 
 test("the search box is what its sources give: npm run snippet", async () => {
-  expect(readFileSync(snippetFile, "utf8")).toBe(await buildSnippet());
+  expect((await unpacked(searchScript)).text).toBe(await bundleSnippet());
 });
 
 test("the search box is at most 15 kB compressed, and needs no page that allows code from texts", async () => {

@@ -1,6 +1,6 @@
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { ApiError } from "../../http/api-error.ts";
-import { builtText } from "../../http/built-text.ts";
+import { packedText } from "../../http/built-text.ts";
 import { envelope } from "../../http/envelope.ts";
 import { readJson } from "../../http/fields/body.ts";
 import { allowOriginsBy } from "../../http/origins/cors.ts";
@@ -48,7 +48,7 @@ export function publicRoutes(given: SearchOptions): Hono {
   app.use(`${PUBLIC}/*`, findsEndpoint(options), allowOriginsBy(mayRead), notesVisitor(options));
   app.get(`${PUBLIC}/search.js`, (c) => {
     endpointOf(c);
-    return builtText(c.req.raw, searchScript, {
+    return packedText(c.req.raw, searchScript, {
       "content-type": "text/javascript; charset=utf-8",
       "cache-control": "public, max-age=3600",
       // A script of the package: pages of every origin may load it, and ask only where they are allowed to.
