@@ -1,4 +1,5 @@
 import type { ActorContext, SqlRow, SqlValue, Statement } from "../ports.ts";
+import { isAmong } from "../sql/sql-text.ts";
 import type { ReplayFilter } from "./replay-filter.ts";
 
 /** Entities that one statement lists. */
@@ -55,8 +56,9 @@ function entitiesOf(actor: string, replay: SqlRow): [sql: string, params: SqlVal
   // Only the entity knows which events a source sent; any entity of the source's group may hold some.
   const sources = isDead && filter.source !== undefined ? [filter.source] : owners;
   if (sources !== null) {
-    where += ` AND source IN (${sources.map(() => "?").join(", ")})`;
-    params.push(...sources);
+    const sent = isAmong("source", sources);
+    where += ` AND ${sent.sql}`;
+    params.push(...sent.params);
   }
   const sql = `SELECT agent, entity FROM ${table} WHERE ${where} GROUP BY agent, entity ORDER BY agent, entity LIMIT ?`;
   return [sql, [...params, LIST_SLICE]];

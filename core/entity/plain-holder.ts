@@ -1,4 +1,5 @@
 import type { ActorContext } from "../ports.ts";
+import { isAmong } from "../sql/sql-text.ts";
 
 /** A row for each agent class: the source that has had it to itself, empty where several came together. */
 export const holderSchema: readonly string[] = [
@@ -18,13 +19,13 @@ export async function plainHolder(
 ): Promise<string | null> {
   const [source = ""] = owners;
   const hold = "INSERT INTO webhooks_index_holders (actor, agent, source)";
-  const marks = owners.map(() => "?").join(", ");
+  const own = isAmong("webhooks_index_holders.source", owners);
   const [, row] = await sql.batch([
     isAlone
       ? {
           sql: `${hold} VALUES (?, ?, ?) ON CONFLICT (actor, agent) DO UPDATE SET source = excluded.source
-            WHERE webhooks_index_holders.source NOT IN (${marks})`,
-          params: [actor, agent, source, ...owners],
+            WHERE NOT (${own.sql})`,
+          params: [actor, agent, source, ...own.params],
         }
       : // For a class that is older than this table, its entities show which source was alone.
         {

@@ -4,6 +4,7 @@ import type { Retention } from "./event.ts";
 import { holderSchema, plainHolder } from "./plain-holder.ts";
 import { nextSweep, startSweep, sweepSchema } from "./retention-sweep.ts";
 import { nextReplay, replaySchema, type Replays, startReplays } from "./webhook-replays.ts";
+import { isAmong } from "../sql/sql-text.ts";
 import { type ActorClient, actorClient } from "../actors/actor-client.ts";
 import type {
   Actor,
@@ -229,12 +230,9 @@ async function page(
   const equal: [string, readonly string[]][] = fixed.map(([column, value]) => [column, [value]]);
   equal.unshift(["actor", [actor]]);
   equal.push(...asked);
-  const params: SqlValue[] = equal.flatMap(([, values]) => values);
-  let where = equal
-    .map(([column, values]) =>
-      values.length === 1 ? `${column} = ?` : `${column} IN (${values.map(() => "?").join(", ")})`,
-    )
-    .join(" AND ");
+  const conditions = equal.map(([column, values]) => isAmong(column, values));
+  const params: SqlValue[] = conditions.flatMap((one) => one.params);
+  let where = conditions.map((one) => one.sql).join(" AND ");
   if (cursor !== undefined) {
     where += ` AND (${order.join(", ")}) < (${order.map(() => "?").join(", ")})`;
     params.push(...decodeCursor(cursor, order.length));

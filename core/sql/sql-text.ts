@@ -42,3 +42,16 @@ export function isOneOf(column: string, type: "BIGINT" | "DOUBLE PRECISION" | "T
 export function asSet(values: readonly (string | number)[]): string {
   return `{${values.map((value) => (typeof value === "number" ? `"${value}":0` : `${JSON.stringify(value)}:0`)).join(",")}}`;
 }
+
+/**
+ * The condition that a column holds one of some texts, however many, with its parameters. One text is compared as it is:
+ * that is the usual case of frequent statements.
+ */
+export function isAmong(
+  column: string,
+  values: readonly string[],
+): { readonly sql: string; readonly params: SqlValue[] } {
+  return values.length === 1
+    ? { sql: `${column} = ?`, params: [...values] }
+    : { sql: isOneOf(column, "TEXT"), params: [asSet(values)] };
+}

@@ -157,7 +157,7 @@ export const logicFolders: readonly LogicFolder[] = [
   {
     folder: "webhooks/inbound",
     reason: "what is kept and repeated, by actors",
-    // Decoders, WebCrypto.
+    // Decoders, WebCrypto, parameters of statements.
     everywhere: [
       "answers",
       "bodies",
@@ -167,6 +167,7 @@ export const logicFolders: readonly LogicFolder[] = [
       "handshakes",
       "inbound",
       "index",
+      "many-names",
       "payload",
       "replays",
       "stored-sources",

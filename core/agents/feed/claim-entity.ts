@@ -1,5 +1,6 @@
 import type { IncomingEvent } from "../../entity/event.ts";
 import type { Sql, Statement } from "../../ports.ts";
+import { isAmong } from "../../sql/sql-text.ts";
 
 /** Entities that are older than owners belong to the source of their oldest event. */
 const STORED_OWNER = `agents_entities.owner, (
@@ -14,7 +15,7 @@ const CLAIM = `INSERT INTO agents_entities (agent, canonical, owner, last_seq, m
 
 /** Makes no entity. */
 const CLAIM_EXISTING = `UPDATE agents_entities SET canonical = COALESCE(canonical, CAST(? AS TEXT)), max_events = ?,
-  max_age_ms = ?, owner = COALESCE(${STORED_OWNER}) WHERE agent = ? AND COALESCE(${STORED_OWNER})`;
+  max_age_ms = ?, owner = COALESCE(${STORED_OWNER}) WHERE agent = ? AND`;
 
 /** The source that an entity belongs to; null before its first event. */
 export async function entityOwner(sql: Pick<Sql, "all">, agent: string): Promise<string | null> {
@@ -29,22 +30,18 @@ export function claimEntity(event: IncomingEvent, agent: string): Statement {
   const [first = null] = owners;
   const { maxAgeMs, maxEvents } = retention;
   const claim = [agent, event.canonical, first, maxEvents, maxAgeMs];
-  const owned = `${OWNER} IN (${marks(owners)})`;
+  const owned = isAmong(OWNER, owners);
   const returning = "RETURNING canonical, owner";
   if (event.claim === "existing") {
-    const params = [event.canonical, maxEvents, maxAgeMs, agent, ...owners];
-    return { sql: `${CLAIM_EXISTING} IN (${marks(owners)}) ${returning}`, params };
+    const stored = isAmong(`COALESCE(${STORED_OWNER})`, owners);
+    const params = [event.canonical, maxEvents, maxAgeMs, agent, ...stored.params];
+    return { sql: `${CLAIM_EXISTING} ${stored.sql} ${returning}`, params };
   }
   // A reserved name belongs to this source, even if another source holds it now.
   if (event.claim === "reserved") {
-    const owner = `CASE WHEN ${owned} THEN ${OWNER} ELSE excluded.owner END`;
-    return { sql: `${CLAIM}, owner = ${owner} ${returning}`, params: [...claim, ...owners] };
+    const owner = `CASE WHEN ${owned.sql} THEN ${OWNER} ELSE excluded.owner END`;
+    return { sql: `${CLAIM}, owner = ${owner} ${returning}`, params: [...claim, ...owned.params] };
   }
-  const sql = `${CLAIM}, owner = ${OWNER} WHERE ${owned} ${returning}`;
-  return { sql, params: [...claim, ...owners] };
-}
-
-/** A parameter for each of several values. */
-export function marks(values: readonly unknown[]): string {
-  return values.map(() => "?").join(", ");
+  const sql = `${CLAIM}, owner = ${OWNER} WHERE ${owned.sql} ${returning}`;
+  return { sql, params: [...claim, ...owned.params] };
 }

@@ -9,8 +9,8 @@ import {
 import type { Sql, SqlValue, Statement, StatementResult, ActorContext } from "../../ports.ts";
 import type { Clock } from "../../entity/clock.ts";
 import { SqlError } from "../../sql/sql-error.ts";
-import { lockRows } from "../../sql/sql-text.ts";
-import { claimEntity, marks } from "../feed/claim-entity.ts";
+import { isAmong, lockRows } from "../../sql/sql-text.ts";
+import { claimEntity } from "../feed/claim-entity.ts";
 import { firstDelivery, type FirstDelivery } from "../feed/first-delivery.ts";
 import { LAST_SEQ, newestEvent } from "../events/events.ts";
 import { ITSELF, type Reports } from "../events/reports.ts";
@@ -165,8 +165,9 @@ const UNREPEATED = ` AND NOT EXISTS (SELECT 1 FROM agents_events o WHERE o.agent
 
 function conditionsOf(event: IncomingEvent, now: number): { sql: string; params: SqlValue[] } {
   const { canonical, bodyWindowMs, bodyHash, owners, provider } = event;
-  const params: SqlValue[] = [...owners];
-  let sql = owners.length === 1 ? OF_ONE : ` AND e.owner IN (${marks(owners)})`;
+  const owned = isAmong("e.owner", owners);
+  const params: SqlValue[] = [...owned.params];
+  let sql = ` AND ${owned.sql}`;
   if (canonical !== null) {
     sql += OWNED;
     params.push(canonical);

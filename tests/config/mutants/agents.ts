@@ -608,6 +608,13 @@ export const agentsMutants: readonly Mutant[] = [
     tests: ["tests/unit/webhooks/inbound/name-spaces"],
   },
   {
+    name: "each of many names of a source is its own",
+    file: "core/sql/sql-text.ts",
+    find: "params: [asSet(values)] };",
+    replace: "params: [asSet(values.slice(1))] };",
+    tests: ["tests/unit/webhooks/inbound/many-names"],
+  },
+  {
     name: "a source is looked at once, not once for each other source",
     file: "core/webhooks/inbound/name-space.ts",
     find: "    agentClass: classOf(options),\n",

@@ -1,6 +1,10 @@
+import { openPlatform } from "#platform";
 import { expect, it } from "vitest";
+import { agents } from "../../../../core/agents/mod.ts";
 import { nameSpaces } from "../../../../core/webhooks/inbound/name-space.ts";
-import type { SourceOptions } from "../../../../core/webhooks/mod.ts";
+import { type SourceOptions, webhooks, webhooksManagement } from "../../../../core/webhooks/mod.ts";
+import { eventually } from "../../../cases/eventually.ts";
+import { SECRET, signedRequest } from "../../../fakes/webhooks-sender.ts";
 
 /** Options that count how often something is read of them. */
 function counted(options: SourceOptions, reads: Map<string, number>): SourceOptions {
@@ -52,4 +56,37 @@ it("many sources, entities and former names are each looked at once, not once fo
   expect(own?.reservation("source1e0")).toBe("other");
   expect(own?.reservation("source1f0")).toBe("none");
   expect(reads.get("agent")).toBe(names.length);
+});
+
+it("a source of many names receives, is listed and sends again, as one of a single name does", async () => {
+  const platform = await openPlatform();
+  agents({ platform, auth: "off" });
+  const formerNames = Array.from({ length: 150 }, (_, n) => `former${n}`);
+  const source: SourceOptions = { scheme: "generic", secret: SECRET, formerNames };
+  const sources = {
+    shop: { ...source, entities: ["reserved"] },
+    stall: { ...source, formerNames: [] },
+  };
+  const options = { platform, auth: "off", sources } as const;
+  const [inbound, management] = [webhooks(options), webhooksManagement(options)];
+  const send = async (path: string, event_id: string): Promise<string> => {
+    const answer = await inbound.fetch(await signedRequest(path, { event_id, type: "paid" }));
+    const { result } = (await answer.json()) as { result: { status: string } | null };
+    return `${answer.status} ${result?.status}`;
+  };
+  for (const entity of ["reserved", "thing", "shop:thing"])
+    for (const status of ["processed", "duplicate"])
+      expect([entity, await send(`/shop/${entity}`, entity)]).toEqual([entity, `200 ${status}`]);
+  const api = async (path: string, init?: RequestInit): Promise<unknown> =>
+    (await management.request(`/accounts/local/webhooks${path}`, init)).json();
+  const listed = async (): Promise<readonly unknown[]> =>
+    ((await api("/entities?source=shop")) as { result: readonly unknown[] }).result;
+  await eventually(async () => (await listed()).length === 3, "its entities are listed");
+  const filter = JSON.stringify({ of: "events", source: "shop" });
+  const made = await api("/replays", { method: "POST", body: filter });
+  const { id } = (made as { result: { id: string } }).result;
+  const state = async (): Promise<unknown> =>
+    ((await api(`/replays/${id}`)) as { result: { status: string } }).result.status;
+  await eventually(async () => (await state()) === "completed", "the replay is completed");
+  await platform.close();
 });
