@@ -39,6 +39,29 @@ export interface Duplex {
   readonly closed: Promise<DuplexEnd>;
 }
 
+/** Bytes that a close frame holds beside its code (RFC 6455, section 5.5). */
+const REASON_LIMIT = 123;
+
+/** Returns a client's end of a WebSocket that is closed with 1008 at the first message for which `refusal` has a reason. */
+export function refusingDuplex(
+  client: Duplex,
+  refusal: (message: string | Uint8Array) => string | null,
+): Duplex {
+  return {
+    protocol: client.protocol,
+    closed: client.closed,
+    send: (message) => client.send(message),
+    close: (code, reason) => client.close(code, reason),
+    async receive() {
+      const message = await client.receive();
+      const reason = message === null ? null : refusal(message);
+      if (reason === null) return message;
+      client.close(1008, reason.slice(0, REASON_LIMIT));
+      return null;
+    },
+  };
+}
+
 /** A WebSocket to open. */
 export interface DialRequest {
   /** `http(s)://` or `ws(s)://`. */

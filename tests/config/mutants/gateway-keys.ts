@@ -178,6 +178,13 @@ export const gatewayKeyMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/keys/virtual-key-socket-reach"],
   },
   {
+    name: "a socket ends at a message that is refused",
+    file: "core/net/duplex.ts",
+    find: "if (reason === null) return message;",
+    replace: "if (reason !== undefined) return message;",
+    tests: ["tests/unit/gateway/keys/virtual-key-socket-reach"],
+  },
+  {
     name: "a WebSocket is not opened where it is no inference",
     file: "core/gateway/providers/reach/inferences.ts",
     find: "if (isSocket === true) return own?.sockets",

@@ -1,5 +1,5 @@
 import { joinBytes, pulledStream, type StreamRead } from "../../../http/stream.ts";
-import type { Duplex } from "../../../net/duplex.ts";
+import { type Duplex, refusingDuplex } from "../../../net/duplex.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { Call, Step } from "../../call/call.ts";
 import { tokenSearch, type TokenSearch } from "./token-search.ts";
@@ -77,18 +77,8 @@ export function guardedStream(
 export function guardedClient(client: Duplex, token: string | null): Duplex {
   const search = token === null ? null : tokenSearch(token);
   if (search === null) return client;
-  return {
-    protocol: client.protocol,
-    closed: client.closed,
-    send: (message) => client.send(message),
-    close: (code, reason) => client.close(code, reason),
-    async receive() {
-      const message = await client.receive();
-      if (message === null) return null;
-      const isHeld = typeof message === "string" ? search.isInText(message) : search.isIn(message);
-      if (!isHeld) return message;
-      client.close(1008, "The message holds the gateway token");
-      return null;
-    },
-  };
+  return refusingDuplex(client, (message) => {
+    const isHeld = typeof message === "string" ? search.isInText(message) : search.isIn(message);
+    return isHeld ? "The message holds the gateway token" : null;
+  });
 }
