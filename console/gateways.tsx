@@ -104,7 +104,7 @@ function limitOf({
   rate_limiting_limit: limit,
   rate_limiting_interval: seconds,
 }: GatewaySettings): string {
-  return limit ? `${limit} in ${seconds} s` : "no limit";
+  return limit && seconds ? `${limit} in ${seconds} s` : "no limit";
 }
 
 interface DetailsProps extends PageProps {

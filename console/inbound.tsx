@@ -63,7 +63,7 @@ function Senders({ stats }: { readonly stats: Loaded<Stats> }) {
         "Dead",
         "Signature failures",
       ]}
-      none="No sender has sent anything yet."
+      none="Nothing has come yet. Make a source in the tab Sources, and let its sender post to /webhooks/ and the source's name."
       rows={Object.entries(stats.value?.inbound ?? {}).map(([name, counts]) => ({
         key: name,
         cells: [

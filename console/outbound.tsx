@@ -42,7 +42,7 @@ function Topics({ root, changed }: OutboundProps) {
             one.delivered,
             one.failed,
             one.dead,
-            `${one.average_ms} ms`,
+            <span class="nowrap">{one.average_ms} ms</span>,
           ],
         }))}
       />

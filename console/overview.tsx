@@ -209,7 +209,7 @@ function ByPart({ history }: { readonly history: readonly MinuteFigures[] }) {
               const own = sumOf(history.filter((minute) => minute.part === part));
               return (
                 <tr key={part}>
-                  <th scope="row">{part}</th>
+                  <th scope="row">{part === "none" ? "unknown paths" : part}</th>
                   <td class="number">{count(own.requests)}</td>
                   <td class="number">{count(own.refused)}</td>
                   <td class="number">{count(own.failed)}</td>

@@ -190,6 +190,7 @@ export function agents(options: AgentsOptions): Hono {
       if (isWebSocketUpgrade(c.req.raw)) return handle(c);
       const { ref, review } = await admission.visitor(c);
       const signals = [c.req.raw.signal, platform.system.closing];
+      checkSince(c.req.query("since"));
       const since = positionOf(c.req.header("last-event-id") ?? c.req.query("since") ?? null);
       const events = eventStream(ref, since ?? -1, signals);
       return sseResponse(whilePermitted(events, review, platform.system));
@@ -283,6 +284,13 @@ function makesDifference({ definition }: AgentClass, access: Access): boolean {
     definition.clientState === true ||
     operations.some((one) => typeof one === "object" && one.edit === true)
   );
+}
+
+/** A position that nobody can have reached would be taken for none, and the stream begin with all events. */
+function checkSince(since: string | undefined): void {
+  if (since === undefined || since === "" || since === "-1" || positionOf(since) !== null) return;
+  const message = `since: expected the number of an event, got "${since.slice(0, 32)}"`;
+  throw new ApiError("invalid_request", { message });
 }
 
 /**

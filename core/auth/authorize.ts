@@ -1,3 +1,4 @@
+import { bearerToken } from "./bearer.ts";
 import type { NowOrLater } from "../work/now-or-later.ts";
 import type { Context, MiddlewareHandler } from "hono";
 import { ApiError } from "../http/api-error.ts";
@@ -169,6 +170,10 @@ export async function requirePrincipal(auth: Authenticate, request: Request): Pr
 function whyRefused(request: Request): string {
   const sent = request.headers.get("authorization");
   if (sent === null) return "no token was sent";
+  if (/^bearer$/iu.test(sent))
+    return 'nothing follows "Bearer" (is the variable with the token set?)';
   if (!/^bearer /iu.test(sent)) return 'the header "Authorization" does not begin with "Bearer "';
+  if (bearerToken(sent) === null)
+    return 'the header "Authorization" does not hold "Bearer " and one token';
   return "the token is unknown, disabled or expired";
 }

@@ -41,10 +41,19 @@ export interface ConsoleOptions {
 /** A header that proves the console's own page: a form, or another site's page, cannot send it without a preflight. */
 const OWN_HEADER = "x-causey-console";
 
-const login = v.union([
-  v.object({ token: v.pipe(v.string(), v.minLength(1)), readOnly: v.optional(v.boolean(), false) }),
-  v.object({ code: v.pipe(v.string(), v.minLength(1)), readOnly: v.optional(v.boolean(), false) }),
-]);
+const login = v.union(
+  [
+    v.object({
+      token: v.pipe(v.string(), v.minLength(1)),
+      readOnly: v.optional(v.boolean(), false),
+    }),
+    v.object({
+      code: v.pipe(v.string(), v.minLength(1)),
+      readOnly: v.optional(v.boolean(), false),
+    }),
+  ],
+  'Expected "token", or "code" of a link that logs in',
+);
 
 /** The function {@link webConsole}. */
 export type WebConsole = (options: ConsoleOptions) => Hono;

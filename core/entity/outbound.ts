@@ -1,3 +1,4 @@
+import { expecting } from "../http/fields/misfit.ts";
 import * as v from "valibot";
 import { ApiError } from "../http/api-error.ts";
 import type { ActorRef, Actors } from "../ports.ts";
@@ -51,7 +52,7 @@ export const APPLICATION_ID: RegExp = /^[\w-]{1,64}$/;
 /** The id of an application. */
 export const applicationId: v.GenericSchema<string, string> = v.pipe(
   v.string(),
-  v.regex(APPLICATION_ID, "Expected 1 to 64 of A-Z, a-z, 0-9, _ and -"),
+  v.regex(APPLICATION_ID, expecting("1 to 64 of A-Z, a-z, 0-9, _ and -")),
 );
 
 /** Longest payload that is sent, in characters of JSON. */

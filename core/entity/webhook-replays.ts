@@ -1,5 +1,5 @@
 import type { ReplayFilter } from "./replay-filter.ts";
-import { ApiError } from "../http/api-error.ts";
+import { ApiError, notFound } from "../http/api-error.ts";
 import type { ActorContext, Plain, SqlRow, Statement } from "../ports.ts";
 import type { Clock } from "./clock.ts";
 import { eventTime } from "./event.ts";
@@ -77,7 +77,7 @@ export function startReplays(context: ActorContext, clock: Clock): Replays {
       `SELECT ${COLUMNS} FROM webhooks_replays WHERE actor = ? AND id = ?`,
       [actor, id],
     );
-    if (row === undefined) throw new ApiError("not_found", { message: "No such replay" });
+    if (row === undefined) throw notFound("replay", id);
     return toReplay(row);
   }
 

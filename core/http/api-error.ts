@@ -1,4 +1,5 @@
 import { SqlError } from "../sql/sql-error.ts";
+import { didYouMean } from "../text/nearest.ts";
 import { errorKind, type ErrorName } from "./codes.ts";
 
 /** Options of {@link ApiError} beside its name. */
@@ -60,6 +61,17 @@ export class ApiError extends Error {
     const { name, ...options } = data;
     return new ApiError(name, options);
   }
+}
+
+/** Characters of a caller's id that are repeated. */
+const SHOWN = 64;
+
+/** The 404 for an id that nothing has: names it, and the one of the known ids that was probably meant. */
+export function notFound(kind: string, id: string, known: readonly string[] = []): ApiError {
+  const shown = id.slice(0, SHOWN);
+  return new ApiError("not_found", {
+    message: `There is no ${kind} "${shown}"${didYouMean(shown, known)}`,
+  });
 }
 
 /**

@@ -1,3 +1,4 @@
+import { expecting } from "../http/fields/misfit.ts";
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import * as v from "valibot";
 import { readEventCounts } from "../entity/event-counts.ts";
@@ -5,7 +6,7 @@ import { agentKindName, kebab } from "../entity/kebab.ts";
 import { checkName } from "../entity/name.ts";
 import type { ReplayFilter } from "../entity/replay-filter.ts";
 import { type IndexPage, type IndexQuery, webhookIndex } from "../entity/webhook-index.ts";
-import { ApiError } from "../http/api-error.ts";
+import { ApiError, notFound } from "../http/api-error.ts";
 import { readJson, readNothing } from "../http/fields/body.ts";
 import { envelope } from "../http/envelope.ts";
 import { readQuery } from "../http/fields/query.ts";
@@ -17,10 +18,10 @@ import { sourceRoutes } from "./sources/source-routes.ts";
 import { instantText, outboundOf, outboundRoutes } from "./outbound/outbound-routes.ts";
 
 const limit = v.optional(
-  v.pipe(v.string(), v.regex(/^\d{1,4}$/, "Expected a whole number"), v.transform(Number)),
+  v.pipe(v.string(), v.regex(/^\d{1,4}$/, expecting("a whole number")), v.transform(Number)),
 );
 const agentQuery = v.object({
-  entity: v.string('Say which: "?entity="'),
+  entity: v.string(),
   agent: v.optional(v.string()),
   source: v.optional(v.string()),
 });
@@ -28,7 +29,11 @@ const eventQuery = v.object({
   ...agentQuery.entries,
   type: v.optional(v.string()),
   before: v.optional(
-    v.pipe(v.string(), v.regex(/^\d{1,15}$/, "Expected a position"), v.transform(Number)),
+    v.pipe(
+      v.string(),
+      v.regex(/^\d{1,15}$/, expecting("a position, which is a whole number")),
+      v.transform(Number),
+    ),
   ),
   limit,
 });
@@ -81,7 +86,7 @@ function inboundRoutes(app: Hono, base: string, deps: ManagementDeps): void {
     const query = readQuery(c, eventQuery);
     const agent = await entityAgent(deps, query);
     const job = await agent.call("replayEvent", c.req.param("id"), query.source);
-    if (job === null) throw new ApiError("not_found", { message: "No such event" });
+    if (job === null) throw notFound("event", c.req.param("id"));
     return envelope({ job }, { status: 202 });
   });
   app.post(`${base}/dead-letters/:id/replay`, deps.edit, async (c) => {
@@ -89,7 +94,7 @@ function inboundRoutes(app: Hono, base: string, deps: ManagementDeps): void {
     await readNothing(c, deps.platform);
     const agent = await entityAgent(deps, readQuery(c, eventQuery));
     const job = await agent.call("replay", c.req.param("id"));
-    if (job === null) throw new ApiError("not_found", { message: "No such dead letter" });
+    if (job === null) throw notFound("dead letter", c.req.param("id"));
     return envelope({ job }, { status: 202 });
   });
 }

@@ -14,7 +14,7 @@ import { rawSegment } from "../entity/segments.ts";
 import { ApiError } from "../http/api-error.ts";
 import { withBytes } from "../http/fields/body.ts";
 import { checkMountPath } from "../http/mount-path.ts";
-import { closeRoutes } from "../http/routes.ts";
+import { closeRoutes, methodNotAllowed } from "../http/routes.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import { misspelling } from "../text/nearest.ts";
 import type { Log, Platform } from "../ports.ts";
@@ -162,7 +162,7 @@ export function webhooks(options: WebhooksOptions): Hono {
         receive({ ...given, body }, platform),
       );
     if (!["GET", "HEAD", "OPTIONS"].includes(request.method))
-      throw new ApiError("method_not_allowed", { headers: { allow: source.handshakes.allow } });
+      throw methodNotAllowed([source.handshakes.allow], request.method);
     return receive({ ...given, body: new Uint8Array(0) }, platform);
   }
 

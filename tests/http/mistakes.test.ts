@@ -306,6 +306,125 @@ const mistakes: readonly (readonly [what: string, mistake: Mistake, says: string
     { path: `${account}/ai-search/instances`, body: { id: "a1", embedding_model: "nope" } },
     /embedding_model "nope" is not configured here; use "/u,
   ],
+  [
+    "an instance's misspelt id",
+    { path: `${account}/ai-search/instances/dmeo/search`, body: { query: "a" } },
+    'no instance "dmeo"',
+  ],
+  [
+    "a list for headers",
+    {
+      path: `${account}/webhooks/endpoints`,
+      body: { url: "https://a.example/", headers: ["a: b"] },
+    },
+    "headers: Expected an object, got a list",
+  ],
+  [
+    "headers of a page as a list",
+    {
+      path: `${account}/browser-rendering/markdown`,
+      body: { html: "a", setExtraHTTPHeaders: ["a: b"] },
+    },
+    "setExtraHTTPHeaders: Expected an object, got a list",
+  ],
+  [
+    "a budget by another name",
+    { path: `${account}/ai-gateway/virtual-keys`, body: { name: "a", budget: 5 } },
+    'Unknown field "budget": it takes name, ',
+  ],
+  [
+    "a team's budget by another name",
+    { path: `${account}/ai-gateway/teams`, body: { id: "a-team", budget: 5 } },
+    'Unknown field "budget": it takes id, ',
+  ],
+  [
+    "no kind of a replay",
+    { path: `${account}/webhooks/replays`, body: {} },
+    'Missing field "of": expected "events" or "dead-letters"',
+  ],
+  [
+    "a replay since yesterday",
+    { path: `${account}/webhooks/replays`, body: { of: "events", since: "yesterday" } },
+    'since: Expected an RFC 3339 instant such as "2026-01-31T12:00:00Z", got "yesterday"',
+  ],
+  [
+    "an entity in the body instead of the query",
+    { path: `${account}/webhooks/events/none/replay`, method: "POST" },
+    'Missing parameter "entity"',
+  ],
+  [
+    "a source's misspelt name",
+    { path: `${account}/webhooks/sources/demmo` },
+    'There is no webhook source "demmo": did you mean "demo"?',
+  ],
+  [
+    "a source's scheme",
+    {
+      path: `${account}/webhooks/sources`,
+      body: { name: "gh", scheme: "githb", secret: "0123456789abcdef" },
+    },
+    'did you mean "github"?',
+  ],
+  [
+    "an endpoint's id",
+    { path: `${account}/webhooks/endpoints/ep_none` },
+    'There is no webhook endpoint "ep_none"',
+  ],
+  [
+    "an application's id",
+    { path: `${account}/webhooks/applications/none` },
+    'There is no webhook application "none"',
+  ],
+  [
+    "a filter's operator",
+    {
+      path: `${account}/webhooks/endpoints`,
+      body: { url: "https://a.example/", filter: { total: { $gtee: 1 } } },
+    },
+    'Unknown operator "$gtee": did you mean "$gte"?',
+  ],
+  [
+    "a crawl's id",
+    { path: `${account}/browser-rendering/crawl/none` },
+    'There is no crawl job "none"',
+  ],
+  [
+    "a file as JSON",
+    { path: `${account}/ai-search/instances/none/items`, body: { file: "a" } },
+    /send multipart\/form-data with a file in the field "file"|no instance "none"/u,
+  ],
+  [
+    "a variable without a token",
+    { path: gateways, authorization: "Bearer " },
+    'nothing follows "Bearer"',
+  ],
+  [
+    "Bearer twice",
+    { path: gateways, authorization: "Bearer Bearer abc" },
+    'does not hold "Bearer " and one token',
+  ],
+  [
+    "a gateway that nobody has made",
+    { path: `/v1/${inject("accountId")}/shop-team/echo/chat/completions`, body: greeting },
+    'no gateway "shop-team": make it by POST /accounts/{account_id}/ai-gateway/gateways',
+  ],
+  [
+    "an agent class",
+    { path: "/agents/webhook-agnt/one/events" },
+    'No agent class "webhook-agnt": did you mean "webhook-agent"?',
+  ],
+  [
+    "an event to begin with",
+    { path: "/agents/webhook-agent/one/events?since=now" },
+    'since: expected the number of an event, got "now"',
+  ],
+  ["an agent without its routes", { path: "/agents/webhook-agent/one" }, 'GET its "/events"'],
+  [
+    "a portal without its token",
+    { path: "/client/v4/webhook-portal", authorization: null },
+    "No token was sent: open the link",
+  ],
+  ["a webhook by GET", { path: "/webhooks/demo" }, "this path takes POST, not GET"],
   ["a phase", { path: "/client/v4/deprecations?phase=retird" }, 'did you mean "retired"?'],
 ];
 

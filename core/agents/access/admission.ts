@@ -1,3 +1,4 @@
+import { misspelling } from "../../text/nearest.ts";
 import type { Context } from "hono";
 import type { Auth } from "../../auth/authorize.ts";
 import { decodeName } from "../../entity/name.ts";
@@ -56,8 +57,7 @@ export function startAdmission(deps: AdmissionDeps): Admission {
   function find(c: Context): NamedAgent {
     const wanted = decodeName(rawSegment(c, "class"));
     const found = classes.get(wanted);
-    if (found === undefined)
-      throw new ApiError("not_found", { message: `No agent class "${wanted.slice(0, 64)}"` });
+    if (found === undefined) throw noClass(wanted.slice(0, 64), [...classes.keys()]);
     const name = decodeName(rawSegment(c, "name"));
     const ref = platform.actors.get(found.kind.name, name);
     return { found, ref, agent: `${found.name}/${name}` };
@@ -90,6 +90,13 @@ export function startAdmission(deps: AdmissionDeps): Admission {
       return issuer.issue({ agent, account: accountId, edit, origin: origin ?? null }, seconds);
     },
   };
+}
+
+/** Offers only the name that was surely meant: whoever has a ticket of any kind is answered so. */
+function noClass(name: string, known: readonly string[]): ApiError {
+  const meant = misspelling(name, known);
+  const hint = meant === undefined ? "" : `: did you mean "${meant}"?`;
+  return new ApiError("not_found", { message: `No agent class "${name}"${hint}` });
 }
 
 /** The 403 for a token without "Agents Edit". */

@@ -262,7 +262,8 @@ async function serve(parts: Parts, request: Request): Promise<Response> {
   const { className, definition, run, services } = parts;
   const respond = definition.onRequest?.bind(definition);
   if (respond === undefined) {
-    throw new ApiError("no_route", { message: `The agent "${className}" answers no requests` });
+    const message = `The agent "${className}" answers no requests here: connect a WebSocket, GET its "/events", or POST to its "/ticket"`;
+    throw new ApiError("no_route", { message });
   }
   try {
     const trace = services.tracer === undefined ? null : requestTrace(request);

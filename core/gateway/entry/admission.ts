@@ -350,7 +350,9 @@ async function checkDefault(name: GatewayName, { store }: AdmissionParts): Promi
 }
 
 function unknownGateway(gateway: string, hint: string = ""): ApiError {
+  const help =
+    hint || `: make it by POST /accounts/{account_id}/ai-gateway/gateways, or use "default"`;
   return new ApiError("gateway_unknown", {
-    message: `Please configure AI Gateway: this account has no gateway "${gateway.slice(0, 64)}"${hint}`,
+    message: `Please configure AI Gateway: this account has no gateway "${gateway.slice(0, 64)}"${help}`,
   });
 }

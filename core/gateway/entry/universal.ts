@@ -1,3 +1,4 @@
+import { notArray } from "../../http/fields/schema-fields.ts";
 import * as v from "valibot";
 import type { BodyHold } from "../../work/body-budget.ts";
 import { ApiError } from "../../http/api-error.ts";
@@ -21,7 +22,9 @@ const STEP_LIMIT = 20;
 const stepSchema = v.looseObject({
   provider: v.pipe(v.string(), v.minLength(1), v.maxLength(128)),
   endpoint: v.pipe(v.string(), v.maxLength(4096)),
-  headers: v.nullish(v.record(v.string(), v.union([v.string(), v.number(), v.boolean()]))),
+  headers: v.nullish(
+    v.pipe(notArray, v.record(v.string(), v.union([v.string(), v.number(), v.boolean()]))),
+  ),
   query: v.nullish(v.unknown()),
   /** The credential of steps from before they had headers. */
   authorization: v.nullish(v.string()),

@@ -1,3 +1,4 @@
+import { notArray } from "../../http/fields/schema-fields.ts";
 import { boundedJson } from "../../http/json.ts";
 import { isExact } from "../../http/json/json-source.ts";
 import * as v from "valibot";
@@ -36,8 +37,7 @@ export const logPatch: v.GenericSchema<unknown, LogFeedback> = v.object({
   score: v.nullish(between(-MOST_SCORE, MOST_SCORE)),
   metadata: v.nullish(
     v.pipe(
-      // A record takes lists as well.
-      v.custom<object>((value) => !Array.isArray(value), "expected an object, got a list"),
+      notArray,
       v.record(v.string(), v.union([v.string(), exactNumber, v.boolean()])),
       v.check(
         (metadata) => JSON.stringify(metadata).length <= METADATA_LIMIT,

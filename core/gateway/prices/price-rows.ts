@@ -1,3 +1,4 @@
+import { expecting } from "../../http/fields/misfit.ts";
 import * as v from "valibot";
 import { parseInstant } from "../../http/fields/instant.ts";
 import type { Price } from "./price.ts";
@@ -6,8 +7,8 @@ import type { Price } from "./price.ts";
 const MOST = 1_000_000;
 
 const usd = v.pipe(
-  v.number("Expected a number"),
-  v.minValue(0, "Expected a price of at least 0"),
+  v.number(expecting("a number")),
+  v.minValue(0, expecting("a price of at least 0")),
   v.maxValue(MOST, `Expected a price of at most ${MOST} US dollars per million tokens`),
 );
 const text = v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(256));
@@ -17,7 +18,7 @@ const instant = v.pipe(
   v.string(),
   v.check(
     (given) => parseInstant(given) !== null,
-    "Expected a day (YYYY-MM-DD) or an RFC 3339 instant with its zone",
+    expecting("a day (YYYY-MM-DD) or an RFC 3339 instant with its zone"),
   ),
 );
 

@@ -14,7 +14,7 @@ import { fromJson } from "./from-json.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import { checkFields, hasEveryField, noteUnknownFields } from "./unknown-fields.ts";
 import { jsonExcess } from "../json.ts";
-import { misfitText } from "./misfit.ts";
+import { type MisfitOptions, misfitText } from "./misfit.ts";
 import { wholeRequest } from "../whole-request.ts";
 
 /** Bytes of JSON that a management call may send. */
@@ -153,7 +153,7 @@ function parseKnown<S extends v.GenericSchema>(
   }
   // Checked first, because a missing field may be the misspelt one.
   const unknown = checkFields(schema, value, error);
-  if (!result.success) throw misfit(result.issues, error);
+  if (!result.success) throw misfit(result.issues, error, { of: { schema, value } });
   return { output: result.output, unknown };
 }
 
@@ -177,10 +177,11 @@ export function parse<S extends v.GenericSchema>(
   schema: S,
   value: unknown,
   error: ErrorName = "invalid_request",
+  kind: "field" | "parameter" = "field",
 ): v.InferOutput<S> {
   const result = checkedBy(schema, value);
   if (result.success) return result.output;
-  throw misfit(result.issues, error);
+  throw misfit(result.issues, error, { kind, of: { schema, value } });
 }
 
 /** Values of a body of which all misfits are found; of a larger one it is the first: each of its values may be one. */
@@ -208,6 +209,7 @@ function countValues(value: unknown, limit: number): number {
 function misfit(
   issues: readonly v.BaseIssue<unknown>[],
   error: ErrorName = "invalid_request",
+  options: MisfitOptions = {},
 ): ApiError {
-  return new ApiError(error, { message: misfitText(issues) });
+  return new ApiError(error, { message: misfitText(issues, options) });
 }

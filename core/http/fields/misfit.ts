@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { didYouMean } from "../../text/nearest.ts";
+import { type CheckedValue, choicesAt, namesAt } from "./schema-fields.ts";
 
 /**
  * Longest text about a value that does not fit, in characters: it quotes the value, which may be the whole body.
@@ -15,6 +16,10 @@ export interface MisfitOptions {
   readonly quotes?: boolean;
   /** The path of the value itself. @default "" */
   readonly within?: string;
+  /** The word for a member that is missing. @default "field" */
+  readonly kind?: "field" | "parameter";
+  /** The schema and the value: then a missing choice is listed with its values. @default not listed */
+  readonly of?: CheckedValue;
 }
 
 /** Says what a value lacks or has wrong: all missing fields at once, and the first misfit with its path. */
@@ -22,19 +27,30 @@ export function misfitText(
   issues: readonly v.BaseIssue<unknown>[],
   options: MisfitOptions = {},
 ): string {
-  const missing = issues.filter(isMissing).map((issue) => `"${pathOf(issue, options)}"`);
+  const missing = issues.filter(isMissing);
   const other = issues.find((issue) => !isMissing(issue));
-  const parts = missing.length === 0 ? [] : [missingText(missing)];
+  const parts = missing.length === 0 ? [] : [missingText(missing, options)];
   if (other !== undefined) {
     const path = pathOf(other, options);
     const words = misfitWords(other, options.quotes ?? true);
     // A strict object's: its own words would be that nothing was expected, and the name.
-    if (other.expected === "never") parts.push(`Unknown field "${path}"`);
+    if (other.expected === "never") parts.push(unknownText(other, options));
     else parts.push(path === "" ? words : `${path}: ${words}`);
   }
   const text = parts.join("; ");
   return text.length > MISFIT_LENGTH ? `${text.slice(0, MISFIT_LENGTH)}…` : text;
 }
+
+function unknownText(issue: v.BaseIssue<unknown>, options: MisfitOptions): string {
+  const names = (issue.path ?? []).map((item) => item.key);
+  const known = options.of === undefined ? [] : namesAt(options.of, names.slice(0, -1));
+  const hint = didYouMean(String(names.at(-1)).slice(0, NAME), known);
+  const taken = hint === "" && known.length > 0 ? `: it takes ${known.join(", ")}` : hint;
+  return `Unknown field "${pathOf(issue, options)}"${taken}`;
+}
+
+/** Longest name that is compared with those of a schema. */
+const NAME = 64;
 
 function pathOf(issue: v.BaseIssue<unknown>, { within = "" }: MisfitOptions): string {
   return [within, v.getDotPath(issue) ?? ""].filter((part) => part !== "").join(".");
@@ -49,12 +65,22 @@ function isOfSchema({ message }: v.BaseIssue<unknown>): boolean {
   return /^Invalid \w+: /u.test(message);
 }
 
-function missingText(names: readonly string[]): string {
-  const [one, ...more] = names;
-  if (more.length === 0) return `Missing field ${one}`;
+function missingText(missing: readonly v.BaseIssue<unknown>[], options: MisfitOptions): string {
+  const { kind = "field" } = options;
+  const names = missing.map((issue) => `"${pathOf(issue, options)}"`);
+  const [first, ...more] = missing;
+  if (first === undefined || more.length > 0) return `Missing ${kind}s ${listText(names)}`;
+  const path = (first.path ?? []).map((item) => item.key);
+  const choices = options.of === undefined ? [] : choicesAt(options.of, path);
+  const hint =
+    choices.length === 0 ? "" : `: expected ${either(choices.map((one) => JSON.stringify(one)))}`;
+  return `Missing ${kind} ${names[0]}${hint}`;
+}
+
+function listText(names: readonly string[]): string {
   const listed = names.length > LISTED ? names.slice(0, LISTED) : names.slice(0, -1);
   const last = names.length > LISTED ? `${names.length - LISTED} others` : names.at(-1);
-  return `Missing fields ${listed.join(", ")} and ${last}`;
+  return `${listed.join(", ")} and ${last}`;
 }
 
 /** Bounds, by the schema's action. */
@@ -77,10 +103,28 @@ export function misfitWords(issue: v.BaseIssue<unknown>, quotes: boolean): strin
   const unit = issue.type.endsWith("_length") ? ` ${size}` : "";
   if (sign !== "")
     return `expected ${bounds[sign] ?? sign}${bound}${unit}, got ${shown(issue, quotes)}`;
-  const choices = expected.replace(/^\((.*)\)$/u, "$1").split(" | ");
-  const literals = choices.filter((one) => one.startsWith('"')).map((one) => one.slice(1, -1));
+  const choices = choicesOf(expected);
+  const literals = literalsOf(choices);
   const near = quotes && typeof input === "string" ? didYouMean(input, literals) : "";
   return `expected ${either(choices.map(named))}, got ${shown(issue, quotes)}${near}`;
+}
+
+/** The alternatives of a schema's `expected`: those of a union within it stand in parentheses. */
+function choicesOf(expected: string): string[] {
+  const all = expected.replace(/^\((.*)\)$/u, "$1").split(" | ");
+  return [...new Set(all.map((one) => one.replace(/^\(+(?=")/u, "").replace(/(?<=")\)+$/u, "")))];
+}
+
+function literalsOf(choices: readonly string[]): string[] {
+  return choices.filter((one) => one.startsWith('"')).map((one) => one.slice(1, -1));
+}
+
+/**
+ * Makes the message of a schema's check, which names the value: `Expected …, got …`. Never for a secret: the reason of a
+ * refusal is logged.
+ */
+export function expecting(what: string): (issue: v.BaseIssue<unknown>) => string {
+  return (issue) => `Expected ${what}, got ${shown(issue, true)}`;
 }
 
 const names: Readonly<Record<string, string>> = {

@@ -9,7 +9,7 @@ import { checkFields, noteUnknownFields } from "./unknown-fields.ts";
 export function readQuery<S extends v.GenericSchema>(c: Context, schema: S): v.InferOutput<S> {
   const query = c.req.query();
   note(c, schema, query);
-  return parse(schema, query);
+  return parse(schema, query, "invalid_request", "parameter");
 }
 
 /** Refuses a query with a misspelling of one of the names that a route reads; other unknown names are only noted. */

@@ -17,6 +17,12 @@ export function ignores<T>(
   return v.metadata({ ignores: Object.fromEntries(names.map((name) => [name, true as const])) });
 }
 
+/** Refuses a list at the beginning of a pipe: `v.object` and `v.record` alone take it for an object. */
+export const notArray: v.GenericSchema = v.custom<unknown>(
+  (value) => !Array.isArray(value),
+  "Expected an object, got a list",
+);
+
 /** Declares in a pipe the schema of a value that is checked later. */
 export function holds<T>(
   schema: v.GenericSchema,
@@ -50,6 +56,48 @@ export function itemSchemas(schemas: readonly unknown[], value: unknown): readon
     .map((one) => member(one, "item"))
     .filter((one) => one !== undefined);
 }
+
+/** A value, and the schema that it was checked against. */
+export interface CheckedValue {
+  readonly schema: v.GenericSchema;
+  readonly value: unknown;
+}
+
+/** The texts that a field takes, where its schema is a choice of a few; none for any other field. */
+export function choicesAt(checked: CheckedValue, path: readonly unknown[]): string[] {
+  const { schemas, value } = schemasAt(checked, path);
+  const texts = schemas
+    .flatMap((one) => alternatives(one, value))
+    .flatMap((one) => member(one, "options") ?? member(one, "literal"))
+    .filter((one) => typeof one === "string");
+  return texts.length > MOST_CHOICES ? [] : [...new Set(texts)];
+}
+
+/** The names of the fields that an object takes; none if they are many. */
+export function namesAt(checked: CheckedValue, path: readonly unknown[]): string[] {
+  const { schemas, value } = schemasAt(checked, path);
+  const names = isObject(value) ? knownFields(schemas, value)?.names() : undefined;
+  return names === undefined || names.length > MOST_CHOICES ? [] : [...new Set(names)];
+}
+
+/** Follows a path into a value and its schema. */
+function schemasAt(
+  { schema, value }: CheckedValue,
+  path: readonly unknown[],
+): { readonly schemas: readonly unknown[]; readonly value: unknown } {
+  let schemas: readonly unknown[] = [schema];
+  let at = value;
+  for (const key of path) {
+    if (Array.isArray(at)) schemas = itemSchemas(schemas, at);
+    else if (isObject(at)) schemas = knownFields(schemas, at)?.of(String(key)) ?? [];
+    else return { schemas: [], value: undefined };
+    at = Reflect.get(at, String(key));
+  }
+  return { schemas, value: at };
+}
+
+/** Choices that a message lists. */
+const MOST_CHOICES = 12;
 
 const openTypes: ReadonlySet<unknown> = new Set([
   "record",

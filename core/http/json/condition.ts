@@ -1,3 +1,4 @@
+import { choiceHint } from "../../text/nearest.ts";
 import { isObject } from "../json.ts";
 import { isExact } from "./json-source.ts";
 
@@ -61,7 +62,7 @@ function logicalProblem(
   count: { terms: number },
 ): string | null {
   if (key === "$not") return problemIn(inner, depth + 1, count);
-  if (!LOGICAL.has(key)) return `Unknown operator "${key.slice(0, 32)}"`;
+  if (!LOGICAL.has(key)) return unknownOperator(key, ["$not", ...LOGICAL]);
   if (!Array.isArray(inner) || inner.length === 0) return `"${key}" takes a list of conditions`;
   for (const one of inner) {
     const problem = problemIn(one, depth + 1, count);
@@ -82,7 +83,7 @@ function operatorProblem(inner: unknown, depth: number, count: { terms: number }
       const problem = depth > DEPTH ? TOO_DEEP : operatorProblem(wanted, depth + 1, count);
       if (problem !== null) return problem;
     } else if (!Object.hasOwn(compare, operator))
-      return `Unknown operator "${operator.slice(0, 32)}"`;
+      return unknownOperator(operator, ["$not", ...Object.keys(compare)]);
     else if (
       (operator === "$in" || operator === "$nin") &&
       !(Array.isArray(wanted) && wanted.length <= TERMS)
@@ -95,6 +96,11 @@ function operatorProblem(inner: unknown, depth: number, count: { terms: number }
     if (rounded !== undefined) return rounded;
   }
   return null;
+}
+
+function unknownOperator(operator: string, known: readonly string[]): string {
+  const shown = operator.slice(0, 32);
+  return `Unknown operator "${shown}"${choiceHint(shown, known)}`;
 }
 
 /** Requests have such a number as text, so that two do not become one. */

@@ -1,3 +1,4 @@
+import { notArray } from "../../http/fields/schema-fields.ts";
 import * as v from "valibot";
 import {
   between,
@@ -211,7 +212,7 @@ export const common: {
   failOnResource: v.optional(v.boolean()),
   hideCookieBanners: v.optional(v.boolean()),
   removeOverlays: v.optional(v.boolean()),
-  setExtraHTTPHeaders: v.optional(v.record(v.string(), v.string())),
+  setExtraHTTPHeaders: v.optional(v.pipe(notArray, v.record(v.string(), v.string()))),
   authenticate: v.optional(v.object({ username: filled, password: filled })),
   cookies: v.optional(v.pipe(v.array(cookie), v.maxLength(500, "At most 500 cookies are allowed"))),
   viewport: v.optional(

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { ApiError } from "../../http/api-error.ts";
+import { notFound } from "../../http/api-error.ts";
 import { type McpTool, mcpTool } from "../../mcp/mcp-tool.ts";
 import type { SitePage } from "../../ports.ts";
 import { beginCrawl } from "../crawl/begin/begin-crawl.ts";
@@ -99,7 +99,7 @@ function readTool(deps: CrawlWork, { account }: CrawlingAccount): McpTool {
     async ({ id, cursor }) => {
       const crawler = siteCrawler(deps);
       const found = await crawler.read(account, id, cursor, PAGES);
-      if (found === null) throw new ApiError("not_found", { message: "No such crawl job" });
+      if (found === null) throw notFound("crawl job", id);
       const shown: Record<string, unknown>[] = [];
       let next = found.next;
       let room = TEXT;

@@ -47,7 +47,7 @@ export async function findAcross(
   const ids = [...new Set(options?.instance_ids ?? [])];
   if (ids.length === 0)
     throw new ApiError("invalid_request", {
-      message: "ai_search_options.instance_ids: Expected 1 to 10 ids",
+      message: 'Missing field "ai_search_options.instance_ids": a list of 1 to 10 ids of instances',
     });
   if (ids.length > MAX_INSTANCES) throw new ApiError("too_many_instances");
   const results = await Promise.all(

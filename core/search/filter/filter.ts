@@ -1,3 +1,4 @@
+import { choiceHint } from "../../text/nearest.ts";
 import { isObject } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
 
@@ -90,7 +91,10 @@ function operatorFilter(field: string, operator: string, operand: unknown): Filt
       throw invalid(`"${operator}" on "${field}" has more than ${MAX_VALUES} values`);
     return { op, field, values: operand };
   }
-  if (!isComparison(op)) throw invalid(`unknown operator "${operator.slice(0, 32)}" on "${field}"`);
+  if (!isComparison(op)) {
+    const shown = operator.slice(0, 32);
+    throw invalid(`unknown operator "${shown}" on "${field}"${choiceHint(shown, operators)}`);
+  }
   return comparison(op, field, operand);
 }
 
@@ -142,6 +146,9 @@ function conditions(filter: Filter): number {
   if (filter.op !== "and" && filter.op !== "or") return 1;
   return filter.filters.reduce((sum, part) => sum + conditions(part), 0);
 }
+
+/** All operators, as filters write them. */
+const operators: readonly string[] = [...COMPARISONS, "in", "nin"].map((name) => `$${name}`);
 
 function isComparison(name: string): name is Comparison {
   return COMPARISONS.has(name);

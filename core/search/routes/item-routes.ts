@@ -176,7 +176,7 @@ async function withForm(
   use: (upload: Upload) => Promise<Response>,
 ): Promise<Response> {
   const type = request.headers.get("content-type") ?? "";
-  if (!/^multipart\/form-data\s*;/i.test(type)) throw new ApiError("file_required");
+  if (!/^multipart\/form-data\s*;/i.test(type)) throw fileRequired();
   try {
     return await withBytes(request, FILE_LIMIT + FORM_OVERHEAD, platform, async (bytes) =>
       use(await readForm(bytes, type)),
@@ -189,6 +189,12 @@ async function withForm(
   }
 }
 
+function fileRequired(): ApiError {
+  const message =
+    'file_field_is_required: send multipart/form-data with a file in the field "file" (curl: -F file=@NAME)';
+  return new ApiError("file_required", { message });
+}
+
 async function readForm(body: Uint8Array<ArrayBuffer>, type: string): Promise<Upload> {
   checkForm(body, type, FORM_BOUNDS);
   const form = await new Response(body, { headers: { "content-type": type } })
@@ -196,9 +202,7 @@ async function readForm(body: Uint8Array<ArrayBuffer>, type: string): Promise<Up
     .catch(malformed);
   const file = form.get("file");
   if (file === null || typeof file === "string") {
-    throw new ApiError("file_required", {
-      message: 'file_field_is_required: send multipart/form-data with a file in the field "file"',
-    });
+    throw fileRequired();
   }
   const metadata = form.get("metadata");
   const bytes = new Uint8Array(await file.arrayBuffer());

@@ -1,5 +1,6 @@
+import { expecting } from "../../http/fields/misfit.ts";
 import * as v from "valibot";
-import { ignores } from "../../http/fields/schema-fields.ts";
+import { ignores, notArray } from "../../http/fields/schema-fields.ts";
 import { type Synonyms, synonyms } from "../terms/synonyms.ts";
 import { type TypoTolerance, typoTolerance } from "../terms/typo-tolerance.ts";
 import { type PublicEndpointParams, publicEndpointParams } from "./public-endpoint.ts";
@@ -74,7 +75,7 @@ export interface SettingsChanges {
 const trimmed = (max: number) => v.pipe(v.string(), v.maxLength(max));
 const model = v.nullish(trimmed(128));
 const unit = v.pipe(v.number(), v.finite(), v.minValue(0), v.maxValue(1));
-const plainObject = v.record(v.string(), v.unknown());
+const plainObject = v.pipe(notArray, v.record(v.string(), v.unknown()));
 
 /** The id of an instance, and of a namespace. */
 export const instanceId: v.GenericSchema<unknown, string> = v.pipe(
@@ -83,7 +84,7 @@ export const instanceId: v.GenericSchema<unknown, string> = v.pipe(
   v.maxLength(32),
   v.regex(
     /^[a-z0-9_]+(?:-[a-z0-9_]+)*$/,
-    "Expected 1 to 32 of a-z, 0-9, _ and single hyphens between them",
+    expecting("1 to 32 of a-z, 0-9, _ and single hyphens between them"),
   ),
 );
 

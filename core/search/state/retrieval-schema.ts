@@ -1,3 +1,4 @@
+import { notArray } from "../../http/fields/schema-fields.ts";
 import * as v from "valibot";
 import { type Boost, boostBy } from "./instance-schema.ts";
 import { type TypoTolerance, typoTolerance } from "../terms/typo-tolerance.ts";
@@ -39,12 +40,6 @@ export interface RetrievalOptions {
 /** Makes a schema that refuses unknown options: ignored, they would only seem to work. */
 export const optionsOf = <T extends v.ObjectEntries>(entries: T): v.StrictObjectSchema<T, string> =>
   v.strictObject(entries, "Unknown option");
-
-/** `v.object` alone takes arrays for objects. */
-export const notArray: v.GenericSchema = v.custom<unknown>(
-  (value) => !Array.isArray(value),
-  "Expected an object but received an array",
-);
 
 /** A share from 0 to 1. */
 const unit = v.pipe(v.number(), v.finite(), v.minValue(0), v.maxValue(1));

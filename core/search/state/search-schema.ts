@@ -1,14 +1,10 @@
+import { notArray } from "../../http/fields/schema-fields.ts";
 import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import type { ErrorName } from "../../http/codes.ts";
 import { misspelling } from "../../text/nearest.ts";
 import { instanceId } from "./instance-schema.ts";
-import {
-  notArray,
-  optionsOf,
-  type RetrievalOptions,
-  retrievalOptions,
-} from "./retrieval-schema.ts";
+import { optionsOf, type RetrievalOptions, retrievalOptions } from "./retrieval-schema.ts";
 
 /** Bytes of a search or chat body: messages may carry files of up to 10 MiB in base64. */
 export const SEARCH_BODY_LIMIT: number = 16 * 1024 * 1024;
@@ -71,7 +67,7 @@ const options = v.pipe(
       }),
     ),
     custom_metadata: v.optional(
-      v.record(v.string(), v.union([v.string(), v.number(), v.boolean()])),
+      v.pipe(notArray, v.record(v.string(), v.union([v.string(), v.number(), v.boolean()]))),
     ),
     instance_ids: v.optional(v.array(instanceId)),
   }),

@@ -1,3 +1,4 @@
+import { notArray } from "../../http/fields/schema-fields.ts";
 import * as v from "valibot";
 import { HEADER_NAME } from "../../http/fields/header-schema.ts";
 import type { PagePart } from "../../ports.ts";
@@ -72,6 +73,7 @@ const patterns = v.nullish(v.pipe(v.array(pattern(1000)), v.maxLength(10)));
  * https://developers.cloudflare.com/ai-search/configuration/data-source/website/#limits
  */
 const includeHeaders = v.pipe(
+  notArray,
   v.record(
     v.pipe(v.string(), v.regex(HEADER_NAME, "Expected the name of a header")),
     // Without the value in its message: it may be a credential.

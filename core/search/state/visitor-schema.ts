@@ -1,5 +1,6 @@
+import { notArray } from "../../http/fields/schema-fields.ts";
 import * as v from "valibot";
-import { notArray, optionsOf } from "./retrieval-schema.ts";
+import { optionsOf } from "./retrieval-schema.ts";
 import type { ChatBody, SearchBody } from "./search-schema.ts";
 
 // The bodies of requests without a token: everything that would choose a model, a prompt, a filter or a cost is unknown here.

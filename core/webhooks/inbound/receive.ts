@@ -1,3 +1,4 @@
+import { methodNotAllowed } from "../../http/routes.ts";
 import type { Delivery } from "./delivery.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { arrivingRoom, bodiesFull } from "../../http/arriving-body.ts";
@@ -102,7 +103,7 @@ function placeOf(source: RequestSource): string {
 function checkMethod({ request: { method }, source: { handshakes, scheme } }: Delivery): void {
   const methods: readonly string[] = scheme.methods ?? [];
   if (method === "POST" || methods.includes(method)) return;
-  throw new ApiError("method_not_allowed", { headers: { allow: handshakes.allow } });
+  throw methodNotAllowed([handshakes.allow], method);
 }
 
 interface EncodedCheck {

@@ -1,3 +1,4 @@
+import { expecting } from "../../http/fields/misfit.ts";
 import * as v from "valibot";
 import { LONGEST_SECONDS, whole } from "../../http/fields/bounded-number.ts";
 import { parseInstant } from "../../http/fields/instant.ts";
@@ -96,7 +97,7 @@ export const sourceInput: v.GenericSchema<unknown, SourceSettings & { readonly n
     /** The first segment of the path that the sender calls. */
     name: v.pipe(
       v.string(),
-      v.regex(/^[A-Za-z0-9_-]{1,64}$/, "Expected 1 to 64 of A-Z, a-z, 0-9, _ and -"),
+      v.regex(/^[A-Za-z0-9_-]{1,64}$/, expecting("1 to 64 of A-Z, a-z, 0-9, _ and -")),
     ),
     ...members,
   });

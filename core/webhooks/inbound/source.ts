@@ -242,6 +242,6 @@ export function schemeOf(
 function named(name: string, where: string): Scheme {
   const scheme = schemeNamed(name);
   if (scheme !== undefined) return scheme;
-  const known = Object.keys(schemes).join(", ");
-  throw new TypeError(`The ${where} names the unknown scheme "${name}": use one of ${known}`);
+  const hint = choiceHint(name, Object.keys(schemes));
+  throw new TypeError(`The ${where} names the unknown scheme "${name}"${hint}`);
 }

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { eventTime } from "../../entity/event.ts";
 import { applicationId, type ApplicationLimits } from "../../entity/outbound.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, notFound } from "../../http/api-error.ts";
 import type { ActorContext, SqlRow, SqlValue, Statement } from "../../ports.ts";
 import { ENDPOINT_LIMIT } from "./endpoints.ts";
 
@@ -69,20 +69,21 @@ export interface Applications {
 }
 
 /** The applications of an account, as rows of its actor. */
-export function applications({ name: actor, sql, system }: ActorContext): Applications {
+export function applications(context: ActorContext): Applications {
+  const { name: actor, sql, system } = context;
   async function get(id: string): Promise<Application> {
     const [row] = await sql.all(
       "SELECT * FROM webhooks_applications WHERE actor = ? AND id = ? AND hidden = 0",
       [actor, id],
     );
-    if (row === undefined) throw unknownApplication();
+    if (row === undefined) throw notFound("webhook application", id);
     return toApplication(row);
   }
 
   /** Runs a statement on the row of an application; throws 404 if there is no such row. */
-  async function change(statement: Statement): Promise<void> {
+  async function change(id: string, statement: Statement): Promise<void> {
     const [changed] = await sql.batch([statement]);
-    if (changed?.changes !== 1) throw unknownApplication();
+    if (changed?.changes !== 1) throw notFound("webhook application", id);
   }
 
   return {
@@ -90,8 +91,7 @@ export function applications({ name: actor, sql, system }: ActorContext): Applic
     async create(input) {
       const [inserted] = await sql.batch([insert(actor, input, eventTime(system.now()))]);
       if (inserted?.changes === 1) return get(input.id);
-      const message = `An account has one application of an id, and at most ${APPLICATION_LIMIT} in all`;
-      throw new ApiError("conflict", { message });
+      throw await refusal(context, input.id);
     },
     async list(limit, cursor = "") {
       const rows = await sql.all(
@@ -106,7 +106,7 @@ export function applications({ name: actor, sql, system }: ActorContext): Applic
       const before = await get(id);
       const { max_endpoints: most = before.max_endpoints, name: given = before.name } = patch;
       const { messages_per_second: rate = before.messages_per_second } = patch;
-      await change({
+      await change(id, {
         sql: `UPDATE webhooks_applications SET name = ?, max_endpoints = ?, rate = ?
           WHERE actor = ? AND id = ? AND hidden = 0`,
         params: [given, most, rate, actor, id],
@@ -114,7 +114,7 @@ export function applications({ name: actor, sql, system }: ActorContext): Applic
       return get(id);
     },
     hide: (id) =>
-      change({
+      change(id, {
         sql: "UPDATE webhooks_applications SET hidden = 1 WHERE actor = ? AND id = ?",
         params: [actor, id],
       }),
@@ -123,6 +123,19 @@ export function applications({ name: actor, sql, system }: ActorContext): Applic
       await sql.batch([{ sql: sqlText, params: [actor, id] }]);
     },
   };
+}
+
+/** Says why an application was not made: its id is taken, or there are too many. */
+async function refusal({ name: actor, sql }: ActorContext, id: string): Promise<ApiError> {
+  const taken = await sql.all("SELECT 1 FROM webhooks_applications WHERE actor = ? AND id = ?", [
+    actor,
+    id,
+  ]);
+  const message =
+    taken.length > 0
+      ? `There is an application "${id}": take another id, or change that one by PATCH`
+      : `An account has at most ${APPLICATION_LIMIT} applications: delete one first`;
+  return new ApiError("conflict", { message });
 }
 
 /** Deletes what an actor has sent and where to, in slices. The key that seals its secrets stays. */
@@ -167,8 +180,4 @@ function toApplication(row: SqlRow): Application {
     messages_per_second: row["rate"] == null ? null : Number(row["rate"]),
     created_at: String(row["created_at"]),
   };
-}
-
-function unknownApplication(): ApiError {
-  return new ApiError("not_found", { message: "No such webhook application" });
 }

@@ -1,6 +1,6 @@
 import { eventTime } from "../../entity/event.ts";
 import { keyConflict } from "../../entity/outbound.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, notFound } from "../../http/api-error.ts";
 import type { ActorContext, Plain, SqlRow, SqlValue, Statement } from "../../ports.ts";
 import type { Clock } from "../../entity/clock.ts";
 import { count } from "./counters.ts";
@@ -118,7 +118,7 @@ export function deliveries(
     async replay(id) {
       const [fresh] = await requeue(await sql.all(`${REPLAYABLE} AND d.id = ?`, [actor, id]));
       if (fresh !== undefined) return { id: fresh };
-      const message = "No such webhook delivery, or its endpoint is gone";
+      const message = `There is no webhook delivery "${id.slice(0, 64)}", or its endpoint is gone`;
       throw new ApiError("not_found", { message });
     },
     async replayAll(filter, admit) {
@@ -208,7 +208,7 @@ async function get(
     `SELECT ${VIEW} FROM webhooks_deliveries WHERE actor = ? AND id = ?`,
     [name, id],
   );
-  if (row === undefined) throw new ApiError("not_found", { message: "No such webhook delivery" });
+  if (row === undefined) throw notFound("webhook delivery", id);
   const rows = await sql.all(
     `SELECT attempt, at, duration_ms, status, error, headers, body FROM webhooks_attempts
      WHERE actor = ? AND delivery_id = ? ORDER BY attempt`,

@@ -1,6 +1,6 @@
 import type { Clock } from "../../entity/clock.ts";
 import { eventTime } from "../../entity/event.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, notFound } from "../../http/api-error.ts";
 import { secretOrigin } from "../../net/secret-origin.ts";
 import type { ActorContext, SqlRow, SqlValue, Statement, Transport } from "../../ports.ts";
 import type { Turns } from "../pace/turns.ts";
@@ -202,7 +202,7 @@ async function findEndpoint({ sql, name }: ActorContext, id: string): Promise<Sq
     name,
     id,
   ]);
-  if (row === undefined) throw new ApiError("not_found", { message: "No such webhook endpoint" });
+  if (row === undefined) throw notFound("webhook endpoint", id);
   return row;
 }
 

@@ -1,6 +1,6 @@
 import { eventTime } from "../../entity/event.ts";
 import { OUTBOUND_LIMIT } from "../../entity/outbound.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, notFound } from "../../http/api-error.ts";
 import type { ActorContext, Plain, Statement } from "../../ports.ts";
 import { payloadFilter } from "../../http/json/payload-filter.ts";
 
@@ -79,7 +79,7 @@ async function matching(
     [name],
   );
   if (named !== undefined && !rows.some((row) => row["id"] === named)) {
-    throw new ApiError("not_found", { message: "No such webhook endpoint" });
+    throw notFound("webhook endpoint", named);
   }
   const passes = payloadFilter(payload);
   return rows

@@ -1,3 +1,4 @@
+import { expecting } from "../../http/fields/misfit.ts";
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import * as v from "valibot";
 import { eventTime } from "../../entity/event.ts";
@@ -51,12 +52,15 @@ const text = v.optional(v.pipe(v.string(), v.maxLength(1024)));
 /** Stored times have a fixed width, so that they compare as text. */
 export const instantText: v.GenericSchema<string, string> = v.pipe(
   v.string(),
-  v.check((value) => parseInstant(value) !== null, "Expected an RFC 3339 instant"),
+  v.check(
+    (value) => parseInstant(value) !== null,
+    expecting('an RFC 3339 instant such as "2026-01-31T12:00:00Z"'),
+  ),
   v.transform((value) => new Date(parseInstant(value) ?? 0).toISOString()),
 );
 const instant = v.optional(instantText);
 const limit = v.optional(
-  v.pipe(v.string(), v.regex(/^\d{1,4}$/, "Expected a whole number"), v.transform(Number)),
+  v.pipe(v.string(), v.regex(/^\d{1,4}$/, expecting("a whole number")), v.transform(Number)),
 );
 const applicationQuery = v.object({
   cursor: v.optional(applicationId),

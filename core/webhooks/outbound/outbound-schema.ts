@@ -1,3 +1,4 @@
+import { notArray } from "../../http/fields/schema-fields.ts";
 import { invalidUrl } from "../../net/check-url.ts";
 import * as v from "valibot";
 import type { Plain } from "../../ports.ts";
@@ -129,6 +130,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
   "x-webhook-event",
 ]);
 const headers = v.pipe(
+  notArray,
   v.record(
     v.pipe(
       v.string(),

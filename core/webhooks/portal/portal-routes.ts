@@ -152,7 +152,11 @@ function guard({ auth, platform }: PortalDeps, changes: boolean): MiddlewareHand
     if (link === null) {
       // Who shows no token guesses none.
       if (token !== null) logins?.failed(c.req.raw);
-      throw new ApiError("unauthorized", { message: "The link has expired: ask for another one" });
+      const message =
+        token === null
+          ? 'No token was sent: open the link, or send the token behind its "#" as "Authorization: Bearer <TOKEN>"'
+          : "The link has expired: ask for another one";
+      throw new ApiError("unauthorized", { message });
     }
     if (changes && link.readOnly)
       throw new ApiError("forbidden", { message: "This link only shows, and changes nothing" });

@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, notFound } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
 import type { Secret } from "../signing/keys.ts";
 import type {
@@ -69,7 +69,7 @@ export function sourceChanges(registry: SourceRegistry, system: System): SourceC
       ),
     async remove(name) {
       checkUndeclared(registry, name);
-      if (!(await store.remove(name))) throw unknownSource();
+      if (!(await store.remove(name))) throw await unknownSource(registry, name);
     },
   };
 }
@@ -145,7 +145,7 @@ async function change(
   const { registry } = deps;
   checkUndeclared(registry, name);
   const before = (await registry.present()).stored.find((one) => one.name === name);
-  if (before === undefined) throw unknownSource();
+  if (before === undefined) throw await unknownSource(registry, name);
   const secrets = await registry.sealer.open(name, before.sealed);
   const source = next(before.settings, secrets ?? { secrets: [] });
   const after = await stored(deps, name, source, { by, createdAt: before.createdAt });
@@ -185,6 +185,8 @@ function invalid(message: string): ApiError {
 }
 
 /** The error for a source that does not exist. */
-export function unknownSource(): ApiError {
-  return new ApiError("not_found", { message: "No such webhook source" });
+export async function unknownSource(registry: SourceRegistry, name: string): Promise<ApiError> {
+  const present = await registry.present();
+  const known = [...registry.declared.keys(), ...present.stored.map((one) => one.name)];
+  return notFound("webhook source", name, known);
 }

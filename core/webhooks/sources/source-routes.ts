@@ -52,7 +52,7 @@ export function sourceRoutes(app: Hono, base: string, deps: SourceRouteDeps): vo
   };
   const shown = async (name: string): Promise<SourceView> => {
     const found = sourceViews(registry, await registry.present()).find((one) => one.name === name);
-    if (found === undefined) throw unknownSource();
+    if (found === undefined) throw await unknownSource(registry, name);
     return found;
   };
   app.get(`${base}/sources`, read, async (c) => {

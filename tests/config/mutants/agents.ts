@@ -314,8 +314,8 @@ export const agentsMutants: readonly Mutant[] = [
   {
     name: "the portal is for the holder of a link",
     file: "core/webhooks/portal/portal-routes.ts",
-    find: 'throw new ApiError("unauthorized", { message: "The link',
-    replace: 'void new ApiError("unauthorized", { message: "The link',
+    find: 'throw new ApiError("unauthorized", { message });',
+    replace: 'void new ApiError("unauthorized", { message });',
     tests: ["tests/unit/webhooks/outbound/portal"],
   },
   {

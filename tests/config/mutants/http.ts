@@ -10,6 +10,27 @@ export const httpMutants: readonly Mutant[] = [
     tests: ["tests/unit/http/misfit"],
   },
   {
+    name: "a missing choice is told with its values",
+    file: "core/http/fields/misfit.ts",
+    find: "options.of === undefined ? [] : choicesAt(options.of, path)",
+    replace: "[]",
+    tests: ["tests/unit/http/misfit"],
+  },
+  {
+    name: "a list is no headers",
+    file: "core/http/fields/schema-fields.ts",
+    find: "(value) => !Array.isArray(value),",
+    replace: "() => true,",
+    tests: ["tests/unit/webhooks/outbound/endpoint-settings"],
+  },
+  {
+    name: "a key is not made without what it should be bound by",
+    file: "core/gateway/account/keys/virtual-key.ts",
+    find: "KeyChange & { name: string }> = v.strictObject({",
+    replace: "KeyChange & { name: string }> = v.object({",
+    tests: ["tests/unit/gateway/keys/virtual-keys"],
+  },
+  {
     name: "a value that may be a secret is not quoted",
     file: "core/http/fields/misfit.ts",
     find: 'if (!quotes) return "a string";',

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { expect, it } from "vitest";
-import { misfitText } from "../../../core/http/fields/misfit.ts";
+import { expecting, misfitText } from "../../../core/http/fields/misfit.ts";
 
 const pet = v.object({
   name: v.pipe(v.string(), v.nonEmpty(), v.maxLength(5)),
@@ -44,6 +44,39 @@ it.each<[object, string]>([
 ])("%o is refused in words", (value, text) => {
   const result = v.safeParse(pet, value, { abortPipeEarly: true });
   expect(result.success ? null : misfitText(result.issues)).toBe(text);
+});
+
+it("lists the values of a missing choice, and the fields of an object that has another", () => {
+  const order = v.strictObject({
+    of: v.picklist(["events", "dead-letters"]),
+    limits: v.optional(v.array(v.variant("kind", [v.object({ kind: v.literal("cost") })]))),
+  });
+  const told = (value: unknown): string => {
+    const { issues } = v.safeParse(order, value, { abortPipeEarly: true });
+    return misfitText(issues ?? [], { of: { schema: order, value } });
+  };
+  expect(told({})).toBe('Missing field "of": expected "events" or "dead-letters"');
+  expect(told({ of: "events", limits: [{}] })).toBe(
+    'Missing field "limits.0.kind": expected "cost"',
+  );
+  expect(told({ of: "events", what: 1 })).toBe('Unknown field "what": it takes of, limits');
+  expect(told({ of: "events", limit: 1 })).toBe('Unknown field "limit": did you mean "limits"?');
+});
+
+it("names the alternatives of a choice within a choice one by one", () => {
+  const role = v.object({
+    role: v.union([v.picklist(["system", "developer"]), v.literal("user")]),
+  });
+  const { issues } = v.safeParse(role, { role: "usr" });
+  expect(misfitText(issues ?? [])).toBe(
+    'role: expected "system", "developer" or "user", got "usr": did you mean "user"?',
+  );
+});
+
+it("names the value beside the words of a check", () => {
+  const id = v.object({ id: v.pipe(v.string(), v.regex(/^[a-z]+$/u, expecting("small letters"))) });
+  const { issues } = v.safeParse(id, { id: "A B" });
+  expect(misfitText(issues ?? [])).toBe('id: Expected small letters, got "A B"');
 });
 
 it("quotes a part of a long text, and none where it may be a secret", () => {

@@ -110,7 +110,10 @@ describe("the MCP endpoint of rendering", () => {
       ],
     });
     const none = await call("crawl_result", { id: "00000000-0000-4000-8000-000000000000" });
-    expect(none).toMatchObject({ isError: true, content: [{ text: "No such crawl job" }] });
+    expect(none).toMatchObject({
+      isError: true,
+      content: [{ text: 'There is no crawl job "00000000-0000-4000-8000-000000000000"' }],
+    });
   });
 
   it("returns what a tool refuses as the tool's result", async () => {

@@ -51,7 +51,7 @@ const entries = {
 export type TeamChange = { readonly [K in keyof TeamSettings]?: TeamSettings[K] | undefined };
 
 /** The body that makes a team. */
-export const teamCreate: v.GenericSchema<unknown, TeamChange & { id: string }> = v.object({
+export const teamCreate: v.GenericSchema<unknown, TeamChange & { id: string }> = v.strictObject({
   id: teamId,
   ...entries,
 });

@@ -99,7 +99,7 @@ const entries = {
 export type KeyChange = { readonly [K in keyof KeySettings]?: KeySettings[K] | undefined };
 
 /** The body that makes a key. */
-export const keyCreate: v.GenericSchema<unknown, KeyChange & { name: string }> = v.object({
+export const keyCreate: v.GenericSchema<unknown, KeyChange & { name: string }> = v.strictObject({
   name: keyName,
   ...entries,
 });

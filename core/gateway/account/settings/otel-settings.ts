@@ -1,3 +1,4 @@
+import { notArray } from "../../../http/fields/schema-fields.ts";
 import * as v from "valibot";
 import { HEADER_NAME, headerCredential } from "../../../http/fields/header-schema.ts";
 
@@ -25,7 +26,10 @@ const address = v.pipe(
 
 const endpoint = v.object({
   url: address,
-  headers: v.optional(v.pipe(v.record(headerName, headerCredential), v.maxEntries(20)), {}),
+  headers: v.optional(
+    v.pipe(notArray, v.record(headerName, headerCredential), v.maxEntries(20)),
+    {},
+  ),
   authorization: v.nullish(headerCredential),
   content_type: v.nullish(
     v.literal("json", '"protobuf" is not available in this version: spans are sent as JSON'),

@@ -1,7 +1,7 @@
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import * as v from "valibot";
 import { utf8 } from "../../../crypto/encoding.ts";
-import { ApiError } from "../../../http/api-error.ts";
+import { ApiError, notFound } from "../../../http/api-error.ts";
 import { readJson } from "../../../http/fields/body.ts";
 import { envelope, envelopeBody } from "../../../http/envelope.ts";
 import { noteUnknownFields } from "../../../http/fields/unknown-fields.ts";
@@ -80,14 +80,14 @@ export function crawlRoutes(
       const { cursor, limit, status = null } = readQuery(c, readSchema);
       const crawl = crawlAt(actors, accountOf(c), jobId(c));
       const read = await crawl.read({ cursor, limit, status });
-      if (read === null) throw notFound();
+      if (read === null) throw noCrawl(jobId(c));
       return crawlResponse(jobId(c), read, (...part) => crawl.contentPart(...part));
     });
     app.get(`${root}/:job_id/llms.txt`, ...guard, async (c) => {
       checkQuery(c, []);
       const crawl = crawlAt(actors, accountOf(c), jobId(c));
       const query = { cursor: 0, limit: 1, status: null };
-      if ((await crawl.read(query)) === null) throw notFound();
+      if ((await crawl.read(query)) === null) throw noCrawl(jobId(c));
       return streamed(
         llmsText((part) => crawl.read(part)),
         "text/plain; charset=utf-8",
@@ -96,7 +96,7 @@ export function crawlRoutes(
     app.delete(`${root}/:job_id`, ...guard, async (c) => {
       checkQuery(c, []);
       const status = await crawlAt(actors, accountOf(c), jobId(c)).cancel();
-      if (status === null) throw notFound();
+      if (status === null) throw noCrawl(jobId(c));
       const message =
         status === "cancelled_by_user"
           ? "The crawl job was cancelled"
@@ -147,13 +147,11 @@ function accountOf(c: Context): string {
 
 function jobId(c: Context): string {
   const id = c.req.param("job_id") ?? "";
-  if (!/^[\da-f-]{36}$/u.test(id)) throw notFound();
+  if (!/^[\da-f-]{36}$/u.test(id)) throw noCrawl(id);
   return id;
 }
 
-function notFound(): ApiError {
-  return new ApiError("not_found", { message: "No such crawl job" });
-}
+const noCrawl = (id: string): ApiError => notFound("crawl job", id);
 
 type ContentPart = (seq: number, format: CrawlFormat, part: number) => Promise<Uint8Array | null>;
 

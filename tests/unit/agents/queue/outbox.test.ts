@@ -150,7 +150,9 @@ describe("agent.webhooks.send()", () => {
         );
       await stub.send({ ...message, application: "nobody" });
       await eventually(async () => (await stub.dead()).length === 1, "the message is dead");
-      expect(await stub.dead()).toMatchObject([{ error: "No such webhook application" }]);
+      expect(await stub.dead()).toMatchObject([
+        { error: 'There is no webhook application "nobody"' },
+      ]);
     },
   );
 
@@ -184,7 +186,7 @@ describe("agent.webhooks.send()", () => {
     await stub.send({ type: "x", payload: 1, endpoint_id: "ep_none" });
     await eventually(async () => (await stub.dead()).length === 1, "the message is dead");
     expect(await stub.dead()).toMatchObject([
-      { task: "webhooks.send", attempts: 1, error: "No such webhook endpoint" },
+      { task: "webhooks.send", attempts: 1, error: 'There is no webhook endpoint "ep_none"' },
     ]);
   });
 

@@ -48,6 +48,10 @@ const ask = (key: string, body: object = gpt, path = "closed/openai/v1/chat/comp
 const messageOf = async (response: Response): Promise<string> =>
   JSON.stringify(await response.json());
 describe("a virtual key", () => {
+  it("is not made with a field that keys do not have, such as a misnamed limit", async () => {
+    await expect(make({ budget: 5 })).rejects.toThrow('Unknown field \\"budget\\"');
+  });
+
   it("is shown the models that it allows", async () => {
     const idsOf = async (settings: object): Promise<string[]> => {
       const { key } = await make(settings);

@@ -46,6 +46,10 @@ async function send(url: string, json: string): Promise<number> {
 const statusOf = async (body: unknown): Promise<number> =>
   (await outbound.api("POST", "/endpoints", body)).status;
 
+it("an endpoint takes no list for its headers", async () => {
+  expect(await statusOf({ url: "https://receiver.test/list", headers: ["a: b"] })).toBe(400);
+});
+
 describe("the filter of an endpoint", () => {
   it("lets the payloads through that fulfil it", async () => {
     const url = "https://receiver.test/filtered";
