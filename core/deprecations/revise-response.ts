@@ -1,5 +1,6 @@
 import { changedStream } from "../http/body/changed-stream.ts";
 import { decodedStream } from "../http/body/content-decoder.ts";
+import { inParts } from "../http/long-response.ts";
 import { begins, endsAtOnce, piecesOf, readSoon, RESPONSE_SLICE } from "../http/body/read-soon.ts";
 import { noteResponse, responseNote } from "../http/response-note.ts";
 import { joinBytes, pulledStream, readUpTo, withPrefix } from "../http/stream.ts";
@@ -191,10 +192,14 @@ async function reviseFields(response: Response, filter: FieldFilter): Promise<Re
   const isWhole =
     headers.get("content-length") === String(first.value.length) || (await endsAtOnce(next));
   if (isWhole && !filter.mayBeInBytes(first.value)) {
+    const { length } = first.value;
+    const isFew = length <= RESPONSE_SLICE;
     // A response would copy bytes that it is given whole, which costs more than the search; a stream of few costs more.
-    const isFew = first.value.length <= RESPONSE_SLICE;
-    const same = isFew ? first.value : piecesOf(first.value, next, reader);
-    return { response: remade(response, same, headers), used: [], isSame: true };
+    const same = isFew ? first.value : inParts(first.value);
+    const kept = remade(response, same, headers);
+    // Of a stream, servers would not tell the length.
+    if (!isFew) kept.headers.set("content-length", String(length));
+    return { response: kept, used: [], isSame: true };
   }
   const change = changeBy(filter);
   const head = change.push(first.value.subarray(0, RESPONSE_SLICE));

@@ -19,7 +19,8 @@ export function longResponse(
   return noteResponse(new Response(inParts(body), { headers: own }), { body });
 }
 
-function inParts(bytes: Uint8Array): ReadableStream<Uint8Array> {
+/** Makes a stream that hands out bytes without copying them. */
+export function inParts(bytes: Uint8Array): ReadableStream<Uint8Array> {
   let at = 0;
   return pulledStream(
     () => {
