@@ -92,31 +92,15 @@ const versionOf: Readonly<Record<string, string>> = {
 const ROUNDS = 4;
 const LONGEST_NAME = 256;
 
-/** Models whose spellings are remembered: callers name them, so their number is bounded. */
-const REMEMBERED = 1000;
-const remembered = new Map<string, ModelSpellings>();
-
 /**
  * Returns the names under which a model is known, as its provider (a path segment) writes them: letter case, `models/`,
  * dates, `-latest` and the spellings of resellers aside. A wrong name would charge the wrong price, so a model that is not
  * surely the same shares no name with it.
  */
 export function modelSpellings(model: string, provider: string): ModelSpellings {
-  if (model.length > LONGEST_NAME * 2) return NONE;
-  const key = `${provider}\n${model}`;
-  const known = remembered.get(key);
-  if (known !== undefined) return known;
-  if (remembered.size >= REMEMBERED) remembered.clear();
-  const spellings = spellingsOf(model, provider);
-  remembered.set(key, spellings);
-  return spellings;
-}
-
-const NONE: ModelSpellings = { family: null, priced: [], covered: [] };
-
-function spellingsOf(model: string, provider: string): ModelSpellings {
   const name = normalized(model, provider);
-  if (name === "") return NONE;
+  if (name === "" || model.length > LONGEST_NAME * 2)
+    return { family: null, priced: [], covered: [] };
   const { family, prefix, bare } = placed(name, provider);
   const fineTune = /^ft:([^:]{1,128})(?::|$)/.exec(bare)?.[1];
   if (fineTune !== undefined) return fineTuned(bare, fineTune, family);

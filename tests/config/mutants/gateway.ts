@@ -752,13 +752,6 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/observe/observer.test.ts"],
   },
   {
-    name: "the spellings of a model at one provider are not those at another",
-    file: "core/gateway/prices/model-spellings.ts",
-    find: "const key = `${provider}\\n${model}`;",
-    replace: "const key = model;",
-    tests: ["tests/unit/gateway/observe/price-book"],
-  },
-  {
     name: "the value of a long body is not kept in memory",
     file: "core/gateway/wire/readable-body.ts",
     find: "|| text.length > KEPT",

@@ -143,17 +143,6 @@ describe("the setting gateway.prices", () => {
 });
 
 describe("modelNames()", () => {
-  it("knows a model at each provider by the names that it has there, at the first look and later", () => {
-    for (const _ of [1, 2]) {
-      expect(modelSpellings("gpt-4o-2024-08-06", "openai")).toMatchObject({
-        family: "openai",
-        priced: ["gpt-4o-2024-08-06", "gpt-4o"],
-      });
-      expect(modelSpellings("gpt-4o-2024-08-06", "groq").priced).toEqual(["gpt-4o-2024-08-06"]);
-      expect(modelSpellings("gpt-4o-2024-08-06", "custom-mine").family).toBeNull();
-    }
-  });
-
   it("has for rules, not for prices, what a model is a version of", () => {
     expect(modelSpellings("ft:gpt-4o-mini-2024-07-18:acme::x", "openai")).toMatchObject({
       priced: ["ft:gpt-4o-mini-2024-07-18:acme::x", "ft:gpt-4o-mini-2024-07-18", "ft:gpt-4o-mini"],
