@@ -74,9 +74,9 @@ async function* mergeFiles(
 ): AsyncGenerator<void, PDFDocument, void> {
   const [first, ...others] = read.edit.merge ?? (isRendered ? [RENDERED] : unnamedFiles(read));
   if (first === undefined) throw read.refuse("files", "At least one PDF is needed");
-  const document = yield* openDocument(library, read, "merge", first);
+  const document = yield* openDocument(library, read, { field: "merge", name: first });
   for (const name of others) {
-    const other = yield* openDocument(library, read, "merge", name);
+    const other = yield* openDocument(library, read, { field: "merge", name });
     const indexes = other.getPageIndices();
     if (document.getPageCount() + indexes.length > MAX_PAGES)
       throw read.refuse("merge", `The result has more than ${MAX_PAGES} pages`);

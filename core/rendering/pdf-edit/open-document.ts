@@ -7,18 +7,26 @@ import { fileOf, type ReadEdit } from "./read-edit.ts";
 /** Pages of one document, and of the result. */
 export const MAX_PAGES = 5000;
 
+/** A PDF to open. */
+interface WantedPdf {
+  /** The field that names it. */
+  readonly field: string;
+  readonly name: string;
+  /** Whether its pages are drawn on others, for which their content is unpacked. @default false, they are copied */
+  readonly isDrawn?: boolean;
+}
+
 /** Opens a PDF that a field names. @throws ApiError `invalid_request` naming the field and the file */
 export async function* openDocument(
   library: PdfLibrary,
   read: ReadEdit,
-  field: string,
-  name: string,
+  { field, name, isDrawn = false }: WantedPdf,
 ): AsyncGenerator<void, PDFDocument, void> {
   const bytes = fileOf(read, field, name);
   const refuse = (why: string): ApiError => read.refuse(field, `"${name}" ${why}`);
   if (!isPdfFile(bytes)) throw refuse("is not a PDF");
-  // Pictures are copied as they are; all else may be unpacked.
-  const excess = yield* streamExcess(bytes, isPicture);
+  // Pictures are copied as they are; all else may be unpacked. The content of a page may call itself a picture.
+  const excess = yield* streamExcess(bytes, isDrawn ? undefined : isPicture);
   if (excess !== null) throw refuse(`cannot be edited: ${excess}`);
   const { [name]: password } = read.edit.passwords ?? {};
   try {

@@ -96,7 +96,8 @@ async function* pageOf(
   read: ReadEdit,
   { stamp: { file = "", filePage = 1 }, field }: FieldStamp,
 ): AsyncGenerator<void, PDFEmbeddedPage, void> {
-  const source = yield* openDocument(library, read, `${field}.file`, file);
+  const wanted = { field: `${field}.file`, name: file, isDrawn: true };
+  const source = yield* openDocument(library, read, wanted);
   const page = source.getPages()[filePage - 1];
   if (page === undefined)
     throw read.refuse(`${field}.filePage`, `"${file}" has ${source.getPageCount()} pages`);

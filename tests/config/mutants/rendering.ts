@@ -374,6 +374,13 @@ export const renderingMutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/pdf-edit"],
   },
   {
+    name: "nothing of a PDF that is drawn passes for a picture",
+    file: "core/rendering/pdf-edit/open-document.ts",
+    find: "isDrawn ? undefined : isPicture",
+    replace: "isPicture",
+    tests: ["tests/unit/rendering/pdf-edit"],
+  },
+  {
     name: "a PNG of a stamp is bounded before it is unpacked",
     file: "core/rendering/pdf-edit/stamp.ts",
     find: "> MAX_PIXELS",

@@ -450,6 +450,12 @@ describe("hostile PDFs", () => {
     const { edit } = await opened();
     const picture = stream("/Type /XObject /Subtype /Image /Width 9000 /Height 16000");
     expect(await textsIn(await edit({ "a.pdf": picture }))).toEqual(["1"]);
+    // The content of a page that is drawn is unpacked, whatever it says that it is.
+    const files = { "a.pdf": pdf("1"), "b.pdf": picture };
+    expect(await failure(files, { stamps: [{ file: "b.pdf" }] })).toEqual([
+      400,
+      'stamps[0].file: "b.pdf" cannot be edited: it unpacks to more than 128 MB',
+    ]);
   });
 });
 
