@@ -286,7 +286,7 @@ function makesDifference({ definition }: AgentClass, access: Access): boolean {
   );
 }
 
-/** A position that nobody can have reached would be taken for none, and the stream begin with all events. */
+/** Refuses a `since` that is not a position: the stream would begin with all events. */
 function checkSince(since: string | undefined): void {
   if (since === undefined || since === "" || since === "-1" || positionOf(since) !== null) return;
   const message = `since: expected the number of an event, got "${since.slice(0, 32)}"`;

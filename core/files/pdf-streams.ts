@@ -10,7 +10,7 @@ const END = new TextEncoder().encode("endstream");
 /**
  * Says why the streams of a PDF are too much to be read, such as one that is packed twice and unpacks to gigabytes; null when
  * they are not. The parser itself has no bound. Streams of encrypted documents, or packed by another method, are not looked at,
- * nor those whose dictionary `passes` says that nobody unpacks them.
+ * nor those for whose dictionary `passes` returns true because they stay packed.
  */
 export async function* streamExcess(
   bytes: Uint8Array<ArrayBuffer>,

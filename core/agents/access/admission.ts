@@ -92,7 +92,7 @@ export function startAdmission(deps: AdmissionDeps): Admission {
   };
 }
 
-/** Offers only the name that was surely meant: whoever has a ticket of any kind is answered so. */
+/** Makes the 404. It offers only a surely misspelt name, because any ticket is enough to get this answer. */
 function noClass(name: string, known: readonly string[]): ApiError {
   const meant = misspelling(name, known);
   const hint = meant === undefined ? "" : `: did you mean "${meant}"?`;

@@ -12,7 +12,7 @@ import type { UploadedFiles } from "../job/uploaded-files.ts";
 import type { EditedPdf, EditRequest, PdfEditor } from "../pdf-edit/pdf-editor.ts";
 import type { AroundRendering } from "./json-answer.ts";
 
-/** What editing needs of a server. */
+/** Dependencies of editing. */
 export interface EditDeps {
   readonly platform: Platform;
   /** Edits PDFs; undefined where the operator brings nothing that does. */

@@ -60,7 +60,7 @@ export async function loadSitemaps(
       return background.run(readSitemap, { bytes, most: room, scope, since }, inner);
     }).catch((error: unknown) => {
       signal.throwIfAborted();
-      // The guard lets nobody there, today or later.
+      // The egress guard refuses such an address for good.
       if (!(error instanceof ApiError && error.kind === "blocked_url"))
         failure ??= `the sitemap ${next} could not be read (${messageOf(error)})`;
       return null;
@@ -80,7 +80,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Whether a status says that there is no such sitemap. A crawl's own has to be there; stores refuse files that they lack. */
+/** Whether a status means that there is no such sitemap. One that the crawl names must exist; object stores answer 403 for a missing file. */
 function isAbsent(status: number, { crawl, robots }: SitemapWish): boolean {
   if (crawl.sitemaps !== undefined) return false;
   const isNamed = robots.sitemaps.length > 0;

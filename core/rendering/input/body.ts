@@ -175,7 +175,7 @@ export interface DocumentBody extends RenderBody {
 /** The body of `/pdf`. */
 export interface PdfBody extends RenderBody {
   readonly pdfOptions?: PdfOptions | undefined;
-  /** What is done with the PDF before it is answered. @default nothing */
+  /** Changes the printed PDF before it is answered. @default no changes */
   readonly edit?: PdfEdit | undefined;
 }
 

@@ -2,7 +2,7 @@ import type { PDFDict, PDFDocument, PDFObject, PDFPageLeaf } from "@cantoo/pdf-l
 import type { PdfLibrary } from "./library.ts";
 import { writeOutTargets } from "./link-targets.ts";
 
-/** What a document says of itself and of how it is shown, which its copy says too. */
+/** Members of a catalog that a copy gets: the language, and how readers show the document. */
 const KEPT = ["Lang", "ViewerPreferences", "PageLayout"];
 
 /**

@@ -40,7 +40,7 @@ export interface Stamp {
   readonly opacity?: number | undefined;
   /** Degrees, counter-clockwise. @default 0 */
   readonly rotate?: number | undefined;
-  /** Of a picture or PDF, which is made smaller where it does not fit. @default 1 */
+  /** Factor for the size of a picture or PDF; a larger one than the page is made to fit first. @default 1 */
   readonly scale?: number | undefined;
   /** Points. @default 48 */
   readonly fontSize?: number | undefined;
@@ -58,7 +58,7 @@ export interface Attachment {
   readonly relationship?: (typeof relations)[number] | undefined;
 }
 
-/** What the PDF says of itself. */
+/** Document information: title, author and the like. */
 export interface PdfMetadata {
   readonly title?: string | undefined;
   readonly author?: string | undefined;

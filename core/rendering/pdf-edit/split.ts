@@ -11,8 +11,8 @@ import type { ReadEdit } from "./read-edit.ts";
 
 /** Parts of one document. */
 const MAX_PARTS = 500;
-/** The first time that a ZIP archive can name. */
-const FIRST_TIME = Date.UTC(1980, 1, 1);
+/** The first time that a ZIP archive can name in every time zone, since its times are local ones. */
+const FIRST_TIME = Date.UTC(1980, 0, 2);
 
 /** Writes parts of a document into a ZIP archive: `part-1.pdf` and so on. @throws ApiError `invalid_request`, `page_too_large` */
 export async function* splitDocument(

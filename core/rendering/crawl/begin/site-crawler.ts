@@ -46,7 +46,7 @@ export function siteCrawler(deps: CrawlDeps): SiteCrawler {
       const found = await crawl.read({ cursor: seq, limit, status: null });
       if (found === null) return null;
       const { total, finished, status, records, cursor } = found;
-      // What a crawl could not read as a whole is said on its first page, the start.
+      // The first page, the start, has the reason of a failed crawl and of unread sitemaps.
       const start = status === "running" ? undefined : await startOf(crawl);
       return {
         crawl: { ...ended(status, start), total, finished },
