@@ -1,7 +1,7 @@
 import type { InstanceState } from "../state/instance-state.ts";
-import { noteProgress, type JobNote, type Progress } from "../rows/job-store.ts";
+import { getJob, noteProgress, type JobNote, type Progress } from "../rows/job-store.ts";
 import type { SearchOptions, WorkOptions } from "../models/search-deps.ts";
-import { removeUnseen } from "./source-items.ts";
+import { countUnseen, removeUnseen } from "./source-items.ts";
 import type { SourceReader } from "../rows/source-reader.ts";
 import { type EntryOutcome, takeEntries } from "./take-entries.ts";
 import { openSourceHeaders } from "../directory/source-headers.ts";
@@ -22,6 +22,8 @@ const SLICE = 20;
 /** Entries of one source. */
 const MOST = 100_000;
 const PAUSED_MS = 60_000;
+/** Items that a scheduled job deletes even if they are most of a source. */
+const GUARDED = 10;
 
 const never = new AbortController().signal;
 
@@ -72,7 +74,7 @@ export async function followSource(
       if (!(await note(next, notes))) return cancelled();
       if (state.facts().settings.paused === true) return wait(PAUSED_MS);
     }
-    const next = await nextStep(source, progress, part.next);
+    const next = await nextStep({ state, jobId, source }, progress, part.next);
     if (!(await note(next.progress, next.notes))) return cancelled();
   }
   return (await removeGone(state, { jobId, source, note, progress: () => progress, signal }))
@@ -98,9 +100,15 @@ export async function leaveSource(
   if (stage === "source") await (await openSource(state, deps))?.cancel(cursor);
 }
 
-/** Returns the step after a part: the next part, the deletions, or the end when the source was not read completely. */
+interface StepInputs {
+  readonly state: InstanceState;
+  readonly jobId: string;
+  readonly source: SourceReader;
+}
+
+/** Returns the step after a part: the next part, the deletions, or the end when nothing may be deleted. */
 async function nextStep(
-  source: SourceReader,
+  { state, jobId, source }: StepInputs,
   progress: Progress,
   next: string | null,
 ): Promise<{ readonly progress: Progress; readonly notes: readonly JobNote[] }> {
@@ -109,10 +117,25 @@ async function nextStep(
   if (next !== null && !isFull) return { progress: { ...progress, cursor: next }, notes: [] };
   const reason = isFull
     ? `it has more than ${MOST} entries, and the rest was left out`
-    : await source.incomplete(progress.cursor);
+    : ((await source.incomplete(progress.cursor)) ?? (await mostlyGone(state, jobId, source.id)));
   if (reason === null) return { progress: { ...progress, stage: "gone" }, notes: [] };
   const message = `Nothing of the source was deleted: ${reason}`;
   return { progress: { ...progress, stage: "end" }, notes: [{ message, failed: false }] };
+}
+
+/**
+ * Returns why a scheduled job does not delete what it has not seen: most of it at once is rather a login that has expired, or a
+ * folder that was moved by mistake. A job that somebody starts deletes it.
+ */
+async function mostlyGone(
+  state: InstanceState,
+  jobId: string,
+  source: string,
+): Promise<string | null> {
+  if ((await getJob(state, jobId)).source !== "schedule") return null;
+  const { all, unseen } = await countUnseen(state, jobId, source);
+  if (unseen < GUARDED || unseen * 2 <= all) return null;
+  return `${unseen} of its ${all} items are missing. If they may go, start a sync job yourself`;
 }
 
 interface GoneInputs {

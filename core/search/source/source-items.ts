@@ -100,6 +100,21 @@ export async function noteSourceFailure(
   ]);
 }
 
+/** Counts the items of a source, and those among them that a job has not seen. */
+export async function countUnseen(
+  { actor, context }: InstanceState,
+  job: string,
+  source: string,
+): Promise<{ readonly all: number; readonly unseen: number }> {
+  const [row] = await context.sql.all(
+    `SELECT COUNT(*) AS items, COUNT(CASE WHEN seen_job = ? THEN 1 END) AS seen FROM search_items
+      WHERE actor = ? AND source = ?`,
+    [job, actor, source],
+  );
+  const all = Number(row?.["items"] ?? 0);
+  return { all, unseen: all - Number(row?.["seen"] ?? 0) };
+}
+
 /** Deletes one item of the source that this job has not seen. Returns its key, or null when all were seen. */
 export async function removeUnseen(state: InstanceState, job: string): Promise<string | null> {
   const [row] = await state.context.sql.all(

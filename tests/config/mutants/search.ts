@@ -101,6 +101,13 @@ export const searchMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/site-login"],
   },
   {
+    name: "a scheduled job keeps the items of a source that seems empty",
+    file: "core/search/source/follow-source.ts",
+    find: "if (unseen < GUARDED || unseen * 2 <= all) return null;",
+    replace: "if (unseen <= all) return null;",
+    tests: ["tests/unit/search/bucket-source"],
+  },
+  {
     name: "the headers of a website lie sealed",
     file: "core/search/directory/source-headers.ts",
     find: "sealed_headers: await sealSecret(deps, account, placeOf(next), secret),",

@@ -52,6 +52,16 @@ async function syncAgain(): Promise<Shown> {
   return nextJob(body.result.length);
 }
 
+/** Has the schedule begin a job, as it does after each change of the source's settings, and waits for its end. */
+async function syncBySchedule(): Promise<Shown> {
+  const { body } = await api.call("GET", "/instances/main/jobs");
+  skew.ms += 60_000;
+  const params = { endpoint, include_items: ["**"] };
+  const changed = await api.call("PUT", "/instances/main", { source_params: params });
+  expect(changed.status).toBe(200);
+  return nextJob(body.result.length);
+}
+
 async function items(): Promise<Map<string, Shown>> {
   const { body } = await api.call("GET", "/instances/main/items?per_page=100");
   return new Map(body.result.map((item) => [item.key, item]));
@@ -136,6 +146,29 @@ describe("an instance whose source is a bucket", () => {
     expect(bucket.asked.filter((path) => !path.includes("?"))).toEqual(["/docs/b.md"]);
     expect([...(await items()).keys()].toSorted()).toEqual(["a.md", "b.md", "d.md", "own.md"]);
     expect(await logOf(job)).toContain("Deleted c.md: r2:docs has it no longer");
+  });
+
+  it("keeps most of its items from a scheduled job, and deletes them by one that somebody starts", async () => {
+    const keys = Array.from({ length: 16 }, (_, n) => `page-${n + 10}.md`);
+    const bucket = playedBucket(Object.fromEntries(keys.map((key) => [key, key])));
+    await follow(bucket);
+    for (const key of keys.slice(0, 11)) bucket.objects.delete(key);
+    const scheduled = await syncBySchedule();
+    expect(scheduled).toMatchObject({ source: "schedule", progress: { unchanged: 5, deleted: 0 } });
+    expect(await logOf(scheduled)).toContain(
+      "Nothing of the source was deleted: 11 of its 16 items are missing. If they may go, start a sync job yourself",
+    );
+    expect((await items()).size).toBe(16);
+    expect(await syncAgain()).toMatchObject({ source: "user", progress: { deleted: 11 } });
+    expect([...(await items()).keys()].toSorted()).toEqual(keys.slice(11));
+  });
+
+  it("lets a scheduled job delete half of its items", async () => {
+    const keys = Array.from({ length: 20 }, (_, n) => `page-${n + 10}.md`);
+    const bucket = playedBucket(Object.fromEntries(keys.map((key) => [key, key])));
+    await follow(bucket);
+    for (const key of keys.slice(0, 10)) bucket.objects.delete(key);
+    expect(await syncBySchedule()).toMatchObject({ source: "schedule", progress: { deleted: 10 } });
   });
 
   it("notes on an item why it could not be had, and goes on", async () => {
