@@ -37,6 +37,7 @@ export const logicFolders: readonly LogicFolder[] = [
       "code",
       "files",
       "office-files",
+      "open-documents",
       "kept-content",
       "lexical",
       "mails",

@@ -1,5 +1,5 @@
 /**
- * Documents for search instances: PDF, DOCX, PPTX, XLSX, EPUB and mail, and texts that do not say their charset. Needs
+ * Documents for search instances: PDF, DOCX, PPTX, XLSX, OpenDocument, RTF, EPUB and mail, and texts that do not say their charset. Needs
  * the packages `unpdf`, `fflate`, `postal-mime` and `jschardet`, each for its formats; nothing else of causey imports
  * them.
  *
@@ -16,6 +16,7 @@ import {
 import type { AttachedReader } from "./mail.ts";
 import { type TextBudget, textBudget } from "../../files/text-budget.ts";
 import { refused } from "../read/refused.ts";
+import { rtfText } from "./rtf/rtf-text.ts";
 
 export type {
   DocumentText,
@@ -26,12 +27,16 @@ export type {
 } from "../read/file-reader.ts";
 export type { FileWarning } from "../read/file-warning.ts";
 
+/** Kinds of files that need a package. */
+type PackagedKind = Exclude<DocumentKind, "rtf"> | "text";
+
 /** The package that reads each kind of file. */
-const PACKAGES: Readonly<Record<DocumentKind | "text", string>> = {
+const PACKAGES: Readonly<Record<PackagedKind, string>> = {
   pdf: "unpdf",
   docx: "fflate",
   pptx: "fflate",
   xlsx: "fflate",
+  odf: "fflate",
   epub: "fflate",
   eml: "postal-mime",
   text: "jschardet",
@@ -70,10 +75,7 @@ async function* readAny(
   level: number,
 ): AsyncGenerator<void, DocumentText, void> {
   const kind = documentKind(file) ?? "text";
-  const read = await readerOf(kind).catch((error: unknown) => {
-    const message = `${kind.toUpperCase()} files: Install the package ${PACKAGES[kind]}`;
-    throw new ApiError("missing_capability", { message, cause: error });
-  });
+  const read = kind === "rtf" ? rtfText : await packagedReader(kind);
   const readAttached: AttachedReader | null =
     level < MAX_LEVELS ? (attached) => readAny(attached, budget, level + 1) : null;
   try {
@@ -93,12 +95,20 @@ type Reader = (
   readAttached: AttachedReader | null,
 ) => Generator<void, DocumentText, void> | AsyncGenerator<void, DocumentText, void>;
 
-async function readerOf(kind: DocumentKind | "text"): Promise<Reader> {
+function packagedReader(kind: PackagedKind): Promise<Reader> {
+  return readerOf(kind).catch((error: unknown) => {
+    const message = `${kind.toUpperCase()} files: Install the package ${PACKAGES[kind]}`;
+    throw new ApiError("missing_capability", { message, cause: error });
+  });
+}
+
+async function readerOf(kind: PackagedKind): Promise<Reader> {
   if (kind === "text") return (await import("./guessed-text.ts")).guessedText;
   if (kind === "pdf") return (await import("./pdf.ts")).pdfText;
   if (kind === "eml") return (await import("./mail.ts")).mailText;
   if (kind === "docx") return (await import("./docx.ts")).docxText;
   if (kind === "pptx") return (await import("./pptx.ts")).pptxText;
   if (kind === "xlsx") return (await import("./xlsx.ts")).xlsxText;
+  if (kind === "odf") return (await import("./open-document.ts")).openDocumentText;
   return (await import("./epub.ts")).epubText;
 }

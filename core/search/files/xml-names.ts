@@ -49,6 +49,7 @@ const PREFIXES: ReadonlyMap<string, string> = new Map([
   ["urn:oasis:names:tc:opendocument:xmlns:container", ""],
   ["http://www.w3.org/2001/04/xmlenc#", "enc"],
   ["http://www.w3.org/XML/1998/namespace", "xml"],
+  ["http://purl.org/dc/elements/1.1/", "dc"],
   ...["office", "text", "table", "drawing", "presentation", "manifest", "style"].map(
     (name): [string, string] => [`${ODF}${name}:1.0`, name === "drawing" ? "draw" : name],
   ),

@@ -54,7 +54,7 @@ export interface SearchOptions {
   readonly chatTimeoutMs?: number;
   /** Converts uploaded HTML. @default headings, paragraphs and lists as Markdown, the rest as text */
   readonly htmlToMarkdown?: HtmlToMarkdown;
-  /** Reads PDF, DOCX, PPTX, XLSX, EPUB and mail: `fileReader` of `causey/search/files`. @default these are refused (7060) */
+  /** Reads PDF, Office files, OpenDocument, RTF, EPUB and mail: `fileReader` of `causey/search/files`. @default these are refused (7060) */
   readonly readFile?: FileReader;
   /** Measures chunks. @default an upper-side estimate that needs no vocabulary */
   readonly countTokens?: CountTokens;

@@ -39,26 +39,39 @@ export type FilePage = {
 export type FileReader = LongTask<ReadableFile, ReadFileResult, Steps<ReadFileResult>>;
 
 /** Formats that have to be converted to text: known by their first bytes, else by their names. */
-export type DocumentKind = "pdf" | "docx" | "pptx" | "xlsx" | "epub" | "eml";
+export type DocumentKind = "pdf" | "docx" | "pptx" | "xlsx" | "odf" | "rtf" | "epub" | "eml";
 
-const NAME = /\.(pdf|docx|pptx|xlsx|epub|eml)$/i;
+const NAME = /\.(pdf|docx|pptx|xlsx|od[tspg]|rtf|epub|eml)$/i;
 const TYPES: ReadonlyMap<string, DocumentKind> = new Map([
   ["application/pdf", "pdf"],
   ["application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"],
   ["application/vnd.openxmlformats-officedocument.presentationml.presentation", "pptx"],
   ["application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx"],
   ["application/epub+zip", "epub"],
+  ["application/rtf", "rtf"],
+  ["text/rtf", "rtf"],
   ["message/rfc822", "eml"],
 ]);
+
+/** Types of OpenDocument begin so. Their packages have the type at byte 38, unpacked (OpenDocument 1.3, part 2, section 3.3). */
+const OPEN_DOCUMENT = "application/vnd.oasis.opendocument.";
+const TYPE_AT = 38;
 
 /** Returns the kind of a document; null for all else. */
 export function documentKind({ key, contentType, bytes }: ReadableFile): DocumentKind | null {
   if (beginsWith(bytes, "%PDF-")) return "pdf";
+  if (beginsWith(bytes, String.raw`{\rtf`)) return "rtf";
   const type = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
   // Converters that turn pages into Markdown keep their names, e.g. `https://example.com/report.pdf`.
   if (type === "text/markdown") return null;
-  const named = NAME.exec(key)?.[1]?.toLowerCase() as DocumentKind | undefined;
-  return named ?? TYPES.get(type) ?? null;
+  if (
+    type.startsWith(OPEN_DOCUMENT) ||
+    beginsWith(bytes.subarray(TYPE_AT, TYPE_AT + 64), OPEN_DOCUMENT)
+  )
+    return "odf";
+  const named = NAME.exec(key)?.[1]?.toLowerCase();
+  if (named?.startsWith("od") === true) return "odf";
+  return (named as DocumentKind | undefined) ?? TYPES.get(type) ?? null;
 }
 
 /** First bytes of binary files, whatever their names say. */
@@ -69,21 +82,12 @@ const BINARY: readonly (readonly [what: string, start: string])[] = [
   ["an archive", "PK\u0003\u0004"],
   ["an archive", "\u001f\u008b"],
   ["a program", "\u007fELF"],
-  ["a rich text document: save it as DOCX or PDF", String.raw`{\rtf`],
   ["an old Office document: save it as DOCX, PPTX or XLSX", "\u00d0\u00cf\u0011\u00e0"],
   ["PostScript", "%!PS"],
 ];
 
-/**
- * Packages whose first file is `mimetype`, unpacked: their type begins at byte 38 (OpenDocument 1.3, part 2, section 3.3).
- */
-const OPEN_DOCUMENT = "mimetypeapplication/vnd.oasis.opendocument.";
-const MIMETYPE_AT = 30;
-
 /** Names the kind of a file that cannot be read; null for a possible text. */
 export function binaryKind({ contentType, bytes }: ReadableFile): string | null {
-  if (beginsWith(bytes.subarray(MIMETYPE_AT, MIMETYPE_AT + 64), OPEN_DOCUMENT))
-    return "an OpenDocument file (ODT, ODS, ODP): save it as DOCX, XLSX, PPTX or PDF";
   const known = BINARY.find(([, start]) => beginsWith(bytes, start))?.[0];
   if (known !== undefined) return known;
   const type = /^(image|audio|video)\/(?!svg)/i.exec(contentType)?.[1]?.toLowerCase();
