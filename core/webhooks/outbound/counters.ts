@@ -1,4 +1,4 @@
-import type { ActorContext, Plain, Statement } from "../../ports.ts";
+import type { ActorContext, Plain, Sql, Statement } from "../../ports.ts";
 import { TRIP_FAILURES } from "./retry-policy.ts";
 
 /** Names of the counters, which count from the first day of an account; a restart does not reset them. */
@@ -31,23 +31,30 @@ export function count(actor: string, counts: OutboundCounts): Statement[] {
   ];
 }
 
-/** The counters of an account, and the present length of its queue. */
+/** Most rows that one number of the figures counts: scrapers ask for them all day. */
+const COUNT_LIMIT = 10_000;
+/** The deliveries of a status that are due first. */
+const FIRST_DUE = `(SELECT created_at FROM webhooks_deliveries WHERE actor = ? AND status = ? ORDER BY due LIMIT ?) AS d`;
+
+/** The counters of an account, and the present length of its queue, which is at most {@link COUNT_LIMIT}. */
 export async function readStats({
   name,
   sql,
   system,
-}: ActorContext): Promise<{ readonly [key: string]: Plain }> {
+}: Pick<ActorContext, "name" | "system"> & { readonly sql: Pick<Sql, "all"> }): Promise<{
+  readonly [key: string]: Plain;
+}> {
   const rows = await sql.all("SELECT name, value FROM webhooks_counters WHERE actor = ?", [name]);
   const known = new Map(rows.map((row) => [String(row["name"]), Number(row["value"])]));
   const [queue] = await sql.all(
-    `SELECT COUNT(*) AS pending, MIN(created_at) AS oldest FROM webhooks_deliveries
-     WHERE actor = ? AND status = 'pending'`,
-    [name],
+    `SELECT COUNT(*) AS pending, MIN(d.created_at) AS oldest FROM ${FIRST_DUE}`,
+    [name, "pending", COUNT_LIMIT],
   );
-  const [dead] = await sql.all(
-    "SELECT COUNT(*) AS n FROM webhooks_deliveries WHERE actor = ? AND status = 'dead'",
-    [name],
-  );
+  const [dead] = await sql.all(`SELECT COUNT(*) AS n FROM ${FIRST_DUE}`, [
+    name,
+    "dead",
+    COUNT_LIMIT,
+  ]);
   const [endpoints] = await sql.all(
     `SELECT COUNT(*) AS total, COALESCE(SUM(enabled), 0) AS enabled,
       COALESCE(SUM(CASE WHEN enabled = 1 AND failures >= ? THEN 1 ELSE 0 END), 0) AS tripped

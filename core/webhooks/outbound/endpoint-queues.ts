@@ -10,7 +10,10 @@ const WINDOW_AT_START = 4;
 const GUARANTEED = 2;
 /** Requests of one account beyond the guaranteed ones. */
 const POOL = 512;
-/** Requests of all applications of a process: their customers say how long each may take. */
+/**
+ * Requests of all applications of a process: their customers say how long each may take. One may have as many as it leaves to
+ * the others, so that there is room for the next one.
+ */
 const OF_APPLICATIONS = 4096;
 /** Characters of payloads in flight, beyond which an endpoint gets one request at a time. */
 const PAYLOAD_LIMIT = 32 * 1024 * 1024;
@@ -52,7 +55,7 @@ export interface EndpointQueues {
   /** A payload of so many characters was loaded, or (negative) let go. */
   hold(characters: number): void;
   inFlight(): number;
-  /** Whether all applications together have as many requests in flight as they may, and this is one of them. */
+  /** Whether this is an application that has its share of the requests of all applications in flight. */
   isFull(): boolean;
 }
 
@@ -102,8 +105,11 @@ export function startEndpointQueues(
   const queues = new Map<string, EndpointQueue>();
   let changed: Set<string> | null = null;
   const load = { inFlight: 0, payloads: 0 };
-  const room = roomOf(context, ofApplications);
-  const hasRoom = hasRoomIn(load, room);
+  // No account's id has a slash.
+  const shared = context.name.includes("/") ? ofApplications : null;
+  const isFull = (planned: number): boolean =>
+    shared !== null && load.inFlight + planned >= OF_APPLICATIONS - shared.inFlight - planned;
+  const hasRoom = hasRoomIn(load, isFull);
   let first = 0;
 
   async function refresh(): Promise<void> {
@@ -142,35 +148,18 @@ export function startEndpointQueues(
     began(queue) {
       queue.inFlight++;
       load.inFlight++;
-      room.add(1);
+      if (shared !== null) shared.inFlight++;
     },
     ended(queue, isSuccess) {
       queue.inFlight--;
       load.inFlight--;
-      room.add(-1);
+      if (shared !== null) shared.inFlight--;
       queue.window = isSuccess
         ? Math.min(queue.window + 1, queue.concurrency)
         : Math.max(1, Math.floor(queue.window / 2));
     },
     inFlight: () => load.inFlight,
-    isFull: () => room.isFull(0),
-  };
-}
-
-/** The room that all applications of a process share; an account has its own. */
-interface Room {
-  readonly add: (requests: number) => void;
-  readonly isFull: (planned: number) => boolean;
-}
-
-function roomOf({ name }: Pick<ActorContext, "name">, ofApplications: RequestsInFlight): Room {
-  // No account's id has a slash.
-  if (!name.includes("/")) return { add: () => undefined, isFull: () => false };
-  return {
-    add(requests) {
-      ofApplications.inFlight += requests;
-    },
-    isFull: (planned) => ofApplications.inFlight + planned >= OF_APPLICATIONS,
+    isFull: () => isFull(0),
   };
 }
 
@@ -179,12 +168,12 @@ type HasRoom = (queue: EndpointQueue, planned: number, plannedInAll: number) => 
 /** Returns whether an endpoint may have another request. Those beyond the guaranteed ones come out of one pool. */
 function hasRoomIn(
   load: { readonly inFlight: number; readonly payloads: number },
-  room: Room,
+  isFull: (planned: number) => boolean,
 ): HasRoom {
   return (queue, planned, plannedInAll) => {
     const mine = queue.inFlight + planned;
     const most = queue.failures >= TRIP_FAILURES ? 1 : Math.min(queue.window, queue.concurrency);
-    if (mine >= most || !hasToken(queue, planned) || room.isFull(plannedInAll)) return false;
+    if (mine >= most || !hasToken(queue, planned) || isFull(plannedInAll)) return false;
     if (load.payloads > PAYLOAD_LIMIT) return mine < 1;
     return mine < GUARANTEED || load.inFlight + plannedInAll < POOL;
   };

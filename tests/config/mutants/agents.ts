@@ -3,6 +3,20 @@ import type { Mutant } from "./mutant.ts";
 /** Those of agents, and of webhooks and their entities. */
 export const agentsMutants: readonly Mutant[] = [
   {
+    name: "an application leaves requests to the others",
+    file: "core/webhooks/outbound/endpoint-queues.ts",
+    find: "load.inFlight + planned >= OF_APPLICATIONS - shared.inFlight - planned",
+    replace: "shared.inFlight + planned >= OF_APPLICATIONS",
+    tests: ["tests/unit/webhooks/outbound/shares"],
+  },
+  {
+    name: "figures count no more deliveries than a scraper can wait for",
+    file: "core/webhooks/outbound/counters.ts",
+    find: "ORDER BY due LIMIT ?) AS d",
+    replace: "ORDER BY due LIMIT 100 * ?) AS d",
+    tests: ["tests/local/outbound-figures"],
+  },
+  {
     name: "a webhook waits for no key that another request asks for",
     file: "core/webhooks/sources/source-registry.ts",
     find: "if (newer.all.length > 0) await sealer.ready();",
