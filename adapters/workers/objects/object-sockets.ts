@@ -16,12 +16,17 @@ interface Attachment {
   readonly maxMessage: number | undefined;
   /** When it was accepted, in Unix ms. */
   readonly since: number;
+  /** When the last message came, to {@link HEARD_MS}. @default none came */
+  readonly heardAt?: number;
   /** Whether it was ended because its peer had vanished: the actor has heard of that. @default false */
   readonly isEnded?: boolean;
 }
 
 /** Bytes of one message, unless its connection was accepted with another limit. */
 const MAX_MESSAGE = 1024 * 1024;
+
+/** Milliseconds after which the time of a message is noted again. */
+const HEARD_MS = 1000;
 
 /** The sockets of one object, and the connection of one of them. */
 export interface ObjectSockets extends Sockets {
@@ -63,13 +68,15 @@ export function objectSockets(
       // The id is a native tag too, so that a lookup by id is one; the port does not see it as a tag.
       .filter((one) => tag === undefined || one.tags.includes(tag));
 
-  const heardAt = new WeakMap<WebSocket, number>();
-
   return {
     connectionOf,
-    heard: (socket) => void heardAt.set(socket, system.now()),
+    heard(socket) {
+      const [attachment, now] = [readAttachment(socket), system.now()];
+      if (now - (attachment.heardAt ?? 0) < HEARD_MS) return;
+      socket.serializeAttachment({ ...attachment, heardAt: now } satisfies Attachment);
+    },
     isEnded: (socket) => readAttachment(socket).isEnded === true,
-    vanished: vanishedPeers({ connectionOf, ctx, heardAt, lookMs, system }),
+    vanished: vanishedPeers({ connectionOf, ctx, lookMs, system }),
     maxMessage: (socket) => readAttachment(socket).maxMessage ?? MAX_MESSAGE,
     connections: open,
     hibernates: true,
@@ -101,24 +108,22 @@ interface VanishedDeps {
   readonly ctx: DurableObjectState;
   readonly system: System;
   readonly lookMs: number;
-  /** When the last message came, as far as the object was in memory. */
-  readonly heardAt: WeakMap<WebSocket, number>;
   readonly connectionOf: (socket: WebSocket) => Connection;
 }
 
 /**
  * workerd sends no pings, and may keep a connection whose client is gone (cloudflare/workerd#1187). Clients that send `ping`
- * are answered by the platform, which keeps the time of each answer over hibernation. A client that never did may just have
- * nothing to say.
+ * are answered by the platform, which keeps the time of each answer over hibernation, as an attachment keeps that of a message.
+ * A client that never did may just have nothing to say.
  */
 function vanishedPeers(deps: VanishedDeps): VanishedPeers {
-  const { connectionOf, ctx, heardAt, lookMs, system } = deps;
+  const { connectionOf, ctx, lookMs, system } = deps;
   const pingedAt = (socket: WebSocket): number | null =>
     ctx.getWebSocketAutoResponseTimestamp(socket)?.getTime() ?? null;
   const isSilent = (socket: WebSocket): boolean => {
     const pinged = pingedAt(socket);
     if (pinged === null) return false;
-    return system.now() - Math.max(pinged, heardAt.get(socket) ?? 0) >= 2 * lookMs;
+    return system.now() - Math.max(pinged, readAttachment(socket).heardAt ?? 0) >= 2 * lookMs;
   };
   const open = (): WebSocket[] => ctx.getWebSockets().filter(isOpen);
   return {

@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 /** Those of agents, and of webhooks and their entities. */
 export const agentsMutants: readonly Mutant[] = [
   {
+    name: "a client's messages are remembered while its agent sleeps",
+    file: "adapters/workers/objects/object-sockets.ts",
+    find: "readAttachment(socket).heardAt ?? 0",
+    replace: "0",
+    tests: ["tests/unit/agents/access/hibernation"],
+  },
+  {
     name: "an application leaves requests to the others",
     file: "core/webhooks/outbound/endpoint-queues.ts",
     find: "load.inFlight + planned >= OF_APPLICATIONS - shared.inFlight - planned",
