@@ -1,8 +1,19 @@
 import { expect, it, vi } from "vitest";
-import { objectSockets } from "../../../../adapters/workers/objects/object-sockets.ts";
+import type { Connection } from "../../../../core/ports.ts";
 
-it("a client that pinged once and goes on talking stays when the object has slept", () => {
+/** What the sockets of an object do here; its other types are those of Workers, which no other program reads. */
+interface ObjectSockets {
+  heard(socket: object): void;
+  readonly vanished: { end(): readonly Connection[] };
+}
+
+const module = "../../../../adapters/workers/objects/object-sockets.ts";
+
+it("a client that pinged once and goes on talking stays when the object has slept", async () => {
   vi.stubGlobal("WebSocketRequestResponsePair", vi.fn());
+  const { objectSockets } = (await import(/* @vite-ignore */ module)) as {
+    readonly objectSockets: (ctx: object, system: object) => ObjectSockets;
+  };
   let now = 1_000_000;
   let attachment: unknown = { tags: [], since: now };
   const closed: number[] = [];
@@ -18,11 +29,10 @@ it("a client that pinged once and goes on talking stays when the object has slep
     getTags: () => ["one"],
     getWebSocketAutoResponseTimestamp: () => new Date(1_000_000),
   };
-  // `as`: nothing else of an object's context is used. What an object remembers ends with its hibernation.
-  const woken = (): ReturnType<typeof objectSockets> =>
-    objectSockets(ctx as never, { now: () => now } as never);
+  // All that an object remembers in memory ends with its hibernation.
+  const woken = (): ObjectSockets => objectSockets(ctx, { now: () => now });
   now += 50_000;
-  woken().heard(socket as never);
+  woken().heard(socket);
   now += 59_000;
   expect(woken().vanished.end()).toEqual([]);
   now += 2000;
