@@ -14,7 +14,7 @@ import { webhookIndexKind } from "../entity/webhook-index.ts";
 import { ApiError } from "../http/api-error.ts";
 import { envelope } from "../http/envelope.ts";
 import { addsUnknownFields } from "../http/fields/unknown-fields.ts";
-import { closeRoutes } from "../http/routes.ts";
+import { closeRoutes, methodNotAllowed, noRouteBut } from "../http/routes.ts";
 import { sseResponse } from "../http/sse.ts";
 import { copyOf } from "../net/client-address.ts";
 import type { ActorKind, Platform } from "../ports.ts";
@@ -199,10 +199,24 @@ export function agents(options: AgentsOptions): Hono {
   app.post("/:class/:name/ticket", addsUnknownFields, async (c) =>
     envelope(await admission.ticket(c), { status: 201 }),
   );
+  app.all("/:class/:name/ticket", async (c) => {
+    const { definition } = admission.find(c).found;
+    // A class with answers of its own may have one there.
+    const isOwn = typeof definition.onRequest === "function";
+    if (isOwn || isWebSocketUpgrade(c.req.raw)) return handle(c);
+    await admission.caller(c);
+    throw methodNotAllowed(["POST"], c.req.method);
+  });
   app.all("/:class/:name", handle);
   app.all("/:class/:name/*", handle);
+  for (const path of ["/:class", "/:class/"]) app.all(path, needsName);
   closeRoutes(app, ["/*"], "api", platform);
   return app;
+}
+
+function needsName(c: Context): never {
+  const path = `${c.req.path.replace(/\/$/, "").slice(0, 200)}/{name}`;
+  throw noRouteBut(c, `: add the name of an agent, as in "${path}"`);
 }
 
 /** Registers the classes; two with one kebab form would share their instances, so that is an error. */

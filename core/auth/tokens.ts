@@ -1,7 +1,7 @@
 import { sha256Hex } from "../crypto/digest.ts";
 import { toHex } from "../crypto/encoding.ts";
 import { ApiError } from "../http/api-error.ts";
-import { formatInstant } from "../http/fields/instant.ts";
+import { checkFuture, formatInstant } from "../http/fields/instant.ts";
 import type { System } from "../ports.ts";
 import { checkPolicies, type Policy, type PolicyInput, showPolicy } from "./policies.ts";
 import type { Principal } from "./principal.ts";
@@ -26,6 +26,7 @@ export type TokenView = Readonly<Record<string, unknown>>;
 export async function createToken(input: TokenInput, deps: TokenDeps): Promise<TokenView> {
   checkPolicies(input.policies, deps.caller, deps.owner);
   const now = deps.system.now();
+  checkFuture("expires_on", input.expires_on, now);
   const value = newToken((length) => deps.system.random(length));
   const record = await deps.store.add({
     id: hexId(deps.system),

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { storedTokens } from "../auth/mod.ts";
 import { readJson, type ReadJsonOptions } from "../http/fields/body.ts";
 import { envelope } from "../http/envelope.ts";
-import { closeRoutes } from "../http/routes.ts";
+import { closeRoutes, onError } from "../http/routes.ts";
 import { chooseModel } from "./answer/chat.ts";
 import { directoryKind } from "./directory/directory.ts";
 import { searchBinding, type SearchBinding } from "./search-binding.ts";
@@ -30,6 +30,7 @@ import {
   namespaceOf,
   type RouteContext,
   routeContext,
+  withNearInstance,
 } from "./routes/route-context.ts";
 import { withModelDeadlines } from "./models/model-deadlines.ts";
 import type { SearchOptions } from "./models/search-deps.ts";
@@ -140,6 +141,9 @@ export function searchParts(options: SearchPartsOptions): SearchParts {
   questionRoutes(routes, context);
   mcpRoutes(routes, context);
   closeRoutes(routes, [`${ROOT}/*`], "api", platform);
+  routes.onError(async (error, c) =>
+    onError(await withNearInstance(error, c, platform), c, "api", platform),
+  );
   return {
     routes,
     publicRoutes: publicRoutes(bounded),

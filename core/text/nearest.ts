@@ -1,7 +1,30 @@
-/** The candidate closest to a mistyped word, if one is close enough to be offered. */
+/** The candidate closest to a word, if one is close enough to be offered: a misspelling, the same meaning, or few letters away. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
-  return closest(word, candidates, Math.max(2, Math.floor(word.length / 3)));
+  const sure = misspelling(word, candidates);
+  if (sure !== undefined) return sure;
+  const plain = withoutNotation(word);
+  const meant = meanings.filter((words) => words.includes(plain)).flat();
+  const synonym = candidates.find((one) => meant.includes(withoutNotation(one)));
+  if (synonym !== undefined) return synonym;
+  return closest(word, candidates, Math.max(1, Math.floor(word.length / 3)));
 }
+
+/** Names that people use for the same, without their notation. */
+const meanings: readonly (readonly string[])[] = [
+  ["aisearchmodel", "chatmodel", "model"],
+  ["expiresat", "expireson", "expires", "expiry", "expiration"],
+  ["html", "content", "markup"],
+  ["limits", "budget", "budgets", "maxbudget", "quota", "rate", "ratelimit", "rpm"],
+  ["matchthreshold", "minscore", "scorethreshold", "threshold"],
+  ["maxnumresults", "limit", "topk"],
+  ["name", "label", "title"],
+  ["providerslug", "provider"],
+  ["query", "prompt", "q", "question"],
+  ["ratelimitinglimit", "rate", "ratelimit", "ratepersecond", "rpm"],
+  ["secret", "apikey", "key", "signingsecret", "token"],
+  ["types", "events", "eventtypes", "topics"],
+  ["url", "address", "baseurl", "callbackurl", "endpoint", "uri"],
+];
 
 /** A sentence that offers {@link nearest}, or nothing. */
 export function didYouMean(word: string, candidates: readonly string[]): string {

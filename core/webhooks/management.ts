@@ -9,8 +9,10 @@ import { type IndexPage, type IndexQuery, webhookIndex } from "../entity/webhook
 import { ApiError, notFound } from "../http/api-error.ts";
 import { readJson, readNothing } from "../http/fields/body.ts";
 import { envelope } from "../http/envelope.ts";
+import { noteAnswer } from "../http/fields/unknown-fields.ts";
 import { readQuery } from "../http/fields/query.ts";
 import type { ActorRef, Platform } from "../ports.ts";
+import { choiceHint } from "../text/nearest.ts";
 import { instanceOf } from "./inbound/store-event.ts";
 import { endLinks } from "./portal/portal-routes.ts";
 import type { SourceRegistry, SourceSet } from "./sources/source-registry.ts";
@@ -70,13 +72,13 @@ export function managementRoutes(app: Hono, base: string, deps: ManagementDeps):
 function inboundRoutes(app: Hono, base: string, deps: ManagementDeps): void {
   app.get(`${base}/entities/state`, deps.read, async (c) => {
     checkAccount(c, deps);
-    const agent = await entityAgent(deps, readQuery(c, agentQuery));
+    const agent = await entityAgent(c, deps, readQuery(c, agentQuery));
     return envelope(await agent.call("inspect"));
   });
   app.get(`${base}/events`, deps.read, async (c) => {
     checkAccount(c, deps);
     const query = readQuery(c, eventQuery);
-    const agent = await entityAgent(deps, query);
+    const agent = await entityAgent(c, deps, query);
     const { before, limit: most, source, type } = query;
     return envelope(await agent.call("listEvents", { before, limit: most, source, type }));
   });
@@ -84,7 +86,7 @@ function inboundRoutes(app: Hono, base: string, deps: ManagementDeps): void {
     checkAccount(c, deps);
     await readNothing(c, deps.platform);
     const query = readQuery(c, eventQuery);
-    const agent = await entityAgent(deps, query);
+    const agent = await entityAgent(c, deps, query);
     const job = await agent.call("replayEvent", c.req.param("id"), query.source);
     if (job === null) throw notFound("event", c.req.param("id"));
     return envelope({ job }, { status: 202 });
@@ -92,7 +94,7 @@ function inboundRoutes(app: Hono, base: string, deps: ManagementDeps): void {
   app.post(`${base}/dead-letters/:id/replay`, deps.edit, async (c) => {
     checkAccount(c, deps);
     await readNothing(c, deps.platform);
-    const agent = await entityAgent(deps, readQuery(c, eventQuery));
+    const agent = await entityAgent(c, deps, readQuery(c, eventQuery));
     const job = await agent.call("replay", c.req.param("id"));
     if (job === null) throw notFound("dead letter", c.req.param("id"));
     return envelope({ job }, { status: 202 });
@@ -107,13 +109,13 @@ function indexRoutes(app: Hono, base: string, deps: ManagementDeps): void {
   };
   app.get(`${base}/entities`, deps.read, async (c) => {
     checkAccount(c, deps);
-    const query = await toIndexQuery(deps, readQuery(c, entityQuery));
+    const query = await toIndexQuery(c, deps, readQuery(c, entityQuery));
     const owners = (await sourcesOf(deps)).get(query.source ?? "")?.space.owners;
     return asPage(await index().entities({ ...query, owners }));
   });
   app.get(`${base}/failures`, deps.read, async (c) => {
     checkAccount(c, deps);
-    const query = await toIndexQuery(deps, readQuery(c, indexQuery));
+    const query = await toIndexQuery(c, deps, readQuery(c, indexQuery));
     return asPage(await index().failures("failing", query));
   });
   app.get(`${base}/dead-letters`, deps.read, async (c) => {
@@ -121,19 +123,20 @@ function indexRoutes(app: Hono, base: string, deps: ManagementDeps): void {
     const query = readQuery(c, indexQuery);
     const { cursor, entity, limit: most } = query;
     if (entity === undefined || cursor !== undefined)
-      return asPage(await index().failures("dead", await toIndexQuery(deps, query)));
-    const agent = await entityAgent(deps, { ...query, entity });
+      return asPage(await index().failures("dead", await toIndexQuery(c, deps, query)));
+    const agent = await entityAgent(c, deps, { ...query, entity });
     return envelope(await agent.call("deadLetters", clampLimit(most, 1000)));
   });
 }
 
 /** A class is named in either form, as everywhere. */
 async function toIndexQuery(
+  c: Context,
   deps: ManagementDeps,
   query: v.InferOutput<typeof indexQuery>,
 ): Promise<IndexQuery> {
   const { limit: most } = query;
-  return { ...query, ...(await placeOf(deps, query)), limit: clampLimit(most, 100) };
+  return { ...query, ...(await placeOf(c, deps, query)), limit: clampLimit(most, 100) };
 }
 
 function clampLimit(most: number | undefined, max: number): number {
@@ -152,20 +155,31 @@ interface NamedEntity {
  * has that source's events of the entity.
  */
 async function placeOf(
+  c: Context,
   deps: ManagementDeps,
   { agent, entity, source }: NamedEntity,
 ): Promise<{ readonly agent?: string; readonly entity?: string }> {
+  const sources = await sourcesOf(deps);
+  if (source !== undefined && !sources.has(source)) noteAnswer(c, [unknownSource(source, sources)]);
   if (agent !== undefined)
     return { agent: kebab(agent), ...(entity === undefined ? {} : { entity }) };
   if (entity === undefined) return {};
-  const found = (await sourcesOf(deps)).get(source ?? "");
+  const found = sources.get(source ?? "");
   if (found === undefined) return { entity };
   const name = await instanceOf(found, checkName(entity), deps.platform);
   return { agent: found.agentClass, entity: name };
 }
 
+/** A note, not a refusal: a source that was deleted has left its events. */
+function unknownSource(source: string, sources: SourceSet["ready"]): string {
+  const shown = source.slice(0, 64);
+  const hint = sources.size === 0 ? "" : choiceHint(shown, [...sources.keys()].slice(0, 20));
+  return `There is no webhook source "${shown}" now${hint}`;
+}
+
 /** The agent that holds an entity's events: of the source, of the class, or the built-in one. */
 async function entityAgent(
+  c: Context,
   deps: ManagementDeps,
   query: NamedEntity & { readonly entity: string },
 ): Promise<ActorRef> {
@@ -174,9 +188,15 @@ async function entityAgent(
     "webhook-agent",
     ...[...(await sourcesOf(deps)).values()].map(({ agentClass }) => agentClass),
   ]);
-  const { agent: className = "webhook-agent", entity = query.entity } = await placeOf(deps, query);
+  const { agent: className = "webhook-agent", entity = query.entity } = await placeOf(
+    c,
+    deps,
+    query,
+  );
   if (!known.has(className))
-    throw new ApiError("not_found", { message: "No source feeds an agent of that class" });
+    throw new ApiError("not_found", {
+      message: `No source feeds an agent of the class "${className.slice(0, 64)}"${choiceHint(className.slice(0, 64), [...known].slice(0, 20))}`,
+    });
   return platform.actors.get(agentKindName(className), checkName(entity));
 }
 
@@ -206,7 +226,7 @@ function replayRoutes(app: Hono, base: string, deps: ManagementDeps): void {
   app.post(`${base}/replays`, edit, async (c) => {
     checkAccount(c, deps);
     const input = await readJson(c, entityReplayInput, { platform });
-    const filter = { ...input, ...(await placeOf(deps, input)) };
+    const filter = { ...input, ...(await placeOf(c, deps, input)) };
     const { source } = filter;
     const owners =
       source === undefined ? null : ((await sourcesOf(deps)).get(source)?.space.owners ?? [source]);

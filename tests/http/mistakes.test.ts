@@ -330,12 +330,12 @@ const mistakes: readonly (readonly [what: string, mistake: Mistake, says: string
   [
     "a budget by another name",
     { path: `${account}/ai-gateway/virtual-keys`, body: { name: "a", budget: 5 } },
-    'Unknown field "budget": it takes name, ',
+    'Unknown field "budget": did you mean "limits"?',
   ],
   [
     "a team's budget by another name",
     { path: `${account}/ai-gateway/teams`, body: { id: "a-team", budget: 5 } },
-    'Unknown field "budget": it takes id, ',
+    'Unknown field "budget": did you mean "limits"?',
   ],
   [
     "no kind of a replay",

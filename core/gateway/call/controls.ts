@@ -3,7 +3,8 @@ import { exactScalar, jsonSource } from "../../http/json/json-source.ts";
 import { type Json, parsedObject } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
-import { headerValue } from "../wire/header-hygiene.ts";
+import { didYouMean } from "../../text/nearest.ts";
+import { headerValue, isGatewayHeader } from "../wire/header-hygiene.ts";
 
 /** Growth of the pause between attempts. */
 export type Backoff = "constant" | "linear" | "exponential";
@@ -37,6 +38,8 @@ export type Controls = {
   /** The models that the automatic router may choose; `*` in a model stands for anything but `/`. */
   allowedModels?: readonly string[];
   allowedProviders?: readonly string[];
+  /** Headers of the gateway's family that it does not know, each with the near name. A newer client may send some. */
+  unknown?: readonly string[];
 };
 
 const MONTH_SECONDS = 31 * 24 * 3600;
@@ -74,12 +77,29 @@ export function parseControls(headers: readonly HeaderPair[]): Controls {
   const controls: Controls = {};
   for (const [header, value] of headers) {
     const control = controlHeaders.get(header);
-    if (control === undefined) continue;
+    if (control === undefined) {
+      if (isGatewayHeader(header)) noteUnknown(controls, header);
+      continue;
+    }
     // A control can come under several names; only the highest-ranking one is read.
     const isOutranked = control.higher.some((other) => headerValue(headers, other) !== null);
     if (!isOutranked) control.parse(controls, value, header);
   }
   return controls;
+}
+
+/** Unknown headers that are named, and the characters of each. */
+const UNKNOWN_LIMIT = 8;
+const UNKNOWN_SHOWN = 64;
+
+function noteUnknown(controls: Controls, header: string): void {
+  const { unknown = [] } = controls;
+  const name = header.slice("cf-aig-".length);
+  if (otherNames.includes(name) || unknown.length >= UNKNOWN_LIMIT) return;
+  const shown = header.slice(0, UNKNOWN_SHOWN);
+  const prefix = header.slice(0, "cf-aig-".length);
+  const known = [...Object.keys(parsers), ...otherNames].map((one) => prefix + one);
+  controls.unknown = [...unknown, shown + didYouMean(shown, known)];
 }
 
 type Parse = (controls: Controls, value: string, name: string) => void;
@@ -116,6 +136,16 @@ const parsers: Readonly<Record<string, Parse>> = {
     controls.backoff = value;
   },
 };
+
+/** Names of headers that other parts read, and of two settings of the hosted service. */
+const otherNames: readonly string[] = [
+  "authorization",
+  "gateway-id",
+  "otel-trace-id",
+  "otel-parent-span-id",
+  "zdr",
+  "no-wholesale",
+];
 
 /** Old names of controls, from before they had a prefix. */
 const aliases: ReadonlySet<string> = new Set(["skip-cache", "cache-ttl"]);

@@ -29,6 +29,17 @@ export function modelOfChat({ model }: Json): string {
   return typeof model === "string" ? model : "";
 }
 
+/** Returns the model that a request has to name; throws `chat_format` without one, which says the form that is wanted. */
+export function namedModel({ model }: Json, form: string): string {
+  if (typeof model === "string" && model !== "") return model;
+  const wanted = `write "${form}", such as "openai/gpt-5.5"`;
+  const why =
+    model === undefined
+      ? `Missing field "model": ${wanted}`
+      : `model: ${wanted}, got ${JSON.stringify(model).slice(0, 64)}`;
+  throw new ApiError("chat_format", { message: `Chat completion bad format: ${why}` });
+}
+
 /** Whether a chat request asks for its answer as a stream. */
 export function asksForStream({ stream }: Json): boolean {
   return stream === true;

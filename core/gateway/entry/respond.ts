@@ -31,6 +31,8 @@ export function gatewayHeaders(forwarded: Forwarded, universal: boolean): Header
   const { dropped = [] } = forwarded;
   if (dropped.length > 0) add("dropped", dropped.join(", "));
   if (forwarded.estimated !== undefined) add("estimated", forwarded.estimated);
+  const { unknown = [] } = call.controls;
+  if (unknown.length > 0) add("unknown-headers", unknown.join(", "));
   if (universal) add("step", String(forwarded.step));
   if (forwarded.runId !== undefined) add("run-id", forwarded.runId);
   if (forwarded.dlp !== null) pairs.push(...dlpHeaders(forwarded.dlp));

@@ -6,6 +6,7 @@ import { sha256Hex } from "../../crypto/digest.ts";
 import { toHex } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { readJson } from "../../http/fields/body.ts";
+import { checkFuture } from "../../http/fields/instant.ts";
 import { envelope } from "../../http/envelope.ts";
 import type { System } from "../../ports.ts";
 import {
@@ -58,6 +59,7 @@ export const virtualKeyRoutes: ManagementRoutes = (app, deps) => {
   app.post(path, edit, async (c) => {
     checkAccountId(account(c));
     const settings = keySettings(await readJson(c, keyCreate, { platform }));
+    checkFuture("expires_at", settings.expires_at, system.now());
     const messages = await gatewayNotes(account(c), settings, null, deps);
     const { key, secret } = await made(settings, system);
     return envelope({ ...show(await keys(c).create(key)), key: secret }, { messages });

@@ -52,11 +52,16 @@ export function describeRequest(step: Step, call: Call, keep: number): RequestDe
     authentication: call.settings.authentication,
     caller: callerName(call.caller),
     dropped: droppedNames(step),
-    note: step.estimated === undefined ? null : `${step.estimated}: ${ESTIMATE}`,
+    note: noteOn(step, call),
     request: isStream
       ? passedBody(step, isKept)
       : loggedBody(isKept ? text : null, sizeOf(step, body), keep),
   };
+}
+
+function noteOn({ estimated }: Step, { controls: { unknown } }: Call): string | null {
+  if (estimated !== undefined) return `${estimated}: ${ESTIMATE}`;
+  return unknown === undefined ? null : `unknown header ${unknown.join(", ")}`;
 }
 
 function droppedNames({ dropped = [] }: Step): string | null {

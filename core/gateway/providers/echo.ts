@@ -45,7 +45,7 @@ function echo(request: OutboundRequest, system: System): InboundResponse {
   if (path !== "chat/completions") {
     return failure(
       404,
-      `The demo provider has "chat/completions" and "models", not "${path.slice(0, 64)}"`,
+      `The demo provider has "chat/completions" and "models", not "${path.slice(0, 64)}": ask another provider for it, such as "/v1/{account_id}/{gateway_id}/openai/${path.slice(0, 64)}"`,
     );
   }
   if (request.method !== "POST") return failure(405, "Send a POST request");

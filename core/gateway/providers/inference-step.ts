@@ -1,15 +1,11 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
+import { didYouMean } from "../../text/nearest.ts";
 import type { HeaderPair } from "../../ports.ts";
 import { segmentOf } from "./author-segment.ts";
 import type { Step } from "../call/call.ts";
-import { AUTO_MODEL, compatStep, type OperatorNames } from "./unified-step.ts";
-import {
-  type ChatFormat,
-  type COUNT_TOKENS,
-  modelOfChat,
-  readChatBody,
-} from "../chat/chat-body.ts";
+import { AUTO_MODEL, compatStep, type OperatorNames, fullModelHint } from "./unified-step.ts";
+import { type ChatFormat, type COUNT_TOKENS, namedModel, readChatBody } from "../chat/chat-body.ts";
 import { credentialHeaders, ECHO, providers } from "./known/table.ts";
 import { modelPath } from "../chat/chat-format.ts";
 
@@ -17,6 +13,8 @@ import { modelPath } from "../chat/chat-format.ts";
 export type InferencePath = ChatPath | "run";
 
 type ChatPath = ChatFormat | typeof COUNT_TOKENS;
+
+const MODEL_FORM = "{author}/{model}";
 
 /** A request to one of {@link InferencePath}. */
 export interface InferenceRequest {
@@ -41,7 +39,12 @@ export function inferenceStep(
   const kept = headers.filter(([name]) => !credentialHeaders.has(name));
   const step: Step = { slug: "", rest: "", query: "", method: "POST", headers: kept, body: null };
   if (path === "run") return runStep(given, modelInPath, { step, names });
-  return chatStep(path, { ...given, model: fullName(modelOfChat(given), names) }, step, names);
+  return chatStep(
+    path,
+    { ...given, model: fullName(namedModel(given, MODEL_FORM), names) },
+    step,
+    names,
+  );
 }
 
 /** Returns the model as the unified endpoint takes it. */
@@ -66,7 +69,7 @@ function runStep(
   modelInPath: string | undefined,
   { step, names }: { readonly step: Step; readonly names: OperatorNames | undefined },
 ): Step {
-  const named = modelInPath ?? modelOfChat(given);
+  const named = modelInPath ?? namedModel(given, MODEL_FORM);
   const input = modelInPath === undefined && "input" in given ? given["input"] : given;
   const full = fullName(named, names);
   if (names?.has(full) !== true && full.startsWith("workers-ai/")) {
@@ -98,10 +101,9 @@ export function modelOf(
   if (slash > 0 && slash < named.length - 1 && (known || Object.hasOwn(providers, slug))) {
     return { slug, model: named.slice(slash + 1) };
   }
+  const hint =
+    slug === "" ? fullModelHint(named) : didYouMean(slug.slice(0, 64), Object.keys(providers));
   throw new ApiError("chat_format", {
-    message:
-      named === ""
-        ? 'Missing field "model": write "{author}/{model}", such as "openai/gpt-5.5"'
-        : `model must be "{author}/{model}" of a known provider, got "${named.slice(0, 128)}"`,
+    message: `model must be "${MODEL_FORM}" of a known provider, got "${named.slice(0, 128)}"${hint}`,
   });
 }

@@ -3,12 +3,12 @@ import { ApiError } from "../../http/api-error.ts";
 import { didYouMean } from "../../text/nearest.ts";
 import type { Step } from "../call/call.ts";
 import { ECHO, isLocal, providers } from "./known/table.ts";
-import { taskPath, type UnifiedTask, unifiedTasks } from "./known/unified-tasks.ts";
+import { providersWith, taskPath, type UnifiedTask, unifiedTasks } from "./known/unified-tasks.ts";
 import {
   chatFormats,
   type ChatFormat,
   COUNT_TOKENS,
-  modelOfChat,
+  namedModel,
   readChatBody,
 } from "../chat/chat-body.ts";
 import { fitChatBody } from "../models/fit-chat.ts";
@@ -21,7 +21,7 @@ export const DYNAMIC: string = "dynamic/";
 /** The model that leaves the choice to the automatic router, as the hosted service calls it. */
 export const AUTO_MODEL: string = "cloudflare/auto";
 
-const MODEL_EXAMPLE = 'write "{provider}/{model}", such as "openai/gpt-5.5"';
+const MODEL_FORM = "{provider}/{model}";
 
 /** Which version of the Messages API a request is for that does not say it. */
 const ANTHROPIC_VERSION = "2023-06-01";
@@ -42,8 +42,7 @@ export function compatStep(given: Step, names?: OperatorNames): Step {
   const format = isCount ? "messages" : chatFormats.find((one) => one === path);
   if (format === undefined) return taskStep(step, path);
   const body = readChatBody(step.body);
-  const model = modelOfChat(body);
-  if (model === "") throw badFormat(`Missing field "model": ${MODEL_EXAMPLE}`);
+  const model = namedModel(body, MODEL_FORM);
   if (names?.has(model) === true) return { ...step, slug: "pool", rest: path, pool: model };
   const asked: Step = isCount
     ? { ...step, format: "count", rest: path }
@@ -57,7 +56,7 @@ export function compatStep(given: Step, names?: OperatorNames): Step {
   const place = isCount ? countPlace(slug) : placeOf(slug, format);
   if (slash < 1 || slash === model.length - 1) {
     throw badFormat(
-      `model must be "{provider}/{model}", got "${model.slice(0, 128)}"${ownerOf(model)}`,
+      `model must be "{provider}/{model}", got "${model.slice(0, 128)}"${fullModelHint(model)}`,
     );
   }
   if (place === null) throw notHere(slug, format);
@@ -85,11 +84,11 @@ function taskStep(step: Step, path: string): Step {
     });
   }
   const body = readChatBody(step.body);
-  const model = modelOfChat(body);
+  const model = namedModel(body, MODEL_FORM);
   const slash = model.indexOf("/");
   if (slash < 1 || slash === model.length - 1) {
     throw badFormat(
-      `model must be "{provider}/{model}" for "${task}", got "${model.slice(0, 128)}"${ownerOf(model)}`,
+      `model must be "{provider}/{model}" for "${task}", got "${model.slice(0, 128)}"${fullModelHint(model)}`,
     );
   }
   const slug = model.slice(0, slash);
@@ -104,7 +103,7 @@ function taskStep(step: Step, path: string): Step {
 }
 
 /** Offers the model of the provider that made it, where the price table knows that. */
-function ownerOf(model: string): string {
+export function fullModelHint(model: string): string {
   const name = model.toLowerCase();
   const family = priceLists.find(({ models }) => models.some((one) => one.model === name))?.family;
   const slug = family === "google" ? "google-ai-studio" : family === "xai" ? "grok" : family;
@@ -120,11 +119,13 @@ function badFormat(why: string): ApiError {
 /** Makes the error for a provider that the unified endpoint does not ask. */
 function notHere(slug: string, format: ChatFormat | UnifiedTask): ApiError {
   const shown = slug.slice(0, 64);
-  if (!Object.hasOwn(providers, slug)) {
+  if (slug !== ECHO && !Object.hasOwn(providers, slug)) {
     return badFormat(`there is no provider "${shown}"${didYouMean(shown, Object.keys(providers))}`);
   }
+  const task = unifiedTasks.find((one) => one === format);
+  const others = task === undefined ? "" : `, but of ${providersWith(task).join(", ")}`;
   return badFormat(
-    `"${format}" for models of "${shown}" is not supported here: send what the provider itself takes to its own path, ` +
+    `"${format}" for models of "${shown}" is not supported here${others}: send what the provider itself takes to its own path, ` +
       `"/v1/{account_id}/{gateway_id}/${shown}/…"`,
   );
 }

@@ -1,3 +1,4 @@
+import { ApiError } from "../api-error.ts";
 import { LAST_INSTANT } from "./bounded-number.ts";
 
 /** The beginning of year 0. */
@@ -35,4 +36,12 @@ export function parseInstant(text: string): number | null {
 /** RFC 3339 text in UTC, with milliseconds only when there are any. */
 export function formatInstant(ms: number): string {
   return new Date(ms).toISOString().replace(".000Z", "Z");
+}
+
+/** Throws for an end that is over when a thing is made: it would never open anything. */
+export function checkFuture(field: string, at: number | null | undefined, now: number): void {
+  if (at == null || at > now) return;
+  throw new ApiError("invalid_request", {
+    message: `${field}: ${formatInstant(at)} is in the past: write a later time, or leave it out for one that does not expire`,
+  });
 }

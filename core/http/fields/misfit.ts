@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { didYouMean } from "../../text/nearest.ts";
-import { type CheckedValue, choicesAt, namesAt } from "./schema-fields.ts";
+import { type CheckedValue, choicesAt, MOST_CHOICES, namesAt } from "./schema-fields.ts";
 
 /**
  * Longest text about a value that does not fit, in characters: it quotes the value, which may be the whole body.
@@ -45,7 +45,8 @@ function unknownText(issue: v.BaseIssue<unknown>, options: MisfitOptions): strin
   const names = (issue.path ?? []).map((item) => item.key);
   const known = options.of === undefined ? [] : namesAt(options.of, names.slice(0, -1));
   const hint = didYouMean(String(names.at(-1)).slice(0, NAME), known);
-  const taken = hint === "" && known.length > 0 ? `: it takes ${known.join(", ")}` : hint;
+  const isShort = known.length > 0 && known.length <= MOST_CHOICES;
+  const taken = hint === "" && isShort ? `: it takes ${known.join(", ")}` : hint;
   return `Unknown field "${pathOf(issue, options)}"${taken}`;
 }
 

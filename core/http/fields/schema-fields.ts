@@ -73,11 +73,11 @@ export function choicesAt(checked: CheckedValue, path: readonly unknown[]): stri
   return texts.length > MOST_CHOICES ? [] : [...new Set(texts)];
 }
 
-/** The names of the fields that an object takes; none if they are many. */
+/** The names of the fields that an object takes. */
 export function namesAt(checked: CheckedValue, path: readonly unknown[]): string[] {
   const { schemas, value } = schemasAt(checked, path);
   const names = isObject(value) ? knownFields(schemas, value)?.names() : undefined;
-  return names === undefined || names.length > MOST_CHOICES ? [] : [...new Set(names)];
+  return [...new Set(names)];
 }
 
 /** Follows a path into a value and its schema. */
@@ -96,8 +96,8 @@ function schemasAt(
   return { schemas, value: at };
 }
 
-/** Choices that a message lists. */
-const MOST_CHOICES = 12;
+/** Choices or names that a message lists. */
+export const MOST_CHOICES = 12;
 
 const openTypes: ReadonlySet<unknown> = new Set([
   "record",

@@ -125,6 +125,14 @@ export function hasEveryField(output: unknown, input: unknown): boolean {
 
 /** Keeps the messages of {@link checkFields} for {@link addUnknownFields}. */
 export function noteUnknownFields(c: Context, messages: readonly string[]): void {
+  noteAnswer(
+    c,
+    messages.map((message) => `${message} (ignored)`),
+  );
+}
+
+/** Keeps notes for {@link addUnknownFields}. */
+export function noteAnswer(c: Context, messages: readonly string[]): void {
   if (messages.length === 0) return;
   const before: unknown = c.get(NOTED);
   c.set(NOTED, [...(Array.isArray(before) ? before : []), ...messages]);
@@ -136,7 +144,7 @@ export function noteUnknownFields(c: Context, messages: readonly string[]): void
  */
 export function addUnknownFields(c: Context): Promise<void> | undefined {
   const messages: unknown = c.get(NOTED);
-  return Array.isArray(messages) ? addNotes(c, messages.map(noteText)) : undefined;
+  return Array.isArray(messages) ? addNotes(c, messages.map(String)) : undefined;
 }
 
 /** Does {@link addUnknownFields} for a route without `authorize`, which does it too. */
@@ -168,8 +176,6 @@ const NOTED = "causey.unknown-fields";
 
 /** Notes that a header holds. */
 const IN_HEADER = 10;
-
-const noteText = (message: unknown): string => `${String(message)} (ignored)`;
 
 /** The text before the messages of an answer. No string of the answer can hold it: quotes in strings are escaped. */
 const BEFORE = ',"messages":[';

@@ -3,7 +3,7 @@ import type { ServerSentEvent } from "../../http/sse.ts";
 import type { AnswerDelta, Answerer, Question, Usage } from "../retrieve/answerer.ts";
 import type { Chunk } from "../retrieve/chunk-view.ts";
 import { extractiveAnswerer } from "./extractive.ts";
-import { EXTRACTIVE_MODEL } from "../models/models.ts";
+import { EXTRACTIVE_MODEL, noChatModel } from "../models/models.ts";
 import { shownFailure } from "./hidden-failures.ts";
 import type { InstanceFailure } from "./find-across.ts";
 import { modelAnswerer } from "./model-answerer.ts";
@@ -47,9 +47,7 @@ export function chooseModel(
     });
   }
   if (chatModel === undefined) {
-    throw new ApiError("invalid_model", {
-      message: `invalid_model: no chat model is configured, so "${wanted.slice(0, 64)}" cannot answer; use "${EXTRACTIVE_MODEL}"`,
-    });
+    throw noChatModel(wanted);
   }
   return {
     answerer: modelAnswerer(chatModel, platform.system),

@@ -44,3 +44,10 @@ export function noRewriting(setting: string): ApiError {
     message: `invalid_model: ${setting}: no chat model is configured to rewrite queries`,
   });
 }
+
+/** Makes the error for the name of a chat model where none is configured. */
+export function noChatModel(name: string): ApiError {
+  return new ApiError("invalid_model", {
+    message: `invalid_model: no chat model is configured, so "${name.slice(0, 64)}" cannot answer; use "${EXTRACTIVE_MODEL}"`,
+  });
+}

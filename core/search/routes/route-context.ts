@@ -3,6 +3,9 @@ import * as v from "valibot";
 import { authorize, authorizeAgain, type Auth } from "../../auth/authorize.ts";
 import type { Permission } from "../../auth/permissions.ts";
 import { ApiError } from "../../http/api-error.ts";
+import type { Platform } from "../../ports.ts";
+import { didYouMean } from "../../text/nearest.ts";
+import { directoryAt } from "../directory/directory.ts";
 import { parse } from "../../http/fields/body.ts";
 import { checkQuery } from "../../http/fields/query.ts";
 import { type Instance, type InstanceAddress, instanceAt } from "../actor/instance-client.ts";
@@ -69,6 +72,29 @@ export function checkInstanceId(id: string): void {
   throw new ApiError("instance_not_found", {
     message: `ai_search_not_found: no instance "${id.slice(0, 64)}"`,
   });
+}
+
+/** Instances among which a near id is looked for. */
+const NEAR = 200;
+
+/** Returns the error for an instance that does not exist with the near id of another one; others as they are. */
+export async function withNearInstance(
+  error: unknown,
+  c: Context,
+  platform: Platform,
+): Promise<unknown> {
+  if (!(error instanceof ApiError) || error.kind !== "instance_not_found") return error;
+  const query = { namespace: namespaceOf(c), search: null, direction: "desc" as const };
+  try {
+    const directory = directoryAt(platform, accountOf(c));
+    const { instances } = await directory.list({ ...query, page: 1, perPage: NEAR });
+    const ids = instances.map(({ id }) => id);
+    const hint = didYouMean((c.req.param("id") ?? "").slice(0, 64), ids);
+    const help = hint || ": make it by POST /accounts/{account_id}/ai-search/instances";
+    return new ApiError(error.kind, { ...error.options, message: error.message + help });
+  } catch {
+    return error;
+  }
 }
 
 const whole = (fallback: number, min: number, max: number) =>

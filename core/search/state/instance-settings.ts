@@ -1,4 +1,10 @@
-import { type ModelNames, EXTRACTIVE_MODEL, checkReranker, noRewriting } from "../models/models.ts";
+import {
+  type ModelNames,
+  EXTRACTIVE_MODEL,
+  checkReranker,
+  noChatModel,
+  noRewriting,
+} from "../models/models.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { SettingsChanges } from "./instance-schema.ts";
 import { LEXICAL_MODEL } from "../lexical/lexical-model.ts";
@@ -146,6 +152,9 @@ function checkEffects(changes: SettingsChanges, names: ModelNames): void {
   if (changes.rewrite_query === true && names.chat === EXTRACTIVE_MODEL)
     throw noRewriting("rewrite_query");
   checkReranker(changes.reranking_model ?? "", names.reranker);
+  const model = changes.ai_search_model ?? "";
+  if (names.chat === EXTRACTIVE_MODEL && model !== "" && model !== EXTRACTIVE_MODEL)
+    throw noChatModel(model);
 }
 
 /** Throws for settings of the keyword index that it could not follow. */

@@ -1,6 +1,6 @@
 import { methodNotAllowed } from "../../http/routes.ts";
 import type { Delivery } from "./delivery.ts";
-import { ApiError } from "../../http/api-error.ts";
+import type { ApiError } from "../../http/api-error.ts";
 import { arrivingRoom, bodiesFull } from "../../http/arriving-body.ts";
 import type { Platform } from "../../ports.ts";
 import { receiveBatch } from "./receive-batch.ts";
@@ -14,15 +14,9 @@ import type { NowOrLater } from "../../work/now-or-later.ts";
 import { isObject } from "../../http/json.ts";
 import { jsonSource } from "../../http/json/json-source.ts";
 import type { Payload } from "../signing/pick.ts";
-import type { RequestSource, Scheme } from "../signing/scheme.ts";
+import type { Scheme } from "../signing/scheme.ts";
 import { verify, type Refusal } from "../signing/verify.ts";
-
-const refusals: Record<Refusal, string> = {
-  missing: "The signature is missing",
-  malformed: "The signature is malformed",
-  stale: "The signed timestamp is too far from the time of this server",
-  mismatch: "The signature does not match",
-};
+import { refusedSignature } from "./refused-signature.ts";
 
 /**
  * Takes one webhook: signature over the raw bytes, handshake, JSON, entity, one transaction, answer.
@@ -60,11 +54,14 @@ async function take(delivery: Delivery, platform: Platform): Promise<Response> {
   }
   const check = (bytes: Uint8Array): NowOrLater<Refusal | null> =>
     verify(source.scheme, secrets.keys, { ...signed, body: bytes }, now);
+  const refuse = (why: Refusal): ApiError => refusedSignature(why, source, signed);
   const refusal = await check(body);
   const encoding = request.headers.get("content-encoding");
   const content =
-    encoding === null ? body : await decoded(delivery, encoding, { check, platform, refusal });
-  if (encoding === null && refusal !== null) throw refused(refusal, source.scheme);
+    encoding === null
+      ? body
+      : await decoded(delivery, encoding, { check, refuse, platform, refusal });
+  if (encoding === null && refusal !== null) throw refuse(refusal);
   delivery.note("verified");
 
   const parsed =
@@ -83,22 +80,6 @@ async function take(delivery: Delivery, platform: Platform): Promise<Response> {
   return answerOne(source, stored, await outcomeOf(stored, source, platform));
 }
 
-function refused(refusal: Refusal, { signature }: Scheme): ApiError {
-  const where =
-    refusal === "missing" ? `: expected it in ${signature.map(placeOf).join(" or ")}` : "";
-  return new ApiError("signature_invalid", {
-    message: `${refusals[refusal]}${where}`,
-    cause: refusal,
-  });
-}
-
-/** The place of a signature in words. */
-function placeOf(source: RequestSource): string {
-  const at = source.indexOf(":");
-  const [kind, name] = [source.slice(0, at), source.slice(at + 1)];
-  return `${kind === "query" ? "the parameter" : kind === "body" ? "the field" : "the header"} "${name}"`;
-}
-
 /** Throws 405 for a method by which the sender brings no events. */
 function checkMethod({ request: { method }, source: { handshakes, scheme } }: Delivery): void {
   const methods: readonly string[] = scheme.methods ?? [];
@@ -109,6 +90,7 @@ function checkMethod({ request: { method }, source: { handshakes, scheme } }: De
 interface EncodedCheck {
   /** Verifies the signature over other bytes. */
   readonly check: (bytes: Uint8Array) => NowOrLater<Refusal | null>;
+  readonly refuse: (refusal: Refusal) => ApiError;
   readonly platform: Platform;
   /** The refusal of the bytes as they came. */
   readonly refusal: Refusal | null;
@@ -116,14 +98,14 @@ interface EncodedCheck {
 
 /** The decoded body. Some senders sign what they send, others what they encode. Throws 401, and as decoding does. */
 async function decoded(
-  { body, maxBodyBytes: limit, source: { scheme } }: Delivery,
+  { body, maxBodyBytes: limit }: Delivery,
   encoding: string,
-  { check, platform, refusal }: EncodedCheck,
+  { check, refuse, platform, refusal }: EncodedCheck,
 ): Promise<Uint8Array> {
-  if (refusal !== null && refusal !== "mismatch") throw refused(refusal, scheme);
+  if (refusal !== null && refusal !== "mismatch") throw refuse(refusal);
   const content = await decodedBody(body, { encoding, limit }, platform.system);
   const left = refusal === null ? null : await check(content);
-  if (left !== null) throw refused(left, scheme);
+  if (left !== null) throw refuse(left);
   return content;
 }
 

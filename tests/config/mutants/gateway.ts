@@ -3,6 +3,20 @@ import type { Mutant } from "./mutant.ts";
 /** The gateway's. */
 export const gatewayMutants: readonly Mutant[] = [
   {
+    name: "half a rate limit is refused",
+    file: "core/gateway/account/settings/settings.ts",
+    find: "(!limit || Boolean(interval)) && (!interval || limit !== undefined),",
+    replace: "limit !== -1 || interval !== -1,",
+    tests: ["tests/unit/gateway/manage/management"],
+  },
+  {
+    name: "a header of the gateway's that it does not know is named",
+    file: "core/gateway/call/controls.ts",
+    find: "if (isGatewayHeader(header)) noteUnknown(controls, header);",
+    replace: "isGatewayHeader(header);",
+    tests: ["tests/unit/gateway/entry/header-hygiene"],
+  },
+  {
     name: "callers do not learn what the runtime says of a provider's connection",
     file: "core/gateway/call/attempt.ts",
     find: "const message = `${about}: ${said} (${failure}). ${hint}`;",

@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 /** Those of who is who, and of what a caller sees of others. */
 export const identityMutants: readonly Mutant[] = [
   {
+    name: "no token or virtual key is made that has expired",
+    file: "core/http/fields/instant.ts",
+    find: "if (at == null || at > now) return;",
+    replace: "if (at == null || at !== now) return;",
+    tests: ["tests/unit/auth/tokens", "tests/unit/gateway/keys/virtual-keys"],
+  },
+  {
     name: "a misspelt account is named in empty lists alone",
     file: "core/auth/near-account.ts",
     find: " || !isEmptyList(c.res)) return;",

@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 /** Those of search. */
 export const searchMutants: readonly Mutant[] = [
   {
+    name: "no instance is made with a model that cannot answer",
+    file: "core/search/state/instance-settings.ts",
+    find: 'if (names.chat === EXTRACTIVE_MODEL && model !== "" && model !== EXTRACTIVE_MODEL)',
+    replace: 'if (names.chat === "")',
+    tests: ["tests/unit/search/effects"],
+  },
+  {
     name: "a public endpoint is closed unless it says otherwise",
     file: "core/search/state/public-endpoint.ts",
     find: "enabled: params.enabled === true",

@@ -256,6 +256,10 @@ describe("token bodies", () => {
       { name: "x", policies: [policy(["AI Search Run"])], expires_on: "2026-02-03T00:00:00" },
     ],
     [
+      "an end in the past",
+      { name: "x", policies: [policy(["AI Search Run"])], expires_on: "2020-01-01T00:00:00Z" },
+    ],
+    [
       "an end before the start",
       {
         name: "x",

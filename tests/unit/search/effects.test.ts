@@ -69,6 +69,7 @@ describe("a setting of an instance", () => {
     [{ indexing_options: { use_ocr: true } }, "indexing_options.use_ocr would have no effect"],
     [{ rewrite_query: true }, "rewrite_query: no chat model is configured"],
     [{ reranking_model: "other" }, 'reranking model "other" is not configured'],
+    [{ ai_search_model: "other" }, 'no chat model is configured, so "other" cannot answer'],
   ])("%j is refused with the reason", async (settings, reason) => {
     api = await searchUnderTest();
     expect(await change(settings)).toEqual([

@@ -162,6 +162,19 @@ const writeEntries = {
   spend_limits: v.nullish(spendLimits),
 };
 
+type RateLimit = Pick<GatewayChanges, "rate_limiting_limit" | "rate_limiting_interval">;
+
+/** Refuses half of a rate limit: it would have no effect. Null and 0 switch a limit off. */
+const wholeRateLimit = <T extends RateLimit>() =>
+  v.check<T, (issue: v.CheckIssue<T>) => string>(
+    ({ rate_limiting_limit: limit, rate_limiting_interval: interval }) =>
+      (!limit || Boolean(interval)) && (!interval || limit !== undefined),
+    ({ input }) =>
+      input.rate_limiting_limit
+        ? 'Missing field "rate_limiting_interval": the seconds in which so many requests may come, such as 60'
+        : 'Missing field "rate_limiting_limit": the requests that may come in the interval, or null for no limit',
+  );
+
 const { authentication: _, otel: __, stored_keys_for_anonymous: ___, ...declarable } = writeEntries;
 
 /** Settings that a declaration can fix, by the names of the management API. */
@@ -171,8 +184,9 @@ export type DeclaredSettings = Omit<
 >;
 
 /** Checks {@link DeclaredSettings}. */
-export const gatewayDeclared: v.GenericSchema<unknown, DeclaredSettings> = v.partial(
-  v.strictObject(declarable),
+export const gatewayDeclared: v.GenericSchema<unknown, DeclaredSettings> = v.pipe(
+  v.partial(v.strictObject(declarable)),
+  wholeRateLimit(),
 );
 
 /** Whether stored settings are what is declared. */
@@ -198,14 +212,18 @@ export const gatewayWrite: v.GenericSchema<unknown, GatewayWrite> = v.pipe(
   v.object(writeEntries),
   // Clients change what they have read, and send all of it back.
   ignores("id", "is_default", "created_at", "modified_at"),
+  wholeRateLimit(),
 );
 
 /** The body that creates a gateway. */
-export const gatewayCreate: v.GenericSchema<unknown, GatewayWrite & { id: string }> = v.object({
-  id: gatewayId,
-  ...writeEntries,
-  ...v.partial(v.object(required)).entries,
-});
+export const gatewayCreate: v.GenericSchema<unknown, GatewayWrite & { id: string }> = v.pipe(
+  v.object({
+    id: gatewayId,
+    ...writeEntries,
+    ...v.partial(v.object(required)).entries,
+  }),
+  wholeRateLimit(),
+);
 
 /** The account's first gateway: made by its first authenticated request (docs/compatibility.md). */
 export const DEFAULT_GATEWAY = "default";

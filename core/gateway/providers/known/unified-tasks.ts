@@ -51,3 +51,8 @@ export function taskPath(slug: string, task: UnifiedTask): string | undefined {
   if (slug.startsWith("custom-")) return task;
   return Object.hasOwn(paths, slug) ? paths[slug]?.[task] : undefined;
 }
+
+/** Returns the known providers that have a task. */
+export function providersWith(task: UnifiedTask): string[] {
+  return Object.keys(paths).filter((slug) => taskPath(slug, task) !== undefined);
+}

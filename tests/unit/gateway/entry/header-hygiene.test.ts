@@ -248,8 +248,19 @@ describe("parseControls()", () => {
     expect(of("metadata", `{"city":"${sent}"}`).metadata).toBe(`{"city":"${read}"}`);
   });
 
-  it("ignores gateway headers it does not know, also inherited names", () => {
+  it("takes settings of the hosted service without effect", () => {
     expect(of("zdr", "true")).toEqual({});
-    expect(of("constructor", "x")).toEqual({});
+    expect(of("no-wholesale", "true")).toEqual({});
+  });
+
+  it("names gateway headers that it does not know, also inherited names, eight of them and their beginnings", () => {
+    expect(of("constructor", "x")).toEqual({ unknown: ["cf-aig-constructor"] });
+    expect(of("cache_ttl", "60")).toEqual({
+      unknown: ['cf-aig-cache_ttl: did you mean "cf-aig-cache-ttl"?'],
+    });
+    const many: HeaderPair[] = Array.from({ length: 20 }, (_, at) => [`gw-aig-${at}${at}x`, ""]);
+    expect(parseControls(many).unknown).toHaveLength(8);
+    expect(of("n".repeat(9000), "").unknown).toEqual([`cf-aig-${"n".repeat(57)}`]);
+    expect(parseControls([["x-aig-novelty", "1"]])).toEqual({});
   });
 });

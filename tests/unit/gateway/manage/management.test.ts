@@ -34,6 +34,7 @@ describe("gateways", () => {
         ...required,
         authentication: undefined,
         cache_ttl: null,
+        rate_limiting_interval: 60,
         rate_limiting_limit: 5,
       }),
     };
@@ -57,6 +58,19 @@ describe("gateways", () => {
     expect((await gate.send("g1/openai/x", { ...jsonInit(chat), token: API_TOKEN })).status).toBe(
       400,
     );
+  });
+
+  it.each([
+    [{ rate_limiting_limit: 5 }, "rate_limiting_interval"],
+    [{ rate_limiting_limit: 5, rate_limiting_interval: 0 }, "rate_limiting_interval"],
+    [{ rate_limiting_interval: 60 }, "rate_limiting_limit"],
+  ])("refuse half a rate limit: %j", async (half, missing) => {
+    const answer = await gate.manage("/gateways", {
+      method: "POST",
+      ...jsonInit({ id: "half", ...half }),
+    });
+    expect(answer.status).toBe(400);
+    expect(answer.body.errors[0]?.message).toContain(`Missing field "${missing}"`);
   });
 
   it("answer a page past the end with an empty list", async () => {

@@ -54,7 +54,7 @@ describe("a unified request other than a chat", () => {
     ["embeddings", "anthropic/claude-x", '"embeddings" for models of "anthropic" is not supported'],
     ["rerank", "openai/gpt", '"rerank" for models of "openai"'],
     ["embeddings", "text-embedding-3-small", 'did you mean "openai/text-embedding-3-small"?'],
-    ["embeddings", undefined, 'got ""'],
+    ["embeddings", undefined, 'Missing field "model"'],
     ["embedding", "openai/x", '"embeddings"'],
     ["audio/transcriptions", "openai/whisper-1", "The unified endpoint has only"],
   ])("%s of %s is refused", (path, model, message) => {
