@@ -56,7 +56,8 @@ export function requestModel(
 
 /** Many servers take several slashes for one. */
 function withSingleSlashes(path: string): string {
-  return path.replace(/^\/+/, "").replaceAll(/\/{2,}/g, "/");
+  const isPlain = !path.startsWith("/") && !path.includes("//");
+  return isPlain ? path : path.replace(/^\/+/, "").replaceAll(/\/{2,}/g, "/");
 }
 
 function pathModel(path: string, own: RegExp): string {

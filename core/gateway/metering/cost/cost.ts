@@ -71,5 +71,7 @@ function textCost(
 
 /** A finite amount, without the noise that binary fractions leave behind the twelfth decimal. */
 function rounded(usd: number): number {
-  return Number(Math.min(usd, Number.MAX_VALUE).toFixed(12));
+  const parts = Math.round(usd * 1e12);
+  // An amount too large for it has no twelfth decimal.
+  return Number.isSafeInteger(parts) ? parts / 1e12 : Math.min(usd, Number.MAX_VALUE);
 }

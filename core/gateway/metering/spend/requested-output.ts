@@ -87,7 +87,7 @@ export function requestedOutput(step: Step, json: string | null): RequestedOutpu
     step.format === undefined ? path.test(step.rest) : step.format === own,
   );
   // Most requests name none of it; names can be escaped.
-  if (format === undefined || json === null || !MENTIONS.test(json))
+  if (format === undefined || json === null || !mentionsOutput(json))
     return { tokens: GUESSED_OUTPUT, isNamed: false };
   const body = asObject(bodyValue(step));
   if (body === null) return { tokens: GUESSED_OUTPUT, isNamed: false };
@@ -100,7 +100,13 @@ export function requestedOutput(step: Step, json: string | null): RequestedOutpu
   return { tokens: Math.min(MOST, Math.max(...named, ...written) * times), isNamed: true };
 }
 
-const MENTIONS = /max_|maxOutput|maxTokens|"n"|best_of|candidate|"prompt"|\\u00/;
+/** Texts of which each bound, and each number of answers, has one. */
+const MENTIONS = ["max_", "maxOutput", "maxTokens", '"n"', "best_of", "candidate", '"prompt"'];
+
+/** Engines look for each text much faster than for all in one pattern. */
+function mentionsOutput(json: string): boolean {
+  return json.includes("\\u00") || MENTIONS.some((text) => json.includes(text));
+}
 
 function bound(value: unknown): number | null {
   return typeof value === "number" && value > 0 ? Math.min(MOST, Math.ceil(value)) : null;
