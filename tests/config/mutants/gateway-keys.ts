@@ -346,6 +346,20 @@ export const gatewayKeyMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/keys/teams"],
   },
   {
+    name: "all that ends in one turn is settled",
+    file: "core/gateway/account/keys/settlements.ts",
+    find: "else found.all.push(ended);",
+    replace: "",
+    tests: ["tests/unit/gateway/observe/settlements"],
+  },
+  {
+    name: "what has ended is settled before the next request is let in",
+    file: "core/gateway/account/keys/call-limits.ts",
+    find: "  parts.settling.flush();\n",
+    replace: "",
+    tests: ["tests/unit/gateway/observe/settlements"],
+  },
+  {
     name: "a share of a budget is told once",
     file: "core/gateway/metering/spend/budget-watch.ts",
     find: "shares.filter((share) => share > told)",

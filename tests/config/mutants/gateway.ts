@@ -628,15 +628,15 @@ export const gatewayMutants: readonly Mutant[] = [
   {
     name: "a spend rule for a model holds for requests that name it to fall back on",
     file: "core/gateway/metering/spend/spend-rules.ts",
-    find: "(further ?? []).some((name) => isModel(rule.model, name, provider))",
-    replace: "(further ?? []).length < 0",
+    find: "const covered = [model, ...(further ?? [])].flatMap(",
+    replace: "const covered = [model].flatMap(",
     tests: ["tests/unit/gateway/observe/fallback-cost"],
   },
   {
     name: "a spend rule for a model holds where the models to fall back on cannot be read",
     file: "core/gateway/metering/spend/spend-rules.ts",
-    find: '(facts.model === "" || facts.further === null)',
-    replace: 'facts.model === ""',
+    find: 'isUnread: model === "" || further === null',
+    replace: 'isUnread: model === ""',
     tests: ["tests/unit/gateway/observe/fallback-cost"],
   },
   {

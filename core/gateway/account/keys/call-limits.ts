@@ -1,3 +1,4 @@
+import type { ActorClient } from "../../../actors/actor-client.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { Log, System } from "../../../ports.ts";
 import type { Call, Step } from "../../call/call.ts";
@@ -12,7 +13,7 @@ import {
   type RealtimeSpend,
   withCustomCost,
 } from "../../metering/spend/expected-use.ts";
-import type { Amounts, BudgetAlert, Claims, LedgerEntry } from "../../metering/spend/budget.ts";
+import type { Amounts, Claims, LedgerEntry } from "../../metering/spend/budget.ts";
 import {
   type LimitScope,
   limitsSpend,
@@ -20,25 +21,25 @@ import {
   reserveIn,
 } from "../../metering/spend/spend.ts";
 import type { SpendLedger } from "../../metering/spend/spend-ledger.ts";
-import { mayLimit } from "../../metering/spend/spend-rules.ts";
+import { mayLimit, spendFacts } from "../../metering/spend/spend-rules.ts";
 import { type ConfiguredTargets, providerPath, targetsOf } from "../../providers/target.ts";
 import {
-  type BudgetOwner,
   gatewayBudgetOwner,
   keyBudgetOwner,
   type ReportBudgets,
 } from "../../observe/budget-report.ts";
-import type { GatewayName } from "../settings/gateway-name.ts";
+import { actorName, type GatewayName } from "../settings/gateway-name.ts";
 import { checkModel } from "./check-model.ts";
 import { countsModels, type RequestModels } from "./key-limit.ts";
 import type { KeyStore } from "./key-store.ts";
+import { type SettledLimits, type Settlements, settlements } from "./settlements.ts";
 
 export interface LimitParts {
   readonly system: System;
   readonly log: Log;
   readonly targets: ConfiguredTargets;
   /** The ledgers of gateways. */
-  readonly store: { at(name: GatewayName): SpendLedger };
+  readonly store: { at(name: GatewayName): ActorClient<SpendLedger> };
   readonly keys: KeyStore;
   readonly report: ReportBudgets;
   /** Counts what is refused. @default nothing is counted */
@@ -55,7 +56,8 @@ export interface CallLimits extends Limits {
 }
 
 /** Makes the limits of calls. */
-export function callLimits(parts: LimitParts): CallLimits {
+export function callLimits(given: LimitParts): CallLimits {
+  const parts: LeaveParts = { ...given, settling: settlements(given) };
   return {
     checkModel(step, { caller, name }, model) {
       const models = caller?.grant?.models;
@@ -71,11 +73,12 @@ export function callLimits(parts: LimitParts): CallLimits {
   };
 }
 
+type LeaveParts = LimitParts & { readonly settling: Settlements };
+
 /** Limits that apply to a step. */
-interface AppliedLimits extends LimitScope {
+interface AppliedLimits extends LimitScope, SettledLimits {
   /** Why they could not count what the step uses, where that is refused; null = they can. */
   readonly unknown: ApiError | null;
-  readonly ownerOf: (alert: BudgetAlert) => BudgetOwner;
   /** Returns the step's use once it is settled at an amount in USD; null = not known. */
   used(amount: number | null): Amounts;
 }
@@ -93,7 +96,7 @@ interface ListedUse {
 async function leaveToAsk(
   step: Step,
   call: Call,
-  parts: LimitParts,
+  parts: LeaveParts,
   realtime?: RealtimeSpend,
 ): Promise<SpendingPermit> {
   const expected = expectedUse(step, call, parts, realtime);
@@ -111,8 +114,9 @@ async function leaveToAsk(
     if (!isOpen) return;
     isOpen = false;
     for (const [limits, entries] of held)
-      enter(limits, entries, limits.used(amount), { ...parts, account: call.name.account });
+      if (entries.length > 0) parts.settling.add(limits, { entries, amounts: limits.used(amount) });
   };
+  parts.settling.flush();
   try {
     for (const limits of applied) held.push([limits, await reserveIn(limits)]);
   } catch (error) {
@@ -129,27 +133,6 @@ async function leaveToAsk(
   };
 }
 
-/** Enters what a step has used, behind its answer. */
-function enter(
-  { settle, ownerOf }: AppliedLimits,
-  entries: readonly LedgerEntry[],
-  amounts: Amounts,
-  { log, system, report, account }: LimitParts & { readonly account: string },
-): void {
-  if (entries.length === 0) return;
-  const entered = settle(entries, amounts).then(
-    (alerts) => {
-      report(account, alerts, ownerOf);
-    },
-    (error: unknown) => {
-      log("error", "What a request used could not be entered in its limits", {
-        error: String(error),
-      });
-    },
-  );
-  system.waitUntil(entered);
-}
-
 /** The spend limits of the gateway; null for none that applies. */
 function gatewayLimits(
   expected: ExpectedUse,
@@ -158,7 +141,7 @@ function gatewayLimits(
 ): AppliedLimits | null {
   const { model, question } = expected;
   const { step, further } = question;
-  const facts = { provider: step.slug, model, further, metadata: controls.metadata ?? null };
+  const facts = spendFacts(step.slug, model, further, controls.metadata ?? null);
   const limits = settings.spend_limits;
   if (!mayLimit(limits, facts)) return null;
   const reason = limits?.on_unknown === "allow" ? null : unknownCost(question);
@@ -171,7 +154,9 @@ function gatewayLimits(
             "in the gateway's spend_limits",
           ),
     reserve: () => store.at(name).spendAdmit(facts, withCustomCost(expected, controls.customCost)),
-    settle: (entries, { cost: amount }) => store.at(name).spendSettle(entries, amount ?? null),
+    settle: (ended) => store.at(name).spendSettle(ended),
+    ledger: actorName(name),
+    account: name.account,
     ownerOf: gatewayBudgetOwner(name.gateway),
     used: (amount) => ({ cost: amount }),
   };
@@ -203,11 +188,13 @@ function keyLimits(
   return {
     unknown: uncounted(limits, question),
     reserve: () => at.reserve(id, claims, models),
-    settle: (entries, amounts) => at.settle(entries, amounts),
+    settle: (ended) => at.settle(ended),
+    ledger: name.account,
+    account: name.account,
     ownerOf: keyBudgetOwner,
     // An unknown amount stays as it was set aside: leaving an answer early must not make it free.
     used: (amount) =>
-      amount === 0 ? { cost: listed.cost ?? 0, tokens: listed.tokens ?? 0 } : listed,
+      amount === 0 ? { cost: listed.cost ?? 0, tokens: listed.tokens ?? 0 } : { ...listed },
   };
 }
 

@@ -149,6 +149,6 @@ export function budgetsOf(scope: string, owner: string, limits: readonly KeyLimi
     ...limit,
     scope,
     rule: ruleOf(limit),
-    text: `${owner} allows ${describeLimit(limit)}`,
+    text: () => `${owner} allows ${describeLimit(limit)}`,
   }));
 }

@@ -1,13 +1,13 @@
 import { ApiError } from "../../../http/api-error.ts";
 import type { ActorContext, ActorKind, SqlValue } from "../../../ports.ts";
 import { contains } from "../../../sql/sql-text.ts";
+import type { NowOrLater } from "../../../work/now-or-later.ts";
 import type {
-  Amounts,
   Budget,
   BudgetAlert,
   Claims,
-  LedgerEntry,
   Reservation,
+  Settlement,
 } from "../../metering/spend/budget.ts";
 import { keyLedger, usageSchema } from "./key-ledger.ts";
 import { budgetsOf, countsModels, type KeyLimit, type RequestModels } from "./key-limit.ts";
@@ -56,7 +56,7 @@ interface KeyUseMethods {
   enter(hash: string, gateway: string, counts: boolean): Promise<KeyEntrance>;
   /** Sets aside what a request may use of the limits of its key and of the key's team, all or none; see `Ledger`. */
   reserve(id: string, claims: Claims, models: RequestModels): Promise<Reservation>;
-  settle(entries: readonly LedgerEntry[], amounts: Amounts): Promise<readonly BudgetAlert[]>;
+  settle(ended: readonly Settlement[]): NowOrLater<readonly BudgetAlert[]>;
 }
 
 /** The methods for the keys of the management API. */
@@ -135,7 +135,7 @@ function useMethods({ system }: ActorContext, { rows, teams, ledger }: KeyParts)
       const budgets = budgetsFor(key, await teamOf(key.settings), models);
       return ledger.reserve(budgets, claims);
     },
-    settle: (entries, amounts) => ledger.settle(entries, amounts),
+    settle: ledger.settle,
   };
 }
 

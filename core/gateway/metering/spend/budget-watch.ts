@@ -1,4 +1,5 @@
 import type { Budget, BudgetAlert, LedgerEntry } from "./budget.ts";
+import type { NowOrLater } from "../../../work/now-or-later.ts";
 import type { LedgerMemory } from "./ledger-memory.ts";
 import { sliceAt, sumSince, unitsOf } from "./time-slices.ts";
 
@@ -8,9 +9,9 @@ const SHARES = [50, 80, 100] as const;
 /** Finds out when budgets are used up to a share; what is only set aside does not count. */
 export interface BudgetWatch {
   /** Notes what was set aside. Resolves to what is to be told, which only requests cause: they are used at once. */
-  reserved(budgets: readonly Budget[], entries: readonly LedgerEntry[]): Promise<BudgetAlert[]>;
+  reserved(budgets: readonly Budget[], entries: readonly LedgerEntry[]): NowOrLater<BudgetAlert[]>;
   /** Resolves to what is to be told once entries are settled. */
-  settled(entries: readonly LedgerEntry[]): Promise<BudgetAlert[]>;
+  settled(entries: readonly LedgerEntry[]): NowOrLater<BudgetAlert[]>;
   /** Forgets the budgets of a scope, or all. */
   readonly forget: (scope?: string) => void;
 }
@@ -47,14 +48,15 @@ export function budgetWatch(memory: LedgerMemory, now: () => number): BudgetWatc
     const marker = { scope, rule: `told/${budget.rule}`, limitType, slice, ends, reserved: 0 };
     return [{ budget, shares, marker }];
   };
-  const tell = async (some: readonly Watched[]): Promise<BudgetAlert[]> => {
-    const all = some.flatMap(reached);
+  const tell = (some: Iterable<Watched>): NowOrLater<BudgetAlert[]> => {
+    const all: Reached[] = [];
+    for (const one of some) all.push(...reached(one));
+    if (all.length === 0) return [];
     const markers = all.map(({ marker }) => marker);
-    while (!memory.has(markers)) await memory.load(markers);
-    return all.flatMap((one) => alertsOf(one, memory, now()));
+    return memory.with(markers, () => all.flatMap((one) => alertsOf(one, memory, now())));
   };
   return {
-    async reserved(budgets, entries) {
+    reserved(budgets, entries) {
       const atOnce: Watched[] = [];
       for (const [at, entry] of entries.entries()) {
         const budget = budgets[at];
@@ -63,16 +65,18 @@ export function budgetWatch(memory: LedgerMemory, now: () => number): BudgetWatc
         if (budget.limitType === "requests") atOnce.push(noted);
         else noted.held += entry.reserved;
       }
-      return atOnce.length === 0 ? [] : tell(atOnce);
+      return tell(atOnce);
     },
-    async settled(entries) {
-      const open = entries.flatMap((entry) => {
+    settled(entries) {
+      // Each budget is looked at once, however many requests have ended together.
+      const open = new Set<Watched>();
+      for (const entry of entries) {
         const found = watched.find(entry);
-        if (found === undefined || !isIn(found, entry)) return [];
+        if (found === undefined || !isIn(found, entry)) continue;
         found.held = Math.max(0, found.held - entry.reserved);
-        return [found];
-      });
-      return open.length === 0 ? [] : tell(open);
+        open.add(found);
+      }
+      return tell(open);
     },
     forget: (scope) => watched.forget(scope),
   };
@@ -138,7 +142,7 @@ function alertsOf(
     limitType,
     limit,
     window,
-    text,
+    text: text(),
     share,
     slice,
     ends,

@@ -21,8 +21,8 @@ export type Budget = Limit & {
   readonly rule: string;
   /** The part of the rule that is counted: a virtual key's id, or a partition; empty = the rule has no parts. */
   readonly scope: string;
-  /** The limit in words, for people. */
-  readonly text: string;
+  /** The limit in words, for people: few requests need them. */
+  readonly text: () => string;
 };
 
 /** The amount that a request may use. */
@@ -57,6 +57,12 @@ export type Reservation =
       readonly wait: number | null;
     };
 
+/** What was set aside for a request, and what it has used. */
+export type Settlement = {
+  readonly entries: readonly LedgerEntry[];
+  readonly amounts: Amounts;
+};
+
 /** The sum of one budget's entries. */
 export interface LedgerSum {
   readonly used: number;
@@ -80,10 +86,9 @@ export type LedgerPlace = Pick<Budget, "rule" | "scope">;
 export type LedgerSlices = Map<number, Slice>;
 
 /** A budget of which a share is used. Plain, because it crosses from an actor. */
-export type BudgetAlert = Pick<
-  Budget,
-  "rule" | "scope" | "limitType" | "limit" | "window" | "text"
-> & {
+export type BudgetAlert = Pick<Budget, "rule" | "scope" | "limitType" | "limit" | "window"> & {
+  /** The limit in words, for people. */
+  readonly text: string;
   /** In percent: 50, 80 or 100. */
   readonly share: number;
   /** The slice of time in which it is told once, and when what counts now has left the window. Unix ms. */

@@ -1,5 +1,6 @@
 import type { LedgerEntry, LedgerTable, LedgerPlace, Slice, LedgerSlices } from "./budget.ts";
 import type { ActorContext, Statement } from "../../../ports.ts";
+import type { NowOrLater } from "../../../work/now-or-later.ts";
 
 /** Milliseconds after which a change is stored: what a killed process may forget. */
 const STORE_AFTER = 200;
@@ -10,9 +11,8 @@ const TIDY_AFTER = 60_000;
 
 /** The counts of an actor's ledger in memory; a change is stored a moment later. */
 export interface LedgerMemory {
-  /** Whether the counts of all these places are there. */
-  has(places: readonly LedgerPlace[]): boolean;
-  load(places: readonly LedgerPlace[]): Promise<void>;
+  /** Does work once the counts of all these places are there. */
+  with<T>(places: readonly LedgerPlace[], work: () => NowOrLater<T>): NowOrLater<T>;
   slices(place: LedgerPlace): LedgerSlices;
   add(entry: LedgerEntry, units: number): void;
   readonly forget: (scope?: string) => Statement;
@@ -56,11 +56,13 @@ export function ledgerMemory(
     }
     if (counts.size() > REMEMBERED && changed.size === 0) counts.clear();
   };
+  const withCounts: LedgerMemory["with"] = (places, work) => {
+    if (places.every((place) => counts.find(place) !== undefined)) return work();
+    const missing = places.filter((place) => counts.find(place) === undefined);
+    return Promise.all(missing.map(load)).then(() => withCounts(places, work));
+  };
   return {
-    has: (places) => places.every((place) => counts.find(place) !== undefined),
-    async load(places) {
-      await Promise.all(places.filter((place) => counts.find(place) === undefined).map(load));
-    },
+    with: withCounts,
     slices: (place) => counts.find(place) ?? new Map<number, Slice>(),
     add(entry, units) {
       // An entry that was deleted meanwhile leaves no credit to the next scope of its name.

@@ -1,5 +1,4 @@
 import type {
-  Amounts,
   Budget,
   BudgetAlert,
   Claims,
@@ -9,9 +8,11 @@ import type {
   LimitType,
   Reservation,
   LedgerSlices,
+  Settlement,
 } from "./budget.ts";
 import type { ActorContext, Statement } from "../../../ports.ts";
 import { steadyNow } from "../../../time/steady-now.ts";
+import { type NowOrLater, whenReady } from "../../../work/now-or-later.ts";
 import { formatUsd, fromParts } from "../cost/usd.ts";
 import { budgetWatch } from "./budget-watch.ts";
 import { ledgerMemory } from "./ledger-memory.ts";
@@ -23,13 +24,10 @@ export interface Ledger {
    * Sets claims aside, all or none. Nothing is awaited between reading and entering: requests that come together cannot
    * all take the last of a limit, and one that does not fit is never in another's way.
    */
-  readonly reserve: (budgets: readonly Budget[], claims: Claims) => Promise<Reservation>;
+  readonly reserve: (budgets: readonly Budget[], claims: Claims) => NowOrLater<Reservation>;
   /** Enters what was used in place of what was set aside; resolves to the budgets of which a share is used now. */
-  readonly settle: (
-    entries: readonly LedgerEntry[],
-    amounts: Amounts,
-  ) => Promise<readonly BudgetAlert[]>;
-  readonly sums: (budgets: readonly Budget[]) => Promise<LedgerSum[]>;
+  readonly settle: (ended: readonly Settlement[]) => NowOrLater<readonly BudgetAlert[]>;
+  readonly sums: (budgets: readonly Budget[]) => NowOrLater<LedgerSum[]>;
   /** Forgets what is counted in a scope, or in all; the statement does the same to its rows. */
   readonly forget: (scope?: string) => Statement;
 }
@@ -39,36 +37,42 @@ export function ledger(context: ActorContext, table: LedgerTable): Ledger {
   const now = steadyNow(context.system);
   const memory = ledgerMemory(context, table, now);
   const watch = budgetWatch(memory, now);
+  const draw = (counted: readonly Budget[], claims: Claims): NowOrLater<Reservation> => {
+    const at = now();
+    const drawn = counted.map((budget) => drawOn(budget, claims, memory.slices(budget), at));
+    const short = drawn.find(
+      ({ budget, used, limit, needed }) =>
+        budget.soft !== true && (used >= limit || used + needed > limit),
+    );
+    if (short !== undefined) return refusal(short, at);
+    const entries = drawn.map(({ entry }) => entry);
+    for (const entry of entries) memory.add(entry, entry.reserved);
+    return whenReady(watch.reserved(counted, entries), (alerts) => ({ entries, alerts }));
+  };
   return {
-    async reserve(budgets, claims) {
+    reserve(budgets, claims) {
       const counted = budgets.filter(({ limitType }) => claims[limitType] != null);
-      while (!memory.has(counted)) await memory.load(counted);
-      const at = now();
-      const drawn = counted.map((budget) => drawOn(budget, claims, memory.slices(budget), at));
-      const short = drawn.find(
-        ({ budget, used, limit, needed }) =>
-          budget.soft !== true && (used >= limit || used + needed > limit),
-      );
-      if (short !== undefined) return refusal(short, at);
-      const entries = drawn.map(({ entry }) => entry);
-      for (const entry of entries) memory.add(entry, entry.reserved);
-      return { entries, alerts: await watch.reserved(counted, entries) };
+      return memory.with(counted, () => draw(counted, claims));
     },
-    async settle(entries, amounts) {
-      while (!memory.has(entries)) await memory.load(entries);
-      for (const entry of entries) {
-        const amount = amounts[entry.limitType] ?? null;
-        if (amount !== null) memory.add(entry, unitsOf(entry.limitType, amount) - entry.reserved);
-      }
-      return watch.settled(entries);
-    },
-    async sums(budgets) {
-      while (!memory.has(budgets)) await memory.load(budgets);
-      return budgets.map((budget) => {
-        const { used, last } = sumSince(memory.slices(budget), sliceAt(budget, now()).since);
-        return { used: budget.limitType === "cost" ? fromParts(used) : used, last };
+    settle(ended) {
+      const all = ended.flatMap(({ entries }) => entries);
+      return memory.with(all, () => {
+        for (const { entries, amounts } of ended)
+          for (const entry of entries) {
+            const amount = amounts[entry.limitType] ?? null;
+            if (amount !== null)
+              memory.add(entry, unitsOf(entry.limitType, amount) - entry.reserved);
+          }
+        return watch.settled(all);
       });
     },
+    sums: (budgets) =>
+      memory.with(budgets, () =>
+        budgets.map((budget) => {
+          const { used, last } = sumSince(memory.slices(budget), sliceAt(budget, now()).since);
+          return { used: budget.limitType === "cost" ? fromParts(used) : used, last };
+        }),
+      ),
     forget(scope) {
       watch.forget(scope);
       return memory.forget(scope);
@@ -105,7 +109,7 @@ function refusal({ budget, limit, used, needed, first }: Draw, at: number): Rese
   const [rest, claimed] = [left, needed].map((units) => amountOf(limitType, units));
   const more = `; ${rest} are left, and this request may use ${claimed}. Ask for a shorter answer (max_tokens), or again when the requests that are running have ended`;
   return {
-    refused: left === 0 ? text : text + more,
+    refused: left === 0 ? text() : text() + more,
     wait: window === null ? null : Math.max(1, first - at),
   };
 }

@@ -1,6 +1,7 @@
 import type { ActorContext } from "../../../ports.ts";
 import type { SpendLimits } from "../../account/settings/spend-settings.ts";
-import type { BudgetAlert, Claim, LedgerEntry, Reservation } from "./budget.ts";
+import type { NowOrLater } from "../../../work/now-or-later.ts";
+import type { BudgetAlert, Claim, Reservation, Settlement } from "./budget.ts";
 import { type Ledger, ledger } from "./ledger.ts";
 import { spendBudgets, type SpendFacts } from "./spend-rules.ts";
 
@@ -18,12 +19,9 @@ export interface SpendLedger {
    * Asks for leave to spend what a request claims, in USD, which is set aside at once. Running requests count with what
    * is set aside for them, so that simultaneous ones cannot spend more together than a budget has.
    */
-  spendAdmit(facts: SpendFacts, claim: Claim): Promise<Reservation>;
-  /** Enters what was really spent, in USD, in place of what was set aside, null = not known; resolves to the budgets of which a share is spent now. */
-  spendSettle(
-    entries: readonly LedgerEntry[],
-    amount: number | null,
-  ): Promise<readonly BudgetAlert[]>;
+  spendAdmit(facts: SpendFacts, claim: Claim): NowOrLater<Reservation>;
+  /** Enters what was really spent in place of what was set aside, null = not known; resolves to the budgets of which a share is spent now. */
+  spendSettle(ended: readonly Settlement[]): NowOrLater<readonly BudgetAlert[]>;
 }
 
 /** Keeps the accounts of one gateway. */
@@ -35,7 +33,7 @@ export function spendLedger(
   return {
     methods: {
       spendAdmit: (facts, cost) => accounts.reserve(spendBudgets(limits(), facts), { cost }),
-      spendSettle: (entries, cost) => accounts.settle(entries, { cost }),
+      spendSettle: accounts.settle,
     },
     forget: accounts.forget,
   };

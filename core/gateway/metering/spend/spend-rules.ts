@@ -8,12 +8,27 @@ import type { SpendFilter, SpendLimits, SpendRule } from "../../account/settings
 /** The facts that rules look at. Plain, because they cross to the gateway's actor. */
 export type SpendFacts = {
   readonly provider: string;
-  readonly model: string;
-  /** The models that may answer in its place; null where they cannot be read. */
-  readonly further: readonly string[] | null;
+  /** The spellings of every model that the request names. */
+  readonly models: readonly string[];
+  /** Whether it may name others that cannot be read. */
+  readonly isUnread: boolean;
   /** JSON text of the request's metadata, or null. */
   readonly metadata: string | null;
 };
+
+/** Returns the facts of a request for a model (empty = none can be read), with those that may answer in its place; null where these cannot be read. */
+export function spendFacts(
+  provider: string,
+  model: string,
+  further: readonly string[] | null,
+  metadata: string | null,
+): SpendFacts {
+  const covered = [model, ...(further ?? [])].flatMap(
+    (name) => modelSpellings(name, provider).covered,
+  );
+  const models = [...covered, ...covered.map((name) => `${provider}/${name}`)];
+  return { provider, models, isUnread: model === "" || further === null, metadata };
+}
 
 /** Characters of one metadata value that tell partitions apart. */
 const PART_LIMIT = 256;
@@ -31,28 +46,23 @@ export function spendBudgets(limits: SpendLimits | null | undefined, facts: Spen
 export function mayLimit(limits: SpendLimits | null | undefined, facts: SpendFacts): boolean {
   if (limits == null || limits.enabled === false) return false;
   const metadata = readMetadata(facts.metadata);
+  const models = facts.isUnread ? null : facts.models;
   return (limits.rules ?? []).some(
-    (rule) =>
-      rule.enabled !== false &&
-      (applies(rule, facts, metadata) ||
-        ((facts.model === "" || facts.further === null) &&
-          applies(rule, { ...facts, model: null }, metadata))),
+    (rule) => rule.enabled !== false && applies(rule, { ...facts, models }, metadata),
   );
 }
 
-/** `model` null = any. */
-type SpendTarget = Omit<SpendFacts, "model"> & { readonly model: string | null };
+/** `models` null = any. */
+type SpendTarget = Pick<SpendFacts, "provider"> & { readonly models: SpendFacts["models"] | null };
 
 function applies(
   rule: SpendRule,
-  { provider, model, further }: SpendTarget,
+  { provider, models }: SpendTarget,
   metadata: RequestMetadata,
 ): boolean {
   return (
     isProvider(rule.provider, provider) &&
-    (model === null ||
-      isModel(rule.model, model, provider) ||
-      (further ?? []).some((name) => isModel(rule.model, name, provider))) &&
+    (models === null || isModel(rule.model, models)) &&
     Object.entries(rule.metadata ?? {}).every(([key, condition]) =>
       condition.mode === "partition" ? true : passes(condition, own(metadata, key)),
     )
@@ -67,13 +77,8 @@ function isProvider(filter: SpendFilter | undefined, provider: string): boolean 
 }
 
 /** Whether a filter names the model, whatever the spelling of either: a rule for a model is one for its snapshots. */
-function isModel(filter: SpendFilter | undefined, model: string, provider: string): boolean {
-  if (filter === undefined) return true;
-  const { covered } = modelSpellings(model, provider);
-  return filter.values.some((value) => {
-    const name = plainName(value);
-    return covered.some((one) => one === name || `${provider}/${one}` === name);
-  });
+function isModel(filter: SpendFilter | undefined, models: readonly string[]): boolean {
+  return filter === undefined || filter.values.some((value) => models.includes(plainName(value)));
 }
 
 function passes(filter: SpendFilter | undefined, value: string | null): boolean {
@@ -83,7 +88,7 @@ function passes(filter: SpendFilter | undefined, value: string | null): boolean 
 function budget(rule: SpendRule, metadata: RequestMetadata): Budget {
   const { limitType, limit, window, technique = "fixed" } = rule;
   const place = { rule: ruleKey(rule), scope: partOf(rule, metadata) };
-  return { ...place, limitType, limit, window, technique, text: describe(rule) };
+  return { ...place, limitType, limit, window, technique, text: () => describe(rule) };
 }
 
 /** The rule's id, else what it counts: a rule keeps its account when its limit or its place changes. */

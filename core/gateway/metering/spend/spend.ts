@@ -1,15 +1,12 @@
 import { ApiError } from "../../../http/api-error.ts";
-import type { Amounts, BudgetAlert, LedgerEntry, Reservation } from "./budget.ts";
+import type { BudgetAlert, LedgerEntry, Reservation, Settlement } from "./budget.ts";
 import { retryAfter } from "../../wire/retry-after.ts";
 import type { SpendLimits } from "../../account/settings/spend-settings.ts";
 
 /** Limits that a request draws on: a gateway's, or those of a virtual key and its team. */
 export interface LimitScope {
   readonly reserve: () => Promise<Reservation>;
-  readonly settle: (
-    entries: readonly LedgerEntry[],
-    amounts: Amounts,
-  ) => Promise<readonly BudgetAlert[]>;
+  readonly settle: (ended: readonly Settlement[]) => Promise<readonly BudgetAlert[]>;
 }
 
 /** Whether a gateway has any rule that could refuse a request. */

@@ -10,6 +10,7 @@ import { initialSettings } from "../../../../core/gateway/account/settings/setti
 import { budgetsOf } from "../../../../core/gateway/account/keys/key-limit.ts";
 import { keyLedger, usageSchema } from "../../../../core/gateway/account/keys/key-ledger.ts";
 import { spendLedger, spendSchema } from "../../../../core/gateway/metering/spend/spend-ledger.ts";
+import { spendFacts } from "../../../../core/gateway/metering/spend/spend-rules.ts";
 import { recentMap } from "../../../../core/gateway/wire/recent-map.ts";
 import type { ActorKind, Platform, System } from "../../../../core/ports.ts";
 
@@ -59,11 +60,7 @@ const kind: ActorKind = {
         counter: () => counters.take("a", 1, window) === 0,
         async spend() {
           return (
-            "entries" in
-            (await spend.methods.spendAdmit(
-              { provider: "p", model: "m", further: [], metadata: null },
-              WHOLE,
-            ))
+            "entries" in (await spend.methods.spendAdmit(spendFacts("p", "m", [], null), WHOLE))
           );
         },
         async key() {

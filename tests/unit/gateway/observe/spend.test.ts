@@ -6,11 +6,13 @@ import type {
   Claim,
   LedgerEntry,
   Reservation,
+  Settlement,
 } from "../../../../core/gateway/metering/spend/budget.ts";
 import { sliceAt } from "../../../../core/gateway/metering/spend/time-slices.ts";
 import { spendLedger, spendSchema } from "../../../../core/gateway/metering/spend/spend-ledger.ts";
 import {
   spendBudgets,
+  spendFacts,
   type SpendFacts,
 } from "../../../../core/gateway/metering/spend/spend-rules.ts";
 import {
@@ -21,7 +23,7 @@ import { initialSettings } from "../../../../core/gateway/account/settings/setti
 import { gatewayStore } from "../../../../core/gateway/account/gateways/store.ts";
 import type { ActorKind, Platform, Sql } from "../../../../core/ports.ts";
 
-const facts = { provider: "openai", model: "gpt-4o", further: [], metadata: null };
+const facts = spendFacts("openai", "gpt-4o", [], null);
 const rule = { limit: 1, limitType: "cost" as const, window: 3600 };
 
 describe("sliceAt()", () => {
@@ -134,8 +136,7 @@ describe("the spend ledger", () => {
           methods: {
             spendAdmit: (asked: SpendFacts, claim: Claim) =>
               ledgers.methods.spendAdmit(asked, claim),
-            spendSettle: (entries: readonly LedgerEntry[], amount: number) =>
-              ledgers.methods.spendSettle(entries, amount),
+            spendSettle: (ended: readonly Settlement[]) => ledgers.methods.spendSettle(ended),
             restart: () => void (ledgers = begin()),
             async forget() {
               await sql.batch([ledgers.forget()]);
@@ -154,7 +155,7 @@ describe("the spend ledger", () => {
       admit: async (needed: number, more: object = {}, guessed: number = 0) =>
         (await ref.call("spendAdmit", { ...facts, ...more }, { needed, guessed })) as Reservation,
       settle: async (entries: readonly LedgerEntry[], amount: number): Promise<void> => {
-        await ref.call("spendSettle", entries, amount);
+        await ref.call("spendSettle", [{ entries, amounts: { cost: amount } }]);
       },
     };
   }
@@ -308,7 +309,10 @@ describe("the spend ledger", () => {
     const before = await store.at(name).spendAdmit(facts, { needed: 0.9, guessed: 0 });
     await store.remove(name);
     await store.create("acme", settings);
-    if ("entries" in before) await store.at(name).spendSettle(before.entries, 0);
+    if ("entries" in before) {
+      const { entries } = before;
+      await store.at(name).spendSettle([{ entries, amounts: { cost: 0 } }]);
+    }
     const decisions = [];
     for (let call = 0; call < 3; call++)
       decisions.push(
