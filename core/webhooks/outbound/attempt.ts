@@ -107,7 +107,9 @@ export async function attempt(
     const headers = keptHeaders(response.headers);
     const durationMs = system.monotonic() - started;
     return { ...base, status, error, retryAfter, body: text, headers, durationMs };
-  } catch (error) {
+  } catch (thrown) {
+    // Some transports have an error of their own for every abort, which would hide why.
+    const error: unknown = over.signal.aborted ? over.signal.reason : thrown;
     const text = error instanceof Error ? error.message : String(error);
     const refused = error instanceof TransportError && error.reason === "refused";
     return {

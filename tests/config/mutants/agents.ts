@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 /** Those of agents, and of webhooks and their entities. */
 export const agentsMutants: readonly Mutant[] = [
   {
+    name: "a delivery without an answer in time says so",
+    file: "core/webhooks/outbound/attempt.ts",
+    find: "over.signal.aborted ? over.signal.reason : thrown",
+    replace: "thrown",
+    tests: ["tests/unit/webhooks/outbound/time"],
+  },
+  {
     name: "a client's messages are remembered while its agent sleeps",
     file: "adapters/workers/objects/object-sockets.ts",
     find: "readAttachment(socket).heardAt ?? 0",

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPlatform } from "#platform";
 import { utf8 } from "../../../../core/crypto/encoding.ts";
+import { TransportError } from "../../../../core/net/transport-error.ts";
 import type { Platform } from "../../../../core/ports.ts";
 import { prepareKey } from "../../../../core/webhooks/signing/keys.ts";
 import { attempt } from "../../../../core/webhooks/outbound/attempt.ts";
@@ -315,7 +316,8 @@ describe("an attempt", () => {
       send: ({ signal }: { readonly signal?: AbortSignal }) =>
         new Promise<never>((_, reject) => {
           signal?.addEventListener("abort", () => {
-            reject(signal.reason as Error);
+            // As the transports of sockets do.
+            reject(new TransportError("aborted", "The request was aborted"));
           });
         }),
     };
