@@ -13,7 +13,7 @@ import {
   type TextReader,
 } from "../signing/pick.ts";
 import type { EventFields, Scheme } from "../signing/scheme.ts";
-import { isForm } from "../signing/signed-content.ts";
+import { FORM_FIELDS, isForm, isLongForm } from "../signing/signed-content.ts";
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 const ID_LIMIT = 256;
@@ -22,6 +22,8 @@ const TITLE_LIMIT = 512;
 const TEXT_LIMIT = 4096;
 
 const MULTIPART = /^multipart\/form-data\b/i;
+/** The parameter in characters that every parser reads alike (RFC 2046, section 5.1.1). */
+const BOUNDARY = /;\s*boundary=(?:"([ !#-~]{1,70})"|([!#-:<-~]{1,70}))/i;
 const XML = /^(?:text|application)\/(?:[\w.-]+\+)?xml\b/i;
 
 /**
@@ -36,9 +38,17 @@ export function parsePayload(body: Uint8Array, headers: Headers): NowOrLater<Pay
     if (isForm(headers) && !isJsonText(text)) return fromForm(text);
     if (XML.test(type) && !isJsonText(text)) return { value: text, text: JSON.stringify(text) };
     return { value: JSON.parse(text), text };
-  } catch {
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
     throw new ApiError("payload_invalid", { message: "The payload is not valid JSON" });
   }
+}
+
+/** Throws 400 for a form of more fields than are read. */
+function checkLength(text: string, mark: string): void {
+  if (!isLongForm(text, mark)) return;
+  const message = `The form has more than ${FORM_FIELDS} fields`;
+  throw new ApiError("payload_invalid", { message });
 }
 
 /** The parameters of an address as a payload, for events that come by GET. */
@@ -48,6 +58,13 @@ export function queryPayload(url: string): Payload {
 
 /** The fields of a form in parts; of a file its name, type and size. */
 async function fromParts(body: Uint8Array, type: string): Promise<Payload> {
+  const [, quoted, bare] = BOUNDARY.exec(type) ?? [];
+  const boundary = quoted ?? bare;
+  if (boundary === undefined) {
+    const message = "The form in parts names no boundary of 1 to 70 ASCII characters";
+    throw new ApiError("payload_invalid", { message });
+  }
+  checkLength(new TextDecoder("latin1").decode(body), `--${boundary}`);
   const whole = new Response(new Uint8Array(body), { headers: { "content-type": type } });
   const form = await whole.formData().catch((cause: unknown) => {
     throw new ApiError("payload_invalid", { message: "The form in parts is malformed", cause });
@@ -62,6 +79,7 @@ function isJsonText(text: string): boolean {
 
 /** GitHub and Slack put the JSON into a form field named `payload`. */
 function fromForm(text: string): Payload {
+  checkLength(text, "&");
   const form = new URLSearchParams(text);
   const inner = form.get("payload");
   if (inner !== null) return { value: JSON.parse(inner), text: inner };

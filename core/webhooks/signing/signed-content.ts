@@ -127,14 +127,23 @@ function decodedUrl(url: string): string {
   return url.replaceAll(/%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi, decodeURIComponent);
 }
 
-/** Parameters of a signed form: Twilio sends some dozens. */
-const FORM_LIMIT = 2000;
+/** Fields of a form that are read: senders use some dozens, and a body may hold hundreds of thousands. */
+export const FORM_FIELDS = 2000;
+
+/** Whether a form is of more than {@link FORM_FIELDS} fields, which begin with or are separated by `mark`. */
+export function isLongForm(text: string, mark: string): boolean {
+  let fields = 0;
+  for (let at = text.indexOf(mark); at !== -1; at = text.indexOf(mark, at + mark.length))
+    if (++fields > FORM_FIELDS) return true;
+  return false;
+}
 
 /** Twilio's form parameters: names sorted, each followed by its values, sorted and without repeats; null for too many. */
 function sortedForm(request: SignedRequest): string | null {
   if (!isForm(request.headers)) return "";
-  const form = new URLSearchParams(new TextDecoder().decode(request.body));
-  if (form.size > FORM_LIMIT) return null;
+  const text = new TextDecoder().decode(request.body);
+  if (isLongForm(text, "&")) return null;
+  const form = new URLSearchParams(text);
   const values = new Map<string, Set<string>>();
   for (const [name, value] of form) {
     const known = values.get(name);

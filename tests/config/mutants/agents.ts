@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 /** Those of agents, and of webhooks and their entities. */
 export const agentsMutants: readonly Mutant[] = [
   {
+    name: "a form of thousands of fields is not read",
+    file: "core/webhooks/signing/signed-content.ts",
+    find: "if (++fields > FORM_FIELDS) return true;",
+    replace: "if (++fields > 100 * FORM_FIELDS) return true;",
+    tests: ["tests/unit/webhooks/inbound/bodies"],
+  },
+  {
     name: "a delivery without an answer in time says so",
     file: "core/webhooks/outbound/attempt.ts",
     find: "over.signal.aborted ? over.signal.reason : thrown",

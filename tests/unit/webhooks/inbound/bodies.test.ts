@@ -125,6 +125,24 @@ describe("a body", () => {
     expect(await send({ entity: "xml", body: utf8("<a/>"), headers })).toBe(400);
   });
 
+  it("is no form of thousands of fields, whatever makes them one", async () => {
+    const parts = { "content-type": 'multipart/form-data; boundary="a b"' };
+    const part = '--a b\r\nContent-Disposition: form-data; name="id"\r\n\r\n1\r\n';
+    const refused = [
+      [{ "content-type": "application/x-www-form-urlencoded" }, "&".repeat(2001)],
+      [{ "content-type": "multipart/form-data; boundary=b" }, "--b\n".repeat(2001)],
+      [{ "content-type": "multipart/form-data" }, part],
+      [{ "content-type": "multipart/form-data; boundary=\u00e9" }, part],
+    ] as const;
+    for (const [headers, text] of refused)
+      expect([text.slice(0, 9), await send({ entity: "long", body: utf8(text), headers })]).toEqual(
+        [text.slice(0, 9), 400],
+      );
+    const body = utf8(`${part}--a b--\r\n`);
+    expect(await send({ entity: "quoted", body, headers: parts })).toBe(200);
+    expect(await payloadOf("quoted")).toEqual({ id: "1" });
+  });
+
   it("of a form has a list for a repeated field", async () => {
     const body = utf8("id=f-1&tag=a&tag=b&__proto__=c");
     const headers = { "content-type": "application/x-www-form-urlencoded" };
