@@ -3,7 +3,7 @@ import { usageOf } from "../providers/usage.ts";
 import type { HeaderPair, System } from "../../ports.ts";
 import type { LogRow, AttemptObserver } from "../call/ended-attempt.ts";
 import type { AnswerFailure } from "../call/attempt.ts";
-import type { Call } from "../call/call.ts";
+import type { Call, Step } from "../call/call.ts";
 import { dlpNote } from "../call/forwarded.ts";
 import type { Outbound } from "../call/outbound.ts";
 import {
@@ -68,7 +68,7 @@ export function recorder(parts: RecorderParts): Recorder {
           const request = describeRequest(step, call, result.blocked === true ? 0 : keep);
           const about = result.about === undefined ? request : { ...request, ...result.about };
           const counted = countedUsage(result, about, step);
-          const tariff = counted === null ? null : askedTariff(jsonOf(step), () => bodyValue(step));
+          const tariff = counted === null ? null : tariffOf(step);
           const at = clock.createdAt;
           const answer = { ...named, model: about.model, usage: counted, at, tariff };
           const paid = { call, result, costsNothing, price: answerPrice(answer, call.prices) };
@@ -204,6 +204,11 @@ function noteOf(
   const why = dlp == null ? null : dlpNote(dlp);
   if (why !== null) return why;
   return estimated === null ? note : `usage: ${ESTIMATE}`;
+}
+
+function tariffOf(step: Step): ReturnType<typeof askedTariff> {
+  const { headers } = step;
+  return askedTariff({ headers, json: jsonOf(step), value: () => bodyValue(step) });
 }
 
 /** Fields are named one by one: a spread of each object would cost more than all the rest of this function. */

@@ -17,8 +17,13 @@ export function isRegional(model: string, provider: string, rest: string): boole
 
 /** Returns the price of a request that stays in a region; the same price where the row has no factor for it. */
 export function regionalPrice(price: Price): Price {
-  const { regional: factor, long, priority: _, ...tariff } = price;
-  if (factor === undefined) return price;
+  const { regional: factor } = price;
+  return factor === undefined ? price : timesPrice(price, factor);
+}
+
+/** Returns a price with each amount times a factor. */
+export function timesPrice(price: Price, factor: number): Price {
+  const { regional: _, long, priority: __, ...tariff } = price;
   return {
     ...times(tariff, factor),
     ...(long === undefined ? {} : { long: { ...times(long, factor), tokens: long.tokens } }),

@@ -1,21 +1,22 @@
 import type { TokenUsage } from "../../chat/usage.ts";
-import { type AskedTariff, askedTariff, tariffPrice } from "../../prices/asked-tariff.ts";
+import {
+  type AskedTariff,
+  askedTariff,
+  tariffPrice,
+  type TariffRequest,
+} from "../../prices/asked-tariff.ts";
 import type { PriceBook } from "../../prices/price-book.ts";
 import type { Price, Tariff } from "../../prices/price.ts";
 import { furtherModels, type NamedModels } from "../../providers/named-models.ts";
 import { leastCost } from "./cost.ts";
 
 /** The facts that the price of a request depends on. */
-export interface PricedRequest {
+export interface PricedRequest extends TariffRequest {
   readonly slug: string;
   /** Path behind the provider, which can name a region. */
   readonly rest: string;
   /** The model that the request names as its own. */
   readonly model: string;
-  /** The body as text, where it is JSON. */
-  readonly json: string | null;
-  /** The value of that text. */
-  readonly value: () => unknown;
 }
 
 /** The price of a request, or the model of which none is known. */
@@ -34,11 +35,11 @@ export interface RequestPrice {
  * on.
  */
 export function requestPrice(
-  { slug, rest, model, json, value }: PricedRequest,
+  { slug, rest, model, ...sent }: PricedRequest,
   prices: PriceBook,
   now: number,
 ): RequestPrice {
-  const asked = askedTariff(json, value);
+  const asked = askedTariff(sent);
   let unpricedTariff: AskedTariff["member"] | null = null;
   const priceOf = (name: string): Price | null => {
     const listed = prices.find(name, slug, now, rest)?.price ?? null;
@@ -47,7 +48,7 @@ export function requestPrice(
     if (price === null) unpricedTariff = asked.member;
     return price ?? listed;
   };
-  const further = furtherModels(json, slug, model);
+  const further = furtherModels(sent.json, slug, model);
   let price = priceOf(model);
   if (price !== null) {
     for (const name of further ?? []) {

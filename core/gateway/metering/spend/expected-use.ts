@@ -40,9 +40,10 @@ export function expectedUse(
   realtime?: RealtimeSpend,
 ): ExpectedUse {
   const json = jsonOf(step);
+  const { slug, rest, headers } = step;
   const model = realtime?.model ?? stepModel(step, json);
   const priced = requestPrice(
-    { slug: step.slug, rest: step.rest, model, json, value: () => bodyValue(step) },
+    { slug, rest, headers, model, json, value: () => bodyValue(step) },
     call.prices,
     system.now(),
   );

@@ -6,20 +6,26 @@ import { jsonReply } from "../../../fakes/gateway-transport.ts";
 import { cost } from "../../../../core/gateway/metering/cost/cost.ts";
 import { noUsage } from "../../../../core/gateway/chat/usage.ts";
 import { askedTariff } from "../../../../core/gateway/prices/asked-tariff.ts";
+import type { HeaderPair } from "../../../../core/ports.ts";
 import { priceBook } from "../../../../core/gateway/prices/price-book.ts";
 
 const usage = { ...noUsage, tokensIn: 1000, tokensOut: 100, cachedIn: 400 };
 const now = Date.UTC(2026, 10, 27);
 
 /** What a request with this body costs in all, and the tariff of which no price is known. */
-function priced(slug: string, body: object, tokensIn = usage.tokensIn): unknown {
+function priced(
+  slug: string,
+  body: object,
+  tokensIn = usage.tokensIn,
+  headers: readonly HeaderPair[] = [],
+): unknown {
   const json = JSON.stringify(body);
   const { model } = body as { model: string };
   const value = (): unknown => boundedJson(json);
-  const tariff = askedTariff(json, value);
+  const tariff = askedTariff({ headers, json, value });
   const used = { ...usage, tokensIn };
   const answer = { slug, rest: "v1/x", model, further: [], usage: used, at: now, tariff };
-  const asked = { slug, rest: "v1/x", model, json, value };
+  const asked = { slug, rest: "v1/x", model, json, value, headers };
   const { unpricedTariff } = requestPrice(asked, priceBook(), now);
   return [cost(used, answerPrice(answer, priceBook())), unpricedTariff];
 }
@@ -36,6 +42,33 @@ describe("a tariff that a request asks for", () => {
     expect(priced("anthropic", claude)).toEqual([0.0057, null]);
     expect(priced("anthropic", { ...claude, inference_geo: "us" })).toEqual([0.00627, null]);
     expect(priced("anthropic", { ...claude, inference_geo: "global" })).toEqual([0.0057, null]);
+  });
+
+  it("is at least what Gemini's tier costs, in each spelling of it", () => {
+    const gemini = { model: "gemini-2.5-pro" };
+    const [list] = priced("google-ai-studio", gemini) as [number];
+    for (const tier of [
+      { service_tier: "priority" },
+      { serviceTier: "PRIORITY" },
+      { service_tier: "SERVICE_TIER_PRIORITY" },
+    ])
+      expect(priced("google-ai-studio", { ...gemini, ...tier })).toEqual([2 * list, null]);
+    for (const tier of ["flex", "SERVICE_TIER_STANDARD", "SERVICE_TIER_UNSPECIFIED"])
+      expect(priced("google-ai-studio", { ...gemini, service_tier: tier })).toEqual([list, null]);
+  });
+
+  it("can be asked for by a header, or by an object", () => {
+    const vertex = { model: "gemini-2.5-pro" };
+    const asking = [["x-vertex-ai-llm-shared-request-type", "priority"]] as const;
+    const [, tier] = priced("google-vertex-ai", vertex, 1000, asking) as [number, string];
+    expect(tier).toBe("service_tier");
+    const amazon = { model: "anthropic.claude-opus-4-6-v1", serviceTier: { type: "priority" } };
+    expect((priced("aws-bedrock", amazon) as unknown[])[1]).toBe("service_tier");
+    const cheap = { ...amazon, serviceTier: { type: "flex" } };
+    expect((priced("aws-bedrock", cheap) as unknown[])[1]).toBe(null);
+    const invoked = [["x-amzn-bedrock-service-tier", "priority"]] as const;
+    const { model } = amazon;
+    expect((priced("aws-bedrock", { model }, 1000, invoked) as unknown[])[1]).toBe("service_tier");
   });
 
   it("is read in the value of the body that its other readers share", async () => {
