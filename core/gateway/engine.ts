@@ -54,7 +54,7 @@ import {
 import { contentDecoding } from "../http/body/content-decoder.ts";
 import { checkDeclaredKeys, doubtfulGateways } from "./account/keys/declared-keys.ts";
 import { keyEntry } from "./account/keys/key-entry.ts";
-import { logQueue } from "./observe/log/log-queue.ts";
+import { type LogQueue, logQueue } from "./observe/log/log-queue.ts";
 import { logIds } from "./observe/log/log-row.ts";
 import { storedProviders, withDeclaredProviders } from "./providers/stored/stored-providers.ts";
 import type { Vault } from "./account/records/vault.ts";
@@ -80,6 +80,8 @@ export interface Engine extends Omit<FrontParts, "sockets">, ConnectParts {
   readonly health: TargetHealth;
   readonly metrics?: GatewayMetrics | undefined;
   readonly spend: SpendDays;
+  /** Rows on their way to the logs. */
+  readonly logs: LogQueue;
   readonly resume?: ResumableRuns | undefined;
 }
 
@@ -106,9 +108,8 @@ export function gatewayEngine(options: GatewayOptions): Engine {
     records,
     vault,
     access: gatewayAccess({ auth, ...declared, system, keys: entry, logins }),
-    store: gatewayStore({ platform, ...declared }),
+    ...gatewayLogs(options, declared),
     prices: accountPrices(ownPrices(options), records, system),
-    metrics: options.metrics === true ? gatewayMetrics(platform) : undefined,
     resume: options.resume?.(system),
     spend: spendDays(platform),
     targets: configuredTargets(options, accountId),
@@ -169,6 +170,7 @@ type Shared = Pick<
   Engine,
   "platform" | "system" | "log" | "access" | "store" | "keys" | "metrics" | "targets" | "bodies"
 > &
+  Pick<Engine, "logs"> &
   Pick<Engine, "decoding" | "failureStatus"> & {
     readonly report: ReportBudgets;
     readonly spend: SpendDays;
@@ -199,7 +201,7 @@ function stepPipeline(
     system,
     nextLogId: shared.nextLogId,
     logBodyLimit: options.logBodyLimit ?? 960 * 1024,
-    observers: attemptObservers(platform, store, shared),
+    observers: attemptObservers(shared),
     followsAll: metrics !== undefined,
   });
   const limits = callLimits({
@@ -240,20 +242,31 @@ function stepPipeline(
   };
 }
 
-/** Lists the observers of each attempt: the metrics, the spend by day and the log. */
-function attemptObservers(
-  { system, log }: Platform,
-  store: GatewayStore,
-  { metrics, spend }: Pick<Shared, "metrics" | "spend">,
-): AttemptObserver[] {
-  const queue = logQueue({
+/** Makes the store of the gateways, and what writes to it behind requests. */
+function gatewayLogs(
+  { metrics: isCounted, platform }: GatewayOptions,
+  declared: Omit<Parameters<typeof gatewayStore>[0], "platform">,
+): Pick<Engine, "store" | "metrics" | "logs"> {
+  const { system, log } = platform;
+  const store = gatewayStore({ platform, ...declared });
+  const metrics = isCounted === true ? gatewayMetrics(platform) : undefined;
+  const logs = logQueue({
     system,
     log,
     store: (actor, rows) => store.append(actor, rows),
     onDrop: (actor, rows) => metrics?.drop(actor, rows),
   });
+  return { store, metrics, logs };
+}
+
+/** Lists the observers of each attempt: the metrics, the spend by day and the log. */
+function attemptObservers({
+  logs,
+  metrics,
+  spend,
+}: Pick<Shared, "logs" | "metrics" | "spend">): AttemptObserver[] {
   const logged: AttemptObserver = ({ name, isLogged, row }) => {
-    if (isLogged) queue.push(actorName(name), row);
+    if (isLogged) logs.push(actorName(name), row);
   };
   const observers = [spend.count, logged];
   return metrics === undefined

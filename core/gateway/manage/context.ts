@@ -4,6 +4,7 @@ import type { ResumableRuns } from "../entry/resume-run.ts";
 import type { GatewayStore } from "../account/gateways/store.ts";
 import type { KeyStore } from "../account/keys/key-store.ts";
 import type { GatewayMetrics } from "../observe/metrics/metrics.ts";
+import type { LogQueue } from "../observe/log/log-queue.ts";
 import type { SpendDays } from "../observe/spend/spend-days.ts";
 import type { AccountPrices } from "../prices/account-prices.ts";
 import type { Vault } from "../account/records/vault.ts";
@@ -40,6 +41,8 @@ export interface GatewayManagementDeps extends InferenceParts {
   /** @default nothing is counted */
   readonly metrics?: GatewayMetrics | undefined;
   readonly spend: SpendDays;
+  /** Rows on their way to the logs. */
+  readonly logs: Pick<LogQueue, "settle">;
   /** Streams that can be taken up again. @default none */
   readonly resume?: ResumableRuns | undefined;
   /** Providers of the configuration. */

@@ -1,4 +1,4 @@
-import type { Context, Hono } from "hono";
+import type { Context, Hono, MiddlewareHandler } from "hono";
 import { authorizeAgain } from "../../auth/authorize.ts";
 import { whilePermitted } from "../../auth/while-permitted.ts";
 import { readJson } from "../../http/fields/body.ts";
@@ -22,31 +22,39 @@ import {
 
 const PATH = `${MANAGEMENT_ROOT}/gateways/:gateway_id/logs`;
 
+/** Milliseconds that a reader waits for rows on their way. */
+const SETTLE_MS = 1000;
+
 /** A gateway's log and its live tail: `…/gateways/{id}/logs`. */
 export const logRoutes: ManagementRoutes = (app, deps) => {
   const { store } = deps;
   const { read, edit } = guards(deps.auth);
   // Before `/:id`: it is not the id of a row.
   tailRoute(app, deps);
-  app.get(PATH, read, async (c) => {
+  // The rows of requests that have just ended are still queued.
+  const settled: MiddlewareHandler = async (_, next) => {
+    await deps.logs.settle(SETTLE_MS);
+    await next();
+  };
+  app.get(PATH, read, settled, async (c) => {
     const page = pageOfQuery(c, parametersOf(c));
     const found = await logs.listLogs(gatewayNameOf(c), searchOf(c), page, store);
     return listAnswer(found.logs, page, found.total);
   });
-  app.delete(PATH, edit, async (c) => {
+  app.delete(PATH, edit, settled, async (c) => {
     checkWholeQuery(c, ["limit", ...parametersOf(c)]);
     await logs.deleteLogs(gatewayNameOf(c), searchOf(c), c.req.query("limit"), store);
     return json({ success: true, result: null, errors: [], messages: [] });
   });
-  app.get(`${PATH}/:id`, read, async (c) =>
+  app.get(`${PATH}/:id`, read, settled, async (c) =>
     envelope(await logs.getLog(gatewayNameOf(c), idOf(c), store)),
   );
-  app.patch(`${PATH}/:id`, edit, async (c) => {
+  app.patch(`${PATH}/:id`, edit, settled, async (c) => {
     const body = await readJson(c, logs.logPatch, { platform: deps.platform });
     return envelope(await logs.patchLog(gatewayNameOf(c), idOf(c), body, store));
   });
   for (const side of ["request", "response"] as const) {
-    app.get(`${PATH}/:id/${side}`, read, async (c) =>
+    app.get(`${PATH}/:id/${side}`, read, settled, async (c) =>
       logs.logBody(gatewayNameOf(c), idOf(c), side, store),
     );
   }

@@ -3,6 +3,34 @@ import type { Mutant } from "./mutant.ts";
 /** The gateway's. */
 export const gatewayMutants: readonly Mutant[] = [
   {
+    name: "a reader of the log waits for rows on their way",
+    file: "core/gateway/observe/log/log-queue.ts",
+    find: "Promise.all([flush(), ...underWay])",
+    replace: "flush()",
+    tests: ["tests/unit/gateway/observe/log-queue"],
+  },
+  {
+    name: "a list of the log has the row of the request before it",
+    file: "core/gateway/manage/log-routes.ts",
+    find: "await deps.logs.settle(SETTLE_MS);",
+    replace: "",
+    tests: ["tests/unit/gateway/manage/fresh-logs"],
+  },
+  {
+    name: "a tier that a header asks for is not the list price",
+    file: "core/gateway/prices/asked-tariff.ts",
+    find: "if (header !== undefined && !LIST_PRICE.has(tierNamed(header[1])))",
+    replace: "if (header === null)",
+    tests: ["tests/unit/gateway/observe/asked-tariff"],
+  },
+  {
+    name: "Gemini's dearer tier costs twice the list price",
+    file: "core/gateway/prices/asked-tariff.ts",
+    find: "return timesPrice(price, 2);",
+    replace: "return price;",
+    tests: ["tests/unit/gateway/observe/asked-tariff"],
+  },
+  {
     name: "half a rate limit is refused",
     file: "core/gateway/account/settings/settings.ts",
     find: "(!limit || Boolean(interval)) && (!interval || limit !== undefined),",

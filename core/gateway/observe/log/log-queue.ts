@@ -1,4 +1,5 @@
 import type { Log, System } from "../../../ports.ts";
+import { TIMER_OVER } from "../../../time/timer-over.ts";
 import { heldRows } from "./held-rows.ts";
 import type { LogRow } from "../../call/ended-attempt.ts";
 
@@ -8,6 +9,8 @@ export interface LogQueue {
   push(actor: string, row: LogRow): void;
   /** Stores what is queued; resolves when it is durable. */
   flush(): Promise<void>;
+  /** Does so for a reader, and waits for what is already on its way: at most `ms`, since the database may stand still. */
+  settle(ms: number): Promise<void>;
   /** Rows dropped so far because the queue was full or could not be stored. */
   readonly dropped: number;
 }
@@ -56,6 +59,8 @@ export function logQueue(options: LogQueueOptions): LogQueue {
   /** Characters of bodies in the entries. */
   let waiting = 0;
   const held = heldRows({ rows: capacity, weight }, () => system.monotonic());
+  /** Batches on their way to the database. */
+  const underWay = new Set<Promise<unknown>>();
   let dropped = 0;
   let scheduledAt = Number.NEGATIVE_INFINITY;
 
@@ -81,9 +86,17 @@ export function logQueue(options: LogQueueOptions): LogQueue {
         left(rows.length, stored);
       }
     });
-    await Promise.all(work);
+    const all = Promise.all(work);
+    underWay.add(all);
+    await all.finally(() => underWay.delete(all));
   };
   return {
+    async settle(ms) {
+      if (entries.length === 0 && underWay.size === 0) return;
+      const work = Promise.all([flush(), ...underWay]);
+      system.waitUntil(work);
+      await atMost(ms, work, system);
+    },
     push(actor, row) {
       const rowWeight = weightOf(row);
       if (held.enter(rowWeight)) {
@@ -103,6 +116,14 @@ export function logQueue(options: LogQueueOptions): LogQueue {
       return dropped;
     },
   };
+}
+
+/** Resolves when work is done, or after so many ms. */
+async function atMost(ms: number, work: Promise<unknown>, system: System): Promise<void> {
+  const over = new AbortController();
+  const late = system.sleep(ms, over.signal).catch(() => undefined);
+  await Promise.race([work, late]);
+  over.abort(TIMER_OVER);
 }
 
 function weightOf({ request, response }: LogRow): number {

@@ -7,6 +7,13 @@ const body = { text: null, size: 0, complete: true };
 const row = (id: string, text: string | null = null): LogRow =>
   ({ id, request: { ...body, text }, response: body }) as Partial<LogRow> as LogRow;
 
+/** Time that stands still. */
+const clock = {
+  now: () => 0,
+  monotonic: () => 0,
+  waitUntil: () => undefined,
+} as Partial<System> as System;
+
 /** A queue whose time passes at once and whose background work can be awaited. */
 function queueUnderTest(more: Partial<LogQueueOptions> = {}) {
   const stored: [string, string[]][] = [];
@@ -62,6 +69,34 @@ describe("logQueue()", () => {
     queue.push("a", row("2"));
     await Promise.resolve();
     expect(stored).toEqual([["a", ["1", "2"]]]);
+  });
+
+  it("settles for a reader with what is queued and what is on its way", async () => {
+    let commit = (): void => undefined;
+    const slow = new Promise<void>((resolve) => (commit = resolve));
+    const order: string[] = [];
+    const { queue } = queueUnderTest({
+      batch: 1,
+      system: { ...clock, sleep: () => new Promise<void>(() => undefined) },
+      store: async (_, [first]) => {
+        if (first?.id === "1") await slow;
+        order.push(`stored ${first?.id}`);
+      },
+    });
+    queue.push("a", row("1"));
+    queue.push("b", row("2"));
+    const settled = queue.settle(1000).then(() => order.push("settled"));
+    // Far more turns than a reader takes that does not wait.
+    for (let turn = 0; turn < 100; turn++) await Promise.resolve();
+    commit();
+    await settled;
+    expect(order).toEqual(["stored 2", "stored 1", "settled"]);
+  });
+
+  it("holds up no reader for longer than told when the database stands still", async () => {
+    const { queue } = queueUnderTest({ store: () => new Promise<void>(() => undefined) });
+    queue.push("a", row("1"));
+    await expect(queue.settle(1000)).resolves.toBeUndefined();
   });
 
   it("bounds a batch by weight", async () => {
