@@ -2,18 +2,10 @@
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 
-const adapters = [
-  "shared",
-  "postgres",
-  "peers",
-  "processes",
-  "node",
-  "deno",
-  "bun",
-  "workers",
-  "memory",
-  "cli",
-].map((x) => `adapters/${x}`);
+// "adapters" are those of Node and what all local runtimes share.
+const adapters = ["adapters"].concat(
+  ["memory", "deno", "bun", "workers", "cli"].map((name) => `adapters/${name}`),
+);
 // "tests" reads scripts/ and bench/ as well.
 const projects = [".", ...adapters, "console", "snippet", "tests", "examples"];
 const only = process.argv.slice(2);
