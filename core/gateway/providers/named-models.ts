@@ -44,6 +44,7 @@ const places: readonly (readonly [string, ModelPlace])[] = [
   ["session.model", anybodys],
   ["session.input_audio_transcription.model", anybodys],
   ["session.audio.input.transcription.model", anybodys],
+  ["response.model", anybodys],
   ["setup.model", anybodys],
   // Amazon's Converse hands these to the model.
   ["additional_model_request_fields.model", anybodys],

@@ -1,4 +1,4 @@
-import type { Dialled, Duplex } from "../../net/duplex.ts";
+import { type Dialled, type Duplex, refusingDuplex } from "../../net/duplex.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { InboundResponse, Log, Platform, System } from "../../ports.ts";
 import { TransportError } from "../../net/transport-error.ts";
@@ -12,7 +12,6 @@ import type { CallLimits } from "../account/keys/call-limits.ts";
 import { modelName, queryModel } from "../providers/requested-model.ts";
 import { type ConfiguredTargets, targetsOf } from "../providers/target.ts";
 import type { LentAccount, Outbound } from "../call/outbound.ts";
-import { withinAccount } from "./within-account.ts";
 import type { OwnTokens } from "../guard/tokens/own-token-guard.ts";
 import type { Safety } from "../guard/checkers/safety.ts";
 import type { GatewaySettings } from "../account/settings/settings.ts";
@@ -26,6 +25,7 @@ import { type Offer, readOffer } from "./offer.ts";
 import { realtimePath, realtimeTargets } from "./realtime-path.ts";
 import { relay, type RelayOptions } from "./relay.ts";
 import { sessionGate } from "./session-gate.ts";
+import { messageText } from "./session-messages.ts";
 import { namesModelLater, type SpendingSession, spendingSession } from "./spending-session.ts";
 import { tally } from "./tally.ts";
 
@@ -256,4 +256,12 @@ function run(
 
 function modelOf({ query, rest }: Step): string {
   return queryModel(query) || modelName(null, rest);
+}
+
+/** Returns a client's end that is closed with 1008 when a message asks for what its caller may not have. */
+function withinAccount(client: Duplex, account: LentAccount): Duplex {
+  return refusingDuplex(client, (message) => {
+    const text = messageText(message);
+    return text === null ? null : account.refused(text);
+  });
 }

@@ -1,5 +1,6 @@
 import { boundedJson, isObject, type Json, jsonObject, jsonText } from "../../http/json.ts";
 import { withoutLongTexts } from "../metering/usage/sse-usage.ts";
+import { jsonModels } from "../providers/named-models.ts";
 import { modelName } from "../providers/requested-model.ts";
 import { beginsAsJson } from "../wire/readable-body.ts";
 
@@ -9,32 +10,28 @@ const PARSE_LIMIT = 256 * 1024;
 /** Characters of a text that is left out then. */
 const LONG_TEXT = 4 * 1024;
 
-/** Returns the JSON of a message: Google sends its own as bytes. Null for sound and the like. */
+const decoder = new TextDecoder();
+
+/** Returns the text of a message that can be JSON, whichever kind of frame it came in; null for sound and the like. */
 export function messageText(message: string | Uint8Array): string | null {
   if (typeof message === "string") return message;
-  return beginsAsJson(message.subarray(0, 64)) ? new TextDecoder().decode(message) : null;
+  return beginsAsJson(message) ? decoder.decode(message) : null;
+}
+
+/** Returns a message without the long texts that would take too long to parse. */
+function shortened(text: string): string {
+  return text.length > PARSE_LIMIT ? withoutLongTexts(text, LONG_TEXT) : text;
 }
 
 /** Returns the object that a message holds; undefined for one that cannot be parsed. */
 export function messageObject(text: string): Json | undefined {
-  const short = text.length > PARSE_LIMIT ? withoutLongTexts(text, LONG_TEXT) : text;
-  const value = boundedJson(short);
+  const value = boundedJson(shortened(text));
   return isObject(value) ? jsonObject(value) : undefined;
 }
 
-/** Lists every model that a client's message names, in all places from which some provider takes one. */
-export function namedModels(message: Json): string[] {
-  const session = jsonObject(message["session"]);
-  const input = jsonObject(jsonObject(session["audio"])["input"]);
-  const places = [
-    message,
-    message["setup"],
-    session,
-    message["response"],
-    session["input_audio_transcription"],
-    input["transcription"],
-  ];
-  return places.map((place) => plainModel(modelName(place, ""))).filter((name) => name !== "");
+/** Lists every model that a client's message names for a provider; null for one that parsers may read differently. */
+export function namedModels(text: string, slug: string): string[] | null {
+  return jsonModels(shortened(text), slug)?.map(plainModel) ?? null;
 }
 
 /** Returns the model that a message sets for the conversation itself; empty without one. */

@@ -116,14 +116,14 @@ function onClient(message: string | Uint8Array, state: SessionState): Promise<vo
   const text = messageText(message);
   const isFirst = state.model === "";
   // Most messages are sound, and name neither; names can be escaped.
-  if (text === null || !(isFirst || /"model|"response\.create"|\\u00/.test(text))) {
+  if (text === null || !(isFirst || /"model|"response\.create"|\\u00/i.test(text))) {
     if (isFirst) throw unnamed();
     return;
   }
   const parsed = messageObject(text);
-  if (parsed === undefined) throw unreadable();
-  const { limits } = state.parts;
-  for (const name of namedModels(parsed)) limits.checkModel(state.step, state.call, name);
+  const models = namedModels(text, state.step.slug);
+  if (parsed === undefined || models === null) throw unreadable();
+  for (const name of models) state.parts.limits.checkModel(state.step, state.call, name);
   const named = sessionModel(parsed);
   if (isFirst && named === "") throw unnamed();
   if (named !== "") state.model = named;

@@ -549,6 +549,13 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/realtime/spending-session"],
   },
   {
+    name: "white space does not hide a message that names a model",
+    file: "core/gateway/realtime/session-messages.ts",
+    find: "beginsAsJson(message) ?",
+    replace: "beginsAsJson(message.subarray(0, 64)) ?",
+    tests: ["tests/unit/gateway/realtime/spending-session"],
+  },
+  {
     name: "the models that realtime messages name are checked",
     file: "core/gateway/realtime/spending-session.ts",
     find: "limits.checkModel(state.step, state.call, name);",

@@ -184,6 +184,19 @@ describe("a realtime connection with a virtual key", () => {
     expect(provider.sent).toHaveLength(1);
   });
 
+  const other = '"session":{"model":"gpt-4o-realtime-preview"}';
+  it.each<[string, string, string]>([
+    ["behind white space", `${" ".repeat(100)}{${other}}`, "not for the model"],
+    ["in another letter case", `{${other.replace("model", "Model")}}`, "not for the model"],
+    ["in a member named twice", `{${other},"session":{}}`, "cannot be read"],
+  ])("ends when a message names another model %s", async (_, message, why) => {
+    const { key } = await keys.make({ models: ["openai/gpt-realtime"] });
+    const { client, provider } = await opened(key);
+    client.say(new TextEncoder().encode(message));
+    expect(await client.closed).toEqual(reason(why));
+    expect(provider.sent).toEqual([]);
+  });
+
   it("names the model of Gemini Live in its first message, and not in the address", async () => {
     const { key } = await keys.make({ models: ["google-ai-studio/gemini-2.5-flash"] });
     const good = await opened(key, SETUP);
