@@ -1,7 +1,7 @@
 import { ApiError } from "../http/api-error.ts";
 import { changedStream } from "../http/body/changed-stream.ts";
 import { parseInstant } from "../http/fields/instant.ts";
-import { boundedJson, isObject, type Json, jsonObject } from "../http/json.ts";
+import { boundedJson, isObject, type Json, jsonObject, ownMember } from "../http/json.ts";
 import { changedJson } from "../http/json/json-source.ts";
 import { JsonUnits } from "../http/json/json-units.ts";
 import { utf8 } from "../crypto/encoding.ts";
@@ -53,7 +53,7 @@ async function pinOfCaller(
   if (auth === "off") return null;
   const principal = await auth(request);
   const id = principal?.id ?? "";
-  return Object.hasOwn(pins, id) ? (pins[id] ?? null) : null;
+  return ownMember(pins, id) ?? null;
 }
 
 /** Headers that would make an answer another than the whole one in plain JSON. */

@@ -33,6 +33,11 @@ export function parsedObject(json: string): Json | null {
   return asObject(parsedJson(json));
 }
 
+/** Returns a record's own member. Callers name the key, so inherited ones such as "constructor" must not be found. */
+export function ownMember<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(record, key) ? record[key] : undefined;
+}
+
 /** The value as an object; an empty one when it is anything else, so that paths can be followed. */
 export function jsonObject(value: unknown): Json {
   return typeof value === "object" && value !== null ? (value as Json) : {};

@@ -1,3 +1,4 @@
+import { ownMember } from "../../http/json.ts";
 import type { EventCount, EventTally } from "../../entity/event-counts.ts";
 import {
   EVENT_COLUMNS,
@@ -218,7 +219,7 @@ async function handle(deps: RunDeps, job: Job, api: Agent, run: Run): Promise<Ha
     return NO_EVENT;
   }
   const tasks = definition.tasks ?? {};
-  const task = Object.hasOwn(tasks, job.task) ? tasks[job.task] : undefined;
+  const task = ownMember(tasks, job.task);
   // A task that a newer version of the class no longer has.
   if (task === undefined) throw new NonRetryableError(`The agent has no task "${job.task}"`);
   const payload = job.payload === null ? undefined : (JSON.parse(job.payload) as unknown);

@@ -1,6 +1,13 @@
 import { type ChatFormat, conversationOf } from "./chat-body.ts";
 import { BYTES_PER_TOKEN } from "./usage.ts";
-import { type Json, jsonCount, jsonObject, jsonObjects } from "../../http/json.ts";
+import {
+  type Json,
+  jsonCount,
+  jsonObject,
+  jsonObjects,
+  jsonText,
+  ownMember,
+} from "../../http/json.ts";
 import { quickSha256Hex } from "../../crypto/digest.ts";
 import type { System } from "../../ports.ts";
 
@@ -72,7 +79,7 @@ export function needsOf(body: Json, format: ChatFormat, size: number): Needs {
 function look(value: unknown, found: ConversationScan, depth: number): void {
   if (typeof value !== "object" || value === null || depth > DEPTH) return;
   const { type } = value as Json;
-  const ability = typeof type === "string" && Object.hasOwn(media, type) ? media[type] : undefined;
+  const ability = ownMember(media, jsonText(type));
   if (ability !== undefined) {
     found.abilities.add(ability);
     found.mediaCount++;

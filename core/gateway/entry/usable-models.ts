@@ -1,3 +1,4 @@
+import { ownMember } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { didYouMean } from "../../text/nearest.ts";
 import type { StoredProviders } from "../account/records/stored-providers.ts";
@@ -115,9 +116,7 @@ const DEMO = "echo-demo";
 
 /** Whether requests of a call reach a provider without a key of their own. */
 async function isUsable(slug: string, call: Call, parts: UsableModelsParts): Promise<boolean> {
-  const own = Object.hasOwn(parts.targets.providers, slug)
-    ? parts.targets.providers[slug]
-    : undefined;
+  const own = ownMember(parts.targets.providers, slug);
   if (isLocal(slug)) return own !== undefined && mayUseKeys(call);
   // A server of the operator's that needs no key.
   if (own?.baseUrl !== undefined && own.apiKey === undefined) return true;

@@ -2,10 +2,10 @@ import * as v from "valibot";
 import { ApiError } from "../../http/api-error.ts";
 import { recordView, type StoredRecord } from "../account/records/record.ts";
 import { headerCredential } from "../../http/fields/header-schema.ts";
-import { jsonText } from "../../http/json.ts";
+import { jsonText, ownMember } from "../../http/json.ts";
 import { secretOrigin } from "../../net/secret-origin.ts";
 import { cloudOf, readCloudSecret } from "../providers/clouds/cloud-settings.ts";
-import { providers } from "../providers/known/table.ts";
+import { providerRow } from "../providers/known/table.ts";
 import { keyOrigin, type KeyOrigins, keyOrigins } from "../providers/stored/key-origin.ts";
 import { CUSTOM_PREFIX } from "../providers/target.ts";
 import { checkProvider } from "./context.ts";
@@ -180,8 +180,8 @@ async function sharedConfig(
 /** Returns the origin of a provider. What a built-in one's path decides stands in it as it is written there. */
 async function originsOf(slug: string, { account, deps }: RecordScope): Promise<KeyOrigins> {
   const { configured, records } = deps;
-  const settings = Object.hasOwn(configured, slug) ? configured[slug] : undefined;
-  const known = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  const settings = ownMember(configured, slug);
+  const known = providerRow(slug);
   const base = settings?.baseUrl ?? known?.baseUrl;
   if (base != null || !slug.startsWith(CUSTOM_PREFIX)) {
     const origin = base == null ? slug : (secretOrigin(base) ?? base);

@@ -1,3 +1,4 @@
+import { ownMember } from "../../http/json.ts";
 import { fitsPattern, modelSpellings, providerOfFamily } from "../prices/model-spellings.ts";
 import file from "./model-rules.json" with { type: "json" };
 
@@ -40,7 +41,7 @@ const CLOUDS: ReadonlySet<string> = new Set(["aws-bedrock", "azure-openai", "goo
 export function modelRules(slug: string, model: string): ModelRules | undefined {
   const author = CLOUDS.has(slug) ? modelSpellings(model, slug).family : null;
   const by = author === null ? slug : providerOfFamily(author);
-  const rows = Object.hasOwn(providers, by) ? providers[by] : undefined;
+  const rows = ownMember(providers, by);
   if (rows === undefined) return undefined;
   const names = modelSpellings(model, slug).priced;
   return rows.find(({ models }) =>

@@ -1,3 +1,4 @@
+import { ownMember } from "../../http/json.ts";
 import { decodedValue } from "../wire/own-tokens.ts";
 
 /** The names of one model at one provider, the most specific first. */
@@ -111,7 +112,7 @@ export function modelSpellings(model: string, provider: string): ModelSpellings 
     ...plain,
     ...dashed,
   ]);
-  const bases = plain.flatMap((one) => own(versionOf, one) ?? []);
+  const bases = plain.flatMap((one) => ownMember(versionOf, one) ?? []);
   const variant = /^(.+):[\w-]{1,32}$/.exec(bare)?.[1];
   const free = family === null || variant === undefined ? [] : [...without(variant, family)];
   return { family, priced, covered: unique([...priced, ...bases, ...free]) };
@@ -142,14 +143,14 @@ interface Placed {
 }
 
 function placed(name: string, provider: string): Placed {
-  const first = own(families, provider);
+  const first = ownMember(families, provider);
   if (first !== undefined) return withoutAuthor(name, provider, first);
   if (!resellers.has(provider)) return { family: null, prefix: "", bare: name };
   // Amazon's inference profiles begin with a region.
   const region = /^(?:us|us-gov|eu|apac|jp|au|ca|global)\./.exec(name)?.[0] ?? "";
   const rest = name.slice(region.length);
   const at = rest.search(/[./]/);
-  const author = own(authors, at === -1 ? "" : rest.slice(0, at));
+  const author = ownMember(authors, at === -1 ? "" : rest.slice(0, at));
   if (author !== undefined)
     return {
       family: author,
@@ -164,7 +165,7 @@ function placed(name: string, provider: string): Placed {
 function withoutAuthor(name: string, provider: string, family: string): Placed {
   const at = name.indexOf("/");
   const word = name.slice(0, Math.max(0, at));
-  const isAuthor = word === provider || own(authors, word) === family;
+  const isAuthor = word === provider || ownMember(authors, word) === family;
   return isAuthor
     ? { family, prefix: name.slice(0, at + 1), bare: name.slice(at + 1) }
     : { family, prefix: "", bare: name };
@@ -196,11 +197,6 @@ function withDashes(name: string): string {
 
 function unique(names: readonly string[]): readonly string[] {
   return [...new Set(names)];
-}
-
-/** Callers name providers and models, so inherited members such as "constructor" must not be found. */
-function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
-  return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { ownMember } from "../../http/json.ts";
 /** Authors whose models are called under another path segment; the others' own name is theirs. */
 const segments: Readonly<Record<string, string>> = {
   google: "google-ai-studio",
@@ -9,5 +10,5 @@ const segments: Readonly<Record<string, string>> = {
 
 /** Returns the path segment of the provider that serves the models of an author. */
 export function segmentOf(author: string): string {
-  return (Object.hasOwn(segments, author) ? segments[author] : undefined) ?? author;
+  return ownMember(segments, author) ?? author;
 }

@@ -1,3 +1,4 @@
+import { ownMember } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
 import { HOW_TO_SEND } from "../call/gateway-token.ts";
@@ -116,7 +117,7 @@ export async function cloudSettings(
   targets: ConfiguredTargets,
   stored: Pick<StoredProviders, "peek" | "hasKey">,
 ): Promise<PlaceSettings> {
-  const configured = Object.hasOwn(targets.providers, slug) ? targets.providers[slug] : undefined;
+  const configured = ownMember(targets.providers, slug);
   if (!mayUseKeys(call)) return configured ?? {};
   const found = await storedKey({ slug }, call, { key: stored.peek, hasKey: stored.hasKey });
   return found === null ? (configured ?? {}) : { ...configured, ...secretOf(slug, found) };

@@ -1,6 +1,5 @@
 import type { Step } from "../call/call.ts";
-import type { Provider } from "./known/provider.ts";
-import { providers } from "./known/table.ts";
+import { providerRow } from "./known/table.ts";
 import { anthropicTranslator } from "./anthropic/anthropic.ts";
 import { countFront } from "../chat/formats/count-front.ts";
 import { chatFront } from "../chat/formats/chat-reply.ts";
@@ -29,31 +28,28 @@ const fronts = { responses: responsesFront, messages: messagesFront } as const;
 export function translationRoute(step: Step): TranslationRoute | undefined {
   const { slug, rest, format, method } = step;
   if (format === undefined) {
-    if (rest !== CHAT || method !== "POST" || !Object.hasOwn(providers, slug)) return undefined;
+    if (rest !== CHAT || method !== "POST") return undefined;
     const translator = translatorOf(slug);
     return translator === undefined ? undefined : { front: chatFront, translator };
   }
   if (format !== "count") return formatRoute(slug, format);
-  const counter = Object.hasOwn(providers, slug) ? translatorOf(slug)?.counter : undefined;
+  const counter = translatorOf(slug)?.counter;
   return counter === undefined ? undefined : { front: countFront, translator: counter };
 }
 
 /** Returns how a format other than OpenAI's chats is translated for a provider. */
 export function formatRoute(slug: string, format: "responses" | "messages"): TranslationRoute {
-  const own = Object.hasOwn(providers, slug) ? translatorOf(slug) : undefined;
-  return { front: fronts[format], translator: own ?? overChat(slug) };
+  return { front: fronts[format], translator: translatorOf(slug) ?? overChat(slug) };
 }
 
 /** Returns the translator of a provider with a format of its own. */
 function translatorOf(slug: string): ChatTranslator | undefined {
-  const format = providers[slug]?.chat;
+  const format = providerRow(slug)?.chat;
   return format === undefined ? undefined : translators[format];
 }
 
 function overChat(slug: string): ChatTranslator {
-  const { openaiChat: path = CHAT, dialect }: Partial<Provider> = Object.hasOwn(providers, slug)
-    ? (providers[slug] ?? {})
-    : {};
+  const { openaiChat: path = CHAT, dialect } = providerRow(slug) ?? {};
   return openaiTranslator({ ...usual, ...dialect, path });
 }
 

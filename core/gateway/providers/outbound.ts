@@ -1,3 +1,4 @@
+import { ownMember } from "../../http/json.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import type { HeaderPair } from "../../ports.ts";
 import { tokenOf } from "../call/gateway-token.ts";
@@ -103,7 +104,7 @@ async function asSpoken(
   const custom = await customProvider(slug, call, parts);
   const { url } = resolveTarget(slug, targets, { rest, query, custom });
   const address = JSON.stringify([url, custom?.generation]);
-  const told = Object.hasOwn(targets.providers, slug) ? targets.providers[slug]?.speaks : undefined;
+  const told = ownMember(targets.providers, slug)?.speaks;
   const takes = told?.includes(format) ?? spoken.known(address);
   if (takes !== false) {
     const prepared = await untranslated(step, call, parts);

@@ -8,7 +8,7 @@ import {
   plainBytes,
   type ReadableRequest,
 } from "../wire/readable-body.ts";
-import { MODEL_SEGMENT, providers } from "./known/table.ts";
+import { MODEL_SEGMENT, providerRow } from "./known/table.ts";
 
 /** A body whose first member is the model, as the official clients write it. */
 const MODEL_FIRST = /^\s*\{\s*"model"\s*:\s*"([^"\\]{0,256})"\s*[,}]/;
@@ -47,7 +47,7 @@ export function requestModel(
   value: () => unknown = () => boundedJson(body ?? ""),
 ): string {
   const path = withSingleSlashes(given);
-  const own = Object.hasOwn(providers, slug) ? providers[slug]?.modelInPath : undefined;
+  const own = providerRow(slug)?.modelInPath;
   const answersWith = own === undefined ? "" : pathModel(path, own);
   if (answersWith !== "") return answersWith;
   const named = (body === null ? null : namedOnce(body)?.name) ?? modelName(value(), "");

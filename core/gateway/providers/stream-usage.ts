@@ -1,4 +1,4 @@
-import { asObject, type Json, jsonObject } from "../../http/json.ts";
+import { asObject, type Json, jsonObject, ownMember } from "../../http/json.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import type { InboundResponse, Transport } from "../../ports.ts";
 import type { ConfiguredTargets } from "./target.ts";
@@ -9,7 +9,7 @@ import type { Recorder } from "../call/recording.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { changedStream } from "../../http/body/changed-stream.ts";
 import { plainBody } from "../wire/reply-body.ts";
-import { providers } from "./known/table.ts";
+import { providerRow } from "./known/table.ts";
 import { bodyText, bodyValue, plainBytes } from "../wire/readable-body.ts";
 import { withoutUnaskedUsage } from "./openai/unasked-usage.ts";
 
@@ -63,9 +63,9 @@ function tellsUsage(
   { slug, rest }: Step,
   { providers: options }: ConfiguredTargets,
 ): "asked" | "told" | null {
-  const configured = Object.hasOwn(options, slug) ? options[slug]?.streamUsage : undefined;
+  const configured = ownMember(options, slug)?.streamUsage;
   if (configured !== undefined) return configured ? "asked" : null;
-  const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  const provider = providerRow(slug);
   // Translated into a format whose streams all tell.
   if (provider?.chat !== undefined && rest === "chat/completions") return "told";
   return provider?.streamUsage ?? null;

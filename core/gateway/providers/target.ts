@@ -1,10 +1,11 @@
+import { ownMember } from "../../http/json.ts";
 import { didYouMean } from "../../text/nearest.ts";
 import { hasNeedlessEscapes } from "../../net/needless-escapes.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { CustomTarget } from "../account/records/stored-providers.ts";
 import type { Place, Provider } from "./known/provider.ts";
 import { plainPath } from "./reach/inferences.ts";
-import { ECHO, isLocal, providers } from "./known/table.ts";
+import { ECHO, isLocal, providerRow, providers } from "./known/table.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import type { ProviderOptions } from "../account/settings/provider-options.ts";
 import type { Step } from "../call/call.ts";
@@ -51,7 +52,7 @@ export function movedTo(
   slug: string,
   baseUrl: string,
 ): ConfiguredTargets {
-  const configured = own(options.providers, slug);
+  const configured = ownMember(options.providers, slug);
   const moved = { ...configured, baseUrl: configured?.baseUrl ?? baseUrl };
   return { demo: options.demo, providers: { ...options.providers, [slug]: moved } };
 }
@@ -73,7 +74,7 @@ export function resolveTarget(
   options: ConfiguredTargets,
   { rest, query, custom = null }: TargetPath,
 ): ProviderTarget {
-  const configured = own(options.providers, slug);
+  const configured = ownMember(options.providers, slug);
   const settings: ProviderOptions | undefined = configured ?? custom ?? undefined;
   const provider = providerOf(slug, settings, options.demo);
   checkPath(rest, query);
@@ -100,7 +101,8 @@ export function providerPath(
   { slug, rest }: Pick<Step, "slug" | "rest">,
   options: ConfiguredTargets,
 ): string | null {
-  if (isCustomSegment(slug) && own(options.providers, slug) === undefined) return plainPath(rest);
+  if (isCustomSegment(slug) && ownMember(options.providers, slug) === undefined)
+    return plainPath(rest);
   try {
     return plainPath(resolveTarget(slug, options, { rest, query: "" }).path);
   } catch {
@@ -130,7 +132,7 @@ export function isCustomSegment(segment: string): boolean {
 
 function providerOf(slug: string, settings: ProviderOptions | undefined, demo: boolean): Provider {
   if (slug === ECHO && demo) return { baseUrl: "echo:", credentials: ["authorization"] };
-  const known = own(providers, slug);
+  const known = providerRow(slug);
   // A caller may reach only those servers of this machine that the operator has named.
   if (known?.local === true && settings === undefined) {
     throw new ApiError("provider_unknown", {
@@ -149,11 +151,6 @@ export function unknownProvider(slug: string): ApiError {
   const shown = slug.slice(0, 64);
   const hint = didYouMean(shown, Object.keys(providers));
   return new ApiError("provider_unknown", { message: `Invalid provider "${shown}"${hint}` });
-}
-
-/** A caller names the key, so inherited members such as "constructor" must not be found. */
-function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
-  return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
 /** Fills the placeholders of a base URL from the leading segments of the path. */
@@ -230,7 +227,7 @@ export const CUSTOM_PREFIX = "custom-";
  * Throws `invalid_request` for an address that is not one of the provider's.
  */
 export function withNamedAddress(step: Step): Step {
-  const row = Object.hasOwn(providers, step.slug) ? providers[step.slug]?.addressIn : undefined;
+  const row = providerRow(step.slug)?.addressIn;
   const address = row === undefined ? null : headerValue(step.headers, row.header);
   if (row === undefined || address === null) return step;
   // Not parsed as a URL: the path goes on as it was written, and no form of a host but the plain one is taken.
@@ -261,7 +258,7 @@ export function withUploadAddress(
   { url, slug, tail }: UploadRequest,
   targets: ConfiguredTargets,
 ): Forwarded {
-  const row = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  const row = providerRow(slug);
   const { uploadAddress: header, baseUrl } = row ?? {};
   if (header === undefined || !tail.rest.startsWith("upload/")) return forwarded;
   const ours = url.slice(0, url.lastIndexOf(`/${tail.rest}`) + 1);

@@ -2,7 +2,7 @@ import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { didYouMean } from "../../text/nearest.ts";
 import type { Step } from "../call/call.ts";
-import { ECHO, isLocal, providers } from "./known/table.ts";
+import { ECHO, isLocal, providerRow, providers } from "./known/table.ts";
 import { providersWith, taskPath, type UnifiedTask, unifiedTasks } from "./known/unified-tasks.ts";
 import {
   chatFormats,
@@ -134,14 +134,14 @@ type Place = Pick<Step, "rest" | "format" | "cloud">;
 
 /** Returns where the tokens of a provider's messages are counted; null when it takes no chats. */
 function countPlace(slug: string): Place | null {
-  const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  const provider = providerRow(slug);
   if (provider?.countsMessages === true) return { rest: `v1/${COUNT_TOKENS}` };
   return takesChats(slug, "messages") ? { rest: COUNT_TOKENS, format: "count" } : null;
 }
 
 /** Returns where a provider takes a format, itself or after a translation; null when it takes no chats. */
 function placeOf(slug: string, format: ChatFormat): Place | null {
-  const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  const provider = providerRow(slug);
   if (provider?.cloud !== undefined) return { rest: format, cloud: format };
   const isCustom = slug.startsWith("custom-");
   const mayTake = isCustom || isLocal(slug);
@@ -154,7 +154,7 @@ function placeOf(slug: string, format: ChatFormat): Place | null {
 
 /** Whether a provider takes a request as it is, in OpenAI's chat format. */
 function isOwnChat(slug: string, { rest, format }: Place): boolean {
-  const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  const provider = providerRow(slug);
   return format === undefined && provider?.openaiChat === rest && provider.chat === undefined;
 }
 

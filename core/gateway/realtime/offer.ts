@@ -2,8 +2,8 @@ import { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
 import { AUTHORIZATION, gatewayHeader } from "../call/controls.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
-import { credentialValue, type Provider } from "../providers/known/provider.ts";
-import { providers, realtimeOf } from "../providers/known/table.ts";
+import { credentialValue } from "../providers/known/provider.ts";
+import { providerRow, providers } from "../providers/known/table.ts";
 
 /** An upgrade request, its credentials moved from subprotocols, where browsers put them, into headers. */
 export interface Offer {
@@ -66,7 +66,7 @@ interface OfferedCredential {
 function keyIn(offered: string, slug: string): OfferedCredential | null {
   for (const [name, { realtime: { keyWord } = {} }] of Object.entries(providers)) {
     if (keyWord === undefined || !offered.startsWith(`${keyWord}.`)) continue;
-    const provider = name === slug ? providerOf(slug) : undefined;
+    const provider = name === slug ? providerRow(slug) : undefined;
     const key = offered.slice(keyWord.length + 1);
     const header: HeaderPair | null =
       provider === undefined || key === ""
@@ -82,14 +82,10 @@ function keyAfter(
   next: string | undefined,
   slug: string,
 ): OfferedCredential | null {
-  const schemes = realtimeOf(slug)?.keyAfter ?? {};
-  const provider = providerOf(slug);
+  const provider = providerRow(slug);
+  const schemes = provider?.realtime?.keyAfter ?? {};
   if (next === undefined || provider === undefined || !Object.hasOwn(schemes, offered)) return null;
   return { header: [provider.credentials[0], `${schemes[offered]} ${next}`], tookNext: true };
-}
-
-function providerOf(slug: string): Provider | undefined {
-  return Object.hasOwn(providers, slug) ? providers[slug] : undefined;
 }
 
 /**

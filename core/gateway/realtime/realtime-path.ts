@@ -1,6 +1,7 @@
+import { ownMember } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { decodedValue } from "../wire/own-tokens.ts";
-import { realtimeOf } from "../providers/known/table.ts";
+import { providerRow } from "../providers/known/table.ts";
 import { movedTo, type ConfiguredTargets } from "../providers/target.ts";
 
 /** Names of providers that only realtime connections have. */
@@ -15,8 +16,8 @@ export interface RealtimePath {
 
 /** Turns the client's address into a path of the provider; throws `invalid_request` when it names none. */
 export function realtimePath(segment: string, rest: string, query: string): RealtimePath {
-  const slug = (Object.hasOwn(aliases, segment) ? aliases[segment] : undefined) ?? segment;
-  const row = realtimeOf(slug);
+  const slug = ownMember(aliases, segment) ?? segment;
+  const row = providerRow(slug)?.realtime;
   const renamed = renameParameters(query, row?.parameters ?? {});
   if (rest !== "" && rest !== "/") return { slug, rest, query: renamed };
   if (row?.path === undefined) {
@@ -66,7 +67,7 @@ export function realtimeTargets(
   slug: string,
   rest: string,
 ): ConfiguredTargets {
-  const base = realtimeOf(slug)?.base;
+  const base = providerRow(slug)?.realtime?.base;
   if (base === undefined || base.except.test(rest)) return options;
   return movedTo(options, slug, base.url);
 }

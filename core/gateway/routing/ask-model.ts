@@ -6,7 +6,7 @@ import type { Call, Step } from "../call/call.ts";
 import type { Forward } from "../call/forward.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import type { ChatFormat } from "../chat/chat-body.ts";
-import { providers } from "../providers/known/table.ts";
+import { providerRow } from "../providers/known/table.ts";
 import { holdsCredentials } from "../providers/strip-credentials.ts";
 import { compatStep } from "../providers/unified-step.ts";
 import type { ModelElement } from "./dynamic/element.ts";
@@ -48,7 +48,7 @@ export function verdictsFor(step: Step, call: Call): Verdicts {
  * the gateway cannot know it.
  */
 export function withOwnLimit(body: Json, slug: string, format: ChatFormat): Json {
-  const provider = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  const provider = providerRow(slug);
   // For a translated request the translation sets the limit.
   if (format !== "chat/completions" || provider === undefined || provider.chat !== undefined) {
     return body;

@@ -1,3 +1,4 @@
+import { ownMember } from "../json.ts";
 import type { ContentDecoder, System } from "../../ports.ts";
 import { pulledStream } from "../stream.ts";
 
@@ -24,7 +25,7 @@ const LAYERS = 3;
 /** Finds out what this runtime can read. */
 export function contentDecoding(system: Pick<System, "decoder">): ContentDecoding {
   const one = (encoding: string): ContentDecoder | null => {
-    const format = Object.hasOwn(formats, encoding) ? formats[encoding] : undefined;
+    const format = ownMember(formats, encoding);
     if (format === undefined) return null;
     return system.decoder?.(encoding) ?? (format === "deflate" ? deflate() : nativeDecoder(format));
   };

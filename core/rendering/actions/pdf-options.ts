@@ -1,3 +1,4 @@
+import { ownMember } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { Length, PdfOptions } from "../input/body.ts";
 import type { CdpData } from "../cdp/cdp.ts";
@@ -84,7 +85,7 @@ function margins(
 function paper(options: PdfOptions): readonly [width: number, height: number] {
   if (options.format !== undefined) {
     const name = options.format.toLowerCase();
-    const size = Object.hasOwn(paperSizes, name) ? paperSizes[name] : undefined;
+    const size = ownMember(paperSizes, name);
     if (size === undefined) {
       throw refuse(
         `pdfOptions.format: "${options.format.slice(0, 40)}" is unknown: use one of ${Object.keys(paperSizes).join(", ")}`,

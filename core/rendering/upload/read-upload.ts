@@ -1,3 +1,4 @@
+import { ownMember } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { isMultipart, readForm } from "../../http/fields/read-form.ts";
 import type { Background, LongTask, Steps } from "../../ports.ts";
@@ -93,7 +94,7 @@ async function bytesOf(part: File | string): Promise<ArrayBuffer | Uint8Array> {
 
 function typeOf({ name, type: said }: File): string {
   const ending = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
-  const known = Object.hasOwn(types, ending) ? types[ending] : undefined;
+  const known = ownMember(types, ending);
   return known ?? (said === "" ? "application/octet-stream" : said);
 }
 

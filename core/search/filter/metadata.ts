@@ -1,5 +1,5 @@
 import { exactScalar } from "../../http/json/json-source.ts";
-import { isObject, parsedJson } from "../../http/json.ts";
+import { isObject, ownMember, parsedJson } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { parseInstant } from "../../http/fields/instant.ts";
 import { isScalar, type Scalar } from "./filter.ts";
@@ -110,7 +110,7 @@ export function withFileFields(
   schema: readonly MetadataField[],
 ): Metadata {
   const added = schema.flatMap(({ field_name: field, data_type: type }) => {
-    const said = Object.hasOwn(fields, field) ? fields[field] : undefined;
+    const said = ownMember(fields, field);
     if (said === undefined || Object.hasOwn(metadata, field)) return [];
     const value = type === "text" ? String(said) : said;
     return indexedValue(type, value) === null ? [] : [[field, value] as const];

@@ -1,3 +1,4 @@
+import { ownMember } from "../../http/json.ts";
 import type { Hono } from "hono";
 
 /** The route that answers a request. */
@@ -73,7 +74,7 @@ function hasThreeParts(path: string): boolean {
 
 function partOf(route: string): PartName {
   for (const segment of route.split("/")) {
-    const part = Object.hasOwn(parts, segment) ? parts[segment] : undefined;
+    const part = ownMember(parts, segment);
     if (part !== undefined) return part;
   }
   return "platform";

@@ -1,5 +1,5 @@
 import type { GatewayName } from "./gateway-name.ts";
-import type { Value } from "../../../http/json.ts";
+import { type Value, ownMember } from "../../../http/json.ts";
 import type { GatewayProviderOptions } from "./provider-options.ts";
 import type { DeclaredModel } from "./declared-models.ts";
 import type { DeclaredSettings, GatewaySettings } from "./settings.ts";
@@ -62,7 +62,7 @@ export function declaredGateway(
   { gateways, accountId }: DeclaredGateways,
 ): DeclaredGateway | undefined {
   const isHere = accountId === undefined || accountId === account;
-  return isHere && Object.hasOwn(gateways, gateway) ? gateways[gateway] : undefined;
+  return isHere ? ownMember(gateways, gateway) : undefined;
 }
 
 /** The declared key of a provider under an alias; null when there is none. */
@@ -71,11 +71,10 @@ export function declaredKey(
   segment: string,
   alias: string = DEFAULT_ALIAS,
 ): string | null {
-  const keys = declaration?.keys;
-  const key = keys !== undefined && Object.hasOwn(keys, segment) ? keys[segment] : undefined;
+  const key = ownMember(declaration?.keys ?? {}, segment);
   if (key === undefined) return null;
   if (typeof key === "string") return alias === DEFAULT_ALIAS ? key : null;
-  return Object.hasOwn(key, alias) ? (key[alias] ?? null) : null;
+  return ownMember(key, alias) ?? null;
 }
 
 /** The alias of a stored key that is meant when a request names none. */

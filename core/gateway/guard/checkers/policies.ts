@@ -1,3 +1,4 @@
+import { ownMember } from "../../../http/json.ts";
 import type { ChatModel } from "../../../ports.ts";
 import type {
   Dlp,
@@ -74,7 +75,7 @@ function guardrailPolicies(
       id: "guardrails",
       profile: "guardrails",
       checker,
-      actionOf: (type) => (Object.hasOwn(actions, type) ? (actions[type] ?? null) : null),
+      actionOf: (type) => ownMember(actions, type) ?? null,
       blocks: Object.values(actions).includes("BLOCK"),
     },
   ];
@@ -90,7 +91,7 @@ function dlpPolicies(dlp: Dlp, phase: CheckPhase, { checkers = {} }: SafetyOptio
       .filter(({ action }) => action !== "MASK" || phase === "prompt")
       .flatMap(({ id, action, profiles: names }) =>
         names.map((profile): CheckPolicy => {
-          const checker = Object.hasOwn(known, profile) ? (known[profile] ?? null) : null;
+          const checker = ownMember(known, profile) ?? null;
           const blocks = action !== "FLAG";
           const masks = action === "MASK" ? (patternsOf[profile] ?? []) : undefined;
           return { kind: "dlp", id, profile, checker, actionOf: () => action, blocks, masks };

@@ -10,7 +10,7 @@ import {
   type Recording,
 } from "../../call/recording.ts";
 import { observer, type Reading } from "../../metering/usage/observer.ts";
-import { credentialHeaders, providers } from "../../providers/known/table.ts";
+import { credentialHeaders, providerRow } from "../../providers/known/table.ts";
 import type { ContentDecoding } from "../../../http/body/content-decoder.ts";
 import { headerValue, isSecretHeader, requestHygiene } from "../../wire/header-hygiene.ts";
 import { ownHeaders } from "../../wire/own-headers.ts";
@@ -85,7 +85,7 @@ function withoutEncodings(prepared: Outbound): Outbound {
 
 /** Lists the texts that a provider reads beside the body, except credentials and headers about the transfer. */
 function textsBeside({ slug, rest, query, headers }: Step, decoding: ContentDecoding): string[] {
-  const own = Object.hasOwn(providers, slug) ? providers[slug]?.queryCredentials : undefined;
+  const own = providerRow(slug)?.queryCredentials;
   const texts = [decodedValue(rest)];
   for (const [name, value] of new URLSearchParams(query)) {
     if (own?.includes(name) !== true && !isSecretHeader(name.toLowerCase()))

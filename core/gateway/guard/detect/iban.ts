@@ -1,3 +1,4 @@
+import { ownMember } from "../../../http/json.ts";
 import type { Pattern, TextSpan } from "./pattern.ts";
 
 /** Lengths of IBANs by country (ISO 13616 registry). */
@@ -38,7 +39,7 @@ export const iban: Pattern = {
 /** Returns the length of the IBAN at the start of a text, its separators included; 0 without one. */
 function ibanLength(candidate: string): number {
   const country = candidate.slice(0, 2);
-  const length = Object.hasOwn(lengths, country) ? (lengths[country] ?? 0) : 0;
+  const length = ownMember(lengths, country) ?? 0;
   if (length === 0) return 0;
   let compact = "";
   let gap = 0;

@@ -1,6 +1,6 @@
 import { didYouMean } from "../../../text/nearest.ts";
-import { parsedObject } from "../../../http/json.ts";
-import { providers } from "../known/table.ts";
+import { ownMember, parsedObject } from "../../../http/json.ts";
+import { providerRow } from "../known/table.ts";
 import type { CloudSecret, CloudSettings } from "../../account/settings/provider-options.ts";
 import type { Cloud } from "../known/provider.ts";
 import { readServiceAccount } from "./service-account.ts";
@@ -56,7 +56,7 @@ const together: readonly (readonly string[])[] = [
 
 /** Returns the cloud that a provider is; undefined for another provider. */
 export function cloudOf(slug: string): Cloud | undefined {
-  return Object.hasOwn(providers, slug) ? providers[slug]?.cloud : undefined;
+  return providerRow(slug)?.cloud;
 }
 
 const names: readonly string[] = Object.values(fields).flatMap((own) => Object.keys(own));
@@ -67,7 +67,7 @@ export function cloudProblem(slug: string, settings: CloudSettings): string | nu
   const cloud = cloudOf(slug);
   const own = cloud === undefined ? {} : fields[cloud];
   for (const [name, value] of given) {
-    const field = Object.hasOwn(own, name) ? own[name] : undefined;
+    const field = ownMember(own, name);
     if (field === undefined) return `"${name}" is not a setting of "${slug.slice(0, 64)}"`;
     if (typeof value !== "string" || !field.pattern.test(value))
       return `${name}: expected ${field.expected}`;

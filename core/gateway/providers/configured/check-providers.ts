@@ -1,6 +1,6 @@
 import { didYouMean } from "../../../text/nearest.ts";
 import { cloudProblem } from "../clouds/cloud-settings.ts";
-import { ECHO, isLocal, providers } from "../known/table.ts";
+import { ECHO, isLocal, providerRow, providers } from "../known/table.ts";
 import type { ProviderOptions } from "../../account/settings/provider-options.ts";
 import { isCustomSegment } from "../target.ts";
 
@@ -16,7 +16,7 @@ export function providerProblem(slug: string, options: ProviderOptions): string 
       : cloudProblem(slug, options);
   }
   if (slug === ECHO) return null;
-  const known = Object.hasOwn(providers, slug) ? providers[slug] : undefined;
+  const known = providerRow(slug);
   const problem = known === undefined ? null : cloudProblem(slug, options);
   if (problem !== null) return problem;
   if (known === undefined) {

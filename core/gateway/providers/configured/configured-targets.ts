@@ -1,3 +1,4 @@
+import { ownMember } from "../../../http/json.ts";
 import type { DeclaredGateway } from "../../account/settings/declared-gateways.ts";
 import { isLocal } from "../known/table.ts";
 import type { ProviderOptions } from "../../account/settings/provider-options.ts";
@@ -17,7 +18,7 @@ export function freeProviders({
   const ofGateways = Object.values(gateways).flatMap((one) => Object.keys(one.providers ?? {}));
   const slugs = new Set([...Object.keys(all), ...ofGateways]);
   return [...slugs].filter((slug) => {
-    const told = Object.hasOwn(all, slug) ? all[slug]?.free : undefined;
+    const told = ownMember(all, slug)?.free;
     return told ?? isLocal(slug);
   });
 }

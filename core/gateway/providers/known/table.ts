@@ -1,4 +1,5 @@
-import type { Provider, Realtime } from "./provider.ts";
+import { ownMember } from "../../../http/json.ts";
+import type { Provider } from "./provider.ts";
 
 const bearer = ["authorization"] as const;
 const CHAT = "chat/completions";
@@ -266,14 +267,14 @@ export const providers: Readonly<Record<string, Provider>> = {
   "lm-studio": ownServer("http://127.0.0.1:1234"),
 };
 
-/** Whether a path segment is that of a server of the operator's own. */
-export function isLocal(slug: string): boolean {
-  return Object.hasOwn(providers, slug) && providers[slug]?.local === true;
+/** Returns the row of a built-in provider. Callers name the path segment, so inherited members must not be found. */
+export function providerRow(slug: string): Provider | undefined {
+  return ownMember(providers, slug);
 }
 
-/** Returns how a provider's WebSockets differ; undefined where they do not. */
-export function realtimeOf(slug: string): Realtime | undefined {
-  return Object.hasOwn(providers, slug) ? providers[slug]?.realtime : undefined;
+/** Whether a path segment is that of a server of the operator's own. */
+export function isLocal(slug: string): boolean {
+  return providerRow(slug)?.local === true;
 }
 
 /** Every header name in which some provider takes a credential; they must never travel to another provider. */

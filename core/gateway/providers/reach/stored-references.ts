@@ -1,4 +1,4 @@
-import type { Json } from "../../../http/json.ts";
+import { type Json, jsonText, ownMember } from "../../../http/json.ts";
 import { jsonPlaces, unambiguousJson } from "../../wire/json-places.ts";
 
 /** Something that is kept at a provider, by the collection in which its API has it. */
@@ -59,8 +59,7 @@ const saidBy: Readonly<Record<string, string>> = {
 };
 const item = of("responses", {
   holds(owner) {
-    const type = owner["type"] ?? "message";
-    const said = typeof type === "string" && Object.hasOwn(saidBy, type) ? saidBy[type] : undefined;
+    const said = ownMember(saidBy, jsonText(owner["type"] ?? "message"));
     return said === undefined || owner[said] == null;
   },
 });
