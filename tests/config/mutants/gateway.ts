@@ -469,7 +469,7 @@ export const gatewayMutants: readonly Mutant[] = [
     file: "core/metrics/counted-batches.ts",
     find: "if (sending !== null) await send(sending);\n      const counted",
     replace: "const counted",
-    tests: ["tests/unit/gateway/observe/metrics/meter"],
+    tests: ["tests/unit/gateway/observe/metrics/account-counts"],
   },
   {
     name: "a batch of counts that is sent again counts once",
@@ -479,11 +479,11 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/signals/resent-batch"],
   },
   {
-    name: "an empty ledger has nothing on its way",
-    file: "core/gateway/observe/metrics/meter.ts",
-    find: "return !batches.isSending && growing.size === 0;",
-    replace: "return growing.size === 0;",
-    tests: ["tests/unit/gateway/observe/metrics/meter"],
+    name: "an account with counts on their way is not forgotten",
+    file: "core/metrics/account-counts.ts",
+    find: "found.groups.size === 0 && !found.batches.isSending",
+    replace: "found.groups.size === 0",
+    tests: ["tests/unit/gateway/observe/metrics/account-counts"],
   },
   {
     name: "only an upload's answer has its address changed",

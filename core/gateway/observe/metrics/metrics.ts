@@ -1,11 +1,11 @@
 import { type ActorClient, actorClient } from "../../../actors/actor-client.ts";
+import { accountCounts } from "../../../metrics/account-counts.ts";
 import type { Platform } from "../../../ports.ts";
 import type { GatewayName } from "../../account/settings/gateway-name.ts";
-import { meter } from "./meter.ts";
 import { type MetricsMethods, metricsActor } from "./metrics-actor.ts";
-import type { SeriesTable } from "./series-table.ts";
+import { boundedKey, type SeriesTable } from "./series-table.ts";
 import { keyOf, metricSeriesKey, NO_MODEL, OTHER } from "./series.ts";
-import { addRow, type CountedRow } from "./totals.ts";
+import { addRow, type CountedRow, noTotals, type Totals } from "./totals.ts";
 import { secretPattern } from "../../guard/detect/secrets.ts";
 
 /** Why a gateway sent a request away before any provider was asked. */
@@ -31,27 +31,32 @@ export function gatewayMetrics({ actors, system, log }: Platform): GatewayMetric
   const of = (account: string): ActorClient<MetricsMethods> =>
     actorClient(actors.get(metricsActor.name, account));
   const label = labels();
-  const counted = meter({
+  const counted = accountCounts<Totals>({
     system,
     log,
-    store: (account, ...batch) => of(account).add(...batch),
+    store: (account, source, sequence, grown) => of(account).add(source, sequence, [...grown]),
+    failure: "Gateway metrics could not be stored",
   });
+  const growth = (account: string, key: string): Totals => {
+    const series = counted.of(account);
+    return series === null ? noTotals() : grownSeries(series, key);
+  };
   return {
     count({ account, gateway }, row) {
       const key = metricSeriesKey(gateway, label(row.provider), label(row.model), row);
-      addRow(counted.growth(account, key), row);
+      addRow(growth(account, key), row);
       if (row.caller?.startsWith("key:") !== true) return;
       const own = { family: "key", gateway, key: row.caller.slice("key:".length) } as const;
-      addRow(counted.growth(account, keyOf(own)), row);
+      addRow(growth(account, keyOf(own)), row);
     },
     refuse({ account, gateway }, reason) {
-      counted.growth(account, keyOf({ family: "refused", gateway, reason })).count += 1;
+      growth(account, keyOf({ family: "refused", gateway, reason })).count += 1;
     },
     drop(actor, rows) {
       // An account's name may contain a slash, a gateway's cannot.
       const slash = actor.lastIndexOf("/");
       const gateway = actor.slice(slash + 1);
-      counted.growth(actor.slice(0, slash), keyOf({ family: "dropped", gateway })).count += rows;
+      growth(actor.slice(0, slash), keyOf({ family: "dropped", gateway })).count += rows;
     },
     async read(account) {
       await counted.flush(account);
@@ -67,6 +72,14 @@ export function gatewayMetrics({ actors, system, log }: Platform): GatewayMetric
         });
     },
   };
+}
+
+/** Returns the growth of a series since the last batch, of which there are not too many. */
+function grownSeries(grown: Map<string, Totals>, given: string): Totals {
+  const key = boundedKey(given, grown);
+  const totals = grown.get(key) ?? noTotals();
+  grown.set(key, totals);
+  return totals;
 }
 
 /** Characters of a label. */

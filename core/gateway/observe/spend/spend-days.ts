@@ -1,10 +1,5 @@
 import { type ActorClient, actorClient } from "../../../actors/actor-client.ts";
-import {
-  type CountedBatches,
-  countedBatches,
-  flushPlan,
-  storeWithRetries,
-} from "../../../metrics/counted-batches.ts";
+import { accountCounts } from "../../../metrics/account-counts.ts";
 import type { Platform } from "../../../ports.ts";
 import type { AttemptObserver, EndedAttempt } from "../../call/ended-attempt.ts";
 import { cost, leastCost } from "../../metering/cost/cost.ts";
@@ -26,8 +21,6 @@ export interface SpendDays {
   report(account: string, query: SpendQuery): Promise<SpendReport>;
 }
 
-/** Accounts that are held at once: where gateways are open to all, callers may name accounts without end. */
-const ACCOUNTS = 10_000;
 /** Groups of an account in one batch. */
 const GROUPS = 1000;
 /** Models that are known to have answered. */
@@ -35,67 +28,28 @@ const SERVED = 5000;
 /** The highest cost of an attempt that is counted, in USD: callers name costs, and sums stay finite. */
 const MOST_USD = 200_000;
 
-/** The usage of one account since its last batch. */
-interface Growing {
-  readonly groups: Map<string, SpendRow>;
-  readonly batches: CountedBatches;
-}
-
 /** Makes the sums of one factory. */
 export function spendDays({ actors, system, log }: Platform): SpendDays {
   actors.define(spendActor);
   const of = (account: string): ActorClient<SpendMethods> =>
     actorClient(actors.get(spendActor.name, account));
-  const growing = new Map<string, Growing>();
+  const counted = accountCounts<SpendRow>({
+    system,
+    log,
+    store: (account, source, sequence, rows) =>
+      of(account).add(source, sequence, [...rows.values()]),
+    failure: "The spend of an account could not be stored",
+  });
   const label = modelLabels();
-  // Made when it is needed: Workers have no random numbers while a module is evaluated.
-  let source: string | null = null;
-  let sequence = 0;
-  const begin = (account: string): Growing => {
-    const groups = new Map<string, SpendRow>();
-    const batches = countedBatches<readonly SpendRow[]>({
-      take() {
-        if (groups.size === 0) return null;
-        const rows = [...groups.values()];
-        groups.clear();
-        return rows;
-      },
-      store(number, rows) {
-        const name = (source ??= system.id());
-        return storeWithRetries(() => of(account).add(name, number, rows), system);
-      },
-      nextSequence: () => ++sequence,
-    });
-    return { groups, batches };
-  };
-  const flush = async (account: string): Promise<void> => {
-    const found = growing.get(account);
-    if (found === undefined) return;
-    try {
-      await found.batches.flush();
-      if (found.groups.size === 0 && !found.batches.isSending) growing.delete(account);
-    } catch (error) {
-      log("warn", "The spend of an account could not be stored", { error: String(error) });
-    }
-  };
-  const flushAll = async (): Promise<void> => {
-    await Promise.all([...growing.keys()].map(flush));
-  };
-  const plan = flushPlan(system, flushAll);
   return {
     count(ended) {
       const { account } = ended.name;
       if (!ended.isLogged && ended.caller?.grant === undefined) return;
-      plan(system.monotonic());
-      const found = growing.get(account) ?? begin(account);
-      if (!growing.has(account)) {
-        if (growing.size >= ACCOUNTS) return;
-        growing.set(account, found);
-      }
-      addFigures(groupOf(ended, found.groups, label), figuresOf(ended));
+      const groups = counted.of(account);
+      if (groups !== null) addFigures(groupOf(ended, groups, label), figuresOf(ended));
     },
     async report(account, query) {
-      await flush(account);
+      await counted.flush(account);
       return of(account).report(query);
     },
   };

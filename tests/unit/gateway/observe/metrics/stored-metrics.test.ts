@@ -99,7 +99,10 @@ describe("gatewayMetrics()", () => {
     }));
 
   /** The platform's actors, whose calls fail where `after` throws, after they had their effect. */
-  function failing({ actors }: Platform, after: (method: string) => void): Platform["actors"] {
+  function failing(
+    { actors }: Platform,
+    after: (method: string, args: readonly unknown[]) => void,
+  ): Platform["actors"] {
     return {
       define: (kind) => actors.define(kind),
       get(kind, id) {
@@ -108,7 +111,7 @@ describe("gatewayMetrics()", () => {
           fetch: (request) => ref.fetch(request),
           async call(method, ...args) {
             const result = await ref.call(method, ...args);
-            after(method);
+            after(method, args);
             return result;
           },
         };
@@ -132,7 +135,11 @@ describe("gatewayMetrics()", () => {
 
   it("bounds the series of an account and loses no count", () =>
     withPlatform(async (platform) => {
-      const metrics = gatewayMetrics(platform);
+      const sizes: number[] = [];
+      const actors = failing(platform, (method, [, , deltas]) => {
+        if (method === "add") sizes.push((deltas as readonly unknown[]).length);
+      });
+      const metrics = gatewayMetrics({ ...platform, actors });
       for (let round = 0; round < 2; round++) {
         for (let at = 0; at < 1500; at++)
           metrics.count(name, { ...row, model: `model-${round}-${at}` });
@@ -140,6 +147,7 @@ describe("gatewayMetrics()", () => {
       }
       const table = await metrics.read("acme");
       expect(table.size).toBe(1001);
+      expect(sizes).toEqual([1001, 1001]);
       expect([...table.values()].reduce((sum, one) => sum + one.count, 0)).toBe(3000);
     }));
 

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { emptyLedger } from "../../../../../core/gateway/observe/metrics/meter.ts";
-import { meter, type MeterOptions } from "../../../../../core/gateway/observe/metrics/meter.ts";
+import {
+  accountCounts,
+  type AccountCountsOptions,
+} from "../../../../../core/metrics/account-counts.ts";
 import type { System } from "../../../../../core/ports.ts";
 
 interface Stored {
@@ -10,8 +12,8 @@ interface Stored {
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** A meter whose pauses end when told to, and whose store may fail. */
-function meterUnderTest(store: (batch: Stored) => Promise<void> = () => Promise.resolve()) {
+/** Counts whose pauses end when told to, and whose store may fail. */
+function countsUnderTest(store: (batch: Stored) => Promise<void> = () => Promise.resolve()) {
   const stored: Stored[] = [];
   const warnings: string[] = [];
   const pauses: { ms: number; end: () => void }[] = [];
@@ -25,40 +27,28 @@ function meterUnderTest(store: (batch: Stored) => Promise<void> = () => Promise.
       ms < 1000 ? Promise.resolve() : new Promise<void>((end) => pauses.push({ ms, end })),
     waitUntil: (one: Promise<unknown>) => void work.push(one),
   } as Partial<System> as System;
-  const options: MeterOptions = {
+  const options: AccountCountsOptions<number> = {
     system,
     log: (_level, message) => void warnings.push(message),
-    async store(account, source, sequence, deltas) {
-      const counts = Object.fromEntries(deltas.map(([key, { count }]) => [key, count]));
+    async store(account, source, sequence, groups) {
+      const counts = Object.fromEntries(groups);
       const batch = { account, source, sequence, counts };
       await store(batch);
       stored.push(batch);
     },
+    failure: "Gateway metrics could not be stored",
   };
-  const under = meter(options);
+  const under = accountCounts(options);
   const count = (account: string, key: string): void => {
-    under.growth(account, key).count += 1;
+    const groups = under.of(account);
+    groups?.set(key, (groups.get(key) ?? 0) + 1);
   };
   return { ...under, count, stored, warnings, pauses, work, clock };
 }
 
-it("a ledger is not empty while what it counted is on its way", async () => {
-  let stored = (): void => undefined;
-  const ledger = emptyLedger(
-    () => new Promise<void>((resolve) => (stored = resolve)),
-    () => 1,
-  );
-  ledger.growth("a").count += 1;
-  const flushed = ledger.flush();
-  expect(ledger.isEmpty).toBe(false);
-  stored();
-  await flushed;
-  expect(ledger.isEmpty).toBe(true);
-});
-
-describe("meter()", () => {
+describe("accountCounts()", () => {
   it("hands on what was counted once a second, and nothing when nothing was", async () => {
-    const { count, stored, pauses, work } = meterUnderTest();
+    const { count, stored, pauses, work } = countsUnderTest();
     expect(pauses).toEqual([]);
     for (const key of ["a", "b", "a"]) count("acme", key);
     expect(pauses.map(({ ms }) => ms)).toEqual([1000]);
@@ -81,7 +71,7 @@ describe("meter()", () => {
   });
 
   it("plans again when a planned flush never came", () => {
-    const { count, pauses, clock } = meterUnderTest();
+    const { count, pauses, clock } = countsUnderTest();
     count("acme", "a");
     clock.now = 5000;
     count("acme", "a");
@@ -94,7 +84,7 @@ describe("meter()", () => {
   it("sends a batch again, unchanged, whose storing failed", async () => {
     let failures = 2;
     const seen: Stored[] = [];
-    const { count, flush, stored } = meterUnderTest((batch) => {
+    const { count, flush, stored } = countsUnderTest((batch) => {
       seen.push(batch);
       return failures-- > 0 ? Promise.reject(new Error("lost")) : Promise.resolve();
     });
@@ -116,7 +106,7 @@ describe("meter()", () => {
 
   it("keeps a batch that cannot be stored, and sends it before the next one", async () => {
     let isDown = true;
-    const { count, flush, stored, warnings, pauses } = meterUnderTest(() =>
+    const { count, flush, stored, warnings, pauses } = countsUnderTest(() =>
       isDown ? Promise.reject(new Error("down")) : Promise.resolve(),
     );
     count("acme", "a");
@@ -136,7 +126,7 @@ describe("meter()", () => {
 
   it("does not wait for a batch that another flush is sending", async () => {
     const ends: (() => void)[] = [];
-    const { count, flush, stored } = meterUnderTest(({ sequence }) =>
+    const { count, flush, stored } = countsUnderTest(({ sequence }) =>
       // The first attempt died with its request.
       sequence === 1 && ends.length === 0
         ? new Promise<void>((end) => ends.push(end))
@@ -152,14 +142,37 @@ describe("meter()", () => {
     ]);
   });
 
-  it("bounds what it holds, whatever callers make up", () => {
-    const keys = new Set<object>();
-    const { growth } = meterUnderTest();
-    for (let at = 0; at < 5000; at++) {
-      const totals = growth("acme", `request\tg\tp\tmodel-${at}\t200\ttrue\tfalse`);
-      totals.count += 1;
-      keys.add(totals);
+  it("keeps an account whose counts are on their way, and sends them again", async () => {
+    const sent: { readonly sequence: number; end: (error?: Error) => void }[] = [];
+    const { count, flush, stored, warnings, pauses } = countsUnderTest(({ sequence }) => {
+      if (warnings.length > 0) return Promise.resolve();
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      sent.push({ sequence, end: (error) => (error === undefined ? resolve() : reject(error)) });
+      return promise;
+    });
+    const nth = async (at: number) => {
+      while (sent.length <= at) await Promise.resolve();
+      return sent[at];
+    };
+    count("acme", "a");
+    const first = flush("acme");
+    await nth(0);
+    count("acme", "b");
+    const second = flush("acme");
+    (await nth(1))?.end();
+    // The first flush ends while the second one's batch is on its way, and nothing else is counted.
+    await nth(2);
+    sent[0]?.end();
+    await first;
+    for (let at = 2; at < 6; at++) {
+      (await nth(at))?.end(new Error("down"));
+      while (at === 4 && pauses.length < 2) await Promise.resolve();
+      if (at === 4) pauses[1]?.end();
     }
-    expect(keys.size).toBe(1001);
+    await second;
+    expect(sent.map(({ sequence }) => sequence)).toEqual([1, 1, 2, 2, 2, 2]);
+    expect(warnings).toHaveLength(1);
+    await flush("acme");
+    expect(stored.at(-1)).toMatchObject({ sequence: 2, counts: { b: 1 } });
   });
 });
