@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { parse } from "../../../http/fields/body.ts";
 import { allowedTools } from "../allowed-tools.ts";
 import { cacheMark } from "../cache-mark.ts";
-import { cannotRun, type Chat, type ChatTool, type Markable } from "../chat-format.ts";
+import { cannotRun, type Chat, type ChatTool } from "../chat-format.ts";
 import { type Json, jsonObjects, jsonText, parsedObject } from "../../../http/json.ts";
 
 const text = v.string();
@@ -53,44 +53,9 @@ const toolChoice = v.lazy((given) =>
       ]),
 );
 
-/** A function that a model may call. */
-interface FunctionTool extends Markable {
-  type: "function";
-  name: string;
-  description?: string | null | undefined;
-  parameters?: Record<string, unknown> | null | undefined;
-  strict?: boolean | null | undefined;
-}
-
-/** A tool whose input is any text, or one of a grammar. */
-interface CustomTool extends Markable {
-  type: "custom";
-  name: string;
-  description?: string | null | undefined;
-  format?:
-    | { type: "text" }
-    | { type: "grammar"; syntax: string; definition: string }
-    | null
-    | undefined;
-}
-
-/** Tools under a name of their own. */
-interface NamespaceTool {
-  type: "namespace";
-  name: string;
-  tools: Callable[];
-}
-
-/** A search of the client's for further tools. */
-interface ToolSearch {
-  type: "tool_search";
-  description?: string | null | undefined;
-  parameters?: Record<string, unknown> | null | undefined;
-}
-
-type Callable = FunctionTool | CustomTool;
-type Tool = Callable | NamespaceTool | ToolSearch;
-
+type CustomTool = v.InferOutput<typeof customTool>;
+type Callable = v.InferOutput<typeof callable>;
+type Tool = v.InferOutput<typeof tool>;
 type NamedTool = { type: "function" | "custom"; name: string };
 
 /** The members of a request that are about tools, beside them. */
