@@ -2,7 +2,6 @@ import { ApiError } from "../../http/api-error.ts";
 import type { Json } from "../../http/json.ts";
 import type { System } from "../../ports.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
-import { retryAfterOf } from "../call/attempt.ts";
 import type { Call, Step } from "../call/call.ts";
 import { askInOrder } from "../call/fallback.ts";
 import type { Forward } from "../call/forward.ts";
@@ -10,7 +9,13 @@ import type { Forwarded } from "../call/forwarded.ts";
 import { isRetryable } from "../call/policy.ts";
 import { readChatBody } from "../chat/chat-body.ts";
 import { stripCredentials } from "../providers/strip-credentials.ts";
-import { askModel, isUnableStatus, randomNumber, verdictsFor, withOwnLimit } from "./ask-model.ts";
+import {
+  askingTargets,
+  askModel,
+  isUnableStatus,
+  randomNumber,
+  withOwnLimit,
+} from "./ask-model.ts";
 import type { ModelPool, ModelTarget } from "./pools/model-pools.ts";
 import { targetOrder } from "./pools/target-order.ts";
 import type { TargetHealth } from "./pools/target-health.ts";
@@ -40,7 +45,7 @@ export async function answerByPool(
   const own = pool.takesOwnKeys ? step : stripCredentials(step);
   const body = readChatBody(step.body);
   const { sessionId, noSessionAffinity } = { ...call.controls, ...step.controls };
-  const { isUnable, isDown } = verdictsFor(own, call);
+  const askTarget = askingTargets(own, call, { system, health });
   const { coolDownMs } = pool;
   const key = (target: ModelTarget): string => healthKey(call.name, target);
   const targets = targetOrder(pool.targets, {
@@ -48,21 +53,13 @@ export async function answerByPool(
     random: () => 1 - randomNumber(system),
     session: noSessionAffinity === true ? undefined : sessionId,
   });
-  const ask = async (target: ModelTarget, rank: number): Promise<Forwarded> => {
+  const ask = (target: ModelTarget, rank: number): Promise<Forwarded> => {
     const isEnd = rank === targets.length - 1;
-    health.asked(key(target), coolDownMs);
-    try {
-      const answer = await askModel(target, asTarget(own, target, isEnd), bodyFor(target), (sent) =>
+    return askTarget({ key: key(target), coolDownMs }, () =>
+      askModel(target, asTarget(own, target, isEnd), bodyFor(target), (sent) =>
         forward(sent, index, isLast && isEnd, call),
-      );
-      if (!answer.failed) health.served(key(target));
-      else if (isUnable(answer))
-        health.failed(key(target), { coolDownMs, retryAfter: retryAfterOf(answer.reply, system) });
-      return answer;
-    } catch (error) {
-      if (isDown(error)) health.failed(key(target), { coolDownMs });
-      throw error;
-    }
+      ),
+    );
   };
   const bodyFor = ({ provider }: ModelTarget): Json =>
     step.rest === "chat/completions" ? withOwnLimit(body, provider, step.rest) : body;

@@ -2,6 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import type { Json } from "../../http/json.ts";
 import type { System } from "../../ports.ts";
+import { retryAfterOf } from "../call/attempt.ts";
 import type { Call, Step } from "../call/call.ts";
 import type { Forward } from "../call/forward.ts";
 import type { Forwarded } from "../call/forwarded.ts";
@@ -10,6 +11,7 @@ import { providerRow } from "../providers/known/table.ts";
 import { holdsCredentials } from "../providers/strip-credentials.ts";
 import { compatStep } from "../providers/unified-step.ts";
 import type { ModelElement } from "./dynamic/element.ts";
+import type { TargetHealth, WatchedTarget } from "./pools/target-health.ts";
 
 const UNABLE: ReadonlySet<number> = new Set([401, 403, 404, 429]);
 
@@ -18,28 +20,42 @@ export function isUnableStatus(status: number): boolean {
   return status >= 500 || UNABLE.has(status);
 }
 
-/** Judges how models have answered one request. */
-export interface Verdicts {
-  /** Whether an answer says that its model cannot serve at the moment. */
-  readonly isUnable: (answer: Forwarded) => boolean;
-  /** Whether an error does. */
-  readonly isDown: (error: unknown) => boolean;
-}
+type AskTarget = (target: WatchedTarget, ask: () => Promise<Forwarded>) => Promise<Forwarded>;
 
-/** Returns how failures count against a model. A caller's own key or deadline says nothing about the model for other callers. */
-export function verdictsFor(step: Step, call: Call): Verdicts {
+/**
+ * Returns how to ask a target of a step, and to note how it answers. A caller's own key or deadline says nothing about a target
+ * for other callers, so failures by it are not noted.
+ */
+export function askingTargets(
+  step: Step,
+  call: Call,
+  { system, health }: { readonly system: System; readonly health: TargetHealth },
+): AskTarget {
   const { byokAlias, requestTimeout } = { ...call.controls, ...step.controls };
   const isOwnKey = byokAlias !== undefined || holdsCredentials(step, call.token);
-  return {
-    isUnable: ({ failed, failureStatus, reply }) => {
-      const status = failureStatus ?? reply.status;
-      return failed && isUnableStatus(status) && !(isOwnKey && status < 500);
-    },
-    isDown: (error) =>
-      error instanceof ApiError &&
-      error.kind === "provider_failed" &&
-      requestTimeout === undefined &&
-      !call.signal.aborted,
+  const isUnable = ({ failed, failureStatus, reply }: Forwarded): boolean => {
+    const status = failureStatus ?? reply.status;
+    return failed && isUnableStatus(status) && !(isOwnKey && status < 500);
+  };
+  const isDown = (error: unknown): boolean =>
+    error instanceof ApiError &&
+    error.kind === "provider_failed" &&
+    requestTimeout === undefined &&
+    !call.signal.aborted;
+  return async ({ key, coolDownMs, onServed }, ask) => {
+    health.asked(key, coolDownMs);
+    try {
+      const answer = await ask();
+      if (isUnable(answer))
+        health.failed(key, { coolDownMs, retryAfter: retryAfterOf(answer.reply, system) });
+      if (answer.failed) return answer;
+      health.served(key);
+      onServed?.();
+      return answer;
+    } catch (error) {
+      if (isDown(error)) health.failed(key, { coolDownMs });
+      throw error;
+    }
   };
 }
 

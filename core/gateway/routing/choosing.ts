@@ -13,8 +13,7 @@ import { stripCredentials } from "../providers/strip-credentials.ts";
 import { retryAfter } from "../wire/retry-after.ts";
 import { credentialHeaders } from "../providers/known/table.ts";
 import { readMetadata } from "../call/controls.ts";
-import { askModel, randomNumber, verdictsFor, withOwnLimit } from "./ask-model.ts";
-import { retryAfterOf } from "../call/attempt.ts";
+import { askingTargets, askModel, randomNumber, withOwnLimit } from "./ask-model.ts";
 import { advanceRoute, type Graph, readGraph } from "./dynamic/graph.ts";
 import { factAt, type RouteFacts } from "./dynamic/facts.ts";
 import type { ModelElement, RateElement } from "./dynamic/element.ts";
@@ -201,28 +200,18 @@ async function forwardAuto(
   const controls = { ...call.controls, ...step.controls };
   const decision = await parts.router.route({ call, controls, format, bytes: step.body, body });
   const own = decision.isOneProvider ? step : stripCredentials(step);
-  const { isUnable, isDown } = verdictsFor(own, call);
+  const askCandidate = askingTargets(own, call, parts);
   const { candidates } = decision;
   const ask = async (candidate: PoolCandidate, rank: number): Promise<Forwarded> => {
     const { slug: provider, model, name } = candidate;
     const isEnd = isLast && rank === candidates.length - 1;
-    decision.asked(candidate);
-    try {
-      const forwarded = await askModel(
-        { provider, model },
-        own,
-        withOwnLimit(body, provider, format),
-        (target) => parts.forward(target, index, isEnd, call),
-      );
-      if (!forwarded.failed) decision.served(candidate);
-      else if (isUnable(forwarded))
-        decision.failed(candidate, retryAfterOf(forwarded.reply, parts.system));
-      const reason = rank === 0 ? decision.reason : "fallback_candidate_unavailable";
-      return { ...forwarded, routing: { id: decision.id, model: name, reason } };
-    } catch (error) {
-      if (isDown(error)) decision.failed(candidate);
-      throw error;
-    }
+    const forwarded = await askCandidate(decision.watched(candidate), () =>
+      askModel({ provider, model }, own, withOwnLimit(body, provider, format), (target) =>
+        parts.forward(target, index, isEnd, call),
+      ),
+    );
+    const reason = rank === 0 ? decision.reason : "fallback_candidate_unavailable";
+    return { ...forwarded, routing: { id: decision.id, model: name, reason } };
   };
   const none = (): ApiError => new ApiError("provider_failed");
   return askInOrder(candidates, ask, call, { system: parts.system, none });

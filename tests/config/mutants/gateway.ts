@@ -955,6 +955,13 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/choose/model-pools"],
   },
   {
+    name: "a target that does not answer is passed over",
+    file: "core/gateway/routing/ask-model.ts",
+    find: "if (isDown(error)) health.failed(key, { coolDownMs });",
+    replace: "void isDown(error);",
+    tests: ["tests/unit/gateway/choose/model-pools"],
+  },
+  {
     name: "a pool has so many targets",
     file: "core/gateway/account/settings/declared-models.ts",
     find: "    v.maxLength(TARGETS, `at most ${TARGETS} targets are allowed`),\n",

@@ -24,6 +24,13 @@ export interface CoolDown {
   readonly retryAfter?: number | null | undefined;
 }
 
+/** A target whose answers {@link TargetHealth} hears of. */
+export interface WatchedTarget {
+  readonly key: string;
+  readonly coolDownMs: number;
+  readonly onServed?: () => void;
+}
+
 interface State {
   /** By the steady clock, in ms. */
   readonly until: number;

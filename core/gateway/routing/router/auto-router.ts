@@ -5,7 +5,7 @@ import { type Choose, chooser, type Order } from "./choose.ts";
 import type { ModelRouter, RouteRequest } from "./model-router.ts";
 import { type Needs, needsOf } from "../../chat/conversation.ts";
 import type { PriceBook } from "../../prices/price-book.ts";
-import type { TargetHealth } from "../pools/target-health.ts";
+import type { TargetHealth, WatchedTarget } from "../pools/target-health.ts";
 import { ableOf, allowedOf, type PoolCandidate, readPool } from "./pool.ts";
 import { type Ranked, ranked } from "./rank.ts";
 import { type Affinity, routerSessions, type Sessions, type Routable } from "./sessions.ts";
@@ -18,12 +18,7 @@ export interface Decision {
   readonly candidates: readonly PoolCandidate[];
   /** Whether the caller allows models of one provider only, so that a key of its own can be meant for it. */
   readonly isOneProvider: boolean;
-  /** Notes that a candidate is asked. */
-  readonly asked: (candidate: PoolCandidate) => void;
-  /** Notes that a candidate has answered well. */
-  readonly served: (candidate: PoolCandidate) => void;
-  /** Notes that a candidate could not serve; `retryAfter` is how many ms it wants to be left alone. */
-  readonly failed: (candidate: PoolCandidate, retryAfter?: number | null) => void;
+  readonly watched: (candidate: PoolCandidate) => WatchedTarget;
 }
 
 /** Chooses models for requests that leave the choice to the gateway. */
@@ -88,13 +83,11 @@ async function route(request: Routable, router: Router): Promise<Decision> {
     reason: order.reason,
     candidates: [...order.candidates.map(({ candidate }) => candidate), ...spare].slice(0, TRIES),
     isOneProvider: new Set(allowed.map(({ slug }) => slug)).size === 1,
-    asked: (candidate) => health.asked(key(candidate), COOL_DOWN_MS),
-    served(candidate) {
-      health.served(key(candidate));
-      affinity.keep(candidate.name);
-    },
-    failed: (candidate, retryAfter) =>
-      health.failed(key(candidate), { coolDownMs: COOL_DOWN_MS, retryAfter }),
+    watched: (candidate) => ({
+      key: key(candidate),
+      coolDownMs: COOL_DOWN_MS,
+      onServed: () => affinity.keep(candidate.name),
+    }),
   };
 }
 

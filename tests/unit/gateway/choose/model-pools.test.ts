@@ -157,6 +157,9 @@ describe("a name of the operator's for models", () => {
       headers: { "cf-aig-max-attempts": "5", "cf-aig-retry-delay": "0" },
     });
     expect([answer.status, gate.transport.requests.length]).toEqual([200, 3]);
+    // Both cool: the next request asks the third one at once.
+    expect((await ask("spread")).status).toBe(200);
+    expect(gate.transport.requests).toHaveLength(4);
   });
 
   it("still asks targets that are cooling when nothing else is left", async () => {
