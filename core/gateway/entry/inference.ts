@@ -95,11 +95,17 @@ async function callerOf(
   // The request counts where it is admitted.
   const key = isKey ? await access.callerOf(token, name, false, request) : null;
   if (key !== null) return key;
+  return callerByToken(auth, request, name);
+}
+
+/** Returns the caller whose API token may run models through a gateway; throws 401 and 403. */
+export async function callerByToken(
+  auth: Auth,
+  request: Request,
+  { account, gateway }: GatewayName,
+): Promise<GatewayCaller> {
   if (auth === "off") return HOST;
-  const { kind, id } = await requirePermission(auth, request, {
-    permission: "AI Gateway Run",
-    account: name.account,
-    gateway: name.gateway,
-  });
+  const asked = { permission: "AI Gateway Run", account, gateway } as const;
+  const { kind, id } = await requirePermission(auth, request, asked);
   return { kind, id };
 }

@@ -4,7 +4,7 @@ import { checkPublicUrl } from "../../net/public-url.ts";
 import { closeRoutes, onError } from "../../http/routes.ts";
 import type { GatewayOptions } from "../entry/options.ts";
 import { withoutTokens } from "../entry/error-hygiene.ts";
-import { INFERENCE_ROOT, inferenceRoutes } from "../entry/inference.ts";
+import { callerByToken, INFERENCE_ROOT, inferenceRoutes } from "../entry/inference.ts";
 import { virtualKeyRoutes } from "./key-routes.ts";
 import { spendRoutes } from "./spend-routes.ts";
 import { teamRoutes } from "./team-routes.ts";
@@ -27,8 +27,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { acceptedFormat, mediaTypes } from "../../http/metrics-format.ts";
 import { exposition } from "../observe/metrics/exposition.ts";
 import { checkAccountId } from "../../auth/accounts.ts";
-import { requirePermission } from "../../auth/authorize.ts";
-import { type GatewayCaller, HOST } from "../call/caller.ts";
+import type { GatewayCaller } from "../call/caller.ts";
 import { tokenOf } from "../call/gateway-token.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { resumeRun } from "../entry/resume-run.ts";
@@ -89,15 +88,7 @@ async function resumingCaller(
 ): Promise<GatewayCaller> {
   const token = tokenOf(request.headers.get("authorization"));
   const caller = token === null ? null : await access.callerOf(token, name, false, request);
-  if (caller !== null) return caller;
-  if (auth === "off") return HOST;
-  const { account, gateway } = name;
-  const { kind, id } = await requirePermission(auth, request, {
-    permission: "AI Gateway Run",
-    account,
-    gateway,
-  });
-  return { kind, id };
+  return caller ?? callerByToken(auth, request, name);
 }
 
 /** In any order: no two of them have a path in common. */

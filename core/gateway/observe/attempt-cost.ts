@@ -2,7 +2,7 @@ import type { Call, Step } from "../call/call.ts";
 import type { LogRow } from "../call/ended-attempt.ts";
 import type { RecordedResult } from "../call/recording.ts";
 import { BYTES_PER_TOKEN, type TokenUsage } from "../chat/usage.ts";
-import { cost, leastCost } from "../metering/cost/cost.ts";
+import { cost, listedCost } from "../metering/cost/cost.ts";
 import { isFree } from "../metering/cost/known-cost.ts";
 import { limitsSpend } from "../metering/spend/spend.ts";
 import type { Price } from "../prices/price.ts";
@@ -60,7 +60,7 @@ export function chargeOf(
   const isWhole = counted === seen?.usage;
   const isListed = isWhole && amount !== null && call.controls.customCost === undefined;
   if (isListed || counted === null || !isCharged(call)) return amount;
-  const listed = cost(counted, price) ?? leastCost(counted, price);
+  const listed = listedCost(counted, price);
   return amount === null || listed === null ? (amount ?? listed) : Math.max(amount, listed);
 }
 

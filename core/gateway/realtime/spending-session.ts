@@ -5,7 +5,7 @@ import type { Call, Step } from "../call/call.ts";
 import type { SpendingPermit } from "../call/limits.ts";
 import { noUsage, type TokenUsage } from "../chat/usage.ts";
 import type { CallLimits } from "../account/keys/call-limits.ts";
-import { cost, leastCost } from "../metering/cost/cost.ts";
+import { cost, listedCost } from "../metering/cost/cost.ts";
 import { limitsSpend } from "../metering/spend/spend.ts";
 import { addUsage } from "../providers/usage.ts";
 import {
@@ -184,7 +184,7 @@ function settle(usage: TokenUsage, state: SessionState): void {
   const { call, model, step, parts } = state;
   const permit = state.permits.shift();
   const price = call.prices.find(model, step.slug, parts.system.now())?.price ?? null;
-  const listed = cost(usage, price) ?? leastCost(usage, price);
+  const listed = listedCost(usage, price);
   const custom = cost(usage, price, call.controls.customCost);
   permit?.count(usage, price);
   permit?.settle(listed === null && custom === null ? null : Math.max(listed ?? 0, custom ?? 0));

@@ -5,7 +5,7 @@ import type { Call, Step } from "../../call/call.ts";
 import type { GrantedLimit } from "../../call/caller.ts";
 import type { SpendingPermit, Limits } from "../../call/limits.ts";
 import type { EndedAttempt } from "../../call/ended-attempt.ts";
-import { cost, leastCost } from "../../metering/cost/cost.ts";
+import { listedCost } from "../../metering/cost/cost.ts";
 import { type CostQuestion, unknownCost, unknownTokens } from "../../metering/cost/known-cost.ts";
 import {
   type ExpectedUse,
@@ -219,7 +219,7 @@ function add(
   const { tokensIn, tokensOut } = usage;
   if (tokensIn !== null || tokensOut !== null)
     used.tokens = (used.tokens ?? 0) + (tokensIn ?? 0) + (tokensOut ?? 0);
-  const amount = cost(usage, price) ?? leastCost(usage, price);
+  const amount = listedCost(usage, price);
   if (amount !== null) used.cost = (used.cost ?? 0) + amount;
 }
 

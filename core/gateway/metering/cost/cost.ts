@@ -38,6 +38,11 @@ export function leastCost(usage: TokenUsage, price: Price | null): number | null
   return cost(text, price);
 }
 
+/** Returns the cost by a price, or the least that it can be; null where neither is known. */
+export function listedCost(usage: TokenUsage, price: Price | null): number | null {
+  return cost(usage, price) ?? leastCost(usage, price);
+}
+
 function priced(usage: TokenUsage, list: Price): number | null {
   const { tokensIn, tokensOut, cachedIn, kinds } = usage;
   const input = tokensIn ?? 0;

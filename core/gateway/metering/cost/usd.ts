@@ -1,15 +1,18 @@
 /** Parts of a USD in which amounts are added up: integers, so that a sum does not depend on its order. */
 const PARTS = 1e10;
 
-/** The largest amount, in parts: twice the highest limit, and a small part of the largest sum that is read. */
-const MOST = 2e15;
+/**
+ * The highest amount that counts, in USD: twice the highest limit, and a small part of the largest sum that is read. Callers
+ * name costs, and sums stay finite.
+ */
+export const HIGHEST_COST = 200_000;
 
 /**
  * An amount in USD as an integer number of 10⁻¹⁰ USD; exact up to 200 000 USD, which is also the most. Callers can name
  * costs, and one huge entry must not swallow in a sum what others have spent.
  */
 export function toParts(usd: number): number {
-  return Math.min(Math.round(usd * PARTS), MOST);
+  return Math.round(Math.min(usd, HIGHEST_COST) * PARTS);
 }
 
 /** The amount of so many parts. */

@@ -1,3 +1,4 @@
+import { HIGHEST_COST } from "../../metering/cost/usd.ts";
 import { bucketOf } from "../../../http/metrics-format.ts";
 import type { LogRow } from "../../call/ended-attempt.ts";
 
@@ -39,9 +40,6 @@ export function noTotals(): Totals {
   return { count: 0, tokensIn: 0, tokensOut: 0, cost: 0, duration: 0, buckets: [] };
 }
 
-/** The highest cost of an attempt that is counted, in USD, as for spend limits: callers name costs, and sums stay finite. */
-const MOST_USD = 200_000;
-
 /** Adds one attempt. */
 export function addRow(totals: Totals, { duration, tokensIn, tokensOut, cost }: CountedRow): void {
   const { buckets } = totals;
@@ -51,7 +49,7 @@ export function addRow(totals: Totals, { duration, tokensIn, tokensOut, cost }: 
   totals.count += 1;
   totals.tokensIn += tokensIn ?? 0;
   totals.tokensOut += tokensOut ?? 0;
-  totals.cost += Math.min(cost ?? 0, MOST_USD);
+  totals.cost += Math.min(cost ?? 0, HIGHEST_COST);
   totals.duration += duration;
 }
 

@@ -2,7 +2,8 @@ import { type ActorClient, actorClient } from "../../../actors/actor-client.ts";
 import { accountCounts } from "../../../metrics/account-counts.ts";
 import type { Platform } from "../../../ports.ts";
 import type { AttemptObserver, EndedAttempt } from "../../call/ended-attempt.ts";
-import { cost, leastCost } from "../../metering/cost/cost.ts";
+import { listedCost } from "../../metering/cost/cost.ts";
+import { HIGHEST_COST } from "../../metering/cost/usd.ts";
 import { labels } from "../metrics/metrics.ts";
 import { addFigures, noFigures, spendActor, type SpendMethods } from "./spend-actor.ts";
 import {
@@ -25,8 +26,6 @@ export interface SpendDays {
 const GROUPS = 1000;
 /** Models that are known to have answered. */
 const SERVED = 5000;
-/** The highest cost of an attempt that is counted, in USD: callers name costs, and sums stay finite. */
-const MOST_USD = 200_000;
 
 /** Makes the sums of one factory. */
 export function spendDays({ actors, system, log }: Platform): SpendDays {
@@ -89,14 +88,14 @@ function groupOf(
 /** A virtual key counts by list prices: a cost that its caller states is not what the owner pays. */
 function figuresOf({ row, caller, counted, price }: EndedAttempt): SpendFigures {
   const isListed = row.customCost && caller?.grant !== undefined && counted !== null;
-  const amount = isListed ? (cost(counted, price) ?? leastCost(counted, price)) : row.cost;
+  const amount = isListed ? listedCost(counted, price) : row.cost;
   return {
     requests: 1,
     errors: row.success ? 0 : 1,
     cached: row.cached ? 1 : 0,
     tokensIn: row.tokensIn ?? 0,
     tokensOut: row.tokensOut ?? 0,
-    cost: Math.min(amount ?? 0, MOST_USD),
+    cost: Math.min(amount ?? 0, HIGHEST_COST),
   };
 }
 
