@@ -128,10 +128,6 @@ type GatewayView = Instead<
 >;
 
 type Usage = Omit<LimitUsage, "resetsAt"> & { resets_at: Text };
-type Figures = Omit<SpendFigures, "tokensIn" | "tokensOut"> & {
-  tokens_in: number;
-  tokens_out: number;
-};
 type VirtualKey = Times &
   Instead<KeySettings, { expires_at: Text }> & {
     id: string;
@@ -163,8 +159,8 @@ interface GatewayAnswers {
       usage: Usage[];
     };
   Spend: Pick<SpendQuery, "since" | "until" | "by"> & {
-    totals: Figures;
-    rows: (Figures & { [column in SpendQuery["by"][number]]?: string })[];
+    totals: SpendFigures;
+    rows: (SpendFigures & { [column in SpendQuery["by"][number]]?: string })[];
     complete: boolean;
   };
   StoredVirtualKey: VirtualKey;

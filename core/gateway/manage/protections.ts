@@ -1,6 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import { dlpProblem, type SafetyOptions } from "../guard/checkers/policies.ts";
-import type { Platform } from "../../ports.ts";
+import { dlpProblem } from "../guard/checkers/policies.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { noSuchProvider, spendProviders } from "../metering/spend/spend-providers.ts";
 import type {
@@ -8,21 +7,8 @@ import type {
   GatewaySettings,
   GatewayWrite,
 } from "../account/settings/settings.ts";
-import type { ProviderOptions } from "../account/settings/provider-options.ts";
 import { otelView, sealOtel } from "../observe/trace/sealed-otel.ts";
-import { isProvider } from "./context.ts";
-import type { RecordStore } from "../account/records/records.ts";
-import type { Vault } from "../account/records/vault.ts";
-
-/** The parts that make a gateway's protections ready to be stored. */
-export interface ProtectionDeps {
-  readonly platform: Pick<Platform, "egress">;
-  readonly records: RecordStore;
-  readonly vault: Vault;
-  readonly safety: SafetyOptions;
-  /** Providers of the configuration. */
-  readonly configured: Readonly<Record<string, ProviderOptions>>;
-}
+import { type GatewayManagementDeps, isProvider } from "./context.ts";
 
 /**
  * Turns what a client wrote into what is stored: credentials of trace endpoints are sealed. Throws `invalid_request`
@@ -33,7 +19,7 @@ export async function storedChanges(
   name: GatewayName,
   { otel, ...changes }: GatewayWrite,
   former: GatewaySettings | null,
-  deps: ProtectionDeps,
+  deps: GatewayManagementDeps,
 ): Promise<GatewayChanges> {
   const { platform, records, vault, safety } = deps;
   const problem = dlpProblem(changes.dlp, safety);
@@ -59,7 +45,7 @@ async function checkSpendProviders(
   { account }: GatewayName,
   limits: GatewayWrite["spend_limits"],
   former: GatewayWrite["spend_limits"],
-  deps: ProtectionDeps,
+  deps: GatewayManagementDeps,
 ): Promise<void> {
   // A provider of before may have been deleted, and clients send back what they have read.
   const known = new Set(spendProviders(former).map(({ segment }) => segment));

@@ -3,12 +3,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { envelope } from "../../http/envelope.ts";
 import { didYouMean } from "../../text/nearest.ts";
 import { checkQuery } from "../../http/fields/query.ts";
-import {
-  type SpendColumn,
-  spendColumns,
-  type SpendFigures,
-  type SpendQuery,
-} from "../observe/spend/spend-row.ts";
+import { type SpendColumn, spendColumns, type SpendQuery } from "../observe/spend/spend-row.ts";
 import { gatewayNameOf, guards, MANAGEMENT_ROOT, type ManagementRoutes } from "./context.ts";
 
 const DAY_MS = 86_400_000;
@@ -25,21 +20,11 @@ export const spendRoutes: ManagementRoutes = (app, { auth, spend, platform }) =>
   app.get(`${MANAGEMENT_ROOT}/spend`, guards(auth).read, async (c) => {
     const query = spendQuery(c, platform.system.now());
     const { rows, totals, complete } = await spend.report(gatewayNameOf(c).account, query);
-    return envelope({
-      since: query.since,
-      until: query.until,
-      by: query.by,
-      totals: figuresView(totals),
-      rows: rows.map(({ group, ...figures }) => ({ ...group, ...figuresView(figures) })),
-      complete,
-    });
+    const { since, until, by } = query;
+    const shown = rows.map(({ group, ...figures }) => ({ ...group, ...figures }));
+    return envelope({ since, until, by, totals, rows: shown, complete });
   });
 };
-
-function figuresView(figures: SpendFigures): Record<string, number> {
-  const { tokensIn, tokensOut, cost, ...counts } = figures;
-  return { ...counts, tokens_in: tokensIn, tokens_out: tokensOut, cost };
-}
 
 function spendQuery(c: Context, now: number): SpendQuery {
   checkQuery(c, spendParameters);

@@ -22,7 +22,7 @@ export interface PricedRequest extends TariffRequest {
 /** The price of a request, or the model of which none is known. */
 export interface RequestPrice {
   readonly price: Price | null;
-  /** The request's own model; that without a price where one has none. */
+  /** The request's own model, empty where it cannot be read; that without a price where one has none. */
   readonly model: string;
   /** The models that the request names to fall back on; null where they cannot be read. */
   readonly further: readonly string[] | null;

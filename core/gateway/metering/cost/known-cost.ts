@@ -1,22 +1,14 @@
 import { chargedApart } from "./charged-apart.ts";
+import type { RequestPrice } from "./dearest-price.ts";
 import type { Step } from "../../call/call.ts";
 import { modelType, namesModelTwice } from "../../providers/requested-model.ts";
 import { providers } from "../../providers/known/table.ts";
 import { jsonObject } from "../../../http/json.ts";
 import { bodyValue } from "../../wire/readable-body.ts";
-import type { Price } from "../../prices/price.ts";
 
 /** The facts about a request that {@link unknownCost} decides by. */
-export interface CostQuestion {
+export interface CostQuestion extends RequestPrice {
   readonly step: Step;
-  /** Empty = it cannot be read. Where one of several has no price, that one. */
-  readonly model: string;
-  /** The price of the dearest model that the request names. */
-  readonly price: Price | null;
-  /** The models that the request names to fall back on; null where they cannot be read. */
-  readonly further: readonly string[] | null;
-  /** The member that asks for a dearer tariff whose price is not known; null for none. */
-  readonly unpricedTariff: string | null;
   /** The body as text, where it is JSON. */
   readonly json: string | null;
   /** Whether its provider's models cost nothing. */

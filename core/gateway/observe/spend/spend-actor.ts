@@ -8,6 +8,7 @@ import {
   type SpendReport,
   type SpendReportRow,
   type SpendRow,
+  sumColumns,
 } from "./spend-row.ts";
 
 /** Days that are kept. */
@@ -94,29 +95,14 @@ async function groupsOfDays({ name: actor, sql }: ActorContext): Promise<{
 }
 
 function upsert(actor: string, row: SpendRow): Statement {
-  const sums = ["requests", "errors", "cached", "tokens_in", "tokens_out", "cost"];
   const { day, gateway, provider, model, key, team, tags } = row;
+  const group = [actor, day, gateway, provider, model, key, team, tags];
   return {
-    sql: `INSERT INTO gateway_spend_days (actor, day, gateway, provider, model, key_id, team, tags, ${sums.join(", ")})
+    sql: `INSERT INTO gateway_spend_days (actor, day, gateway, provider, model, key_id, team, tags, ${sumColumns.join(", ")})
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (actor, day, gateway, provider, model, key_id, team, tags) DO UPDATE SET
-      ${sums.map((sum) => `${sum} = gateway_spend_days.${sum} + excluded.${sum}`).join(", ")}`,
-    params: [
-      actor,
-      day,
-      gateway,
-      provider,
-      model,
-      key,
-      team,
-      tags,
-      row.requests,
-      row.errors,
-      row.cached,
-      row.tokensIn,
-      row.tokensOut,
-      row.cost,
-    ],
+      ${sumColumns.map((sum) => `${sum} = gateway_spend_days.${sum} + excluded.${sum}`).join(", ")}`,
+    params: [...group, ...sumColumns.map((sum) => row[sum])],
   };
 }
 
@@ -164,20 +150,12 @@ async function report(
   };
 }
 
-const SUMS = ["requests", "errors", "cached", "tokens_in", "tokens_out", "cost"]
-  .map((sum) => `SUM(${sum}) AS ${sum}`)
-  .join(", ");
+const SUMS = sumColumns.map((sum) => `SUM(${sum}) AS ${sum}`).join(", ");
 
 function figures(row: SqlRow): SpendFigures {
-  const sum = (name: string): number => Number(row[name] ?? 0);
-  return {
-    requests: sum("requests"),
-    errors: sum("errors"),
-    cached: sum("cached"),
-    tokensIn: sum("tokens_in"),
-    tokensOut: sum("tokens_out"),
-    cost: sum("cost"),
-  };
+  const sums = noFigures();
+  for (const name of sumColumns) sums[name] = Number(row[name] ?? 0);
+  return sums;
 }
 
 function reportRow(row: SqlRow, by: readonly SpendColumn[]): SpendReportRow {
@@ -206,15 +184,10 @@ function byTag(rows: readonly SpendReportRow[]): SpendReportRow[] {
 
 /** Makes figures of nothing. */
 export function noFigures(): SpendFigures {
-  return { requests: 0, errors: 0, cached: 0, tokensIn: 0, tokensOut: 0, cost: 0 };
+  return { requests: 0, errors: 0, cached: 0, tokens_in: 0, tokens_out: 0, cost: 0 };
 }
 
 /** Adds figures to others. */
 export function addFigures(sum: SpendFigures, more: SpendFigures): void {
-  sum.requests += more.requests;
-  sum.errors += more.errors;
-  sum.cached += more.cached;
-  sum.tokensIn += more.tokensIn;
-  sum.tokensOut += more.tokensOut;
-  sum.cost += more.cost;
+  for (const name of sumColumns) sum[name] += more[name];
 }

@@ -93,8 +93,8 @@ function figuresOf({ row, caller, counted, price }: EndedAttempt): SpendFigures 
     requests: 1,
     errors: row.success ? 0 : 1,
     cached: row.cached ? 1 : 0,
-    tokensIn: row.tokensIn ?? 0,
-    tokensOut: row.tokensOut ?? 0,
+    tokens_in: row.tokensIn ?? 0,
+    tokens_out: row.tokensOut ?? 0,
     cost: Math.min(amount ?? 0, HIGHEST_COST),
   };
 }

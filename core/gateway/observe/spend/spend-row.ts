@@ -16,16 +16,18 @@ export type SpendGroup = {
   readonly tags: string;
 };
 
-/** The sums of a group. */
-export type SpendFigures = {
-  requests: number;
-  errors: number;
-  cached: number;
-  tokensIn: number;
-  tokensOut: number;
-  /** US dollars. */
-  cost: number;
-};
+/** The columns of sums. */
+export const sumColumns = [
+  "requests",
+  "errors",
+  "cached",
+  "tokens_in",
+  "tokens_out",
+  "cost",
+] as const;
+
+/** The sums of a group; `cost` is in US dollars. */
+export type SpendFigures = { [Sum in (typeof sumColumns)[number]]: number };
 
 /** The columns that a report can group by. */
 export const spendColumns = ["day", "gateway", "provider", "model", "key", "team", "tag"] as const;

@@ -125,7 +125,7 @@ describe("GET …/spend", () => {
   it("counts a batch once, however often it comes", async () => {
     const spend = actorClient<SpendMethods>(gate.platform.actors.get(spendActor.name, "acme"));
     const group = { gateway: "g", provider: "openai", model: "m", key: "", team: "", tags: "[]" };
-    const sums = { requests: 1, errors: 0, cached: 0, tokensIn: 1, tokensOut: 1, cost: 1 };
+    const sums = { requests: 1, errors: 0, cached: 0, tokens_in: 1, tokens_out: 1, cost: 1 };
     const day = new Date().toISOString().slice(0, 10);
     for (const sequence of [1, 1, 2, 2])
       await spend.add("s", sequence, [{ day, ...group, ...sums }]);
