@@ -87,6 +87,13 @@ export const gatewayGuardMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/guard/masking"],
   },
   {
+    name: "no picture or sound of a chat is made of placeholders",
+    file: "core/gateway/guard/mask/mask-step.ts",
+    find: "!MEDIA_MODEL.test(rest) && !asksForMedia(step)",
+    replace: "!MEDIA_MODEL.test(rest)",
+    tests: ["tests/unit/gateway/guard/masking"],
+  },
+  {
     name: "no vector, voice or picture is made of placeholders",
     file: "core/gateway/guard/checkers/safety.ts",
     find: "if (!isRestorable(step)) return",

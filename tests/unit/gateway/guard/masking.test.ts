@@ -40,6 +40,9 @@ const answered = async (answer: Response): Promise<string> => {
   return choices[0]?.message.content ?? "";
 };
 
+const ASKED = [{ role: "user", content: "Draw ann@example.org" }];
+const PARTS = [{ parts: [{ text: "Draw ann@example.org" }] }];
+
 describe("a policy that masks", () => {
   it("sends placeholders, and answers with what they stand for", async () => {
     const text =
@@ -104,6 +107,28 @@ describe("a policy that masks", () => {
     expect(gate.transport.requests).toHaveLength(0);
   });
 
+  it("masks chats that ask for text alone, and words about pictures", async () => {
+    gate.transport.behave = () => jsonReply({});
+    const content = "An -image and modalities for ann@example.org";
+    for (const [path, body] of [
+      [
+        "openai/v1/chat/completions",
+        { modalities: ["text"], messages: [{ role: "user", content }] },
+      ],
+      [
+        "google-ai-studio/v1beta/models/m:generateContent",
+        {
+          generationConfig: { responseModalities: ["TEXT"] },
+          contents: [{ parts: [{ text: content }] }],
+        },
+      ],
+    ] as const)
+      expect((await gate.send(`masks/${path}`, jsonInit({ model: "m", ...body }))).status).toBe(
+        200,
+      );
+    expect(gate.transport.requests).toHaveLength(2);
+  });
+
   it.each([
     ["openai/v1/embeddings", { input: "ann@example.org" }],
     ["compat/embeddings", { model: "openai/m", input: ["x", "ann@example.org"] }],
@@ -114,6 +139,14 @@ describe("a policy that masks", () => {
     ["deepgram/v1/speak", { text: "ann@example.org" }],
     ["openai/v1/images/generations", { prompt: "ann@example.org" }],
     ["openai/v1/videos", { prompt: "ann@example.org" }],
+    ["openai/v1/chat/completions", { modalities: ["text", "audio"], messages: ASKED }],
+    ["openai/v1/chat/completions", { model: "gpt-audio", messages: ASKED }],
+    ["openai/v1/responses", { tools: [{ type: "image_generation" }], input: "ann@example.org" }],
+    [
+      "google-ai-studio/v1beta/models/m:generateContent",
+      { generationConfig: { responseModalities: ["TEXT", "IMAGE"] }, contents: PARTS },
+    ],
+    ["google-ai-studio/v1beta/models/g-flash-image:generateContent", { contents: PARTS }],
   ])("holds back what an answer of %s would be made of", async (path, body) => {
     const answer = await gate.send(`masks/${path}`, jsonInit({ model: "m", ...body }));
     const { error } = (await answer.json()) as { error: { code: number; message: string }[] };
