@@ -1,14 +1,25 @@
 import type { Transform } from "node:stream";
 import zlib from "node:zlib";
 import type { System } from "../../../core/ports.ts";
+import { denoGlobal } from "../work/deno-global.ts";
 
 /** Binary logarithm of the bytes that a zstd frame may have a reader keep (RFC 9659 section 3). */
 const ZSTD_WINDOW_LOG = 23;
 
 type Decoder = NonNullable<ReturnType<NonNullable<System["decoder"]>>>;
 
-/** Undoes `br` and `zstd`, which the `DecompressionStream` of Node 22 and of Deno does not know. */
+/** Makers of what undoes an encoding in pieces: Deno's `DecompressionStream` unpacks a whole chunk at once, into gigabytes. */
+const onDeno: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
+  ["gzip", () => zlib.createGunzip()],
+  ["x-gzip", () => zlib.createGunzip()],
+  ["deflate", () => zlib.createInflate()],
+  ["deflate-raw", () => zlib.createInflateRaw()],
+]);
+
+/** Undoes `br` and `zstd`, which the `DecompressionStream` of Node 22 and of Deno does not know, and on Deno the others. */
 export function zlibDecoder(encoding: string): Decoder | null {
+  const inPieces = denoGlobal() === null ? undefined : onDeno.get(encoding);
+  if (inPieces !== undefined) return pairOf(inPieces());
   if (encoding === "br") return pairOf(zlib.createBrotliDecompress());
   // Younger than the rest of the module.
   if (encoding !== "zstd" || !("createZstdDecompress" in zlib)) return null;

@@ -24,10 +24,12 @@ const LAYERS = 3;
 
 /** Finds out what this runtime can read. */
 export function contentDecoding(system: Pick<System, "decoder">): ContentDecoding {
+  const undo = (encoding: string, format: string): ContentDecoder | null =>
+    system.decoder?.(encoding) ?? nativeDecoder(format);
   const one = (encoding: string): ContentDecoder | null => {
     const format = ownMember(formats, encoding);
     if (format === undefined) return null;
-    return system.decoder?.(encoding) ?? (format === "deflate" ? deflate() : nativeDecoder(format));
+    return format === "deflate" ? deflate((name) => undo(name, name)) : undo(encoding, format);
   };
   let known: ReadonlySet<string> | undefined;
   const isReadable = (encoding: string): boolean => {
@@ -76,13 +78,13 @@ function nativeDecoder(format: string): ContentDecoder | null {
 }
 
 /** Undoes `deflate`, also as some servers send it: without the wrapper that it means (RFC 9110, section 8.4.1.2). */
-function deflate(): ContentDecoder | null {
+function deflate(undo: (format: string) => ContentDecoder | null): ContentDecoder | null {
   if (nativeDecoder("deflate-raw") === null) return nativeDecoder("deflate");
   const chosen = Promise.withResolvers<ContentDecoder | null>();
   let writer: WritableStreamDefaultWriter<BufferSource> | undefined;
   let reader: Promise<ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined> | undefined;
   const choose = (bytes: Uint8Array): WritableStreamDefaultWriter<BufferSource> | undefined => {
-    const decoder = nativeDecoder(isWrapped(bytes) ? "deflate" : "deflate-raw");
+    const decoder = undo(isWrapped(bytes) ? "deflate" : "deflate-raw");
     chosen.resolve(decoder);
     return decoder?.writable.getWriter();
   };
