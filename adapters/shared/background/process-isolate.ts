@@ -60,6 +60,8 @@ export async function startProcess(
     child.once("error", () => resolve());
   });
   const end = async (): Promise<void> => {
+    // A program may have nothing left to do but to wait for this.
+    channel.hold(true);
     child.kill("SIGKILL");
     await ended;
   };

@@ -25,6 +25,8 @@ export async function startThread(signal: AbortSignal): Promise<Isolate> {
       return answerOf(worker, inner);
     },
     async end() {
+      // A program may have nothing left to do but to wait for this.
+      worker.ref();
       await worker.terminate();
     },
     isSpent: () => false,

@@ -36,6 +36,7 @@ const tasks: ReadonlyMap<string, Named> = new Map(
     documentMarkdown,
     emptyShell,
     fileReader,
+    ...(fileReader.pictures === undefined ? [] : [fileReader.pictures]),
     learnModel,
     mainContent,
     pdfEditor,
