@@ -3,19 +3,29 @@ import { checkPermissions } from "../auth/static-tokens.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { Platform } from "../ports.ts";
 import { type Checker, httpChecker } from "../gateway/mod.ts";
-import { httpReranker, openAiChatModel, openAiEmbedder } from "../search/mod.ts";
-import type { Config } from "./config.ts";
+import { httpReranker, modelOcr, openAiChatModel, openAiEmbedder } from "../search/mod.ts";
+import type { Config, SearchConfig } from "./config.ts";
 import type { GatewayConfig } from "./gateway-config.ts";
 import type { PlacedModelConfig } from "./model-config.ts";
 
 function searchOptions(
   config: Config,
-  { transport }: Platform,
+  platform: Platform,
 ): NonNullable<PlatformApiOptions["search"]> {
-  const { bucket, embedder, chatModel, reranker, vectorMemoryBytes } = config.search ?? {};
+  const { bucket, vectorMemoryBytes } = config.search ?? {};
   return {
     ...(bucket && { bucket }),
     ...masterSecrets(config),
+    ...searchModels(config.search ?? {}, platform),
+    ...(vectorMemoryBytes !== undefined && { vectorMemoryBytes }),
+  };
+}
+
+function searchModels(
+  { embedder, chatModel, ocr, reranker }: SearchConfig,
+  { transport, system }: Platform,
+): NonNullable<PlatformApiOptions["search"]> {
+  return {
     ...(embedder && {
       embedder: placed(embedder, (endpoint) => openAiEmbedder(endpoint, transport)),
     }),
@@ -26,7 +36,10 @@ function searchOptions(
       chatModel: placed(chatModel, (endpoint) => openAiChatModel(endpoint, transport)),
     }),
     ...(chatModel?.timeoutSeconds && { chatTimeoutMs: chatModel.timeoutSeconds * 1000 }),
-    ...(vectorMemoryBytes !== undefined && { vectorMemoryBytes }),
+    ...(ocr && {
+      ocr: placed(ocr, (endpoint) => modelOcr(openAiChatModel(endpoint, transport), system)),
+    }),
+    ...(ocr?.timeoutSeconds && { ocrTimeoutMs: ocr.timeoutSeconds * 1000 }),
   };
 }
 

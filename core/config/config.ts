@@ -144,6 +144,8 @@ export interface SearchConfig {
   readonly embedder?: EmbedderConfig;
   /** `timeoutSeconds` bounds the wait for the answer to begin, and then to go on. @default 60 */
   readonly chatModel?: PlacedModelConfig;
+  /** A chat model that sees pictures; `timeoutSeconds` bounds each picture. @default pictures are not read */
+  readonly ocr?: PlacedModelConfig;
   /** Bytes of memory for vectors. @default 512 MiB; 48 MiB on Workers */
   readonly vectorMemoryBytes?: number;
   /** The default endpoint of buckets, for instances that name none. */
@@ -163,6 +165,7 @@ const search = v.strictObject({
   embedder: v.exactOptional(embedder),
   chatModel: v.exactOptional(chatModel),
   reranker: v.exactOptional(timedModel),
+  ocr: v.exactOptional(chatModel),
   vectorMemoryBytes: v.exactOptional(mebibyteOrMore),
 } satisfies Members<SearchConfig>);
 

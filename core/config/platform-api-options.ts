@@ -27,9 +27,10 @@ type GatewayPart = Omit<Own<GatewayOptions>, "semanticCache" | "resume"> & {
 };
 
 /** The options of search; its models may be those of a gateway of this program, which asks them in process. */
-type SearchPart = Omit<Own<SearchOptions>, "embedder" | "chatModel"> & {
+type SearchPart = Omit<Own<SearchOptions>, "embedder" | "chatModel" | "ocr"> & {
   readonly embedder?: SearchOptions["embedder"] | GatewayEmbeddings;
   readonly chatModel?: SearchOptions["chatModel"] | GatewayModel;
+  readonly ocr?: SearchOptions["ocr"] | GatewayModel;
 };
 
 /** The options of rendering; with a model of a gateway of this program, callers may name others of that gateway. */

@@ -8,17 +8,18 @@ import {
   gatewayEmbedder,
   type GatewayModel,
   type GatewayRun,
+  modelOcr,
   type SearchOptions,
 } from "../search/mod.ts";
 import type { Signals } from "../signals/mod.ts";
 
 /** The options of search, with models whose health `/readyz` reports. */
 export function watchedModels(
-  { search: given = {} }: PlatformApiOptions,
+  { search: given = {}, platform: { system } }: PlatformApiOptions,
   { models: { search: models } }: Signals,
   { aiBinding }: GatewayParts,
 ): Own<SearchOptions> {
-  const { embedder, chatModel, ...rest } = given;
+  const { embedder, chatModel, ocr, ...rest } = given;
   const runner =
     (model: GatewayModel): GatewayRun =>
     (step, asked) =>
@@ -29,6 +30,9 @@ export function watchedModels(
       embedder: models.embedder(
         "gateway" in embedder ? gatewayEmbedder(embedder, runner(embedder)) : embedder,
       ),
+    }),
+    ...(ocr && {
+      ocr: "gateway" in ocr ? modelOcr(gatewayChatModel(ocr, runner(ocr)), system) : ocr,
     }),
     ...(chatModel && {
       chatModel: models.chatModel(

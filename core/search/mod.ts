@@ -58,10 +58,13 @@ export {
   type GatewayRun,
   type GatewayStep,
 } from "./answer/gateway-models.ts";
+export { modelOcr } from "./answer/model-ocr.ts";
 export { httpReranker } from "./answer/http-reranker.ts";
 export type {
   BucketEndpoint,
   NamedChatModel,
+  Ocr,
+  OcrPicture,
   Reranker,
   SearchOptions,
 } from "./models/search-deps.ts";

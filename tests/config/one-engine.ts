@@ -37,6 +37,7 @@ export const logicFolders: readonly LogicFolder[] = [
       "code",
       "files",
       "office-files",
+      "ocr",
       "open-documents",
       "kept-content",
       "lexical",

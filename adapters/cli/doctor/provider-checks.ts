@@ -34,7 +34,7 @@ export async function checkProviderAccess(config: Config): Promise<DoctorFinding
 
 function endpointsOf({ gateway = {}, search = {} }: Config): Map<string, string> {
   const found = providersIn(gateway);
-  for (const name of ["embedder", "chatModel", "reranker"] as const) {
+  for (const name of ["embedder", "chatModel", "reranker", "ocr"] as const) {
     const url = search[name]?.baseUrl;
     if (url !== undefined) found.set(`search.${name}`, url);
   }

@@ -89,7 +89,7 @@ async function answerOf(
  * Takes out what a model thought aloud: some servers put it into the answer, between `<think>` and `</think>`
  * (https://huggingface.co/deepseek-ai/DeepSeek-R1), and some templates write the first mark themselves.
  */
-function withoutThoughts(text: string): string {
+export function withoutThoughts(text: string): string {
   const end = text.lastIndexOf("</think>");
   const answer = end < 0 ? text : text.slice(end + "</think>".length);
   const begin = answer.indexOf("<think>");

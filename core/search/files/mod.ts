@@ -61,9 +61,16 @@ export const fileReader: FileReader = {
   overrun: (why) => refused(`the file cannot be read: ${why}`),
   load: () =>
     Promise.resolve(async function* (file) {
-      const found = yield* readAny(file, textBudget(refused), 1);
-      return { ...found, format: documentKind(file) === null ? "text" : "markdown" };
+      // Before the parser of PDF takes the bytes for itself.
+      const format = documentKind(file) === null ? "text" : "markdown";
+      return { ...(yield* readAny(file, textBudget(refused), 1)), format };
     }),
+  pictures: {
+    name: "search/pdf-pictures",
+    kind: "files",
+    overrun: (why) => refused(`the pictures cannot be read: ${why}`),
+    load: async () => (await import("./pdf-pictures.ts")).pdfPictures,
+  },
 };
 
 /** Mails that are attached to each other. */
@@ -75,11 +82,12 @@ async function* readAny(
   level: number,
 ): AsyncGenerator<void, DocumentText, void> {
   const kind = documentKind(file) ?? "text";
-  const read = kind === "rtf" ? rtfText : await packagedReader(kind);
+  const read: Reader =
+    kind === "rtf" ? ({ bytes }) => rtfText(bytes, budget) : await packagedReader(kind);
   const readAttached: AttachedReader | null =
     level < MAX_LEVELS ? (attached) => readAny(attached, budget, level + 1) : null;
   try {
-    return yield* read(file.bytes, budget, readAttached);
+    return yield* read(file, budget, readAttached);
   } catch (error) {
     if (error instanceof ApiError) throw error;
     const why = error instanceof Error ? error.message : String(error);
@@ -90,7 +98,7 @@ async function* readAny(
 }
 
 type Reader = (
-  bytes: Uint8Array<ArrayBuffer>,
+  file: ReadableFile,
   budget: TextBudget,
   readAttached: AttachedReader | null,
 ) => Generator<void, DocumentText, void> | AsyncGenerator<void, DocumentText, void>;
@@ -103,8 +111,22 @@ function packagedReader(kind: PackagedKind): Promise<Reader> {
 }
 
 async function readerOf(kind: PackagedKind): Promise<Reader> {
+  if (kind === "pdf") {
+    const { pdfText } = await import("./pdf.ts");
+    return ({ bytes, scans }, budget) => pdfText(bytes, budget, scans);
+  }
+  const read = await bytesReader(kind);
+  return ({ bytes }, budget, readAttached) => read(bytes, budget, readAttached);
+}
+
+type BytesReader = (
+  bytes: Uint8Array<ArrayBuffer>,
+  budget: TextBudget,
+  readAttached: AttachedReader | null,
+) => Generator<void, DocumentText, void> | AsyncGenerator<void, DocumentText, void>;
+
+async function bytesReader(kind: Exclude<PackagedKind, "pdf">): Promise<BytesReader> {
   if (kind === "text") return (await import("./guessed-text.ts")).guessedText;
-  if (kind === "pdf") return (await import("./pdf.ts")).pdfText;
   if (kind === "eml") return (await import("./mail.ts")).mailText;
   if (kind === "docx") return (await import("./docx.ts")).docxText;
   if (kind === "pptx") return (await import("./pptx.ts")).pptxText;

@@ -9,17 +9,21 @@ import { refused } from "../read/refused.ts";
 export async function* pdfText(
   bytes: Uint8Array<ArrayBuffer>,
   budget: TextBudget,
+  scans: Readonly<Record<string, string>> = {},
 ): AsyncGenerator<void, DocumentText, void> {
   const unreadable = (why: string) => refused(`the file cannot be read as PDF: ${why}`);
   const { pages, missingMaps } = yield* pdfPages(bytes, unreadable, budget);
-  const blank = pages.flatMap(({ text }, n) => (text.trim() === "" ? [n + 1] : []));
+  const texts = pages.map(({ text }, n) => text.trim() || (scans[n + 1] ?? ""));
+  budget.take(Object.values(scans).reduce((sum, { length }) => sum + length, 0));
+  const blankPages = texts.flatMap((text, n) => (text === "" ? [n + 1] : []));
   const read = pagedText(
-    pages.map(({ text }, n) => ({
+    texts.map((text, n) => ({
       number: n + 1,
-      text: text.trim() === "" ? "" : `## Page ${n + 1}\n\n${text.trim()}`,
+      text: text === "" ? "" : `## Page ${n + 1}\n\n${text}`,
     })),
   );
-  return { ...read, warnings: [...lettersMissing(missingMaps), ...withoutText(blank)] };
+  const warnings = [...lettersMissing(missingMaps), ...withoutText(blankPages)];
+  return { ...read, blankPages, warnings };
 }
 
 function lettersMissing(maps: readonly string[]): FileWarning[] {

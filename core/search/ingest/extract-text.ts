@@ -3,13 +3,16 @@ import { ApiError } from "../../http/api-error.ts";
 import type { LongTask, Plain, Steps } from "../../ports.ts";
 import {
   binaryKind,
+  type DocumentKind,
   documentKind,
+  pictureType,
   type DocumentText,
   type ReadableFile,
   type ReadFileResult,
 } from "../read/file-reader.ts";
 import { withoutData } from "../read/embedded-data.ts";
 import { boundedWarnings } from "../read/file-warning.ts";
+import { readScans, textOfPicture } from "./read-pictures.ts";
 import { readText } from "../read/read-text.ts";
 import type { WorkOptions } from "../models/search-deps.ts";
 
@@ -30,18 +33,24 @@ interface SourceFile {
   readonly bytes: Uint8Array;
 }
 
-/** Reads a file as text by its first bytes, its name and its media type. Throws 7060 for what cannot be read, with the reason. */
-export async function extractText(file: SourceFile, deps: WorkOptions): Promise<ExtractedText> {
+/**
+ * Reads a file as text by its first bytes, its name and its media type; `readsPictures` says whether its instance has that.
+ * Throws 7060 for what cannot be read, with the reason.
+ */
+export async function extractText(
+  file: SourceFile,
+  deps: WorkOptions,
+  readsPictures: () => Promise<boolean>,
+): Promise<ExtractedText> {
   // Its bytes are handed over, and the caller stores them.
   const copy = { key: file.key, contentType: file.contentType, bytes: new Uint8Array(file.bytes) };
   const kind = documentKind(copy);
-  if (kind !== null) {
-    const { readFile } = deps;
-    if (readFile === undefined)
-      throw unsupported(copy, `is ${kind.toUpperCase()}, which needs the option readFile`);
-    const { text, pages = [], warnings = [] } = await read(readFile, copy, deps, false);
-    if (text.trim() === "") throw unsupported(copy, "holds no text, perhaps only pictures of it");
-    return { text, format: "markdown", pages, warnings: boundedWarnings(warnings) };
+  if (kind !== null) return documentText(file, kind, deps, readsPictures);
+  const type = pictureType(copy);
+  if (type !== null && deps.ocr !== undefined && (await readsPictures())) {
+    const text = await textOfPicture(deps.ocr, copy.bytes, type);
+    if (text.trim() === "") throw unsupported(copy, "is a picture without text");
+    return { text, format: "markdown", warnings: [] };
   }
   const what = binaryKind(copy);
   if (what !== null) throw unsupported(copy, `is ${what}`);
@@ -51,6 +60,39 @@ export async function extractText(file: SourceFile, deps: WorkOptions): Promise<
   if (format !== "html") return { text, format, ...rest };
   const markdown = (await deps.htmlToMarkdown?.(text, deps.owner)) ?? text;
   return { text: withoutData(markdown), format: "markdown", ...rest };
+}
+
+async function documentText(
+  file: SourceFile,
+  kind: DocumentKind,
+  deps: WorkOptions,
+  readsPictures: () => Promise<boolean>,
+): Promise<ExtractedText> {
+  const { readFile } = deps;
+  if (readFile === undefined)
+    throw unsupported(file, `is ${kind.toUpperCase()}, which needs the option readFile`);
+  const found = await read(readFile, { ...file, bytes: new Uint8Array(file.bytes) }, deps, false);
+  const { text, pages = [], warnings = [] } = await withScans(file, found, deps, readsPictures);
+  if (text.trim() === "") throw unsupported(file, "holds no text, perhaps only pictures of it");
+  return { text, format: "markdown", pages, warnings: boundedWarnings(warnings) };
+}
+
+/** Returns a document with the texts of the pages that hold only pictures. */
+async function withScans(
+  { key, contentType, bytes }: SourceFile,
+  found: ReadFileResult,
+  deps: WorkOptions,
+  readsPictures: () => Promise<boolean>,
+): Promise<ReadFileResult> {
+  const { ocr, readFile } = deps;
+  const finder = readFile?.pictures;
+  const isWhole = (found.blankPages ?? []).length === 0;
+  if (isWhole || ocr === undefined || readFile === undefined || finder === undefined) return found;
+  if (!(await readsPictures())) return found;
+  const { scans, warnings: lost } = await readScans(bytes, found, { ocr, finder, deps });
+  const again = { key, contentType, bytes: new Uint8Array(bytes), scans };
+  const whole = await read(readFile, again, deps, false);
+  return { ...whole, warnings: [...(whole.warnings ?? []), ...lost] };
 }
 
 function asText(file: ReadableFile, deps: WorkOptions): Promise<ReadFileResult | null> {

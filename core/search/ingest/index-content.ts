@@ -3,6 +3,7 @@ import type { InstanceState } from "../state/instance-state.ts";
 import { commitItem } from "./commit-item.ts";
 import { embedChunks } from "./embed-chunks.ts";
 import { extractText } from "./extract-text.ts";
+import { usesOcr } from "./read-pictures.ts";
 import { chunksOf } from "./chunks-of.ts";
 import { type FileWarning, lostText } from "../read/file-warning.ts";
 import { readContent } from "../rows/item-store.ts";
@@ -32,7 +33,7 @@ export async function indexContent(
 ): Promise<readonly FileWarning[]> {
   const { settings } = state.facts();
   const content = await readContent(state, itemId);
-  const text = await extractText(content, deps);
+  const text = await extractText(content, deps, () => Promise.resolve(usesOcr(settings)));
   const chunks = await chunksOf(text, settings, deps);
   const hasToHaveVectors = isRemote(settings) && !settings.index_method.keyword;
   const vectors = hasToHaveVectors

@@ -2,13 +2,15 @@ import { passThrough } from "../../http/stream.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { copyOf } from "../../net/client-address.ts";
 import type { Embedder, System } from "../../ports.ts";
-import type { NamedChatModel, Reranker, SearchOptions } from "./search-deps.ts";
+import type { NamedChatModel, Ocr, Reranker, SearchOptions } from "./search-deps.ts";
 import { TIMER_OVER } from "../../time/timer-over.ts";
 
 /** Milliseconds that an embedder has for one request. */
 const EMBEDDER_MS = 10_000;
 /** Milliseconds that a reranker has for one search. */
 const RERANKER_MS = 10_000;
+/** Milliseconds that a reader of pictures has for one. */
+const OCR_MS = 60_000;
 /** Milliseconds in which a chat model must begin to answer, and then go on. */
 const CHAT_MS = 60_000;
 
@@ -17,16 +19,18 @@ const CHAT_MS = 60_000;
  * waiting, even when its implementation ignores the signal.
  */
 export function withModelDeadlines(options: SearchOptions): SearchOptions {
-  const { embedder, chatModel, platform, reranker } = options;
+  const { embedder, chatModel, ocr, platform, reranker } = options;
   const { embedderTimeoutMs = EMBEDDER_MS, chatTimeoutMs = CHAT_MS } = options;
-  const { rerankerTimeoutMs = RERANKER_MS } = options;
+  const { rerankerTimeoutMs = RERANKER_MS, ocrTimeoutMs = OCR_MS } = options;
   checkTimeout("embedderTimeoutMs", embedderTimeoutMs);
   checkTimeout("rerankerTimeoutMs", rerankerTimeoutMs);
   checkTimeout("chatTimeoutMs", chatTimeoutMs);
+  checkTimeout("ocrTimeoutMs", ocrTimeoutMs);
   return {
     ...options,
     ...(embedder && { embedder: timedEmbedder(embedder, embedderTimeoutMs, platform.system) }),
     ...(reranker && { reranker: timedReranker(reranker, rerankerTimeoutMs, platform.system) }),
+    ...(ocr && { ocr: timedOcr(ocr, ocrTimeoutMs, platform.system) }),
     ...(chatModel && { chatModel: timedChatModel(chatModel, chatTimeoutMs, platform.system) }),
   };
 }
@@ -74,6 +78,16 @@ function timedReranker(reranker: Reranker, ms: number, system: System): Reranker
   };
 }
 
+function timedOcr(ocr: Ocr, ms: number, system: System): Ocr {
+  const late = (): ApiError =>
+    new ApiError("unavailable", { message: `The picture was not read within ${ms} ms` });
+  return (picture, signal) => {
+    const stop = new AbortController();
+    const work = ocr(picture, AbortSignal.any([signal, stop.signal]));
+    return inTime(work, { ms, system, late, stop, caller: signal });
+  };
+}
+
 function timedChatModel(chatModel: NamedChatModel, ms: number, system: System): NamedChatModel {
   const late = (): ApiError =>
     new ApiError("chat_model_failed", {
@@ -113,8 +127,9 @@ async function inTime<T>(
     system.sleep(ms, over.signal).then(
       () => {
         const error = late();
-        stop.abort(error);
+        // Before the model hears of it: many reject with an error of their own then.
         reject(error);
+        stop.abort(error);
       },
       () => undefined,
     );

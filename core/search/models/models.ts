@@ -8,6 +8,7 @@ export function modelNames(options: SearchOptions): ModelNames {
     embedder: options.embedder?.model ?? null,
     chat: chatModel === undefined ? EXTRACTIVE_MODEL : (chatModel.model ?? "default"),
     reranker: options.reranker?.model ?? null,
+    readsPictures: options.ocr !== undefined,
   };
 }
 
@@ -18,6 +19,8 @@ export interface ModelNames {
   readonly chat: string;
   /** The configured reranker's; null = builtin only. */
   readonly reranker: string | null;
+  /** Whether something reads pictures. */
+  readonly readsPictures: boolean;
 }
 
 /** The name under which quoted answers are reported: no model wrote them. */

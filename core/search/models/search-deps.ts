@@ -20,6 +20,16 @@ export interface Reranker {
   ): Promise<number[]>;
 }
 
+/** A picture. */
+export interface OcrPicture {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Its media type, e.g. `image/png`. */
+  readonly type: string;
+}
+
+/** Reads the text of a picture; empty if it has none. */
+export type Ocr = (picture: OcrPicture, signal: AbortSignal) => Promise<string>;
+
 /** A store of buckets that speaks S3; the operator's own, so it may be on a private network. */
 export interface BucketEndpoint {
   /** Its address, e.g. `https://s3.eu-central-1.amazonaws.com`; buckets are the first segment of the path. */
@@ -56,6 +66,13 @@ export interface SearchOptions {
   readonly htmlToMarkdown?: HtmlToMarkdown;
   /** Reads PDF, Office files, OpenDocument, RTF, EPUB and mail: `fileReader` of `causey/search/files`. @default these are refused (7060) */
   readonly readFile?: FileReader;
+  /**
+   * Reads pictures, and pages of a PDF that hold pictures alone, in instances with `indexing_options.use_ocr`: `modelOcr()`, or
+   * a function of yours. @default such pages are named in a warning, pictures are refused (7060)
+   */
+  readonly ocr?: Ocr;
+  /** Milliseconds that it has for one picture. @default 60000 */
+  readonly ocrTimeoutMs?: number;
   /** Measures chunks. @default an upper-side estimate that needs no vocabulary */
   readonly countTokens?: CountTokens;
   /**

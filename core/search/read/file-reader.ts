@@ -1,4 +1,5 @@
 import type { LongTask, Steps } from "../../ports.ts";
+import type { PictureFinder } from "./page-pictures.ts";
 import type { FileWarning } from "./file-warning.ts";
 
 /** A file that is to be read as text. */
@@ -6,6 +7,8 @@ export type ReadableFile = {
   readonly key: string;
   readonly contentType: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Texts of pages that hold pictures alone, by the numbers of the pages. @default such pages stay empty */
+  readonly scans?: Readonly<Record<string, string>>;
 };
 
 /** The text that was read from a document. */
@@ -15,6 +18,8 @@ export type DocumentText = {
   readonly pages?: readonly FilePage[];
   /** Whatever of it could not be read. @default all of it was read */
   readonly warnings?: readonly FileWarning[];
+  /** Numbers of pages that have no text, perhaps only pictures of it. @default none */
+  readonly blankPages?: readonly number[];
   /** What it says about itself, by names in lower case: metadata where the instance has such fields. @default nothing */
   readonly fields?: Readonly<Record<string, string | number | boolean>>;
 };
@@ -36,7 +41,10 @@ export type FilePage = {
  * Reads documents (PDF, Office, EPUB, mail) as Markdown, and decodes texts that do not say their charset: `fileReader` of
  * `causey/search/files`. Throws 7060 with the reason.
  */
-export type FileReader = LongTask<ReadableFile, ReadFileResult, Steps<ReadFileResult>>;
+export type FileReader = LongTask<ReadableFile, ReadFileResult, Steps<ReadFileResult>> & {
+  /** Finds the pictures of a page of a PDF, for `ocr`. @default pages without text stay empty */
+  readonly pictures?: PictureFinder;
+};
 
 /** Formats that have to be converted to text: known by their first bytes, else by their names. */
 export type DocumentKind = "pdf" | "docx" | "pptx" | "xlsx" | "odf" | "rtf" | "epub" | "eml";
@@ -74,11 +82,19 @@ export function documentKind({ key, contentType, bytes }: ReadableFile): Documen
   return (named as DocumentKind | undefined) ?? TYPES.get(type) ?? null;
 }
 
+/** Returns the media type of a picture that can be read, by its first bytes; null for all else. */
+export function pictureType({ bytes }: Pick<ReadableFile, "bytes">): string | null {
+  return PICTURES.find(([, start]) => beginsWith(bytes, start))?.[0] ?? null;
+}
+
+const PICTURES: readonly (readonly [type: string, start: string])[] = [
+  ["image/png", "\u0089PNG"],
+  ["image/jpeg", "\u00ff\u00d8\u00ff"],
+  ["image/gif", "GIF8"],
+];
+
 /** First bytes of binary files, whatever their names say. */
 const BINARY: readonly (readonly [what: string, start: string])[] = [
-  ["a picture", "\u0089PNG"],
-  ["a picture", "\u00ff\u00d8\u00ff"],
-  ["a picture", "GIF8"],
   ["an archive", "PK\u0003\u0004"],
   ["an archive", "\u001f\u008b"],
   ["a program", "\u007fELF"],
@@ -88,6 +104,7 @@ const BINARY: readonly (readonly [what: string, start: string])[] = [
 
 /** Names the kind of a file that cannot be read; null for a possible text. */
 export function binaryKind({ contentType, bytes }: ReadableFile): string | null {
+  if (pictureType({ bytes }) !== null) return "a picture";
   const known = BINARY.find(([, start]) => beginsWith(bytes, start))?.[0];
   if (known !== undefined) return known;
   const type = /^(image|audio|video)\/(?!svg)/i.exec(contentType)?.[1]?.toLowerCase();

@@ -1,6 +1,7 @@
 import { chunksOf } from "../ingest/chunks-of.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import { ApiError } from "../../http/api-error.ts";
+import { usesOcr } from "../ingest/read-pictures.ts";
 import { extractText, type ExtractedText, FILE_LIMIT } from "../ingest/extract-text.ts";
 import type { Instance } from "../actor/instance-client.ts";
 import type { Item } from "../rows/item-record.ts";
@@ -43,7 +44,7 @@ export async function uploadItem(
     const item = await (wait ? settledItem(instance, itemId, deps) : instance.item(itemId));
     return withWarnings(item, same.warnings);
   }
-  const text = await extractText(file, deps);
+  const text = await extractText(file, deps, async () => usesOcr(await instance.read()));
   const attempt = await instance.begin({ ...facts, bytes, trace: deps.trace });
   const item = await indexNow(instance, { attempt, text, wait, deps });
   return withWarnings(item, attempt.warnings);
@@ -82,7 +83,7 @@ export async function syncItem(
   deps: WorkOptions,
 ): Promise<Item> {
   const attempt = await instance.beginSync(itemId, deps.trace ?? null);
-  const text = await extractText(attempt.content, deps);
+  const text = await extractText(attempt.content, deps, async () => usesOcr(await instance.read()));
   return indexNow(instance, { attempt, text, wait, deps });
 }
 

@@ -4,6 +4,7 @@ import { type McpTool, mcpTool, type McpTools } from "../../mcp/mcp-tool.ts";
 import { answerOrigin } from "../../net/public-url.ts";
 import { searchInstance } from "../answer/ask.ts";
 import type { Instance } from "../actor/instance-client.ts";
+import { usesOcr } from "../ingest/read-pictures.ts";
 import { extractText } from "../ingest/extract-text.ts";
 import type { WorkOptions } from "../models/search-deps.ts";
 import { SEARCH_BODY_LIMIT, searchSchema } from "../state/search-schema.ts";
@@ -115,7 +116,9 @@ function fetchTool(asked: AskedInstance): McpTool {
     async ({ id }) => {
       const itemId = itemOf(id);
       const [item, content] = await Promise.all([instance.item(itemId), instance.content(itemId)]);
-      const { text } = await extractText(content, options);
+      const { text } = await extractText(content, options, async () =>
+        usesOcr(await instance.read()),
+      );
       const isCut = text.length > DOCUMENT_LIMIT;
       return {
         structured: {

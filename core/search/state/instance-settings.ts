@@ -147,8 +147,11 @@ function publicEndpointOf(
 
 /** Throws for settings that would have no effect. */
 function checkEffects(changes: SettingsChanges, names: ModelNames): void {
-  if (changes.indexing_options?.use_ocr === true)
-    throw withoutEffect("indexing_options.use_ocr", "images are not read");
+  if (changes.indexing_options?.use_ocr === true && !names.readsPictures)
+    throw withoutEffect(
+      "indexing_options.use_ocr",
+      "nothing here reads pictures: set `search.ocr`",
+    );
   if (changes.rewrite_query === true && names.chat === EXTRACTIVE_MODEL)
     throw noRewriting("rewrite_query");
   checkReranker(changes.reranking_model ?? "", names.reranker);

@@ -1,0 +1,82 @@
+import { ApiError } from "../../http/api-error.ts";
+import type { DocumentText } from "../read/file-reader.ts";
+import type { FileWarning } from "../read/file-warning.ts";
+import type { PictureFinder } from "../read/page-pictures.ts";
+import type { InstanceSettings } from "../state/instance-settings.ts";
+import type { Ocr, WorkOptions } from "../models/search-deps.ts";
+
+/** Pages of one file whose pictures are read. */
+const MAX_SCANS = 100;
+/** Pages that are read at a time. */
+const LANES = 4;
+/** Characters that one picture may have. */
+const MAX_TEXT = 100_000;
+const never = new AbortController().signal;
+
+/** What reads the pictures of a document. */
+export interface PictureReading {
+  readonly ocr: Ocr;
+  readonly finder: PictureFinder;
+  readonly deps: WorkOptions;
+}
+
+/** The texts of pages that hold pictures alone, and why some have none. */
+export interface ReadScans {
+  /** By the number of the page. */
+  readonly scans: Readonly<Record<string, string>>;
+  readonly warnings: readonly FileWarning[];
+}
+
+/** Reads the pictures of the pages that have no text. A page that fails is named in a warning, and the others are read. */
+export async function readScans(
+  bytes: Uint8Array,
+  { blankPages = [] }: DocumentText,
+  { ocr, finder, deps }: PictureReading,
+): Promise<ReadScans> {
+  const { background, system } = deps.platform;
+  const { closing = never } = system;
+  const scans: Record<string, string> = {};
+  const warnings: FileWarning[] = [];
+  const lost = (page: number, message: string): void =>
+    void warnings.push({ code: "picture_not_read", message, page });
+  const waiting = blankPages.slice(0, MAX_SCANS).toReversed();
+  const lane = async (): Promise<void> => {
+    for (let page = waiting.pop(); page !== undefined; page = waiting.pop()) {
+      try {
+        const input = { bytes: new Uint8Array(bytes), page };
+        const { pictures, left } = await background.run(finder, input, closing, deps.owner);
+        if (left > 0) lost(page, `${left} of its pictures were not read`);
+        const texts: string[] = [];
+        for (const picture of pictures)
+          texts.push((await textOfPicture(ocr, picture, "image/png")).trim());
+        scans[page] = texts.filter((text) => text !== "").join("\n\n");
+      } catch (error) {
+        closing.throwIfAborted();
+        lost(page, error instanceof ApiError ? error.message : "its pictures could not be read");
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  const [first] = blankPages.slice(MAX_SCANS);
+  if (first !== undefined)
+    lost(first, `of more than ${MAX_SCANS} pages with pictures alone, the others were not read`);
+  warnings.sort((a, b) => (a.page ?? 0) - (b.page ?? 0));
+  return { scans, warnings };
+}
+
+/** Whether an instance has its pictures read. */
+export function usesOcr({ indexing_options: options }: InstanceSettings): boolean {
+  return options?.use_ocr === true;
+}
+
+/** Reads one picture. */
+export async function textOfPicture(
+  ocr: Ocr,
+  bytes: Uint8Array<ArrayBuffer>,
+  type: string,
+): Promise<string> {
+  const text: unknown = await ocr({ bytes, type }, never);
+  if (typeof text !== "string")
+    throw new ApiError("unavailable", { message: "The reader of pictures returned no text" });
+  return text.slice(0, MAX_TEXT).toWellFormed();
+}

@@ -1,0 +1,19 @@
+import type { LongTask, Steps } from "../../ports.ts";
+
+/** A page of a document. */
+export type PictureInput = {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Counted from 1. */
+  readonly page: number;
+};
+
+/** The pictures of a page. */
+export type PagePictures = {
+  /** PNG files. */
+  readonly pictures: readonly Uint8Array<ArrayBuffer>[];
+  /** Pictures that are too many or too large, or of a kind that is not known. */
+  readonly left: number;
+};
+
+/** Finds the pictures of a page. */
+export type PictureFinder = LongTask<PictureInput, PagePictures, Steps<PagePictures>>;
