@@ -16,7 +16,6 @@ import {
 import type { AttachedReader } from "./mail.ts";
 import { type TextBudget, textBudget } from "../../files/text-budget.ts";
 import { refused } from "../read/refused.ts";
-import { rtfText } from "./rtf/rtf-text.ts";
 
 export type {
   DocumentText,
@@ -82,8 +81,7 @@ async function* readAny(
   level: number,
 ): AsyncGenerator<void, DocumentText, void> {
   const kind = documentKind(file) ?? "text";
-  const read: Reader =
-    kind === "rtf" ? ({ bytes }) => rtfText(bytes, budget) : await packagedReader(kind);
+  const read = await (kind === "rtf" ? rtfReader() : packagedReader(kind));
   const readAttached: AttachedReader | null =
     level < MAX_LEVELS ? (attached) => readAny(attached, budget, level + 1) : null;
   try {
@@ -102,6 +100,11 @@ type Reader = (
   budget: TextBudget,
   readAttached: AttachedReader | null,
 ) => Generator<void, DocumentText, void> | AsyncGenerator<void, DocumentText, void>;
+
+async function rtfReader(): Promise<Reader> {
+  const { rtfText } = await import("./rtf/rtf-text.ts");
+  return ({ bytes }, budget) => rtfText(bytes, budget);
+}
 
 function packagedReader(kind: PackagedKind): Promise<Reader> {
   return readerOf(kind).catch((error: unknown) => {
