@@ -24,8 +24,8 @@ export async function readForm(
   bytes: Uint8Array<ArrayBuffer>,
   contentType: string,
 ): Promise<FormParts> {
-  checkForm(bytes, contentType, FORM_BOUNDS);
-  const form = await new Response(bytes, { headers: { "content-type": contentType } })
+  const type = checkForm(bytes, contentType, FORM_BOUNDS);
+  const form = await new Response(bytes, { headers: { "content-type": type } })
     .formData()
     .catch((error: unknown) => {
       throw new ApiError("invalid_request", {

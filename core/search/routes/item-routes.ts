@@ -196,8 +196,8 @@ function fileRequired(): ApiError {
 }
 
 async function readForm(body: Uint8Array<ArrayBuffer>, type: string): Promise<Upload> {
-  checkForm(body, type, FORM_BOUNDS);
-  const form = await new Response(body, { headers: { "content-type": type } })
+  const counted = checkForm(body, type, FORM_BOUNDS);
+  const form = await new Response(body, { headers: { "content-type": counted } })
     .formData()
     .catch(malformed);
   const file = form.get("file");

@@ -23,7 +23,7 @@ const TEXT_LIMIT = 4096;
 
 const MULTIPART = /^multipart\/form-data\b/i;
 /** The parameter in characters that every parser reads alike (RFC 2046, section 5.1.1). */
-const BOUNDARY = /;\s*boundary=(?:"([ !#-~]{1,70})"|([!#-:<-~]{1,70}))/i;
+const BOUNDARY = /;\s*boundary=(?:"([ !#-[\]-~]{1,70})"|([!#-:<-[\]-~]{1,70})(?=[\s;]|$))/i;
 const XML = /^(?:text|application)\/(?:[\w.-]+\+)?xml\b/i;
 
 /**
@@ -65,7 +65,9 @@ async function fromParts(body: Uint8Array, type: string): Promise<Payload> {
     throw new ApiError("payload_invalid", { message });
   }
   checkLength(new TextDecoder("latin1").decode(body), `--${boundary}`);
-  const whole = new Response(new Uint8Array(body), { headers: { "content-type": type } });
+  // Of several boundaries parsers take different ones: this is the one that was counted.
+  const counted = { "content-type": `multipart/form-data; boundary="${boundary}"` };
+  const whole = new Response(new Uint8Array(body), { headers: counted });
   const form = await whole.formData().catch((cause: unknown) => {
     throw new ApiError("payload_invalid", { message: "The form in parts is malformed", cause });
   });

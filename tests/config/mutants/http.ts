@@ -59,6 +59,20 @@ export const httpMutants: readonly Mutant[] = [
     tests: ["tests/unit/http/form-bounds"],
   },
   {
+    name: "a form is read by the boundary that was counted",
+    file: "core/http/fields/form-bounds.ts",
+    find: 'return `multipart/form-data; boundary="${name}"`;',
+    replace: "return contentType;",
+    tests: ["tests/unit/http/form-bounds"],
+  },
+  {
+    name: "a boundary that parsers may read in two ways is refused",
+    file: "core/http/fields/form-bounds.ts",
+    find: "if (name === undefined && /boundary/iu.test(contentType))",
+    replace: "if (name === null)",
+    tests: ["tests/unit/http/form-bounds"],
+  },
+  {
     name: "the headers of a form's parts are bounded",
     file: "core/http/fields/form-bounds.ts",
     find: "- at > bounds.headers)",

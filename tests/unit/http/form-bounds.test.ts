@@ -16,7 +16,25 @@ describe("checkForm()", () => {
     ).not.toThrow();
     expect(() => check(part("", "--x".repeat(9)))).not.toThrow();
     expect(() => check("no form at all")).not.toThrow();
-    expect(() => check("x", "multipart/form-data")).not.toThrow();
+    expect(check("x", "multipart/form-data")).toBe("multipart/form-data");
+  });
+
+  it("names the boundary that it has counted, whichever a parser would take", () => {
+    const counted = 'multipart/form-data; boundary="x"';
+    expect(check(part(""))).toBe(counted);
+    expect(check(part(""), 'multipart/form-data; a="; boundary=x"; boundary=y')).toBe(
+      'multipart/form-data; boundary="y"',
+    );
+    expect(check(part(""), "multipart/form-data; boundary=x; boundary=y")).toBe(counted);
+    for (const unclear of [
+      String.raw`boundary="a\b"`,
+      String.raw`boundary=a\b`,
+      "boundary=",
+      'boundary=a"b',
+    ])
+      expect(() => check(part(""), `multipart/form-data; ${unclear}`)).toThrow(
+        "The form has no plain boundary",
+      );
   });
 
   it("refuses more parts, and longer headers, with the number", () => {

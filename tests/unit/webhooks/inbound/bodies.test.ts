@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPlatform } from "#platform";
+import { parsePayload } from "../../../../core/webhooks/inbound/record.ts";
 import { agents } from "../../../../core/agents/mod.ts";
 import { toBase64, toHex, utf8 } from "../../../../core/crypto/encoding.ts";
 import { hmacKey, hmacSign } from "../../../../core/crypto/hmac.ts";
@@ -141,6 +142,19 @@ describe("a body", () => {
     const body = utf8(`${part}--a b--\r\n`);
     expect(await send({ entity: "quoted", body, headers: parts })).toBe(200);
     expect(await payloadOf("quoted")).toEqual({ id: "1" });
+  });
+
+  it.each([
+    'x="; boundary=other"; boundary=real',
+    "boundary=other; boundary=real",
+    String.raw`boundary="re\al"`,
+  ])("is no form whose fields another boundary than the counted one parts: %s", async (named) => {
+    const part = '--real\r\nContent-Disposition: form-data; name="id"\r\n\r\n1\r\n';
+    const body = utf8(`${part.repeat(2001)}--real--\r\n`);
+    const headers = new Headers({ "content-type": `multipart/form-data; ${named}` });
+    await expect(async () => parsePayload(body, headers)).rejects.toMatchObject({
+      kind: "payload_invalid",
+    });
   });
 
   it("of a form has a list for a repeated field", async () => {
