@@ -57,7 +57,13 @@ async function exported(api: ApiClient): Promise<Exported> {
     gateways: await gatewaysOf(api),
     namespaces: await namespacesOf(api),
     webhook_endpoints: endpoints.map((one) => ({
-      ...without(one, [...ofServer, "public_key", "disabled_reason", "tripped_until"]),
+      ...without(one, [
+        ...ofServer,
+        "public_key",
+        "disabled_reason",
+        "tripped_until",
+        "header_names",
+      ]),
       key_type: one["public_key"] === null ? "hmac" : "ed25519",
     })),
   };
