@@ -116,6 +116,22 @@ async function gathered(
   return { pieces, isWhole: false };
 }
 
+/** Bytes of a piece of {@link inSmallPieces}: packed a thousand times they are four megabytes. */
+const PIECE = 4096;
+
+/**
+ * Cuts what flows into small pieces, for a decompressor: Deno's unpacks a whole piece at once, however much it becomes, before its
+ * reader has counted any.
+ */
+export function inSmallPieces(): TransformStream<Uint8Array, Uint8Array<ArrayBuffer>> {
+  return new TransformStream({
+    transform(chunk, out) {
+      for (let at = 0; at < chunk.length; at += PIECE)
+        out.enqueue(new Uint8Array(chunk.subarray(at, at + PIECE)));
+    },
+  });
+}
+
 /** Bytes that come in pieces. */
 export interface BytePieces {
   add(piece: Uint8Array): void;

@@ -1,4 +1,4 @@
-import { firstBytes, readUpTo } from "../../http/stream.ts";
+import { firstBytes, inSmallPieces, readUpTo } from "../../http/stream.ts";
 import { prepareJob } from "../job/job.ts";
 import { followRedirects, headersFor, readBody } from "../static/fetch-document.ts";
 import type { CrawlDeps } from "./crawl-deps.ts";
@@ -58,6 +58,7 @@ async function unpacked(
   limit: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const packed = new Blob([bytes]).stream().pipeThrough(inSmallPieces());
+  const stream = packed.pipeThrough(new DecompressionStream("gzip"));
   return (await readUpTo(stream, limit).catch(() => null)) ?? new Uint8Array();
 }

@@ -3,6 +3,7 @@ import { ApiError } from "../../http/api-error.ts";
 import {
   bytePieces,
   type BytePieces,
+  inSmallPieces,
   joinBytes,
   passThrough,
   readUpTo,
@@ -248,12 +249,7 @@ function unpack(
   body: ReadableStream<Uint8Array>,
   format: "gzip" | "deflate",
 ): ReadableStream<Uint8Array> {
-  const owned = body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array<ArrayBuffer>>({
-      transform: (chunk, out) => out.enqueue(new Uint8Array(chunk)),
-    }),
-  );
-  return owned.pipeThrough(new DecompressionStream(format));
+  return body.pipeThrough(inSmallPieces()).pipeThrough(new DecompressionStream(format));
 }
 
 function discard({ body }: Pick<InboundResponse, "body">): void {

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { openPlatform } from "#platform";
 import { contentDecoding } from "../../../core/http/body/content-decoder.ts";
+import { readBody } from "../../../core/rendering/static/fetch-document.ts";
 
 /** A stream of zeros, packed a thousand to one. */
 async function packed(format: CompressionFormat, megabytes: number): Promise<Uint8Array> {
@@ -33,4 +34,17 @@ it.each([
   expect(value?.length).toBeLessThanOrEqual(1_048_576);
   await reader.cancel();
   await close();
+});
+
+it("a page that came packed gives out no more at a time than its reader counts", async () => {
+  const body = await packed("gzip", 32);
+  const answer = { status: 200, headers: [["content-encoding", "gzip"]] as const, body };
+  const first = await readBody({ ...answer, headers: [...answer.headers] }, async (stream) => {
+    const reader = stream.getReader();
+    const { value } = await reader.read();
+    await reader.cancel();
+    return value?.length;
+  });
+  expect(first).toBeGreaterThan(0);
+  expect(first).toBeLessThanOrEqual(4_500_000);
 });
