@@ -14,7 +14,7 @@ export interface DrawnPage {
 export interface OpenDocumentBody extends Required<XmlEvents> {
   /** Says what the document is: `text`, `spreadsheet`, `presentation`, `drawing`, or nothing in a part of it. */
   readonly about: { readonly kind: string };
-  /** What does not stand on a page or in a margin. */
+  /** Text that stands neither on a page nor in a margin. */
   readonly blocks: readonly string[];
   readonly pages: readonly DrawnPage[];
   /** Headers and footers. */
@@ -43,7 +43,7 @@ const MAX_BLANKS = 100;
 
 interface State {
   readonly budget: TextBudget;
-  /** Where blocks go: to the body, a page, a note, a cell, or behind the paragraph that they are anchored in. */
+  /** The places for blocks, the innermost last: the body, a page, a note, a cell, or behind the paragraph that they are anchored in. */
   readonly sinks: string[][];
   readonly paragraphs: { text: string }[];
   readonly tables: { readonly grid: CoveringRows; readonly comments: string[] }[];

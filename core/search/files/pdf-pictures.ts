@@ -2,6 +2,7 @@ import { zlibSync } from "fflate";
 import { getDocumentProxy, getResolvedPDFJS } from "unpdf";
 import { crc32 } from "../../crypto/crc32.ts";
 import { utf8 } from "../../crypto/encoding.ts";
+import { joinBytes } from "../../http/stream.ts";
 import { streamExcess } from "../../files/pdf-streams.ts";
 import type { PagePictures, PictureInput } from "../read/page-pictures.ts";
 import { refused } from "../read/refused.ts";
@@ -10,10 +11,14 @@ import { refused } from "../read/refused.ts";
 const MAX_PIXELS = 40_000_000;
 /** Pixels on a side of the smallest picture that may hold words. */
 const MIN_SIDE = 32;
+/** Pixels on the longer side of what is read: models that see scale larger ones down themselves, and are sent each byte. */
+const MAX_SIDE = 2000;
+/** Pixels that are looked at between two yields. */
+const STEP = 500_000;
 /** Pictures of one page: some scanners cut it into strips. */
 const MAX_PICTURES = 16;
 
-/** Returns the pictures of a page in the order in which they are painted, as PNG. */
+/** Returns the pictures of a page in the order in which they are painted, as PNG in grey. */
 export async function* pdfPictures({
   bytes,
   page: number,
@@ -36,9 +41,12 @@ export async function* pdfPictures({
       yield;
       const objects = name.startsWith("g_") ? page.commonObjs : page.objs;
       const picture = await new Promise<unknown>((resolve) => objects.get(name, resolve));
-      const png = isPicture(picture) && pictures.length < MAX_PICTURES ? pngOf(picture) : null;
-      if (png === null) left++;
-      else if (png.length > 0) pictures.push(png);
+      if (!isPicture(picture) || pictures.length >= MAX_PICTURES) left++;
+      else if (Math.min(picture.width, picture.height) >= MIN_SIDE) {
+        const grey = yield* greyOf(picture);
+        if (grey === null) left++;
+        else pictures.push(pngOf(grey));
+      }
     }
     return { pictures, left };
   } finally {
@@ -60,42 +68,81 @@ function isPicture(value: unknown): value is DecodedPicture {
   return Boolean(width) && Boolean(height) && Boolean(kind) && data !== undefined;
 }
 
-/** Bits of a sample, samples of a pixel and the color type of PNG, by the kind of a picture. */
-const FORMATS: ReadonlyMap<number, readonly [bits: number, samples: number, color: number]> =
-  new Map([
-    [1, [1, 1, 0]],
-    [2, [8, 3, 2]],
-    [3, [8, 4, 6]],
-  ]);
+/** A picture of one byte a pixel. */
+interface GreyPicture {
+  readonly width: number;
+  readonly height: number;
+  readonly data: Uint8Array;
+}
 
-/** Encodes a picture as PNG (www.w3.org/TR/png-3); empty for one that is too small for words, null for an unknown kind. */
-function pngOf({ width, height, kind, data }: DecodedPicture): Uint8Array<ArrayBuffer> | null {
-  if (width < MIN_SIDE || height < MIN_SIDE) return new Uint8Array(0);
-  const [bits, samples, color] = FORMATS.get(kind) ?? [0, 0, 0];
-  const row = Math.ceil((width * bits * samples) / 8);
-  if (row === 0 || data.length < row * height) return null;
+/** Returns how light a pixel is, from 0 to 255, by the kind of its picture; null for an unknown kind. */
+function lightIn({ width, kind, data }: DecodedPicture): ((x: number, y: number) => number) | null {
+  const at = (place: number): number => data[place] ?? 255;
+  // ITU-R BT.601 says how much each color counts.
+  const lightOf = (place: number): number =>
+    0.299 * at(place) + 0.587 * at(place + 1) + 0.114 * at(place + 2);
+  const row = Math.ceil(width / 8);
+  if (kind === 1) return (x, y) => ((at(y * row + (x >> 3)) >> (7 - (x & 7))) & 1) * 255;
+  if (kind === 2) return (x, y) => lightOf((y * width + x) * 3);
+  if (kind !== 3) return null;
+  // Paper shows through.
+  return (x, y) => {
+    const place = (y * width + x) * 4;
+    const share = at(place + 3) / 255;
+    return lightOf(place) * share + 255 * (1 - share);
+  };
+}
+
+/** Makes a picture grey, and smaller where it is too large: each pixel is the mean of those that it stands for. */
+function* greyOf(picture: DecodedPicture): Generator<void, GreyPicture | null, void> {
+  const { width, height } = picture;
+  const light = lightIn(picture);
+  if (light === null) return null;
+  const factor = Math.ceil(Math.max(width, height) / MAX_SIDE);
+  const [columns, rows] = [Math.ceil(width / factor), Math.ceil(height / factor)];
+  const data = new Uint8Array(columns * rows);
+  const sums = new Float64Array(columns);
+  let looked = 0;
+  for (let top = 0; top < height; top += factor) {
+    const bottom = Math.min(height, top + factor);
+    sums.fill(0);
+    for (let y = top; y < bottom; y++)
+      for (let x = 0; x < width; x++) add(sums, Math.floor(x / factor), light(x, y));
+    for (let n = 0; n < columns; n++) {
+      const many = Math.min(factor, width - n * factor) * (bottom - top);
+      data[(top / factor) * columns + n] = Math.round((sums[n] ?? 0) / many);
+    }
+    looked += width * (bottom - top);
+    if (looked < STEP) continue;
+    looked = 0;
+    yield;
+  }
+  return { width: columns, height: rows, data };
+}
+
+function add(sums: Float64Array, at: number, value: number): void {
+  sums[at] = (sums[at] ?? 0) + value;
+}
+
+/** Encodes a picture as PNG (www.w3.org/TR/png-3). */
+function pngOf({ width, height, data }: GreyPicture): Uint8Array<ArrayBuffer> {
   // Each row begins with its filter: none.
-  const rows = new Uint8Array((row + 1) * height);
+  const rows = new Uint8Array((width + 1) * height);
   for (let y = 0; y < height; y++)
-    rows.set(data.subarray(y * row, (y + 1) * row), y * (row + 1) + 1);
+    rows.set(data.subarray(y * width, (y + 1) * width), y * (width + 1) + 1);
   const header = new Uint8Array(13);
   const view = new DataView(header.buffer);
   view.setUint32(0, width);
   view.setUint32(4, height);
-  header.set([bits, color], 8);
+  // Eight bits a sample, and grey alone.
+  header[8] = 8;
   const parts = [
     Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a),
     pngChunk("IHDR", header),
     pngChunk("IDAT", zlibSync(rows, { level: 1 })),
     pngChunk("IEND", new Uint8Array(0)),
   ];
-  const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
-  }
-  return out;
+  return joinBytes(parts);
 }
 
 function pngChunk(type: string, data: Uint8Array): Uint8Array {

@@ -47,8 +47,9 @@ export async function extractText(
   const kind = documentKind(copy);
   if (kind !== null) return documentText(file, kind, deps, readsPictures);
   const type = pictureType(copy);
+  const { closing = never } = deps.platform.system;
   if (type !== null && deps.ocr !== undefined && (await readsPictures())) {
-    const text = await textOfPicture(deps.ocr, copy.bytes, type);
+    const text = await textOfPicture(deps.ocr, { bytes: copy.bytes, type }, closing);
     if (text.trim() === "") throw unsupported(copy, "is a picture without text");
     return { text, format: "markdown", warnings: [] };
   }

@@ -3,17 +3,19 @@ import type { DocumentText } from "../read/file-reader.ts";
 import type { FileWarning } from "../read/file-warning.ts";
 import type { PictureFinder } from "../read/page-pictures.ts";
 import type { InstanceSettings } from "../state/instance-settings.ts";
-import type { Ocr, WorkOptions } from "../models/search-deps.ts";
+import type { Ocr, OcrPicture, WorkOptions } from "../models/search-deps.ts";
 
 /** Pages of one file whose pictures are read. */
 const MAX_SCANS = 100;
+/** Milliseconds after which no further page of a file is read: its upload waits for them. */
+const FILE_MS = 300_000;
 /** Pages that are read at a time. */
 const LANES = 4;
 /** Characters that one picture may have. */
 const MAX_TEXT = 100_000;
 const never = new AbortController().signal;
 
-/** What reads the pictures of a document. */
+/** The readers of a document's pictures. */
 export interface PictureReading {
   readonly ocr: Ocr;
   readonly finder: PictureFinder;
@@ -39,16 +41,24 @@ export async function readScans(
   const warnings: FileWarning[] = [];
   const lost = (page: number, message: string): void =>
     void warnings.push({ code: "picture_not_read", message, page });
+  const until = system.monotonic() + FILE_MS;
   const waiting = blankPages.slice(0, MAX_SCANS).toReversed();
   const lane = async (): Promise<void> => {
     for (let page = waiting.pop(); page !== undefined; page = waiting.pop()) {
+      if (system.monotonic() > until) {
+        lost(page, `no picture is read after ${FILE_MS / 1000} s, nor of the pages that follow`);
+        waiting.length = 0;
+        return;
+      }
       try {
         const input = { bytes: new Uint8Array(bytes), page };
         const { pictures, left } = await background.run(finder, input, closing, deps.owner);
         if (left > 0) lost(page, `${left} of its pictures were not read`);
         const texts: string[] = [];
         for (const picture of pictures)
-          texts.push((await textOfPicture(ocr, picture, "image/png")).trim());
+          texts.push(
+            (await textOfPicture(ocr, { bytes: picture, type: "image/png" }, closing)).trim(),
+          );
         scans[page] = texts.filter((text) => text !== "").join("\n\n");
       } catch (error) {
         closing.throwIfAborted();
@@ -72,10 +82,10 @@ export function usesOcr({ indexing_options: options }: InstanceSettings): boolea
 /** Reads one picture. */
 export async function textOfPicture(
   ocr: Ocr,
-  bytes: Uint8Array<ArrayBuffer>,
-  type: string,
+  picture: OcrPicture,
+  signal: AbortSignal,
 ): Promise<string> {
-  const text: unknown = await ocr({ bytes, type }, never);
+  const text: unknown = await ocr(picture, signal);
   if (typeof text !== "string")
     throw new ApiError("unavailable", { message: "The reader of pictures returned no text" });
   return text.slice(0, MAX_TEXT).toWellFormed();

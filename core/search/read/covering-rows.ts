@@ -59,7 +59,9 @@ export function coveringRows(budget: TextBudget): CoveringRows {
       for (let at = column; at < last; at++) put(covers.get(at)?.text ?? "", 1);
     },
     end(count) {
-      for (let n = 0; n < Math.min(count, MAX_EQUAL) && row.length > 0; n++) rows.push(row);
+      const equal = row.length > 0 ? Math.min(count, MAX_EQUAL) : 0;
+      budget.take(equal);
+      for (let n = 0; n < equal; n++) rows.push(row);
       for (const [at, cover] of covers) if (--cover.rows === 0) covers.delete(at);
     },
     asTable: () => markdownTable(rows, budget),

@@ -110,8 +110,8 @@ export const searchMutants: readonly Mutant[] = [
   {
     name: "a row of a sheet is not repeated without end",
     file: "core/search/read/covering-rows.ts",
-    find: "Math.min(count, MAX_EQUAL)",
-    replace: "count % 5000000",
+    find: "Math.min(count, MAX_EQUAL) : 0",
+    replace: "count % 5000000 : 0",
     tests: ["tests/unit/search/open-documents"],
   },
   {
@@ -152,8 +152,8 @@ export const searchMutants: readonly Mutant[] = [
   {
     name: "pictures of a page are bounded",
     file: "core/search/files/pdf-pictures.ts",
-    find: "pictures.length < MAX_PICTURES",
-    replace: "pictures.length >= 0",
+    find: "pictures.length >= MAX_PICTURES",
+    replace: "pictures.length < 0",
     tests: ["tests/unit/search/ocr"],
   },
   {
@@ -169,6 +169,20 @@ export const searchMutants: readonly Mutant[] = [
     find: "        reject(error);\n        stop.abort(error);",
     replace: "        stop.abort(error);\n        reject(error);",
     tests: ["tests/unit/search/ocr"],
+  },
+  {
+    name: "pictures of a file are not read for ever",
+    file: "core/search/ingest/read-pictures.ts",
+    find: "if (system.monotonic() > until) {",
+    replace: "if (system.monotonic() < 0) {",
+    tests: ["tests/unit/search/ocr"],
+  },
+  {
+    name: "equal rows of a sheet are counted",
+    file: "core/search/read/covering-rows.ts",
+    find: "budget.take(equal);",
+    replace: "",
+    tests: ["tests/unit/search/open-documents"],
   },
   {
     name: "a scheduled job keeps the items of a source that seems empty",

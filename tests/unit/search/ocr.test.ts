@@ -2,6 +2,7 @@ import { PDFDocument } from "@cantoo/pdf-lib";
 import { unzlibSync } from "fflate";
 import { afterEach, describe, expect, it } from "vitest";
 import { runToEnd } from "../../../core/work/background.ts";
+import type { System } from "../../../core/ports.ts";
 import { modelOcr, type NamedChatModel } from "../../../core/search/mod.ts";
 import { fileReader } from "../../../core/search/files/mod.ts";
 import type { Ocr, OcrPicture } from "../../../core/search/mod.ts";
@@ -59,8 +60,20 @@ function shownBy({ bytes, type }: OcrPicture): unknown {
   return [view.getUint32(16), view.getUint32(20), header[8], header[9], rows[0], rows[1]];
 }
 
-async function open(ocr: Ocr, options: Record<string, unknown> = {}, given = settings) {
-  api = await searchUnderTest({ readFile: fileReader, ocr, ...options }, given);
+async function open(
+  ocr: Ocr,
+  options: Record<string, unknown> = {},
+  given = settings,
+  system: Partial<System> = {},
+) {
+  api = await searchUnderTest({ readFile: fileReader, ocr, ...options }, given, undefined, system);
+}
+
+/** The pictures of the first page. */
+async function picturesOf(pdf: Uint8Array) {
+  const find = await fileReader.pictures?.load();
+  const found = find && (await runToEnd(find({ bytes: new Uint8Array(pdf), page: 1 })));
+  return found?.pictures ?? [];
 }
 
 describe("pages that hold pictures alone", () => {
@@ -87,8 +100,8 @@ describe("pages that hold pictures alone", () => {
     ]);
     expect(seen).toEqual(
       expect.arrayContaining([
-        [WIDTH, HEIGHT, 1, 0, 0, 255],
-        [WIDTH, HEIGHT, 8, 2, 0, 7],
+        [WIDTH, HEIGHT, 8, 0, 0, 255],
+        [WIDTH, HEIGHT, 8, 0, 0, 7],
       ]),
     );
     // The small picture is an ornament.
@@ -140,7 +153,32 @@ describe("pages that hold pictures alone", () => {
     expect(await api.search("okapi")).toHaveLength(1);
   });
 
-  it("are at most 100 of a file, and have at most 16 pictures", async () => {
+  it("are left out after five minutes, and say so", async () => {
+    let ahead = 0;
+    const real = performance.now.bind(performance);
+    await open(
+      () => {
+        ahead += 80_000;
+        return Promise.resolve("An okapi.");
+      },
+      {},
+      settings,
+      { monotonic: () => real() + ahead },
+    );
+    const { body } = await api.upload(
+      "a.pdf",
+      await scanned(Array.from({ length: 12 }, () => [[0, 1]])),
+    );
+    const { warnings = [] } = body.result;
+    const lost = (warnings as readonly { code: string; message: string }[]).filter(
+      ({ code }) => code === "picture_not_read",
+    );
+    expect(lost).toHaveLength(1);
+    expect(lost[0]?.message).toBe("no picture is read after 300 s, nor of the pages that follow");
+    expect(await api.search("okapi")).not.toEqual([]);
+  });
+
+  it("are at most 100 of a file, at most 2000 pixels wide, and have at most 16 pictures", async () => {
     let asked = 0;
     await open(() => Promise.resolve(`Scan ${++asked}.`));
     const pages = Array.from({ length: 102 }, () => [[0, 1]] as const);
@@ -150,11 +188,11 @@ describe("pages that hold pictures alone", () => {
       { code: "page_without_text", page: 101 },
       { code: "picture_not_read", page: 101 },
     ]);
+    const [wide] = await picturesOf(await scanned([[[200, 8, 5000]]]));
+    const shown = wide && shownBy({ bytes: wide, type: "image/png" });
+    expect(shown).toEqual([1667, 14, 8, 0, 0, 200]);
     const strips = Array.from({ length: 20 }, () => [0, 1] as const);
-    const bytes = new Uint8Array(await scanned([strips]));
-    const find = await fileReader.pictures?.load();
-    const found = find && (await runToEnd(find({ bytes, page: 1 })));
-    expect([found?.pictures.length, found?.left]).toEqual([16, 4]);
+    expect(await picturesOf(await scanned([strips]))).toHaveLength(16);
   });
 });
 

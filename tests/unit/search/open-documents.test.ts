@@ -2,6 +2,7 @@ import { strToU8, zipSync } from "fflate";
 import { describe, expect, it } from "vitest";
 import { runToEnd } from "../../../core/work/background.ts";
 import { fileReader, type ReadFileResult } from "../../../core/search/files/mod.ts";
+import { coveringRows } from "../../../core/search/read/covering-rows.ts";
 import { bytesOf } from "../../fakes/office-files.ts";
 import {
   libreOfficeOdp,
@@ -170,6 +171,13 @@ describe("OpenDocument", () => {
     const rows = text.split("\n").slice(2);
     expect(rows).toHaveLength(1003);
     expect(rows[0]?.match(/ a /gu)).toHaveLength(200);
+    let taken = 0;
+    const grid = coveringRows({ take: (characters) => void (taken += characters) });
+    grid.begin();
+    grid.add("d", { columns: 1, rows: 1, repeated: 1 });
+    grid.end(Number(many));
+    // Before there is a text to count: each of them is a place in memory.
+    expect(taken).toBe(1001);
     const blanks = p(`x${`<text:s text:c="${many}"/>`.repeat(3)}y`);
     expect(await textOf("a.odt", odfOf("text", blanks))).toBe(`x${" ".repeat(300)}y`);
     const deep = "<text:span>".repeat(600);

@@ -37,7 +37,7 @@ export const rtfStory = (): RtfStory => ({
   isMerged: false,
 });
 
-/** What the layout of a text refers to. */
+/** Texts and styles that words of the layout change or refer to. */
 export interface Layout {
   readonly budget: TextBudget;
   readonly stories: readonly RtfStory[];

@@ -9,7 +9,7 @@ import { codePageCharset, fontCharset } from "./rtf-charsets.ts";
 
 /** A group: its settings end with it. */
 interface Group {
-  /** Where its text goes, or that nobody reads it. */
+  /** The place of its text; text of `skipped` is not read. */
   readonly target: "text" | "skipped" | "fonts" | "styles";
   /** Bytes that stand for a sign of `\u` where a program does not know it. */
   blanks: number;
@@ -18,7 +18,7 @@ interface Group {
   readonly ended: (() => void) | undefined;
 }
 
-/** Groups of a document whose text nobody sees, or that is shown elsewhere. */
+/** Groups whose text is not shown, or is shown elsewhere. */
 const SKIPPED: ReadonlySet<string> = new Set(
   "colortbl info pict filetbl listtext pntext objdata nonshppict shprslt xe tc rxe sp nonesttables fldinst".split(
     " ",
@@ -70,6 +70,7 @@ interface State extends Layout {
   declared: number;
   declaredName: string;
   bytes: number[];
+  readonly decoders: Map<string, TextDecoder>;
   /** Bytes to pass over behind a `\u`. */
   passing: number;
   /** Whether the group has just begun, with `\*`. */
@@ -96,6 +97,7 @@ export function* rtfText(
     declared: 0,
     declaredName: "",
     bytes: [],
+    decoders: new Map(),
     passing: 0,
     isOptional: false,
     author: "",
@@ -138,7 +140,9 @@ function flush(state: State): void {
   const { target, charset } = current(state);
   const bytes = Uint8Array.from(state.bytes);
   state.bytes = [];
-  add(state, target, new TextDecoder(charset).decode(bytes));
+  const decoder = state.decoders.get(charset) ?? new TextDecoder(charset);
+  state.decoders.set(charset, decoder);
+  add(state, target, decoder.decode(bytes));
 }
 
 function add(state: State, target: Group["target"], text: string): void {

@@ -8,7 +8,7 @@ export type RtfToken =
   | { readonly kind: "byte"; readonly byte: number };
 
 /** Tokens between two yields: a few milliseconds of work. */
-const STEP = 20_000;
+const STEP = 5000;
 const [BACKSLASH, OPEN, CLOSE, QUOTE, BLANK, MINUS] = [0x5c, 0x7b, 0x7d, 0x27, 0x20, 0x2d];
 
 /** Reads the tokens of a text one after the other, and yields between them. */
