@@ -65,7 +65,7 @@ async function fromParts(body: Uint8Array, type: string): Promise<Payload> {
     throw new ApiError("payload_invalid", { message });
   }
   checkLength(new TextDecoder("latin1").decode(body), `--${boundary}`);
-  // Of several boundaries parsers take different ones: this is the one that was counted.
+  // Parsers differ in the boundary that they take of several: they get the one that was counted.
   const counted = { "content-type": `multipart/form-data; boundary="${boundary}"` };
   const whole = new Response(new Uint8Array(body), { headers: counted });
   const form = await whole.formData().catch((cause: unknown) => {

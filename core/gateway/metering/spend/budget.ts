@@ -57,7 +57,7 @@ export type Reservation =
       readonly wait: number | null;
     };
 
-/** What was set aside for a request, and what it has used. */
+/** The amounts set aside for a request, and those that it has used. */
 export type Settlement = {
   readonly entries: readonly LedgerEntry[];
   readonly amounts: Amounts;
