@@ -1,4 +1,5 @@
 import { ownMember } from "../../http/json.ts";
+
 /** Authors whose models are called under another path segment; the others' own name is theirs. */
 const segments: Readonly<Record<string, string>> = {
   google: "google-ai-studio",

@@ -200,7 +200,7 @@ export type EndpointPatch = {
   readonly timeout_seconds?: number | undefined;
 };
 
-/** Body of `POST …/endpoints`. An unknown filter would have meant fewer events. */
+/** Body of `POST …/endpoints`. Unknown fields are refused: a misspelt filter would send every event. */
 export const endpointInput: v.GenericSchema<unknown, EndpointInput> = v.strictObject({
   url,
   description: v.optional(v.pipe(v.string(), v.maxLength(256))),
