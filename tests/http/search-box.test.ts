@@ -141,8 +141,9 @@ it("streams an answer with its sources on Enter", { timeout: LONG }, async () =>
   const page = await open();
   await type(page, "When does the ferry leave?");
   await page.press("Enter");
+  // The sources come first, and the answer piece by piece.
   await page.until(`${BOX}.querySelector('.answer a')`);
-  expect(await page.evaluate(`${BOX}.querySelector('.answer p').textContent`)).toContain("noon");
+  await page.until(`${BOX}.querySelector('.answer p')?.textContent.includes('noon')`);
   expect(await page.evaluate(`${BOX}.querySelector('.answer a').getAttribute('href')`)).toBe(
     `${origin}/pages/ferry.md`,
   );
