@@ -11,7 +11,7 @@ import {
   type ReadFileResult,
 } from "../read/file-reader.ts";
 import { withoutData } from "../read/embedded-data.ts";
-import { boundedWarnings } from "../read/file-warning.ts";
+import { boundedWarnings, type FileWarning } from "../read/file-warning.ts";
 import { readScans, textOfPicture } from "./read-pictures.ts";
 import { readText } from "../read/read-text.ts";
 import type { WorkOptions } from "../models/search-deps.ts";
@@ -74,8 +74,14 @@ async function documentText(
     throw unsupported(file, `is ${kind.toUpperCase()}, which needs the option readFile`);
   const found = await read(readFile, { ...file, bytes: new Uint8Array(file.bytes) }, deps, false);
   const { text, pages = [], warnings = [] } = await withScans(file, found, deps, readsPictures);
-  if (text.trim() === "") throw unsupported(file, "holds no text, perhaps only pictures of it");
+  if (text.trim() === "") throw unsupported(file, `holds no text${whyEmpty(warnings)}`);
   return { text, format: "markdown", pages, warnings: boundedWarnings(warnings) };
+}
+
+/** Returns why nothing of a document was read, where more is known than that its pages are empty. */
+function whyEmpty(warnings: readonly FileWarning[]): string {
+  const known = warnings.find(({ code }) => code !== "page_without_text");
+  return known === undefined ? ", perhaps only pictures of it" : `: ${known.message.slice(0, 300)}`;
 }
 
 /** Returns a document with the texts of the pages that hold only pictures. */

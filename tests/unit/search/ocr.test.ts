@@ -153,6 +153,15 @@ describe("pages that hold pictures alone", () => {
     expect(await api.search("okapi")).toHaveLength(1);
   });
 
+  it("are the reason where a file has nothing else", async () => {
+    await open(() => Promise.reject(new Error("secret")));
+    const { status, body } = await api.upload("a.pdf", await scanned([[[0, 1]]]));
+    expect([status, body.errors[0]?.message]).toEqual([
+      400,
+      'unsupported_file_type: "a.pdf" holds no text: its pictures could not be read',
+    ]);
+  });
+
   it("are left out after five minutes, and say so", async () => {
     let ahead = 0;
     const real = performance.now.bind(performance);
