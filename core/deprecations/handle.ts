@@ -1,5 +1,5 @@
 import { requirePrincipal } from "../auth/authorize.ts";
-import { ApiError } from "../http/api-error.ts";
+import { ApiError, type ErrorFacts } from "../http/api-error.ts";
 import { type ArrivingRoom, arrivingRoom } from "../http/arriving-body.ts";
 import { errorResponse } from "../http/envelope.ts";
 import { jsonObject } from "../http/json.ts";
@@ -125,7 +125,7 @@ async function answerPlain(
 ): Promise<Response> {
   const { hits, endpoints, finer, now, host, known } = arrival;
   const { path } = hits;
-  const refuse = (error: ApiError, entries: readonly ScheduledEntry[]): Promise<Response> =>
+  const refuse = (error: ErrorFacts, entries: readonly ScheduledEntry[]): Promise<Response> =>
     refusal(request, error, { entries, path, known });
 
   const before = refusedBefore(request, endpoints, routed, { now, place: known.place });
@@ -137,7 +137,7 @@ async function answerPlain(
       : await reviseRequest(request, judged, now, known).catch(unread(request));
   if (revision.refusal !== null) return await refuse(revision.refusal, revision.used);
   const response = await answerOf(revision, host);
-  if (response instanceof ApiError) return await refuse(response, revision.used);
+  if ("kind" in response) return await refuse(response, revision.used);
   if (routed === false || (routed === null && host.isUnrouted(response))) {
     const rewritten = (await rewrite?.()) ?? null;
     if (rewritten !== null) return rewritten;
@@ -191,7 +191,7 @@ function rewriteNotes(
 }
 
 /** The host's answer, merged where several requests have the meaning of one; the refusal where that cannot be. */
-async function answerOf({ request, fanOut }: Revision, host: Host): Promise<Response | ApiError> {
+async function answerOf({ request, fanOut }: Revision, host: Host): Promise<Response | ErrorFacts> {
   if (fanOut === undefined) return await host.next(request);
   const merged = host.ask === null ? null : await answerFanOut(request, fanOut, host.ask);
   return merged ?? fanOut.refusal;
@@ -208,7 +208,7 @@ function refusedBefore(
   endpoints: readonly ScheduledEntry[],
   routed: boolean | null,
   { now, place }: Moment,
-): ApiError | null {
+): ErrorFacts | null {
   const ending = endpoints.filter((entry) => entry.pastCutOff === "refuse");
   // A HEAD is only announced, but where a handler must not run any more.
   const refusable = method === "HEAD" ? ending : endpoints;
@@ -221,7 +221,7 @@ function goneAt(
   endpoints: readonly ScheduledEntry[],
   now: number,
   place: Deprecations["place"],
-): ApiError | null {
+): ErrorFacts | null {
   const entry = endpoints.find((one) => isEnforced(one, now));
   return entry === undefined ? null : retired(entry, place);
 }
@@ -251,7 +251,7 @@ function brownout(
   endpoints: readonly ScheduledEntry[],
   now: number,
   place: Deprecations["place"],
-): ApiError | null {
+): ErrorFacts | null {
   for (const entry of endpoints) {
     const end = brownoutEnd(entry, now);
     if (end !== null && !isEnforced(entry, now)) return brownedOut(entry, place, end, now);
@@ -268,7 +268,7 @@ interface RefusedEntries {
 /** Refuses only after authentication, so that strangers cannot query the table. */
 async function refusal(
   request: Request,
-  error: ApiError,
+  error: ErrorFacts,
   { entries, path, known: { auth, place, respond } }: RefusedEntries,
 ): Promise<Response> {
   try {

@@ -1,4 +1,4 @@
-import { ApiError } from "../http/api-error.ts";
+import { type ErrorFacts, errorFacts } from "../http/api-error.ts";
 import type { DeprecationEntry } from "./table/entry.ts";
 import type { ScheduledEntry } from "./phase.ts";
 import { documentationUrl, type SignalPlace, type DeprecationSignals } from "./signal.ts";
@@ -7,9 +7,9 @@ import { documentationUrl, type SignalPlace, type DeprecationSignals } from "./s
 const REFUSAL_HEADERS = { "cache-control": "no-store", "x-should-retry": "false" };
 
 /** 410 for a retired endpoint; the replacement is named in the message, where SDK users look. */
-export function retired(entry: ScheduledEntry, place: SignalPlace): ApiError {
+export function retired(entry: ScheduledEntry, place: SignalPlace): ErrorFacts {
   const day = new Date(entry.enforceAt ?? entry.deprecatedAt).toISOString().slice(0, 10);
-  return new ApiError("retired", {
+  return errorFacts("retired", {
     message: sentences(replacementText(entry), `${routeOf(entry)} was retired on ${day}`, entry),
     ...refusal(entry, place),
   });
@@ -21,10 +21,10 @@ export function brownedOut(
   place: SignalPlace,
   end: number,
   now: number,
-): ApiError {
+): ErrorFacts {
   const until = new Date(end).toISOString();
   const { headers, ...rest } = refusal(entry, place);
-  return new ApiError("brownout", {
+  return errorFacts("brownout", {
     message: sentences(
       replacementText(entry),
       `${routeOf(entry)} is in a brownout until ${until}`,
@@ -44,10 +44,10 @@ export function refusedParameter(
   place: SignalPlace,
   url: string,
   instead: string,
-): ApiError {
+): ErrorFacts {
   const shown = url.length > 300 ? `${url.slice(0, 300)}…` : url;
   const day = entry.date ?? entry.eol ?? "";
-  return new ApiError("retired_parameter", {
+  return errorFacts("retired_parameter", {
     message: `${shown} is no longer supported. See ${place.docs}#${day} for more information. Instead: ${instead}`,
     ...refusal(entry, place),
   });

@@ -1,4 +1,4 @@
-import type { ApiError } from "../http/api-error.ts";
+import type { ErrorFacts } from "../http/api-error.ts";
 import { isObject } from "../http/json.ts";
 import type { ArrivingRoom } from "../http/arriving-body.ts";
 import { copyOf } from "../net/client-address.ts";
@@ -19,9 +19,9 @@ export interface Revision {
   /** The entries that the request really uses. */
   readonly used: readonly ScheduledEntry[];
   /** The requests to pass on in its place, if several together have its meaning. */
-  readonly fanOut?: (FanOut & { readonly refusal: ApiError }) | undefined;
+  readonly fanOut?: (FanOut & { readonly refusal: ErrorFacts }) | undefined;
   /** Set when the request must not be passed on. */
-  readonly refusal: ApiError | null;
+  readonly refusal: ErrorFacts | null;
 }
 
 type RevisionParts = Pick<Deprecations, "place"> & {

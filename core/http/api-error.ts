@@ -41,12 +41,12 @@ export class ApiError extends Error {
   readonly options: ApiErrorOptions;
 
   constructor(kind: ErrorName, options: ApiErrorOptions = {}) {
-    const row = errorKind(kind);
-    super(options.message ?? row.message, { cause: options.cause });
+    const { message, status, code } = errorFacts(kind, options);
+    super(message, { cause: options.cause });
     this.name = "ApiError";
     this.kind = kind;
-    this.status = options.status ?? row.status;
-    this.code = row.code;
+    this.status = status;
+    this.code = code;
     this.options = options;
   }
 
@@ -61,6 +61,16 @@ export class ApiError extends Error {
     const { name, ...options } = data;
     return new ApiError(name, options);
   }
+}
+
+/** The parts of an {@link ApiError} that its answer is made of. */
+export type ErrorFacts = Pick<ApiError, "kind" | "message" | "status" | "code" | "options">;
+
+/** Gives the facts alone, for answers that are expected: nobody throws them, so they need no stack, which costs the most. */
+export function errorFacts(kind: ErrorName, options: ApiErrorOptions): ErrorFacts {
+  const row = errorKind(kind);
+  const { message = row.message, status = row.status } = options;
+  return { kind, message, status, code: row.code, options };
 }
 
 /** Characters of a caller's id that are repeated. */

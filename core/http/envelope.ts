@@ -1,5 +1,5 @@
 import { responseNote, noteResponse, type RequestEffect } from "./response-note.ts";
-import type { ApiError } from "./api-error.ts";
+import type { ErrorFacts } from "./api-error.ts";
 
 /** The three bodies in which an error travels: the API's envelope, the gateway's, and OpenAI's. */
 export type ErrorShape = "api" | "gateway" | "openai";
@@ -31,7 +31,7 @@ function textResponse(
   body: string,
   status: number,
   headers: Readonly<Record<string, string>>,
-  error?: ApiError,
+  error?: ErrorFacts,
 ): Response {
   const response = new Response(body, {
     status,
@@ -65,7 +65,7 @@ export function envelopeBody(
 }
 
 /** The body of an error in one of the three shapes. */
-export function errorBody(error: ApiError, shape: ErrorShape): Record<string, unknown> {
+export function errorBody(error: ErrorFacts, shape: ErrorShape): Record<string, unknown> {
   const { details, body } = error.options;
   if (shape === "openai") {
     const type = error.status >= 500 ? "server_error" : "invalid_request_error";
@@ -83,7 +83,7 @@ export function errorBody(error: ApiError, shape: ErrorShape): Record<string, un
 
 /** The response for an error in one of the three shapes. */
 export function errorResponse(
-  error: ApiError,
+  error: ErrorFacts,
   shape: ErrorShape,
   headers: Readonly<Record<string, string>> = {},
 ): Response {

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { attached } from "./attached.ts";
-import type { ApiError } from "./api-error.ts";
+import type { ErrorFacts } from "./api-error.ts";
 
 /** The body of an answer that streams: how many bytes have passed, and whether that is all. */
 export interface PassingBytes {
@@ -20,7 +20,7 @@ export interface ResponseNote {
   /** Null = empty, undefined = not known. */
   readonly body?: string | Uint8Array | PassingBytes | null | undefined;
   /** Why the request was not served. */
-  readonly error?: ApiError;
+  readonly error?: ErrorFacts;
   /** The same of an answer that somebody else made, such as a provider: a name and a sentence, without the answer's text. */
   readonly failure?: { readonly error: string; readonly reason: string } | undefined;
   /** Whether the request that this answer passes on is in the log already. */

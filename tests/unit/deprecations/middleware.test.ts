@@ -5,6 +5,7 @@ import {
   deprecationTable,
   withDeprecations,
 } from "../../../core/deprecations/mod.ts";
+import { responseNote } from "../../../core/http/response-note.ts";
 import { ROOT, body, host } from "../../fakes/deprecations-host.ts";
 
 describe("a retired endpoint that nobody mounts", () => {
@@ -38,6 +39,18 @@ describe("a retired endpoint that nobody mounts", () => {
     expect(headers.get("sunset")).toBe("Mon, 05 Aug 2024 00:00:00 GMT");
     expect(headers.get("link")).toContain('rel="deprecation"');
     expect(headers.get("content-type")).toContain("application/json");
+  });
+
+  it("leaves facts for the log, without a stack that nobody reads", async () => {
+    const handle = withDeprecations({ isMounted: () => false, clock: "2026-06-01" });
+    const ask = (path: string): Promise<Response> =>
+      handle(new Request(`http://x${ROOT}/zones/z1/${path}`), () =>
+        Promise.resolve(new Response()),
+      );
+    const retired = responseNote(await ask("settings/minify"))?.error;
+    expect(retired).toMatchObject({ kind: "retired", status: 410, code: 10410 });
+    expect(retired?.message).toContain("was retired on 2024-08-05");
+    expect(retired).not.toBeInstanceOf(Error);
   });
 
   it("names today's calls where the announcement names none", async () => {
