@@ -1,4 +1,5 @@
 import process from "node:process";
+import { retryAfterMs } from "../../../core/http/fields/retry-after.ts";
 import { commandFailure } from "../context/command-options.ts";
 import { folderToken, serverOf } from "../context/console-link.ts";
 import { defaults } from "../context/settings.ts";
@@ -60,19 +61,19 @@ export interface ApiClient {
 /** Says no: with the status that the server gave. */
 export class ServerRefusal extends Error {
   readonly status: number;
-  /** Seconds to wait before the next attempt, where the server says so. */
-  readonly retryAfter: number | null;
+  /** Milliseconds to wait before the next attempt, where the server says so. */
+  readonly waitMs: number | null;
   /** The number of the error (docs/errors.md), where the answer has one. */
   readonly code: number | null;
 
   constructor(
     message: string,
     status: number,
-    { retryAfter, code }: Pick<ServerRefusal, "retryAfter" | "code">,
+    { waitMs, code }: Pick<ServerRefusal, "waitMs" | "code">,
   ) {
     super(message);
     this.status = status;
-    this.retryAfter = retryAfter;
+    this.waitMs = waitMs;
     this.code = code;
   }
 }
@@ -145,9 +146,8 @@ async function answerOf(request: Request, deadline = ANSWER_MS): Promise<Respons
       `The server at ${origin} does not take this token: ${said}`,
       "Name its folder with --data-dir, or set CAUSEY_TOKEN",
     );
-  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
   throw new ServerRefusal(`The server answered ${response.status}: ${said}`, response.status, {
-    retryAfter: Number.isFinite(seconds) ? seconds : null,
+    waitMs: retryAfterMs(response.headers.get("retry-after"), Date.now()),
     code,
   });
 }

@@ -1,9 +1,12 @@
+import { setTimeout } from "node:timers/promises";
 import { type ApiClient, ServerRefusal } from "./api-client.ts";
 
 /** Files under way at a time. */
 const LANES = 4;
 /** How often a busy server is asked again for one file. */
 const ATTEMPTS = 6;
+/** Longest pause before the next attempt, in ms. */
+const LONGEST_PAUSE = 30_000;
 /** Milliseconds that one upload may take. */
 const UPLOAD_MS = 120_000;
 
@@ -23,8 +26,7 @@ export async function sendFile<Item extends object>(
     } catch (error) {
       const isBusy = error instanceof ServerRefusal && [429, 503].includes(error.status);
       if (!isBusy || attempt === ATTEMPTS) throw error;
-      const seconds = Math.min(error.retryAfter ?? 2 ** attempt / 4, 30);
-      await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+      await setTimeout(Math.min(error.waitMs ?? 250 * 2 ** attempt, LONGEST_PAUSE));
     }
   }
 }

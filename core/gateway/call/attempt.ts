@@ -1,18 +1,13 @@
 import { withTraceparent } from "../../trace/trace-context.ts";
 import type { AnswerSilence, InboundResponse, System } from "../../ports.ts";
 import { ApiError } from "../../http/api-error.ts";
+import { retryAfterMs } from "../../http/fields/retry-after.ts";
 import { failureWords } from "../../net/network-failure.ts";
 import { TransportError } from "../../net/transport-error.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import type { Call } from "./call.ts";
 import type { Outbound } from "./outbound.ts";
-import {
-  isRetryable,
-  LONGEST_RETRY_AFTER,
-  pauseAfter,
-  statedRetryAfter,
-  type RetryPolicy,
-} from "./policy.ts";
+import { isRetryable, LONGEST_RETRY_AFTER, pauseAfter, type RetryPolicy } from "./policy.ts";
 
 /** How one attempt ended: with an answer of any status, or without one. */
 export type AttemptOutcome = InboundResponse | TransportError;
@@ -87,14 +82,12 @@ export function retryDelay(
   return pauseAfter(number, policy, retryAfterOf(answer, system));
 }
 
-/** Returns the pause that an answer asks for, in ms; null where it does not say. */
-export function retryAfterOf(answer: AttemptOutcome, system: System): number | null {
+/** Returns the pause that an answer asks for by `retry-after-ms` or `retry-after`, in ms; null where it does not say. */
+export function retryAfterOf(answer: AttemptOutcome, system: Pick<System, "now">): number | null {
   if (answer instanceof TransportError) return null;
-  return statedRetryAfter(
-    headerValue(answer.headers, "retry-after-ms"),
-    headerValue(answer.headers, "retry-after"),
-    system.now(),
-  );
+  const ms = headerValue(answer.headers, "retry-after-ms") ?? "";
+  if (/^\d+(?:\.\d+)?$/.test(ms)) return Number(ms);
+  return retryAfterMs(headerValue(answer.headers, "retry-after"), system.now());
 }
 
 /**

@@ -51,17 +51,3 @@ export function pauseAfter(
   const asked = Math.min(retryAfter ?? 0, LONGEST_RETRY_AFTER);
   return Math.min(Math.max(delay * factor, asked), LONGEST_PAUSE, policy.timeout);
 }
-
-/** Reads `retry-after-ms`, else `retry-after` (seconds or a date), as milliseconds from `now`. */
-export function statedRetryAfter(
-  milliseconds: string | null,
-  retryAfter: string | null,
-  now: number,
-): number | null {
-  if (milliseconds !== null && /^\d+(?:\.\d+)?$/.test(milliseconds)) return Number(milliseconds);
-  if (retryAfter === null) return null;
-  if (/^\d+(?:\.\d+)?$/.test(retryAfter)) return Number(retryAfter) * 1000;
-  // A date begins with its day (RFC 9110, section 5.6.7); `Date.parse` takes almost anything for one.
-  const date = /^[A-Z][a-z]{2,8},? /.test(retryAfter) ? Date.parse(retryAfter) : Number.NaN;
-  return Number.isNaN(date) ? null : Math.max(0, date - now);
-}

@@ -14,7 +14,7 @@ import type { GatewayAccess } from "./access.ts";
 import type { PriceBook } from "../prices/price-book.ts";
 import { AUTHORIZATION, gatewayHeader, parseControls } from "../call/controls.ts";
 import { hasAmbiguousFraming, headerValue } from "../wire/header-hygiene.ts";
-import { retryAfter } from "../wire/retry-after.ts";
+import { retryAfter } from "../../http/fields/retry-after.ts";
 import { credentialHeaders, queryCredentials } from "../providers/known/table.ts";
 import { linkAbort } from "../call/abort-link.ts";
 import {

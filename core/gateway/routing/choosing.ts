@@ -10,7 +10,7 @@ import { type ChatFormat, readChatBody } from "../chat/chat-body.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import { isGatewayHeader } from "../wire/header-hygiene.ts";
 import { stripCredentials } from "../providers/strip-credentials.ts";
-import { retryAfter } from "../wire/retry-after.ts";
+import { retryAfter } from "../../http/fields/retry-after.ts";
 import { credentialHeaders } from "../providers/known/table.ts";
 import { readMetadata } from "../call/controls.ts";
 import { askingTargets, askModel, randomNumber, withOwnLimit } from "./ask-model.ts";

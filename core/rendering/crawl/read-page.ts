@@ -1,4 +1,4 @@
-import { clamp } from "../../http/fields/bounded-number.ts";
+import { retryAfterMs } from "../../http/fields/retry-after.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import { selectParts } from "../select/select-parts.ts";
 import { compileUrlPatterns } from "./rules/scope.ts";
@@ -41,20 +41,10 @@ export async function readPage(
   return within({ ms: PAGE_MS, system, signal, expired: late }, async (inner) => {
     const document = await loadCrawled(deps, visit, inner);
     if (!visit.isLast && (document.status === 429 || document.status === 503))
-      return { later: true, ms: retryAfter(document.headers["retry-after"], system.now()) };
+      return { later: true, ms: retryAfterMs(document.headers["retry-after"], system.now()) };
     if (document.status === 304) return { status: "skipped" };
     return convert(deps, visit, document, inner);
   });
-}
-
-/** The longest wait that six digits of seconds can express. */
-const LONGEST_WAIT_MS = 999_999_000;
-
-function retryAfter(header: string | undefined, now: number): number | null {
-  if (header === undefined) return null;
-  if (/^\d{1,6}$/u.test(header.trim())) return Number(header) * 1000;
-  const date = Date.parse(header);
-  return Number.isNaN(date) ? null : clamp(date - now, 0, LONGEST_WAIT_MS);
 }
 
 function isOld({ headers, status }: LoadedDocument, { modifiedSince }: CrawlBody): boolean {

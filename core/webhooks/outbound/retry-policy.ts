@@ -1,3 +1,4 @@
+import { retryAfterMs } from "../../http/fields/retry-after.ts";
 import type { RetrySchedule } from "../../work/backoff.ts";
 
 const SECOND = 1000;
@@ -63,16 +64,8 @@ export function judge(result: AttemptResult, delay: number | null, now: number):
   if (status !== null && status >= 200 && status < 300) return { kind: "delivered" };
   if (status === 410) return { kind: "gone" };
   if (delay === null || result.refused) return { kind: "dead" };
-  return { kind: "retry", due: now + Math.max(delay, retryAfterMs(retryAfter, now) ?? 0) };
-}
-
-/** Ms to wait by a `Retry-After` in seconds or as an HTTP date (RFC 9110 section 10.2.3); null for anything else. */
-export function retryAfterMs(value: string | null, now: number): number | null {
-  if (value === null) return null;
-  if (/^\d{1,9}$/.test(value)) return Math.min(Number(value) * SECOND, RETRY_AFTER_LIMIT);
-  if (!/^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(value)) return null;
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? null : Math.min(Math.max(0, at - now), RETRY_AFTER_LIMIT);
+  const asked = Math.min(retryAfterMs(retryAfter, now) ?? 0, RETRY_AFTER_LIMIT);
+  return { kind: "retry", due: now + Math.max(delay, asked) };
 }
 
 /** Longest time that one failing delivery of an `ordered` endpoint holds up those behind it. */

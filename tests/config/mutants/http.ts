@@ -3,6 +3,27 @@ import type { Mutant } from "./mutant.ts";
 /** Those of requests and answers of every part. */
 export const httpMutants: readonly Mutant[] = [
   {
+    name: "a number below zero is no date to try again at",
+    file: "core/http/fields/retry-after.ts",
+    find: "DATE.test(text) ? Date.parse(text) : Number.NaN",
+    replace: "Date.parse(text)",
+    tests: ["tests/unit/http/retry-after"],
+  },
+  {
+    name: "a receiver asks for a day of patience at most",
+    file: "core/webhooks/outbound/retry-policy.ts",
+    find: "Math.min(retryAfterMs(retryAfter, now) ?? 0, RETRY_AFTER_LIMIT)",
+    replace: "retryAfterMs(retryAfter, now) ?? 0",
+    tests: ["tests/unit/webhooks/outbound/outbound"],
+  },
+  {
+    name: "an empty Retry-After does not mean at once for the command line",
+    file: "adapters/cli/api/api-client.ts",
+    find: 'retryAfterMs(response.headers.get("retry-after"), Date.now())',
+    replace: 'Number(response.headers.get("retry-after")) * 1000',
+    tests: ["tests/unit/cli/api-client"],
+  },
+  {
     name: "all missing fields are named at once",
     file: "core/http/fields/misfit.ts",
     find: "const missing = issues.filter(isMissing)",

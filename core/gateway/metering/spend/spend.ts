@@ -1,6 +1,6 @@
 import { ApiError } from "../../../http/api-error.ts";
 import type { BudgetAlert, LedgerEntry, Reservation, Settlement } from "./budget.ts";
-import { retryAfter } from "../../wire/retry-after.ts";
+import { retryAfter } from "../../../http/fields/retry-after.ts";
 import type { SpendLimits } from "../../account/settings/spend-settings.ts";
 
 /** Limits that a request draws on: a gateway's, or those of a virtual key and its team. */

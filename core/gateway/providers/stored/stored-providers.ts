@@ -1,7 +1,7 @@
 import { ApiError } from "../../../http/api-error.ts";
 import type { System } from "../../../ports.ts";
 import { recentMap } from "../../wire/recent-map.ts";
-import { retryAfter } from "../../wire/retry-after.ts";
+import { retryAfter } from "../../../http/fields/retry-after.ts";
 import { jsonText } from "../../../http/json.ts";
 import {
   DEFAULT_ALIAS,

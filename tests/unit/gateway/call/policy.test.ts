@@ -1,10 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import {
-  isRetryable,
-  pauseAfter,
-  statedRetryAfter,
-  type RetryPolicy,
-} from "../../../../core/gateway/call/policy.ts";
+import { retryAfterOf } from "../../../../core/gateway/call/attempt.ts";
+import { isRetryable, pauseAfter, type RetryPolicy } from "../../../../core/gateway/call/policy.ts";
 import { gatewayEngine } from "../../../../core/gateway/engine.ts";
 import { type RateLimit, type RateState, rateWindow } from "../../../../core/work/rate-window.ts";
 import { TransportError } from "../../../../core/net/transport-error.ts";
@@ -45,16 +41,12 @@ describe("pauseAfter()", () => {
   });
 });
 
-it("retryAfterMs() reads milliseconds, seconds and dates", () => {
-  const now = Date.UTC(2026, 0, 1);
-  expect(statedRetryAfter("1500", "9", now)).toBe(1500);
-  expect(statedRetryAfter(null, "2", now)).toBe(2000);
-  expect(statedRetryAfter(null, "Thu, 01 Jan 2026 00:00:05 GMT", now)).toBe(5000);
-  expect(statedRetryAfter(null, "Thursday, 01-Jan-26 00:00:05 GMT", now)).toBe(5000);
-  expect(statedRetryAfter(null, "Sat, 01 Nov 2025 00:00:00 GMT", now)).toBe(0);
-  // Some engines take the last two for a time to come.
-  for (const text of ["soon", "-5", "-2099", "x 2099"])
-    expect(statedRetryAfter(null, text, now)).toBeNull();
+it("retryAfterOf() reads milliseconds before seconds", () => {
+  const asked = (...headers: [string, string][]) =>
+    retryAfterOf({ status: 429, headers, body: null }, { now: () => 0 });
+  expect(asked(["retry-after-ms", "1500"], ["retry-after", "9"])).toBe(1500);
+  expect(asked(["retry-after-ms", "soon"], ["retry-after", "9"])).toBe(9000);
+  expect(asked()).toBeNull();
 });
 
 it("isRetryable() follows the status unless the provider says otherwise", () => {
