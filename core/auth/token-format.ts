@@ -1,3 +1,4 @@
+import { crc32 } from "../crypto/crc32.ts";
 import { utf8 } from "../crypto/encoding.ts";
 
 const PREFIX = "causey_";
@@ -77,14 +78,9 @@ export function hasTokenShape(text: string): boolean {
   return false;
 }
 
-/** CRC-32 (the polynomial of IEEE 802.3) as six base-62 digits. */
+/** CRC-32 as six base-62 digits. */
 function checksum(text: string): string {
-  let crc = 0xffffffff;
-  for (const byte of utf8(text)) {
-    crc ^= byte;
-    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
-  }
-  let rest = (crc ^ 0xffffffff) >>> 0;
+  let rest = crc32(utf8(text));
   let out = "";
   for (let i = 0; i < CHECKSUM_LENGTH; i++) {
     out = DIGITS.charAt(rest % 62) + out;

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { sha256Hex } from "../crypto/digest.ts";
-import { fromBase64, toBase64 } from "../crypto/encoding.ts";
+import { fromBase64, toBase64, toBase64Url } from "../crypto/encoding.ts";
 import { rawSealingKey, seal, type SealingKey, unseal } from "../crypto/seal.ts";
 import { type HiddenText, secret } from "../crypto/secret.ts";
 import { ApiError } from "../http/api-error.ts";
@@ -85,7 +85,7 @@ export function sessions({ actors, system }: Platform): ConsoleSessions {
     },
     closing: (path, request) => `${COOKIE}=; Max-Age=0${attributes(path, request)}`,
     async newCode(token, tokenId) {
-      const code = toBase64(system.random(24)).replaceAll("+", "-").replaceAll("/", "_");
+      const code = toBase64Url(system.random(24));
       const expires = system.now() + CODE_MS;
       const isKept = await call(
         "addCode",

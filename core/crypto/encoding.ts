@@ -89,3 +89,10 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
 export function toBase64Url(bytes: Uint8Array): string {
   return toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
+
+/** Bytes of URL-safe base64 without padding; null when it is anything else. */
+export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | null {
+  if (!/^[\w-]*$/.test(text)) return null;
+  const padding = "=".repeat((4 - (text.length % 4)) % 4);
+  return fromBase64(text.replaceAll("-", "+").replaceAll("_", "/") + padding);
+}

@@ -1,4 +1,6 @@
+import { fromBase64Url, toBase64Url, utf8 } from "../crypto/encoding.ts";
 import { ApiError } from "../http/api-error.ts";
+import { parsedJson } from "../http/json.ts";
 import { startClock } from "./clock.ts";
 import type { Retention } from "./event.ts";
 import { holderSchema, plainHolder } from "./plain-holder.ts";
@@ -250,21 +252,15 @@ async function page(
   };
 }
 
-/** Percent-encoding is ASCII, which `btoa` takes. */
 function encodeCursor(values: readonly string[]): string {
-  const text = btoa(encodeURIComponent(JSON.stringify(values)));
-  return text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return toBase64Url(utf8(JSON.stringify(values)));
 }
 
 /** Throws 400 for anything but what {@link encodeCursor} makes. */
 function decodeCursor(cursor: string, length: number): string[] {
-  try {
-    const text = atob(cursor.replaceAll("-", "+").replaceAll("_", "/"));
-    const values: unknown = JSON.parse(decodeURIComponent(text));
-    if (Array.isArray(values) && values.length === length && values.every(isText)) return values;
-  } catch {
-    // Refused below.
-  }
+  const bytes = fromBase64Url(cursor);
+  const values = bytes === null ? null : parsedJson(new TextDecoder().decode(bytes));
+  if (Array.isArray(values) && values.length === length && values.every(isText)) return values;
   throw new ApiError("invalid_request", {
     message: 'cursor: Expected the "cursor" of the page before',
   });

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { fromBase64, toBase64Url, utf8 } from "../../crypto/encoding.ts";
+import { fromBase64Url, toBase64Url, utf8 } from "../../crypto/encoding.ts";
 import { hmacKey, hmacSign, hmacVerify } from "../../crypto/hmac.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { ActorKind, Platform } from "../../ports.ts";
@@ -133,10 +133,4 @@ async function verified(
   if (!(await hmacVerify(key, bytes, utf8(PURPOSE + content)))) return null;
   // Signed by us, so its form is ours.
   return JSON.parse(new TextDecoder().decode(text)) as TicketGrant & { readonly expires: number };
-}
-
-function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | null {
-  if (!/^[\w-]+$/.test(text)) return null;
-  const padding = "=".repeat((4 - (text.length % 4)) % 4);
-  return fromBase64(text.replaceAll("-", "+").replaceAll("_", "/") + padding);
 }
