@@ -1,7 +1,7 @@
 import { fromBase64, utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { readJsonBytes, refuseUnknown } from "../../http/fields/body.ts";
-import { isMultipart, readForm } from "../../http/fields/read-form.ts";
+import { isMultipart, readFiles } from "../../http/fields/read-form.ts";
 import { editSchema, type PdfEdit } from "./edit-schema.ts";
 import type { RefuseField } from "./library.ts";
 import { type EditRequest, RENDERED } from "./pdf-editor.ts";
@@ -34,7 +34,7 @@ export async function* readEdit(request: EditRequest): AsyncGenerator<void, Read
   for (const [name, [from, to]] of Object.entries(placed)) add(name, contents.slice(from, to));
   let options = sent;
   if (isMultipart(contentType)) {
-    const form = await readForm(sent, contentType);
+    const form = await readFiles(sent, contentType);
     yield;
     for (const part of form.files) {
       if (!(part instanceof File)) throw refuse("files", "A file is needed, with its name");

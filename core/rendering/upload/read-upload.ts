@@ -1,6 +1,6 @@
 import { ownMember } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { isMultipart, readForm } from "../../http/fields/read-form.ts";
+import { isMultipart, readFiles } from "../../http/fields/read-form.ts";
 import type { Background, LongTask, Steps } from "../../ports.ts";
 import { checkUpload, INDEX } from "./upload-schema.ts";
 import { UPLOAD, type UploadedFile } from "../job/uploaded-files.ts";
@@ -65,7 +65,7 @@ export const readUpload: LongTask<UploadRequest, PageUpload, Steps<PageUpload>> 
   name: "rendering/read-upload",
   load: () =>
     Promise.resolve(async function* ({ bytes, contentType }) {
-      const { files: sent, others } = await readForm(bytes, contentType);
+      const { files: sent, others } = await readFiles(bytes, contentType);
       yield;
       const { files, options = "{}" } = checkUpload({ ...others, files: sent });
       let html: Uint8Array<ArrayBuffer> = new Uint8Array();

@@ -6,7 +6,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { BodyPlatform } from "../../http/arriving-body.ts";
 import { parse, readJson, withBytes } from "../../http/fields/body.ts";
 import { envelope } from "../../http/envelope.ts";
-import { checkForm } from "../../http/fields/form-bounds.ts";
+import { isMultipart, readForm } from "../../http/fields/read-form.ts";
 import { checkQuery } from "../../http/fields/query.ts";
 import { traceparentOf } from "../../trace/trace-context.ts";
 import type { SearchOptions, WorkOptions } from "../models/search-deps.ts";
@@ -176,10 +176,10 @@ async function withForm(
   use: (upload: Upload) => Promise<Response>,
 ): Promise<Response> {
   const type = request.headers.get("content-type") ?? "";
-  if (!/^multipart\/form-data\s*;/i.test(type)) throw fileRequired();
+  if (!isMultipart(type)) throw fileRequired();
   try {
     return await withBytes(request, FILE_LIMIT + FORM_OVERHEAD, platform, async (bytes) =>
-      use(await readForm(bytes, type)),
+      use(await uploadIn(await readForm(bytes, type, FORM_BOUNDS), bytes)),
     );
   } catch (error) {
     if (!(error instanceof ApiError) || error.kind !== "too_large") throw error;
@@ -195,15 +195,9 @@ function fileRequired(): ApiError {
   return new ApiError("file_required", { message });
 }
 
-async function readForm(body: Uint8Array<ArrayBuffer>, type: string): Promise<Upload> {
-  const counted = checkForm(body, type, FORM_BOUNDS);
-  const form = await new Response(body, { headers: { "content-type": counted } })
-    .formData()
-    .catch(malformed);
+async function uploadIn(form: FormData, body: Uint8Array): Promise<Upload> {
   const file = form.get("file");
-  if (file === null || typeof file === "string") {
-    throw fileRequired();
-  }
+  if (file === null || typeof file === "string") throw fileRequired();
   const metadata = form.get("metadata");
   const bytes = new Uint8Array(await file.arrayBuffer());
   return {
@@ -224,12 +218,6 @@ function partType(body: Uint8Array): string | null {
   const at = part === undefined ? -1 : form.indexOf(part);
   const headers = form.slice(form.lastIndexOf("\r\n--", at) + 2, form.indexOf("\r\n\r\n", at));
   return at < 0 ? null : (/^content-type:[^\S\r\n]*([^\r\n]*)/im.exec(headers)?.[1] ?? null);
-}
-
-function malformed(): never {
-  throw new ApiError("invalid_request", {
-    message: "The form cannot be read: it is not well-formed multipart/form-data",
-  });
 }
 
 /** Returns the options for work that a request asks for. */

@@ -2,6 +2,7 @@ import { parsedJson } from "../../http/json.ts";
 import type { NowOrLater } from "../../work/now-or-later.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import { ApiError } from "../../http/api-error.ts";
+import { isMultipart, readForm } from "../../http/fields/read-form.ts";
 import { eventTime, type EventRecord } from "../../entity/event.ts";
 import {
   firstReader,
@@ -21,9 +22,7 @@ const TYPE_LIMIT = 256;
 const TITLE_LIMIT = 512;
 const TEXT_LIMIT = 4096;
 
-const MULTIPART = /^multipart\/form-data\b/i;
-/** The parameter in characters that every parser reads alike (RFC 2046, section 5.1.1). */
-const BOUNDARY = /;\s*boundary=(?:"([ !#-[\]-~]{1,70})"|([!#-:<-[\]-~]{1,70})(?=[\s;]|$))/i;
+const FORM_BOUNDS = { parts: FORM_FIELDS, headers: 16 * 1024 };
 const XML = /^(?:text|application)\/(?:[\w.-]+\+)?xml\b/i;
 
 /**
@@ -32,7 +31,7 @@ const XML = /^(?:text|application)\/(?:[\w.-]+\+)?xml\b/i;
  */
 export function parsePayload(body: Uint8Array, headers: Headers): NowOrLater<Payload> {
   const type = headers.get("content-type") ?? "";
-  if (MULTIPART.test(type)) return fromParts(body, type);
+  if (isMultipart(type)) return fromParts(body, type);
   try {
     const text = strictUtf8.decode(body);
     if (isForm(headers) && !isJsonText(text)) return fromForm(text);
@@ -44,13 +43,6 @@ export function parsePayload(body: Uint8Array, headers: Headers): NowOrLater<Pay
   }
 }
 
-/** Throws 400 for a form of more fields than are read. */
-function checkLength(text: string, mark: string): void {
-  if (!isLongForm(text, mark)) return;
-  const message = `The form has more than ${FORM_FIELDS} fields`;
-  throw new ApiError("payload_invalid", { message });
-}
-
 /** The parameters of an address as a payload, for events that come by GET. */
 export function queryPayload(url: string): Payload {
   return payloadOf(new URL(url).searchParams);
@@ -58,20 +50,7 @@ export function queryPayload(url: string): Payload {
 
 /** The fields of a form in parts; of a file its name, type and size. */
 async function fromParts(body: Uint8Array, type: string): Promise<Payload> {
-  const [, quoted, bare] = BOUNDARY.exec(type) ?? [];
-  const boundary = quoted ?? bare;
-  if (boundary === undefined) {
-    const message = "The form in parts names no boundary of 1 to 70 ASCII characters";
-    throw new ApiError("payload_invalid", { message });
-  }
-  checkLength(new TextDecoder("latin1").decode(body), `--${boundary}`);
-  // Parsers differ in the boundary that they take of several: they get the one that was counted.
-  const counted = { "content-type": `multipart/form-data; boundary="${boundary}"` };
-  const whole = new Response(new Uint8Array(body), { headers: counted });
-  const form = await whole.formData().catch((cause: unknown) => {
-    throw new ApiError("payload_invalid", { message: "The form in parts is malformed", cause });
-  });
-  return payloadOf(form);
+  return payloadOf(await readForm(new Uint8Array(body), type, FORM_BOUNDS, "payload_invalid"));
 }
 
 /** curl labels any body as a form by default, so the text itself decides. */
@@ -81,7 +60,10 @@ function isJsonText(text: string): boolean {
 
 /** GitHub and Slack put the JSON into a form field named `payload`. */
 function fromForm(text: string): Payload {
-  checkLength(text, "&");
+  if (isLongForm(text)) {
+    const message = `The form has more than ${FORM_FIELDS} fields`;
+    throw new ApiError("payload_invalid", { message });
+  }
   const form = new URLSearchParams(text);
   const inner = form.get("payload");
   if (inner !== null) return { value: JSON.parse(inner), text: inner };

@@ -62,6 +62,6 @@ it("refuses a name that is there twice, a text in the place of a file, and what 
     steps({ bytes: utf8("nothing"), contentType: `multipart/form-data; boundary=${boundary}` }),
   );
   await expect(broken).rejects.toMatchObject({
-    message: "The body is not a form (multipart/form-data)",
+    message: "The body is not a well-formed form (multipart/form-data)",
   });
 });
