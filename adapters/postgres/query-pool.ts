@@ -45,11 +45,16 @@ function placesOf({ open, connections, pipeline }: QueryPoolOptions): Places {
   const places = Array.from({ length: connections }, () => newPlace());
   const waiting: (() => void)[] = [];
 
+  /** Counts a query at the connection with the fewest. */
   async function take(): Promise<Place> {
     for (;;) {
       const [first = newPlace(), ...others] = places;
       const place = others.reduce((a, b) => (b.running < a.running ? b : a), first);
-      if (place.running < pipeline) return place;
+      if (place.running < pipeline) {
+        // Counted at once: the next query of this turn takes another connection.
+        place.running += 1;
+        return place;
+      }
       await new Promise<void>((resolve) => void waiting.push(resolve));
     }
   }
@@ -69,7 +74,6 @@ function placesOf({ open, connections, pipeline }: QueryPoolOptions): Places {
   return {
     async run(query) {
       const place = await take();
-      place.running += 1;
       try {
         const connection = await connectionOf(place);
         return rowsOf(await connection.query(query));

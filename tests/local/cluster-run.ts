@@ -49,7 +49,7 @@ const DATABASE_GONE_MS = 10_000;
 const ENTITIES = Array.from({ length: 12 }, (_, n) => `soak-${n}`);
 const PAUSE_MS = 20;
 const UPLOAD_PAUSE_MS = 1000;
-/** Chats that the gateway lets through in an hour. */
+/** Chats that the gateway lets through in a day before now: a fixed window may turn while the servers run. */
 const CHATS = 500;
 const INSTANCES = "/client/v4/accounts/local/ai-search/instances";
 
@@ -141,9 +141,9 @@ export async function clusterRun(options: ClusterRunOptions): Promise<ClusterTot
 
 async function prepare(server: SharingServer): Promise<void> {
   await makeGateway(server, "limited", {
-    rate_limiting_interval: 3600,
+    rate_limiting_interval: 86_400,
     rate_limiting_limit: CHATS,
-    rate_limiting_technique: "fixed",
+    rate_limiting_technique: "sliding",
   });
   const made = await server.ask(INSTANCES, {
     method: "POST",

@@ -91,6 +91,13 @@ export const postgresMutants: readonly Mutant[] = [
     tests,
   },
   {
+    name: "queries of one turn are spread over the connections",
+    file: "adapters/postgres/query-pool.ts",
+    find: "place.running += 1;\n        return",
+    replace: "queueMicrotask(() => (place.running += 1));\n        return",
+    tests,
+  },
+  {
     name: "a database of another application is left alone",
     file: "adapters/postgres/prepare-database.ts",
     find: 'facts["other"] !== null',

@@ -155,6 +155,18 @@ describe("a connection that breaks", () => {
 });
 
 describe("work that waits", () => {
+  it("does not hold up a query of the same turn of the event loop", async () => {
+    await db.sqlOf("a").batch([insert("locked")]);
+    const sql = db.sqlOf("a");
+    let waiting: Promise<unknown> | undefined;
+    await db.session(async (session) => {
+      await session.all("SELECT id FROM t_items FOR UPDATE");
+      waiting = sql.all("SELECT id FROM t_items FOR UPDATE");
+      expect(await sql.all("SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    });
+    expect(await waiting).toHaveLength(1);
+  });
+
   it("is bounded in number and in time", async () => {
     const small = await openPostgres({ url, log: () => undefined, queueSize: 3, answerMs: 3000 });
     try {
