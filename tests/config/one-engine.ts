@@ -91,6 +91,7 @@ export const logicFolders: readonly LogicFolder[] = [
     // WebCrypto, streams, decoders, regular expressions over bytes, origins of addresses.
     everywhere: [
       "access-tokens",
+      "cloud-embeddings",
       "clouds",
       "key-origins",
       "requested-model",

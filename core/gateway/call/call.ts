@@ -3,6 +3,7 @@ import type { BodyHold } from "../../work/body-budget.ts";
 import type { ApiError } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
 import type { ChatFormat } from "../chat/chat-body.ts";
+import type { UnifiedTask } from "../providers/known/unified-tasks.ts";
 import type { PriceBook } from "../prices/price-book.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import type { GatewaySettings } from "../account/settings/settings.ts";
@@ -73,8 +74,8 @@ export interface Step {
   readonly unified?: boolean;
   /** The parameters that had to go, because the model does not take them. @default nothing */
   readonly dropped?: readonly string[];
-  /** The format of a chat for a model of a cloud, whose place is not known yet or was put into `rest`. @default no such chat */
-  readonly cloud?: ChatFormat;
+  /** The format of a request for a model of a cloud, whose place is not known yet or was put into `rest`. @default no such request */
+  readonly cloud?: ChatFormat | UnifiedTask;
   /** The figure of the answer that is an estimate. @default nothing is */
   readonly estimated?: string;
   /** The name of the operator's whose targets answer in place of a provider. */

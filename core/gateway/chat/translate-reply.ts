@@ -214,7 +214,7 @@ function textStream(
 const ANSWER_LIMIT: number = 32 * 1024 * 1024;
 
 /** Reads a body as text; throws `TransportError` beyond 32 MiB, and for one that cannot be read or decoded to its end. */
-async function wholeText(body: Uint8Array | ReadableStream<Uint8Array>): Promise<string> {
+export async function wholeText(body: Uint8Array | ReadableStream<Uint8Array>): Promise<string> {
   const bytes = body instanceof Uint8Array ? body : await read(body);
   if (bytes !== null) return new TextDecoder().decode(bytes);
   throw new TransportError("broken", "The provider's answer is too long to translate");

@@ -38,6 +38,7 @@ const authors: Readonly<Record<string, string>> = {
   "x-ai": "xai",
   perplexity: "perplexity",
   cohere: "cohere",
+  amazon: "amazon",
 };
 
 /** Returns the path segment of the provider whose own price list a family is; else the family's name. */
@@ -53,6 +54,8 @@ const ISO_DATE = new RegExp(`-${YEAR}-${MONTH}-${DAY}$`);
 const SHORT_DATE = new RegExp(`-${MONTH}${DAY}$`);
 const PLAIN_DATE = new RegExp(`[@-]${YEAR}${MONTH}${DAY}$`);
 const LATEST = /-latest$/;
+/** The revision of a model at Amazon: "cohere.embed-v4:0". */
+const REVISION = /:\d{1,2}$/;
 
 /**
  * Suffixes behind a model's name that do not change its price, as each author writes them: snapshots by their date, aliases
@@ -74,7 +77,8 @@ const versions: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   xai: [SHORT_DATE, LATEST],
   mistral: [LATEST],
-  cohere: [LATEST],
+  cohere: [LATEST, /(?<=-v\d)\.0$/, REVISION],
+  amazon: [REVISION],
   perplexity: [],
   groq: [],
   cerebras: [],

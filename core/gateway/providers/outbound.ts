@@ -5,7 +5,7 @@ import { tokenOf } from "../call/gateway-token.ts";
 import type { Call, Step } from "../call/call.ts";
 import type { Outbound } from "../call/outbound.ts";
 import type { Chat } from "../chat/chat-format.ts";
-import { type ChatFormat, readChatBody } from "../chat/chat-body.ts";
+import { type ChatFormat, modelOfChat, readChatBody } from "../chat/chat-body.ts";
 import { withInlineImages } from "../chat/images.ts";
 import { endsWell, translateReply } from "../chat/translate-reply.ts";
 import { fitChat } from "../models/fit-chat.ts";
@@ -14,10 +14,13 @@ import { modelRules } from "../models/model-rules.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { plainBody } from "../wire/reply-body.ts";
 import { unframing } from "./clouds/bedrock.ts";
-import { cloudRoute } from "./clouds/cloud-route.ts";
+import { type CloudRoute, cloudRoute } from "./clouds/cloud-route.ts";
+import { cloudOf } from "./clouds/cloud-settings.ts";
+import { embedding, embeddingRequest } from "./clouds/embed-texts.ts";
 import { estimate } from "./estimate.ts";
 import { formatRoute, type TranslationRoute, translationRoute } from "./families.ts";
 import { credentialValue, type Provider } from "./known/provider.ts";
+import type { UnifiedTask } from "./known/unified-tasks.ts";
 import { mayLackFormats, resolveTarget, targetsOf } from "./target.ts";
 import {
   customProvider,
@@ -42,33 +45,49 @@ export function outbound(
   return format === null ? untranslated(step, call, parts) : asSpoken(step, format, call, parts);
 }
 
-/** Prepares a chat for a model of a cloud. */
+/** Prepares a request for a model of a cloud. */
 async function toCloud(
   step: Step,
-  format: ChatFormat,
+  format: ChatFormat | UnifiedTask,
   call: Call,
   parts: OutboundParts,
 ): Promise<Outbound> {
-  const { front, translator, passes } = cloudRoute(step, format);
+  const route = cloudRoute(step, format);
   const asMessage: Step = format === "messages" ? { ...step, format } : step;
-  const prepared = passes
-    ? await passedToCloud(asMessage, { front, translator }, call, parts)
-    : await translated(asMessage, { front, translator }, call, parts);
+  const prepared = route.passes
+    ? await passedToCloud(asMessage, route, call, parts)
+    : await translated(asMessage, route, call, parts);
+  if (format === "embeddings") return embeddedByCloud(step, prepared, parts);
   // Before anything reads the answer: checks, log and cache know server-sent events.
   return step.slug === "aws-bedrock" ? { ...prepared, via: unframing(prepared.via) } : prepared;
+}
+
+/** Prepares texts to embed for a model with a format of its own. */
+function embeddedByCloud(
+  { slug, body }: Step,
+  prepared: Outbound,
+  { decoding, platform: { system } }: OutboundParts,
+): Outbound {
+  const cloud = cloudOf(slug);
+  if (cloud === undefined || cloud === "azure") return prepared;
+  const given = readChatBody(body);
+  const named = modelOfChat(given);
+  const model = cloud === "vertex" ? named.replace(/^google\//, "") : named;
+  const asked = embeddingRequest(given, cloud, model);
+  return { ...prepared, via: embedding(prepared.via, asked, { decoding, system }) };
 }
 
 /** Prepares a request that is in the model's own format: only failures of the cloud are written in the client's. */
 async function passedToCloud(
   step: Step,
-  { front, translator }: TranslationRoute,
+  { front, translator, failsAsCloud }: CloudRoute,
   call: Call,
   parts: OutboundParts,
 ): Promise<Outbound> {
   const { provider } = resolveTarget(step.slug, parts.targets, step);
   const headers = step.headers.map((pair) => nativeCredential(pair, provider, step.format));
   const prepared = await untranslated({ ...step, headers }, call, parts);
-  if (step.format !== "messages") return prepared;
+  if (!failsAsCloud) return prepared;
   // `as`: a failure is written without the chat that it answers.
   const failing = { front, translator, chat: { model: "", messages: [] } as Chat, given: {} };
   return {

@@ -3,7 +3,13 @@ import { ApiError } from "../../http/api-error.ts";
 import { didYouMean } from "../../text/nearest.ts";
 import type { Step } from "../call/call.ts";
 import { ECHO, isLocal, providerRow, providers } from "./known/table.ts";
-import { providersWith, taskPath, type UnifiedTask, unifiedTasks } from "./known/unified-tasks.ts";
+import {
+  isUnifiedTask,
+  providersWith,
+  taskPath,
+  type UnifiedTask,
+  unifiedTasks,
+} from "./known/unified-tasks.ts";
 import {
   chatFormats,
   type ChatFormat,
@@ -76,8 +82,7 @@ export function compatStep(given: Step, names?: OperatorNames): Step {
 
 /** Returns the step of another request than a chat: its provider takes it as it is, by its own name of the model. */
 function taskStep(step: Step, path: string): Step {
-  const task = unifiedTasks.find((one) => one === path);
-  if (task === undefined) {
+  if (!isUnifiedTask(path)) {
     const all = [...chatFormats, COUNT_TOKENS, ...unifiedTasks].map((one) => `"${one}"`);
     throw new ApiError("invalid_request", {
       message: `The unified endpoint has only ${all.join(", ")} below "compat/"`,
@@ -88,16 +93,17 @@ function taskStep(step: Step, path: string): Step {
   const slash = model.indexOf("/");
   if (slash < 1 || slash === model.length - 1) {
     throw badFormat(
-      `model must be "{provider}/{model}" for "${task}", got "${model.slice(0, 128)}"${fullModelHint(model)}`,
+      `model must be "{provider}/{model}" for "${path}", got "${model.slice(0, 128)}"${fullModelHint(model)}`,
     );
   }
   const slug = model.slice(0, slash);
-  const rest = taskPath(slug, task);
-  if (rest === undefined) throw notHere(slug, task);
+  const rest = taskPath(slug, path);
+  if (rest === undefined) throw notHere(slug, path);
   return {
     ...step,
     slug,
     rest,
+    ...(providerRow(slug)?.cloud === undefined ? {} : { cloud: path }),
     body: utf8(JSON.stringify({ ...body, model: model.slice(slash + 1) })),
   };
 }
@@ -122,8 +128,7 @@ function notHere(slug: string, format: ChatFormat | UnifiedTask): ApiError {
   if (slug !== ECHO && !Object.hasOwn(providers, slug)) {
     return badFormat(`there is no provider "${shown}"${didYouMean(shown, Object.keys(providers))}`);
   }
-  const task = unifiedTasks.find((one) => one === format);
-  const others = task === undefined ? "" : `, but of ${providersWith(task).join(", ")}`;
+  const others = isUnifiedTask(format) ? `, but of ${providersWith(format).join(", ")}` : "";
   return badFormat(
     `"${format}" for models of "${shown}" is not supported here${others}: send what the provider itself takes to its own path, ` +
       `"/v1/{account_id}/{gateway_id}/${shown}/…"`,

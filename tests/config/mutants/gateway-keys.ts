@@ -495,7 +495,7 @@ export const gatewayKeyMutants: readonly Mutant[] = [
   {
     name: "a provider is asked only for what it has",
     file: "core/gateway/providers/unified-step.ts",
-    find: "if (rest === undefined) throw notHere(slug, task);",
+    find: "if (rest === undefined) throw notHere(slug, path);",
     replace: "if (rest === undefined) return step;",
     tests: ["tests/unit/gateway/providers/unified-tasks"],
   },

@@ -7,7 +7,10 @@ import { asksForStream, type ChatFormat, modelOfChat, readChatBody } from "../..
 import { fitChatBody } from "../../models/fit-chat.ts";
 import { modelRules } from "../../models/model-rules.ts";
 import { headerValue } from "../../wire/header-hygiene.ts";
+import { isUnifiedTask, type UnifiedTask } from "../known/unified-tasks.ts";
+import type { Cloud } from "../known/provider.ts";
 import { cloudOf } from "./cloud-settings.ts";
+import { embeddingRequest } from "./embed-texts.ts";
 import { readServiceAccount } from "./service-account.ts";
 
 /** Settings of a cloud, with the base URL in place of its own address. */
@@ -15,13 +18,15 @@ export interface PlaceSettings extends CloudSecret {
   readonly baseUrl?: string | undefined;
 }
 
-/** A chat on its way to a cloud. */
-interface CloudChat {
-  readonly format: ChatFormat;
+/** A request on its way to a cloud. */
+interface CloudRequest<Format = ChatFormat | UnifiedTask> {
+  readonly format: Format;
   readonly model: string;
   readonly body: Json;
   readonly headers: Step["headers"];
 }
+
+type CloudChat = CloudRequest<ChatFormat>;
 
 type Placed = Pick<Step, "rest" | "query"> & { readonly body: Json };
 
@@ -30,24 +35,31 @@ const VERTEX_VERSION = "vertex-2023-10-16";
 const BEDROCK_VERSION = "bedrock-2023-05-31";
 
 /**
- * Returns a chat for a model of a cloud with its address there. Messages for Claude models become what the cloud takes of
+ * Returns a request for a model of a cloud with its address there. Messages for Claude models become what the cloud takes of
  * them. Throws `chat_format` where the settings do not say where the model is.
  */
-export function placedInCloud(step: Step, format: ChatFormat, settings: PlaceSettings): Step {
+export function placedInCloud(
+  step: Step,
+  format: ChatFormat | UnifiedTask,
+  settings: PlaceSettings,
+): Step {
   const body = readChatBody(step.body);
-  const chat: CloudChat = { format, model: modelOfChat(body), body, headers: step.headers };
-  const cloud = cloudOf(step.slug);
-  const where =
-    cloud === "azure"
-      ? atAzure(chat, settings)
-      : cloud === "vertex"
-        ? atVertex(chat, settings)
-        : atBedrock(chat, settings);
+  const request = { format, model: modelOfChat(body), body, headers: step.headers };
+  const where = placeIn(cloudOf(step.slug) ?? "bedrock", request, settings);
   const { chat: fitted, dropped } =
     format === "chat/completions" && isOpenAis(where.rest)
-      ? fitChatBody(where.body, modelRules(step.slug, chat.model))
+      ? fitChatBody(where.body, modelRules(step.slug, request.model))
       : { chat: where.body, dropped: [] };
   return { ...step, ...where, body: utf8(JSON.stringify(fitted)), dropped };
+}
+
+function placeIn(cloud: Cloud, request: CloudRequest, settings: PlaceSettings): Placed {
+  if (cloud === "azure") return atAzure(request, settings);
+  const { format } = request;
+  if (isUnifiedTask(format)) return taskPlace(cloud, { ...request, format }, settings);
+  return cloud === "vertex"
+    ? atVertex({ ...request, format }, settings)
+    : atBedrock({ ...request, format }, settings);
 }
 
 function noPlace(problem: string): ApiError {
@@ -63,9 +75,9 @@ function isOpenAis(rest: string): boolean {
  * https://learn.microsoft.com/en-us/azure/ai-foundry/openai/api-version-lifecycle: the v1 API takes the deployment as the
  * model; versions of the older one have it in the path.
  */
-function atAzure({ format, model, body }: CloudChat, settings: PlaceSettings): Placed {
+function atAzure({ format, model, body }: CloudRequest, settings: PlaceSettings): Placed {
   const { resource, apiVersion, baseUrl } = settings;
-  const path = format === "responses" ? "responses" : "chat/completions";
+  const path = format === "messages" ? "chat/completions" : format;
   const query = apiVersion === undefined ? "" : `?api-version=${apiVersion}`;
   if (baseUrl !== undefined) return { rest: path, query, body };
   if (resource === undefined)
@@ -80,17 +92,7 @@ function atAzure({ format, model, body }: CloudChat, settings: PlaceSettings): P
 
 /** https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/use-claude and …/model-reference/inference */
 function atVertex(chat: CloudChat, settings: PlaceSettings): Placed {
-  const { serviceAccount, region = "global" } = settings;
-  const project =
-    settings.project ??
-    (serviceAccount === undefined ? undefined : readServiceAccount(serviceAccount)?.project);
-  if (project === undefined)
-    throw noPlace(
-      '"google-vertex-ai" needs a project: configure its "project" or "serviceAccount"',
-    );
-  const place = `v1/projects/${project}/locations/${region}`;
-  const model = chat.model.replace(/^(?:google|anthropic)\//, "");
-  if (!/^[\w.@/-]{1,256}$/.test(model)) throw noPlace(`"${model.slice(0, 64)}" is not a model`);
+  const { place, model } = vertexPlace(chat, settings);
   const isStream = asksForStream(chat.body);
   if (model.startsWith("claude")) {
     const method = isStream ? "streamRawPredict" : "rawPredict";
@@ -108,12 +110,61 @@ function atVertex(chat: CloudChat, settings: PlaceSettings): Placed {
   return { rest, query: isStream ? "?alt=sse" : "", body: { ...chat.body, model } };
 }
 
-/** https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages.html */
-function atBedrock(chat: CloudChat, { region, baseUrl }: PlaceSettings): Placed {
+function vertexPlace(
+  { model: named }: CloudRequest,
+  settings: PlaceSettings,
+): { readonly place: string; readonly model: string } {
+  const { serviceAccount, region = "global" } = settings;
+  const project =
+    settings.project ??
+    (serviceAccount === undefined ? undefined : readServiceAccount(serviceAccount)?.project);
+  if (project === undefined)
+    throw noPlace(
+      '"google-vertex-ai" needs a project: configure its "project" or "serviceAccount"',
+    );
+  const model = named.replace(/^(?:google|anthropic)\//, "");
+  if (!/^[\w.@/-]{1,256}$/.test(model)) throw noPlace(`"${model.slice(0, 64)}" is not a model`);
+  return { place: `v1/projects/${project}/locations/${region}`, model };
+}
+
+function bedrockPlace({ region, baseUrl }: PlaceSettings): string {
   if (region === undefined && baseUrl === undefined)
     throw noPlace('"aws-bedrock" needs a region: configure its "region"');
+  return baseUrl === undefined ? `bedrock-runtime/${region}/` : "";
+}
+
+/** Other requests than chats: texts to embed keep OpenAI's format until they leave. */
+function taskPlace(
+  cloud: "bedrock" | "vertex",
+  request: CloudRequest<UnifiedTask>,
+  settings: PlaceSettings,
+): Placed {
+  const { body, format } = request;
+  if (cloud === "vertex") {
+    const { place, model } = vertexPlace(request, settings);
+    const { method } = embeddingRequest(body, cloud, model).models;
+    return { rest: `${place}/publishers/google/models/${model}:${method}`, query: "", body };
+  }
+  const place = bedrockPlace(settings);
+  const { model, ...rest } = { ...body, model: request.model };
+  if (!/^[\w.:/-]{1,512}$/.test(model)) throw noPlace(`"${model.slice(0, 64)}" is not a model`);
+  const placed = { rest: `${place}model/${encodeURIComponent(model)}/invoke`, query: "" };
+  if (format === "rerank") return { ...placed, body: rerankBody(rest, model) };
+  embeddingRequest(body, cloud, model);
+  return { ...placed, body };
+}
+
+/** https://docs.cohere.com/docs/amazon-bedrock: `api_version` is needed there. Amazon's model takes the rest of it, too. */
+function rerankBody(given: Json, model: string): Json {
+  if (model.includes("cohere.rerank")) return { ...given, api_version: 2 };
+  if (model.includes("amazon.rerank")) return given;
+  throw noPlace(`"${model.slice(0, 64)}" is no model here that ranks texts`);
+}
+
+/** https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages.html */
+function atBedrock(chat: CloudChat, settings: PlaceSettings): Placed {
+  const place = bedrockPlace(settings);
   const { model, body } = chat;
-  const place = baseUrl === undefined ? `bedrock-runtime/${region}/` : "";
   if (model.startsWith("openai."))
     return { rest: `${place}openai/v1/chat/completions`, query: "", body };
   if (!/anthropic\.|claude|^arn:/i.test(model) || !/^[\w.:/-]{1,512}$/.test(model))

@@ -8,6 +8,7 @@ import type { ChatFront, ChatTranslator } from "../../chat/reply.ts";
 import { anthropicTranslator } from "../anthropic/anthropic.ts";
 import { geminiTranslator } from "../google/gemini.ts";
 import { openaiTranslator } from "../openai/openai.ts";
+import { isUnifiedTask, type UnifiedTask } from "../known/unified-tasks.ts";
 import { cloudOf } from "./cloud-settings.ts";
 import { claudeMembers, claudeMessage } from "./cloud-place.ts";
 
@@ -15,8 +16,10 @@ import { claudeMembers, claudeMessage } from "./cloud-place.ts";
 export interface CloudRoute {
   readonly front: ChatFront;
   readonly translator: ChatTranslator;
-  /** Whether the request is in the model's own format already: only failures are translated. */
+  /** Whether the request is in the model's own format already. */
   readonly passes: boolean;
+  /** Whether failures of a request that passes have a format of the cloud's own. */
+  readonly failsAsCloud: boolean;
 }
 
 const fronts = {
@@ -34,7 +37,14 @@ const overChat = openaiTranslator({
 });
 
 /** Returns the route of a step that has its place. */
-export function cloudRoute({ slug, rest, query }: Step, format: ChatFormat): CloudRoute {
+export function cloudRoute(
+  { slug, rest, query }: Step,
+  format: ChatFormat | UnifiedTask,
+): CloudRoute {
+  if (isUnifiedTask(format)) {
+    const failsAsCloud = cloudOf(slug) !== "azure";
+    return { front: chatFront, translator: claude, passes: true, failsAsCloud };
+  }
   const front = fronts[format];
   const isClaude =
     cloudOf(slug) === "bedrock"
@@ -60,7 +70,7 @@ export function cloudRoute({ slug, rest, query }: Step, format: ChatFormat): Clo
       };
     },
   };
-  return { front, translator, passes };
+  return { front, translator, passes, failsAsCloud: isClaude };
 }
 
 /** Claude models at clouds, whose own failures have the form of Google's or Amazon's APIs. */

@@ -36,6 +36,14 @@ const paths: Readonly<Record<string, TaskPaths>> = {
   cohere: { embeddings: "compatibility/v1/embeddings", rerank: "v2/rerank" },
   // https://developers.cloudflare.com/workers-ai/configuration/open-ai-compatibility/
   "workers-ai": { embeddings: "v1/embeddings" },
+  // Their settings say where (`clouds/cloud-place.ts`).
+  "azure-openai": {
+    embeddings: "embeddings",
+    "images/generations": "images/generations",
+    "audio/speech": "audio/speech",
+  },
+  "google-vertex-ai": { embeddings: "embeddings" },
+  "aws-bedrock": { embeddings: "embeddings", rerank: "rerank" },
   // https://docs.ollama.com/api/openai-compatibility
   ollama: local,
   // https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html
@@ -45,6 +53,11 @@ const paths: Readonly<Record<string, TaskPaths>> = {
   // https://lmstudio.ai/docs/developer/openai-compat
   "lm-studio": local,
 };
+
+/** Whether a format is that of one of {@link unifiedTasks}. */
+export function isUnifiedTask(format: string): format is UnifiedTask {
+  return unifiedTasks.some((one) => one === format);
+}
 
 /** Returns the path of a task at a provider; undefined where it has none. A custom provider may have all. */
 export function taskPath(slug: string, task: UnifiedTask): string | undefined {
