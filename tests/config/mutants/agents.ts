@@ -685,6 +685,13 @@ export const agentsMutants: readonly Mutant[] = [
     tests: ["tests/unit/webhooks/inbound/exact-ids"],
   },
   {
+    name: "an Ed25519 signature has its length before a runtime checks it",
+    file: "core/webhooks/signing/keys.ts",
+    find: "signature.length === ED25519_BYTES &&\n",
+    replace: "ED25519_BYTES > 0 &&\n",
+    tests: ["tests/unit/webhooks/signing/malformed"],
+  },
+  {
     name: "a signed address counts with its apostrophes too",
     file: "core/webhooks/signing/verify.ts",
     find: 'if (query !== -1 && url.includes("%27", query))',

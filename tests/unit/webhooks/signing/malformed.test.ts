@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { toBase64, toHex, utf8 } from "../../../../core/crypto/encoding.ts";
 import { prepareKey } from "../../../../core/webhooks/signing/keys.ts";
 import type { Scheme } from "../../../../core/webhooks/signing/scheme.ts";
@@ -78,6 +78,17 @@ describe("a malformed signature is a refusal with a reason, never a throw", () =
           expect(["missing", "malformed", "mismatch"], text.slice(0, 80)).toContain(refusal);
       }
     });
+  }
+});
+
+it("an Ed25519 signature of another length reaches no runtime's own check: workerd's throws", async () => {
+  const check = vi.spyOn(crypto.subtle, "verify");
+  try {
+    for (const { length } of bytes) await refusals("discord", schemes.discord, "30".repeat(length));
+    const lengths = check.mock.calls.map(([, , signature]) => signature.byteLength);
+    expect(new Set(lengths)).toEqual(new Set([64]));
+  } finally {
+    check.mockRestore();
   }
 });
 
