@@ -24,6 +24,13 @@ export const httpMutants: readonly Mutant[] = [
     tests: ["tests/unit/cli/api-client"],
   },
   {
+    name: "no sign of JSON is passed over with the digits and blanks before it",
+    file: "core/http/json.ts",
+    find: "SIGN.lastIndex - 1 : text.length",
+    replace: "SIGN.lastIndex : text.length",
+    tests: ["tests/unit/http/json"],
+  },
+  {
     name: "all missing fields are named at once",
     file: "core/http/fields/misfit.ts",
     find: "const missing = issues.filter(isMissing)",

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { boundedJson, jsonExcess } from "../../../core/http/json.ts";
+import { boundedJson, jsonExcess, memberCount } from "../../../core/http/json.ts";
 
 /** Members of all objects of a value, and its elements, members and containers. */
 function sizeOf(value: unknown): { members: number; depth: number } {
@@ -43,4 +43,12 @@ it("bounds the names that differ, which engines are slow to parse, and lets the 
   expect(jsonExcess(named(5001, (n) => `\\"${n}`))).toBe(excess);
   expect(jsonExcess(named(20_000, (n) => `name${n % 5000}`))).toBeNull();
   expect(jsonExcess(named(20_001, () => "name"))).toBe("more than 20000 members");
+});
+
+it("counts what stands between digits and blanks, which it passes over", () => {
+  const [deep, end] = ["\n [".repeat(257), "]".repeat(257)];
+  expect(jsonExcess(`${deep}-1e${"9".repeat(1_000_000)} ${end}`)).toBe("more than 256 levels");
+  const names = Array.from({ length: 5001 }, (_, n) => ` "${n}" :\t${n} `).join();
+  expect(jsonExcess(` { ${names}\n}`)).toBe("more than 5000 different names");
+  expect(memberCount(` { ${names}\n}`)).toBe(5001);
 });
