@@ -191,6 +191,49 @@ export function* eventData(
 
 const lineEnd = /\r\n|\r|\n/g;
 
+const LF = 10;
+const CR = 13;
+
+/** Finds where events of a stream end: behind the blank line. */
+export interface EventEnds<Text> {
+  /** Returns where the first event ends whose blank line is behind the character at `from`; -1 = nowhere. */
+  first(text: Text, from?: number): number;
+  /** Returns where the last event ends whose blank line is behind `from` and begins before `to`; -1 = nowhere. */
+  last(text: Text, from?: number, to?: number): number;
+}
+
+/**
+ * Finds the ends of events whatever ends their lines: CR, LF or both, also mixed (HTML standard, 9.2.6). A text that ends in
+ * LF and CR is not known to end an event: LF may follow, and clients that know CRLF only must not see anything in between.
+ */
+export function eventEnds<Text extends { readonly length: number }>(
+  codeAt: (text: Text, at: number) => number | undefined,
+): EventEnds<Text> {
+  const isBlankLine = (text: Text, at: number): boolean => {
+    const code = codeAt(text, at);
+    if (code !== LF && code !== CR) return false;
+    const before = codeAt(text, at - 1);
+    if (code === LF) return before === LF;
+    return before === CR || (before === LF && at + 1 < text.length);
+  };
+  const endOf = (text: Text, at: number): number =>
+    at + (codeAt(text, at) === CR && codeAt(text, at + 1) === LF ? 2 : 1);
+  return {
+    first(text, from = 0) {
+      for (let at = from + 1; at < text.length; at++)
+        if (isBlankLine(text, at)) return endOf(text, at);
+      return -1;
+    },
+    last(text, from = 0, to = text.length) {
+      for (let at = to - 1; at > from; at--) if (isBlankLine(text, at)) return endOf(text, at);
+      return -1;
+    },
+  };
+}
+
+/** {@link eventEnds} in texts. */
+export const textEventEnds: EventEnds<string> = eventEnds((text, at) => text.charCodeAt(at));
+
 /** Yields the lines of a text one by one, whatever their `ends` match. */
 export function* linesIn(text: string, ends: RegExp): Generator<string, void> {
   const end = new RegExp(ends);

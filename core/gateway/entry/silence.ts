@@ -1,4 +1,5 @@
 import { pulledStream, type StreamRead } from "../../http/stream.ts";
+import { textEventEnds } from "../../http/sse.ts";
 import type { System, AnswerSilence } from "../../ports.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { TIMER_OVER } from "../../time/timer-over.ts";
@@ -20,7 +21,7 @@ export function keptAlive(
   let pending: Promise<StreamRead> | undefined;
   const read = async (): Promise<StreamRead> => {
     const coming = (pending ??= reader.read());
-    if (isBetweenEvents(tail) && (await isSilent(coming, ms, system)))
+    if (textEventEnds.last(tail) === tail.length && (await isSilent(coming, ms, system)))
       return { done: false, value: COMMENT.slice() };
     const next = await coming;
     pending = undefined;
@@ -44,11 +45,6 @@ async function isSilent(read: Promise<unknown>, ms: number, system: System): Pro
   const silent = await Promise.race([came, late]);
   over.abort(TIMER_OVER);
   return silent;
-}
-
-/** Whether the last line was blank, in any of the line ends of the standard (HTML, 9.2.5). */
-function isBetweenEvents(tail: string): boolean {
-  return tail.endsWith("\n\n") || tail.endsWith("\r\r") || tail.endsWith("\n\r\n");
 }
 
 /**

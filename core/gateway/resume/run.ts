@@ -5,7 +5,7 @@ import {
   lateReaders,
   type ReadingPlace,
 } from "../wire/late-readers.ts";
-import { eventEnds } from "./event-ends.ts";
+import { resumeOffsets } from "./resume-offsets.ts";
 
 /** The weight of an event's recorded end. */
 const END_BYTES = 8;
@@ -59,7 +59,7 @@ interface State {
  * slow client slows it; without a reader it is read as it comes.
  */
 export function startRun(options: RunOptions): ResumableRun {
-  const scan = eventEnds();
+  const scan = resumeOffsets();
   const state: State = {
     options,
     late: lateReaders(options.source, {

@@ -1,16 +1,18 @@
+import { textEventEnds } from "../../http/sse.ts";
+
 /** Characters of a stream's end that {@link isLastEvent} looks at. */
 export const LAST_EVENT_LIMIT = 64;
 
-/** The last event of OpenAI's streams, and of Anthropic's, with its blank line. */
-const LAST_EVENT =
-  /(?:^|[\r\n])data: ?(?:\[DONE\]|\{"type": ?"message_stop" ?\})(?:\n\n|\r\r|\r\n\r\n)$/;
+/** The last event of OpenAI's streams, and of Anthropic's, with the ends of lines behind it. */
+const LAST_EVENT = /(?:^|[\r\n])data: ?(?:\[DONE\]|\{"type": ?"message_stop" ?\})([\r\n]+)$/;
 
 /**
  * Whether a stream of events that ends like this (`tail`: its last characters) has said everything: clients may leave
  * then and not wait for its end, as OpenAI's SDK does.
  */
 export function isLastEvent(tail: string): boolean {
-  return LAST_EVENT.test(tail);
+  const [, lines = ""] = LAST_EVENT.exec(tail) ?? [];
+  return textEventEnds.first(lines) !== -1;
 }
 
 /** {@link isLastEvent} for the chunks of a stream. */

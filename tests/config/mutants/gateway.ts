@@ -857,6 +857,13 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/guard/json-texts"],
   },
   {
+    name: "a line that CR ends behind one that LF ends is a blank line",
+    file: "core/http/sse.ts",
+    find: "return before === CR || (before === LF && at + 1 < text.length);",
+    replace: "return before === CR;",
+    tests: ["tests/unit/gateway/call/line-ends"],
+  },
+  {
     name: "only the usage of a whole event is taken out of it",
     file: "core/gateway/providers/openai/unasked-usage.ts",
     find: "reader.start === place && reader.open.length === 1",

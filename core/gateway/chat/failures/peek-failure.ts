@@ -1,3 +1,4 @@
+import { textEventEnds } from "../../../http/sse.ts";
 import { bytePieces } from "../../../http/stream.ts";
 import type { InboundResponse, System } from "../../../ports.ts";
 import { TIMER_OVER } from "../../../time/timer-over.ts";
@@ -110,7 +111,7 @@ async function firstEvent(
 /** Whether there is an event with data that is complete; comments and events without data may come before it. */
 function hasEvent(text: string): boolean {
   const data = text.search(/(?:^|[\r\n])data:/);
-  return data !== -1 && /\n\n|\r\r|\r\n\r\n/.test(text.slice(data + 1));
+  return data !== -1 && textEventEnds.first(text, data + 1) !== -1;
 }
 
 /** Characters of a stream that are looked through for its first event. */

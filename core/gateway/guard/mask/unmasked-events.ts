@@ -1,3 +1,4 @@
+import { textEventEnds } from "../../../http/sse.ts";
 import { isObject, jsonText, parsedJson } from "../../../http/json.ts";
 import { discriminators } from "../../chat/formats/members.ts";
 import { begun, type Placeholders } from "./placeholders.ts";
@@ -38,7 +39,6 @@ const MOST_CHARACTERS = 8 * 1024 * 1024;
 
 /** Whether an event can hold a placeholder, or its beginning at the end of a text. */
 const mayHold = /\[(?:[A-Z"\\]|$)/;
-const eventEnd = /\r\n\r\n|\n\n|\r\r/g;
 const dataLine = /^data:[^\r\n]*/gm;
 
 /**
@@ -67,10 +67,10 @@ export function unmaskedEvents(names: Placeholders): TextPass {
       if (!/[\r\n]/.test(text) && waiting.length <= MOST_CHARACTERS) return "";
       const events: string[] = [];
       let from = 0;
-      eventEnd.lastIndex = Math.max(0, searched - 3);
-      for (let end = eventEnd.exec(waiting); end !== null; end = eventEnd.exec(waiting)) {
-        events.push(waiting.slice(from, eventEnd.lastIndex));
-        from = eventEnd.lastIndex;
+      let end = textEventEnds.first(waiting, Math.max(0, searched - 2));
+      for (; end !== -1; end = textEventEnds.first(waiting, end)) {
+        events.push(waiting.slice(from, end));
+        from = end;
       }
       waiting = waiting.slice(from);
       searched = waiting.length;

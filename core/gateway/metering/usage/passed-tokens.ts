@@ -1,3 +1,4 @@
+import { textEventEnds } from "../../../http/sse.ts";
 import { answered } from "../../chat/formats/members.ts";
 import { BYTES_PER_TOKEN } from "../../chat/usage.ts";
 import { textBlocks } from "./text-blocks.ts";
@@ -14,7 +15,6 @@ const SAID = new RegExp(`"(?:${answered.join("|")})":\\s*"((?:[^"\\\\]|\\\\.)*)"
 /** Events that say nothing, or once more what came in pieces (OpenAI's responses, Anthropic's messages). */
 const REPEATED =
   /"type":\s*"(?:[\w.]+\.(?:created|in_progress|added|done|completed)|message_\w+|ping)"|^data: \[DONE\]/;
-const BLANK_LINE = /\r?\n\r?\n/;
 
 /**
  * Counts what an answer has said whose provider does not tell its usage, or not any more because its client left: a piece
@@ -26,7 +26,10 @@ export function passedTokens(): PassedTokens {
   let isKnown = false;
   let others = 0;
   const blocks = textBlocks((text) => {
-    for (const event of text.split(BLANK_LINE)) {
+    for (let from = 0, end = 0; from < text.length; from = end) {
+      end = textEventEnds.first(text, from);
+      if (end === -1) end = text.length;
+      const event = text.slice(from, end);
       if (REPEATED.test(event)) continue;
       others += event.length;
       for (const [, said = ""] of event.matchAll(SAID)) {

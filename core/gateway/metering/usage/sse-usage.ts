@@ -1,5 +1,5 @@
 import { backslashesBefore, boundedJson, endOfText } from "../../../http/json.ts";
-import { sseData } from "../../../http/sse.ts";
+import { sseData, textEventEnds } from "../../../http/sse.ts";
 import { type AddUsage, addUsage } from "../../providers/usage.ts";
 import { noUsage, type TokenUsage } from "../../chat/usage.ts";
 
@@ -46,17 +46,17 @@ export function usageScanner(
       let text = rest + piece;
       if (isTooLong) {
         // Its end is still to be found.
-        const end = blankLine(text, 0);
+        const end = textEventEnds.first(text);
         if (end !== -1) text = text.slice(end);
         isTooLong = end === -1;
       }
-      const end = lastBlankLine(text);
+      const end = Math.max(0, textEventEnds.last(text));
       if (!isTooLong) usage = usageOf(text.slice(0, end), usage, add);
       rest = text.slice(end);
       if (rest.length > longEvent) rest = withoutLongTexts(rest, longText);
       isTooLong ||= rest.length > EVENT_LIMIT;
-      // A blank line can begin with the last character.
-      if (isTooLong) rest = rest.slice(-1);
+      // A blank line can end behind the last two characters.
+      if (isTooLong) rest = rest.slice(-2);
     },
     usage: () => (isTooLong ? usage : usageOf(rest, usage, add)),
   };
@@ -72,8 +72,8 @@ function usageOf(text: string, usage: TokenUsage, add: AddUsage): TokenUsage {
       at = text.indexOf(MENTION, at + NOTHING.length);
       continue;
     }
-    const begin = Math.max(start, lastBlankLine(text, at));
-    const end = blankLine(text, at);
+    const begin = Math.max(start, textEventEnds.last(text, start, at));
+    const end = textEventEnds.first(text, at);
     const event = end === -1 ? text.slice(begin) : text.slice(begin, end);
     if (event.length <= EVENT_LIMIT) sum = usageIn(event, sum, add);
     if (end === -1) break;
@@ -81,30 +81,6 @@ function usageOf(text: string, usage: TokenUsage, add: AddUsage): TokenUsage {
     at = text.indexOf(MENTION, end);
   }
   return sum;
-}
-
-const LF = 10;
-
-const CR = 13;
-
-/** Finds the start of the first blank line at or behind `from` (HTML, 9.2.6: CR, LF or both end a line); -1 = nowhere. */
-function blankLine(text: string, from: number): number {
-  for (let i = from + 1; i < text.length; i++) if (isBlankLine(text, i)) return i;
-  return -1;
-}
-
-/** Finds the start of the last blank line before `before`; 0 = nowhere. */
-function lastBlankLine(text: string, before: number = text.length): number {
-  for (let i = before - 1; i > 0; i--) if (isBlankLine(text, i)) return i;
-  return 0;
-}
-
-/** Whether the character at `at` ends a line that another end of a line stands before. */
-function isBlankLine(text: string, at: number): boolean {
-  const code = text.charCodeAt(at);
-  if (code !== LF && code !== CR) return false;
-  const before = text.charCodeAt(at - 1);
-  return before === LF || (before === CR && code === CR);
 }
 
 /** Adds the usage that the data of one event reports; none when it is not JSON, or cut off. */

@@ -1,6 +1,7 @@
 import { parsedObject } from "../../../http/json.ts";
 import { jsonReader, nextToken } from "../../../http/json/json-reader.ts";
 import type { StreamChange } from "../../../ports.ts";
+import { eventEnds } from "../../../http/sse.ts";
 import { joinBytes } from "../../../http/stream.ts";
 
 const QUOTE = 0x22;
@@ -16,11 +17,12 @@ const DATA = new TextEncoder().encode("data:");
 
 /** Bytes of an event above which it is passed on as it is: it reports no usage. */
 const EVENT_LIMIT = 256 * 1024;
-/** Bytes of a blank line and the end of the line before it, but the last. */
-const BLANK = 3;
+/** Bytes of a blank line, with the end of the line before it, that may have come without its end. */
+const BEGUN = 2;
 const NOTHING = new Uint8Array(0);
 const decoder = new TextDecoder();
 const latin1 = new TextDecoder("latin1");
+const ends = eventEnds<Uint8Array>((bytes, at) => bytes[at]);
 
 /**
  * Turns the stream of a provider that was asked for usage (`stream_options.include_usage`) into the one that it would have
@@ -46,15 +48,14 @@ export function withoutUnaskedUsage(isOwn: boolean = false): StreamChange {
     const held = used;
     keep(chunk);
     const all = room.subarray(0, used);
-    // A blank line can begin with the last bytes that were held.
-    const end = lastBlankLine(all, Math.max(0, held - BLANK));
+    const end = ends.last(all, Math.max(0, held - BEGUN));
     const isLong = end === -1 && (isTooLong || used > EVENT_LIMIT);
-    const cut = isLong ? used - BLANK : end;
+    const cut = isLong ? used - BEGUN : end;
     if (cut <= 0) return NOTHING;
     const out = all.slice(0, cut);
     room.copyWithin(0, cut, used);
     used -= cut;
-    const begin = isTooLong && !isLong ? firstBlankLine(out) : 0;
+    const begin = isTooLong && !isLong ? ends.first(out) : 0;
     isTooLong = isLong;
     return isLong ? out : joinBytes([out.subarray(0, begin), changed(out.subarray(begin))]);
   };
@@ -73,28 +74,6 @@ export function withoutUnaskedUsage(isOwn: boolean = false): StreamChange {
 
 function endsEvent(bytes: Uint8Array): boolean {
   return bytes[bytes.length - 1] === LF && bytes[bytes.length - 2] === LF;
-}
-
-/** Whether a blank line ends behind `at` (HTML standard, 9.2.6: LF, CR or both end a line). */
-function isBlankLineEnd(bytes: Uint8Array, at: number): boolean {
-  const [before, last] = [bytes[at - 1], bytes[at]];
-  if (last === LF) {
-    if (before === LF) return true;
-    return before === CR && (bytes[at - 2] === LF || bytes[at - 2] === CR);
-  }
-  // Behind a CR an LF may still come that belongs to it.
-  return last === CR && before === CR && at + 1 < bytes.length && bytes[at + 1] !== LF;
-}
-
-/** Returns the end of the last event, behind its blank line; -1 = no blank line behind `from`. */
-function lastBlankLine(bytes: Uint8Array, from: number): number {
-  for (let at = bytes.length - 1; at > from; at--) if (isBlankLineEnd(bytes, at)) return at + 1;
-  return -1;
-}
-
-function firstBlankLine(bytes: Uint8Array): number {
-  for (let at = 1; at < bytes.length; at++) if (isBlankLineEnd(bytes, at)) return at + 1;
-  return -1;
 }
 
 /** Returns the bytes of whole events, without what was only sent because it was asked for. */
@@ -237,9 +216,6 @@ function isReport(data: string): boolean {
 
 /** Returns the whole event that a line belongs to, with its blank line. */
 function eventAround(bytes: Uint8Array, { begin: line, end: lineEnd }: Cut): Cut {
-  let begin = line;
-  while (begin > 0 && !isBlankLineEnd(bytes, begin - 1)) begin--;
-  let end = lineEnd;
-  while (end < bytes.length && !isBlankLineEnd(bytes, end)) end++;
-  return { begin, end: Math.min(bytes.length, end + 1) };
+  const end = ends.first(bytes, lineEnd);
+  return { begin: Math.max(0, ends.last(bytes, 0, line)), end: end === -1 ? bytes.length : end };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { eventEnds } from "../../../../core/gateway/resume/event-ends.ts";
+import { resumeOffsets } from "../../../../core/gateway/resume/resume-offsets.ts";
 import { peekFirstLine } from "../../../../core/gateway/wire/first-line.ts";
 import { linkAbort } from "../../../../core/gateway/call/abort-link.ts";
 import { resumableRuns, type ResumeOptions } from "../../../../core/gateway/resume/runs.ts";
@@ -283,14 +283,14 @@ describe("linkAbort()", () => {
   });
 });
 
-describe("eventEnds()", () => {
+describe("resumeOffsets()", () => {
   it("finds the same ends in every cut of a stream", () => {
     const all = bytes("data: a\n\n:\n\ndata: b\ndata: c\n\n\ndata: d\n\nrest");
-    const whole = eventEnds().push(all);
+    const whole = resumeOffsets().push(all);
     expect(whole).toEqual([9, 12, 29, 39]);
     for (let one = 0; one <= all.length; one++) {
       for (let two = one; two <= all.length; two++) {
-        const ends = eventEnds();
+        const ends = resumeOffsets();
         const parts = [all.slice(0, one), all.slice(one, two), all.slice(two)];
         expect(parts.flatMap((part) => ends.push(part))).toEqual(whole);
       }
@@ -301,7 +301,7 @@ describe("eventEnds()", () => {
     for (const odd of ["data: a\r\n\r\n", "data: a\n\n\n\ndata: b\n\n"]) {
       const all = bytes(odd);
       for (let cut = 0; cut <= all.length; cut++) {
-        const ends = eventEnds();
+        const ends = resumeOffsets();
         expect([ends.push(all.slice(0, cut)), ends.push(all.slice(cut))]).toContain(null);
       }
     }

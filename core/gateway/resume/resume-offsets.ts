@@ -1,8 +1,8 @@
 const LF = 10;
 const CR = 13;
 
-/** Finds where the events of a stream end. */
-export interface EventEnds {
+/** Finds where a stream can be resumed: behind its events. */
+export interface ResumeOffsets {
   /**
    * Returns the offsets, from the beginning of the stream, behind the events that end in this chunk; null for a stream
    * whose events cannot be counted.
@@ -15,7 +15,7 @@ export interface EventEnds {
  * that end in CR LF would count as no event at all. Where blank lines follow each other, the count would depend on the
  * boundaries of chunks. Neither stream can be resumed.
  */
-export function eventEnds(): EventEnds {
+export function resumeOffsets(): ResumeOffsets {
   let offset = 0;
   let begin = 0;
   /** Offset of a line end that may be the first half of an event's; -2 without one. */
