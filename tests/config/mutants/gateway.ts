@@ -864,6 +864,13 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/call/line-ends"],
   },
   {
+    name: "the router sends a refused request to no other model",
+    file: "core/gateway/routing/choosing.ts",
+    find: "none, isFinal: isRefused });",
+    replace: "none });",
+    tests: ["tests/unit/gateway/choose/auto-router-fallbacks"],
+  },
+  {
     name: "only the usage of a whole event is taken out of it",
     file: "core/gateway/providers/openai/unasked-usage.ts",
     find: "reader.start === place && reader.open.length === 1",
