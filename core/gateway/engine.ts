@@ -80,7 +80,6 @@ export interface Engine extends Omit<FrontParts, "sockets">, ConnectParts {
   readonly health: TargetHealth;
   readonly metrics?: GatewayMetrics | undefined;
   readonly spend: SpendDays;
-  /** Rows on their way to the logs. */
   readonly logs: LogQueue;
   readonly resume?: ResumableRuns | undefined;
 }

@@ -13,7 +13,6 @@ import { failureOfEvents, reportsFailure } from "../chat/failures/told-failure.t
 import { headerValue } from "../wire/header-hygiene.ts";
 import { type CachedReply, lastText } from "../wire/cached-reply.ts";
 
-/** The caches for answers. */
 export interface KeptAnswersParts {
   readonly system: System;
   /** Answers that this process holds. */
@@ -134,7 +133,6 @@ export interface Leadership {
   readonly client: AbortSignal;
 }
 
-/** Watches the answer of a leader. */
 export interface LeaderWatch {
   /** Called with every chunk of the provider, also when only followers still read. */
   readonly onChunk: (chunk: Uint8Array) => void;

@@ -6,7 +6,6 @@ export interface AbortLink {
   readonly client: AbortSignal;
   /** From now on the client's leaving no longer ends the call. */
   detach(): void;
-  /** Ends the call. */
   abort(reason: unknown): void;
 }
 

@@ -20,7 +20,6 @@ export interface Call {
   readonly settings: GatewaySettings;
   /** The owner of the token that opened the gateway; null for an anonymous caller of a gateway without authentication. */
   readonly caller: GatewayCaller | null;
-  /** The prices of its account. */
   readonly prices: PriceBook;
   readonly controls: Controls;
   /** The gateway token that the request presented, so that it is recognised in any position. */
@@ -32,7 +31,6 @@ export interface Call {
   readonly held?: BodyHold;
   /** Links the signal to the client, where streams can be resumed. */
   readonly abortLink?: AbortLink | undefined;
-  /** The trace that the request belongs to. */
   readonly trace: TraceParent | null;
   /** Told how the request goes, where the gateway exports traces. */
   readonly traced?: RequestTrace | undefined;

@@ -30,7 +30,6 @@ export interface Checks {
 /** A request with placeholders in place of what was found. */
 export interface MaskedRequest {
   readonly step: Step;
-  /** The checks of this request. */
   readonly checks: Checks;
   /** Puts the values back in an answer in the client's format. */
   readonly restore: (answer: InboundResponse) => InboundResponse;

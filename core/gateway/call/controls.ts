@@ -66,10 +66,8 @@ export function gatewayHeader(
   return headerValue(headers, first) ?? headerValue(headers, second);
 }
 
-/** The header with the gateway token. */
 export const AUTHORIZATION: GatewayHeader = named("authorization");
 
-/** The header with the id of a gateway, for paths that name none. */
 export const GATEWAY_ID: GatewayHeader = named("gateway-id");
 
 /** Reads the control headers; a malformed one is a 400 that names it. */

@@ -66,7 +66,6 @@ interface AdmittedStep extends StepRun {
   readonly flagged: DlpReport | null;
 }
 
-/** Puts the parts together. */
 export function forwarding(parts: ForwardParts): Forward {
   const flow = providerFlow(parts);
   return (step, index, isLast, call) => forward(step, call, { index, isLast, parts, flow });
@@ -79,7 +78,6 @@ interface StepPlace {
   readonly flow: Flow;
 }
 
-/** The way of a step. */
 async function forward(
   given: Step,
   outer: Call,

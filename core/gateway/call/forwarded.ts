@@ -17,7 +17,6 @@ export interface Forwarded {
   readonly failureStatus?: number;
   /** The model that a dynamic route or the automatic router led to. */
   readonly answeredBy?: { readonly provider: string; readonly model: string };
-  /** The decision of the automatic router. */
   readonly routing?: { readonly id: string; readonly model: string; readonly reason: string };
   /** The findings of data loss prevention. */
   readonly dlp: DlpReport | null;

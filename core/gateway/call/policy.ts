@@ -3,7 +3,6 @@ import type { GatewaySettings } from "../account/settings/settings.ts";
 
 /** How often and how patiently a step is attempted. */
 export interface RetryPolicy {
-  /** Total attempts. */
   readonly attempts: number;
   /** Milliseconds. */
   readonly delay: number;

@@ -6,9 +6,7 @@ import type { Call, Step } from "./call.ts";
 import type { DlpReport } from "./forwarded.ts";
 import type { Outbound } from "./outbound.ts";
 
-/** Follows attempts. */
 export interface Recorder {
-  /** Starts to follow an attempt. */
   start(step: Step, index: number, call: Call): Recording;
   /** Bytes of each body of a call that its row, or its trace, will keep. */
   keptBytes(call: Call): number;
@@ -36,7 +34,6 @@ export interface AnswerWatch {
   finish(): Promise<Observation> | Observation;
 }
 
-/** A failure that was seen in an answer. */
 export interface ReportedFailure extends AnswerFailure {
   /** Whether the answer is nothing else. */
   readonly isAll: boolean;

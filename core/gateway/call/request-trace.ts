@@ -13,7 +13,6 @@ export interface RequestTrace {
   fail(error: unknown): void;
 }
 
-/** An attempt that has begun. */
 export interface TracedAttemptStart {
   /** Names its span to the provider. */
   readonly traceparent: string;

@@ -4,7 +4,6 @@ import type { HeaderPair } from "../../ports.ts";
 import { type GatewayHeader, gatewayHeader, named } from "./controls.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 
-/** The trace that a request belongs to. */
 export interface TraceParent {
   /** 32 lower-case hexadecimal digits. */
   readonly traceId: string;

@@ -6,7 +6,6 @@ import type { DlpReport } from "./forwarded.ts";
 import type { Settle } from "./limits.ts";
 import type { Observation, Recording } from "./recording.ts";
 
-/** The parts that record how an answer went. */
 export interface AnswerRecord {
   readonly record: Recording;
   readonly settle: Settle;
@@ -14,7 +13,6 @@ export interface AnswerRecord {
   readonly cached: boolean;
 }
 
-/** The parts that watch answers. */
 export interface WatchParts {
   readonly system: System;
   readonly transport: Pick<Transport, "watch">;
@@ -22,7 +20,6 @@ export interface WatchParts {
   readonly accessLog: boolean;
 }
 
-/** The record of an answer, and the clients that share it. */
 export interface RecordedAnswer {
   readonly answerRecord: AnswerRecord;
   readonly share: ShareAnswer | null;

@@ -11,7 +11,6 @@ export interface QueuedBlock {
 
 /** Blocks in their order. The first one is written as its pieces arrive; the pieces of the others are kept. */
 export interface BlockQueue {
-  /** All blocks that were opened so far. */
   readonly opened: readonly Block[];
   readonly last: () => QueuedBlock | undefined;
   /** Adds a block. @default `isWhole`: once another block stands behind it */
@@ -28,7 +27,6 @@ export interface BlockQueue {
 /** The `isWhole` of a block for which nothing more comes. */
 export const always = (): boolean => true;
 
-/** Starts an empty queue that writes these events. */
 export function blockQueue(events: BlockEvents): BlockQueue {
   const queue: QueuedBlock[] = [];
   const opened: Block[] = [];

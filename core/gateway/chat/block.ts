@@ -15,7 +15,6 @@ export interface Block {
   readonly extra?: ExtraContent;
 }
 
-/** Writes the events of blocks in one format. */
 export interface BlockEvents {
   open(block: Block): string;
   piece(block: Block, text: string): string;

@@ -3,7 +3,6 @@ import { always, type BlockQueue, type QueuedBlock } from "./block-queue.ts";
 import { type ObjectScan, objectScan } from "./object-scan.ts";
 import type { ToolCallDelta } from "./reply.ts";
 
-/** A tool call of a stream. */
 interface StreamedCall extends QueuedBlock {
   readonly scan: ObjectScan;
   /** Whether its id is the provider's. */

@@ -8,7 +8,6 @@ export interface Markable {
   cache_control?: unknown;
 }
 
-/** One part of a message's content. */
 export type ChatPart = Markable &
   (
     | { type: "text"; text: string }
@@ -21,7 +20,6 @@ export type ChatPart = Markable &
     | { type: "refusal"; refusal: string }
   );
 
-/** The content of a message. */
 export type ChatContent = Maybe<string | ChatPart[]>;
 
 /** Gemini's own data of a tool call. */
@@ -34,7 +32,6 @@ export interface ChatCall extends Markable {
   extra_content?: Maybe<ExtraContent>;
 }
 
-/** The place of a thought in its message. */
 export interface ThoughtPlace {
   /** Characters of the text in front of it. */
   readonly text: number;
@@ -52,7 +49,6 @@ export interface ChatReasoning {
   after?: ThoughtPlace;
 }
 
-/** An assistant's message. */
 export interface AssistantMessage extends Markable {
   role: "assistant";
   content?: ChatContent;
@@ -60,7 +56,6 @@ export interface AssistantMessage extends Markable {
   reasoning?: ChatReasoning[];
 }
 
-/** The result of a tool call. */
 export interface ToolMessage extends Markable {
   role: "tool";
   content?: ChatContent;
@@ -258,7 +253,6 @@ export interface TokenCounts {
   readonly reasoning?: number | undefined;
 }
 
-/** Token counts in OpenAI's form. */
 export function chatUsage(counts: TokenCounts): ChatUsage {
   const { prompt, completion, cached = 0, cacheWrite = 0, audio = 0, reasoning } = counts;
   return {

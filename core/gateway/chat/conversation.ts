@@ -14,7 +14,6 @@ import type { System } from "../../ports.ts";
 /** The requirements of a request on a model. */
 export interface Needs {
   readonly abilities: readonly Ability[];
-  /** Estimated tokens of the input. */
   readonly inputTokens: number;
   /** Most tokens of an answer that the request asks for; null when it does not say. */
   readonly outputTokens: number | null;
@@ -45,7 +44,6 @@ const media: Readonly<Record<string, Ability>> = {
 /** Parts of content with a user's words. */
 const texts: ReadonlySet<string> = new Set(["text", "input_text"]);
 
-/** The findings of a scan through a conversation. */
 interface ConversationScan {
   readonly abilities: Set<Ability>;
   mediaCount: number;

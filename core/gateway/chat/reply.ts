@@ -3,7 +3,6 @@ import type { Chat, ChatReasoning, ChatUsage, ExtraContent } from "./chat-format
 import type { ProviderFailure } from "./failures/failure.ts";
 import type { Json } from "../../http/json.ts";
 
-/** A tool call in OpenAI's form. */
 export interface ChatToolCall {
   readonly id: string;
   readonly type: "function";
@@ -27,7 +26,6 @@ export interface ChatReply {
   readonly usage: ChatUsage;
 }
 
-/** A tool call, or a piece of one. */
 export interface ToolCallDelta {
   readonly index: number;
   readonly id?: string;
@@ -36,12 +34,10 @@ export interface ToolCallDelta {
   readonly extra_content?: ExtraContent;
 }
 
-/** The addition of one event to the message. */
 export interface MessageDelta {
   readonly role?: "assistant";
   readonly content?: string;
   readonly refusal?: string;
-  /** A piece of a thought. */
   readonly thought?: string;
   /** A complete thought, with the provider's own data that it expects back; its text was sent before. */
   readonly reasoning?: ChatReasoning;
@@ -101,7 +97,6 @@ export interface ReplyContext {
   readonly created: number;
 }
 
-/** Writes the events of one stream. */
 export interface StreamWriter {
   /** The events that tell what a delta adds; empty when there is nothing to tell. */
   add(delta: ChatDelta): string;

@@ -1,6 +1,5 @@
 import type { ChatContent, ChatReasoning, ThoughtPlace } from "./chat-format.ts";
 
-/** One piece of a message. */
 export type OrderedPiece<C> =
   | { readonly kind: "thought"; readonly thought: ChatReasoning }
   | { readonly kind: "text"; readonly text: string }

@@ -122,7 +122,6 @@ export function gatewayAccess(options: AccessOptions): GatewayAccess {
   };
 }
 
-/** The tokens that are declared for a gateway. */
 interface OwnTokens {
   readonly bytes: readonly Uint8Array[];
   readonly callers: (at: number) => NowOrLater<GatewayCaller>;

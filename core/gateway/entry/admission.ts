@@ -46,7 +46,6 @@ export interface AdmitOptions {
   readonly inProcess?: boolean;
 }
 
-/** Dependencies of the admission. */
 export interface AdmissionParts {
   readonly access: Pick<GatewayAccess, "callerOf" | "refreshCaller" | "recognises" | "refused">;
   readonly store: Pick<GatewayStore, "enter" | "hint" | "open" | "settings">;
@@ -59,7 +58,6 @@ export interface AdmissionParts {
   readonly resumes: boolean;
 }
 
-/** Lets requests in. */
 export interface GatewayAdmission {
   /**
    * Lets a request in or throws: 401/2009 without a token that opens the gateway, 400/2001 for an unknown
@@ -78,7 +76,6 @@ export interface GatewayAdmission {
   connect(name: GatewayName, token: string | null, client: Request): Promise<void>;
 }
 
-/** Makes the admission of one factory. */
 export function admission(parts: AdmissionParts): GatewayAdmission {
   return {
     admit: (name, headers, signal, options) => admit(name, parts, { headers, signal, options }),
@@ -227,7 +224,6 @@ function keyInPlaceOfCredential(headers: readonly HeaderPair[]): PresentedToken 
   return null;
 }
 
-/** A token that the gateway refuses. */
 interface TokenRefusal extends PresentedToken {
   /** The request that presented it; undefined for the program's own. */
   readonly client: Request | undefined;

@@ -77,9 +77,7 @@ export interface FrontParts extends StepsParts, UsableModelsParts {
   readonly bodies: BodyBudget;
   /** Whether something would read a step's body, or send it twice. */
   readonly needsBody: (step: Step, call: Call) => boolean;
-  /** Universal WebSockets. */
   readonly sockets: { connect(request: Request, name: GatewayName): Promise<Response> };
-  /** Connects a client with a provider's WebSocket. */
   readonly providerSocket: (asked: SocketRequest) => Promise<Response>;
 }
 

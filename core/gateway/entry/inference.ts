@@ -31,7 +31,6 @@ export const INFERENCE_ROOT = "/accounts/:account_id/ai";
 
 const entry = { method: "POST", route: `${INFERENCE_ROOT}/*` };
 
-/** Dependencies of REST inference. */
 export interface InferenceParts {
   readonly platform: Pick<Platform, "system">;
   /** Finds out who calls. */

@@ -45,7 +45,6 @@ const stepsSchema = v.pipe(
   v.maxLength(STEP_LIMIT, `at most ${STEP_LIMIT} steps are allowed`),
 );
 
-/** Reads the steps of a universal request. */
 export async function readSteps(
   request: Request,
   held: BodyHold,

@@ -23,7 +23,6 @@ export interface UsableModelsParts {
   readonly routes: boolean;
 }
 
-/** A list of models as OpenAI answers it. */
 export interface ModelList {
   readonly object: "list";
   readonly data: readonly ListedModel[];
@@ -111,7 +110,6 @@ export function oneModel({ data }: ModelList, id: string): ListedModel {
   });
 }
 
-/** The model of the demo provider. */
 const DEMO = "echo-demo";
 
 /** Whether requests of a call reach a provider without a key of their own. */

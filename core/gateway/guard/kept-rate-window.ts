@@ -15,10 +15,8 @@ function rateOf(settings: GatewaySettings): RateLimit | null {
 /** Milliseconds after which a change is stored: what a killed process may forget. */
 const STORE_AFTER = 200;
 
-/** The table of the windows. */
 export const rateSchema: string = `CREATE TABLE gateway_rate (actor TEXT PRIMARY KEY, state TEXT NOT NULL)`;
 
-/** A rate window that outlives its instance. */
 export interface KeptRateWindow {
   /** Counts a request: 0 when it fits, else the ms until one would. */
   admit(settings: GatewaySettings): number;

@@ -28,11 +28,9 @@ export const API_ROOT = "/client/v4";
 /** The path below which the management API lives. */
 export const MANAGEMENT_ROOT = "/accounts/:account_id/ai-gateway";
 
-/** The parts that the routes of the management API use. */
 export interface GatewayManagementDeps extends InferenceParts {
   readonly platform: Platform;
   readonly store: GatewayStore;
-  /** Virtual keys. */
   readonly keys: KeyStore;
   /** The stored records, and the vault that seals their secrets. */
   readonly records: RecordStore;
@@ -41,7 +39,6 @@ export interface GatewayManagementDeps extends InferenceParts {
   /** @default nothing is counted */
   readonly metrics?: GatewayMetrics | undefined;
   readonly spend: SpendDays;
-  /** Rows on their way to the logs. */
   readonly logs: Pick<LogQueue, "settle">;
   /** Streams that can be taken up again. @default none */
   readonly resume?: ResumableRuns | undefined;
@@ -57,15 +54,12 @@ export interface GatewayManagementDeps extends InferenceParts {
   readonly safety: SafetyOptions;
 }
 
-/** Registers some routes of the management API. */
 export type ManagementRoutes = (app: Hono, deps: GatewayManagementDeps) => void;
 
-/** The guards of the two permissions. */
 export function guards(auth: Auth): { read: MiddlewareHandler; edit: MiddlewareHandler } {
   return { read: authorize(auth, "AI Gateway Read"), edit: authorize(auth, "AI Gateway Edit") };
 }
 
-/** The gateway that a path names. */
 export function gatewayNameOf(c: Context): GatewayName {
   return { account: c.req.param("account_id") ?? "", gateway: c.req.param("gateway_id") ?? "" };
 }

@@ -53,7 +53,6 @@ export const datasets: RecordResource = recordResource({
   change: { methods: ["PUT"], schema: write, apply: (_, body) => content(body) },
 });
 
-/** The log rows that a dataset stands for. */
 export function datasetQuery({ body }: StoredRecord): LogQuery {
   return logQuery(v.parse(filters, body["filters"]));
 }

@@ -24,7 +24,6 @@ const name = v.pipe(
     'expected 1 to 64 letters, digits, "-", "_", "." or, between them, spaces',
   ),
 );
-/** A route's elements. */
 export const elementList: v.GenericSchema<unknown, Value> = v.pipe(
   v.custom<Value>((value) => Array.isArray(value), "expected a list of elements"),
   v.check(
@@ -39,13 +38,10 @@ export const routeCreate: v.GenericSchema<unknown, { name: string; elements: Val
   name,
   elements: elementList,
 });
-/** The body that renames one. */
 export const routeRename: v.GenericSchema<unknown, { name: string }> = v.object({ name });
-/** The body that adds a version. */
 export const versionCreate: v.GenericSchema<unknown, { elements: Value }> = v.object({
   elements: elementList,
 });
-/** The body that deploys a version. */
 export const deploymentCreate: v.GenericSchema<unknown, { version_id: string }> = v.object({
   version_id: v.pipe(v.string(), v.maxLength(64)),
 });

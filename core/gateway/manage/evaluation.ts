@@ -55,7 +55,6 @@ const types = (
   modified_at: "2026-01-01T00:00:00.000Z",
 }));
 
-/** Evaluations of a gateway. */
 export const evaluations: RecordResource = recordResource({
   path: "/gateways/:gateway_id/evaluations",
   collection: "evaluation",

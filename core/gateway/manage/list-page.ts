@@ -1,6 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
 
-/** A page that a list request asks for. */
 export interface ListPage {
   readonly page: number;
   readonly perPage: number;

@@ -31,7 +31,6 @@ const exactNumber = v.pipe(
 /** Averages of scores stay finite. */
 const MOST_SCORE = 1_000_000_000;
 
-/** The body of a log PATCH. */
 export const logPatch: v.GenericSchema<unknown, LogFeedback> = v.object({
   feedback: v.nullish(between(-MOST_SCORE, MOST_SCORE)),
   score: v.nullish(between(-MOST_SCORE, MOST_SCORE)),

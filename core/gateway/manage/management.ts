@@ -43,7 +43,6 @@ const billingRoutes: ManagementRoutes = (app, deps) => {
   });
 };
 
-/** An account's metrics, for scrapers. */
 const metricsRoutes: ManagementRoutes = (app, { auth, metrics, platform }) => {
   app.get(`${MANAGEMENT_ROOT}/metrics`, guards(auth).read, async (c) => {
     if (metrics === undefined) {
@@ -112,7 +111,6 @@ const resources: readonly ManagementRoutes[] = [
   inferenceRoutes,
 ];
 
-/** The parts of an engine that the management API uses. */
 export type ManagementEngine = Omit<
   GatewayManagementDeps,
   "configured" | "declared" | "mountPath" | "publicUrl" | "safety"

@@ -34,7 +34,6 @@ export interface RecordScope extends GatewayName {
   readonly deps: GatewayManagementDeps;
 }
 
-/** The parameters of a listing. */
 interface RecordListing {
   /** Members that the parameter `search` looks at. @default none: `search` is not a parameter */
   readonly searchIn?: readonly string[];

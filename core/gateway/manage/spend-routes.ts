@@ -12,7 +12,6 @@ const MOST_DAYS = 366;
 const MOST_COLUMNS = 3;
 const filters = ["gateway", "provider", "model", "key", "team"] as const;
 
-/** The parameters of a report. */
 export const spendParameters: readonly string[] = ["since", "until", "by", ...filters];
 
 /** Serves the usage of an account by day: `…/spend` (ours; the hosted service has no such resource). */

@@ -44,7 +44,6 @@ interface Fit {
   readonly continues: boolean;
 }
 
-/** Returns a chat with the parameters that its model takes. */
 export function fitChat(chat: Chat, rules: ModelRules | undefined): FittedChat<Chat> {
   if (rules === undefined) return { chat, dropped: [] };
   const { changes, dropped, continues } = fitOf(chat, rules);
@@ -75,7 +74,6 @@ function effortIn({ reasoning_effort: effort }: Json): string | null {
   return typeof effort === "string" ? effort : null;
 }
 
-/** The members that are looked at. */
 type Asked = Json & Pick<ThinkingMembers, "reasoning_effort" | "thinking_budget">;
 
 function fitOf(chat: Asked | Chat, rules: ModelRules): Fit {

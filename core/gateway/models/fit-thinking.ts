@@ -1,7 +1,6 @@
 import { cannot, type Chat, effortOf } from "../chat/chat-format.ts";
 import type { ThinkingRules } from "./model-rules.ts";
 
-/** The members of a chat that say how to think. */
 export type ThinkingMembers = Pick<Chat, "reasoning_effort" | "thinking_budget" | "thinking_off">;
 
 /** The same members as the model takes them. */

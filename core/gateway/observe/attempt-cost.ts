@@ -13,7 +13,6 @@ export function isCharged(call: Call): boolean {
   return onEnded !== undefined || caller?.grant !== undefined || limitsSpend(settings.spend_limits);
 }
 
-/** The input of an attempt's cost. */
 export interface PaidAttempt {
   readonly call: Call;
   readonly result: RecordedResult;

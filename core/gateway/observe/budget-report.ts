@@ -35,7 +35,6 @@ type Message = SendBody & Readonly<Record<string, Plain>>;
 /** Pauses before an event is given to the webhooks again, in ms. */
 const RETRIES = [200, 1000, 5000];
 
-/** Makes the report of an engine. */
 export function budgetReport({
   platform,
   sendsWebhooks = false,
@@ -83,7 +82,6 @@ export function keyBudgetOwner({ scope }: BudgetAlert): BudgetOwner {
   return scope.startsWith("team:") ? { team: scope.slice("team:".length) } : { key: scope };
 }
 
-/** Returns the owner of the budgets in a gateway's ledger. */
 export function gatewayBudgetOwner(gateway: string): (alert: BudgetAlert) => BudgetOwner {
   return ({ scope }) => (scope === "" ? { gateway } : { gateway, partition: scope });
 }

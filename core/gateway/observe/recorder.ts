@@ -30,7 +30,6 @@ export interface RecorderParts extends Reading {
   readonly nextLogId: () => string;
   /** Bytes of each body that a log row keeps. */
   readonly logBodyLimit: number;
-  /** Observers of all followed attempts. */
   readonly observers: readonly AttemptObserver[];
   /** Whether attempts are followed that leave no row and no trace. */
   readonly followsAll: boolean;
@@ -103,7 +102,6 @@ function withModels(reading: Reading, named: NamedModels): Reading {
   return mayBeOfAnother(named) ? { ...reading, namesModels: true } : reading;
 }
 
-/** The times of one attempt. */
 interface AttemptClock {
   /** Unix ms. */
   readonly createdAt: number;
@@ -126,7 +124,6 @@ function attemptClock(system: System): AttemptClock {
   };
 }
 
-/** An answer to watch. */
 interface Watched {
   readonly headers: readonly HeaderPair[];
   readonly sent: Outbound;
@@ -173,7 +170,6 @@ function isSent({ cached, blocked, seen }: RecordedResult): boolean {
   return cached !== true && (blocked !== true || seen !== null);
 }
 
-/** The facts of a row beside its request and its answer. */
 type RowFacts = Pick<
   LogRow,
   "id" | "createdAt" | "duration" | "firstByte" | "step" | "cost" | "customCost"

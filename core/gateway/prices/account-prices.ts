@@ -31,7 +31,6 @@ export interface AccountPrices {
   readonly base: PriceBook;
   /** Those of an account as of a version, which a gateway's settings name: they change with every change of a price. */
   of(account: string, version: string): PriceBook | Promise<PriceBook>;
-  /** The book of an account as it is now. */
   read(account: string): Promise<PriceBook>;
 }
 
@@ -64,7 +63,6 @@ export function accountPrices(
 
 const numbers = ["cached", "cacheWrite", "cacheWriteHour", "reasoning"] as const;
 
-/** Returns a stored price as a row. */
 function rowOfRecord({ id, body }: StoredRecord): PriceRowSetting & { readonly id: string } {
   const optional = numbers.flatMap((name) => {
     const value = body[name];

@@ -5,7 +5,6 @@ import type { HeaderPair } from "../../ports.ts";
 
 /** A tariff that a request asks for in place of the list's. */
 export interface AskedTariff {
-  /** The member of its body that asks. */
   readonly member: "service_tier" | "inference_geo";
   readonly value: string;
 }

@@ -7,7 +7,6 @@ import { isRegional, regionalPrice } from "./regional.ts";
 /** The source of a price; an earlier one outranks a later one. */
 export type PriceOrigin = "api" | "file" | "built-in";
 
-/** One price, and on whose word. */
 export interface PriceEntry {
   /** Path segment. */
   readonly provider: string;
@@ -24,7 +23,6 @@ export interface PriceEntry {
   readonly id?: string;
 }
 
-/** The prices that are in use. */
 export interface PriceBook {
   /**
    * The price of a model at a provider (a path segment) at `now` (Unix ms); null = not known, nothing is guessed. The path

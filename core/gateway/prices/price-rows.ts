@@ -76,7 +76,6 @@ export const priceRows: v.GenericSchema<unknown, PriceRowSetting[]> = v.pipe(
   }, "Expected each provider, model and date once"),
 );
 
-/** Returns the identity of a price row. */
 export function rowKey({ provider: by, model, from }: PriceRowSetting): string {
   return `${by.toLowerCase()}\n${model.toLowerCase()}\n${startOf({ from }) ?? ""}`;
 }
@@ -86,7 +85,6 @@ export function startOf({ from }: { readonly from?: string | undefined }): numbe
   return from === undefined ? null : parseInstant(from);
 }
 
-/** Returns the price that a row says. */
 export function priceOfRow(given: PriceRowSetting): Price {
   const { input, output, cached, cacheWrite, cacheWriteHour, reasoning } = given;
   return {

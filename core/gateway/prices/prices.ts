@@ -1,7 +1,6 @@
 import type { Price } from "./price.ts";
 import file from "./prices.json" with { type: "json" };
 
-/** The price of one model of a list. */
 export interface ListedPrice extends Price {
   /** The model's name without its date, in lower case. */
   readonly model: string;

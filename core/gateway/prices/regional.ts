@@ -21,7 +21,6 @@ export function regionalPrice(price: Price): Price {
   return factor === undefined ? price : timesPrice(price, factor);
 }
 
-/** Returns a price with each amount times a factor. */
 export function timesPrice(price: Price, factor: number): Price {
   const { regional: _, long, priority: __, ...tariff } = price;
   return {

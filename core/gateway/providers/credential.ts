@@ -41,7 +41,6 @@ export interface Credential {
   readonly signer?: AccessKey;
 }
 
-/** The places that credentials are looked for in. */
 export interface CredentialSources {
   readonly stored: Pick<StoredProviders, "key" | "hasKey">;
   /** @default no provider is a cloud */

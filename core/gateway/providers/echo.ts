@@ -5,7 +5,6 @@ import { jsonExcess, parsedJson } from "../../http/json.ts";
 import { formatEvent } from "../../http/sse.ts";
 import type { InboundResponse, OutboundRequest, System, Transport } from "../../ports.ts";
 
-/** The only model of the demo provider. */
 const MODEL = "echo-demo";
 
 const content = v.union([

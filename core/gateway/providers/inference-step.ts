@@ -9,7 +9,6 @@ import { type ChatFormat, type COUNT_TOKENS, namedModel, readChatBody } from "..
 import { credentialHeaders, ECHO, providers } from "./known/table.ts";
 import { modelPath } from "../chat/chat-format.ts";
 
-/** The paths of the REST inference API. */
 export type InferencePath = ChatPath | "run";
 
 type ChatPath = ChatFormat | typeof COUNT_TOKENS;

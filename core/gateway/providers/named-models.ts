@@ -3,7 +3,6 @@ import { jsonPlaces, unambiguousJson } from "../wire/json-places.ts";
 import { jsonOf } from "../wire/readable-body.ts";
 import { type ModelRequest, namedOnce, stepModel } from "./requested-model.ts";
 
-/** How a place names models. */
 interface ModelPlace {
   /** The provider whose alone it is. @default anybody's */
   readonly only?: string;
@@ -104,7 +103,6 @@ export function furtherModels(
   return jsonModels(json, slug)?.filter((name) => name !== model) ?? null;
 }
 
-/** Lists those of a step. */
 export function furtherModelsOf(step: ModelRequest): readonly string[] | null {
   if (!mayFallBack(step.slug)) return NONE;
   const json = jsonOf(step);

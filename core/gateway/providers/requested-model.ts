@@ -13,7 +13,6 @@ import { MODEL_SEGMENT, providerRow } from "./known/table.ts";
 /** A body whose first member is the model, as the official clients write it. */
 const MODEL_FIRST = /^\s*\{\s*"model"\s*:\s*"([^"\\]{0,256})"\s*[,}]/;
 
-/** A request to a provider that may name a model. */
 export interface ModelRequest extends ReadableRequest {
   readonly slug: string;
   /** Raw path behind the provider segment. */
@@ -69,7 +68,6 @@ export function queryModel(query: string): string {
   return queryModels(query)[0] ?? "";
 }
 
-/** Lists every model that a query names. */
 export function queryModels(query: string): string[] {
   return query === "" ? [] : modelsIn(new URLSearchParams(query));
 }

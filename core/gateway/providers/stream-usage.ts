@@ -33,7 +33,6 @@ export interface UnaskedParts {
   readonly transport: Pick<Transport, "change">;
 }
 
-/** A request for a stream in OpenAI's format. */
 interface StreamRequest {
   readonly body: Json;
   readonly bytes: Uint8Array;

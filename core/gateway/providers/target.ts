@@ -36,7 +36,6 @@ export interface ConfiguredTargets {
   readonly ofGateway?: ((name: GatewayName) => ConfiguredTargets | undefined) | undefined;
 }
 
-/** Returns the configured providers as a gateway has them. */
 export function targetsOf(targets: ConfiguredTargets, name: GatewayName): ConfiguredTargets {
   return targets.ofGateway?.(name) ?? targets;
 }
@@ -242,7 +241,6 @@ export function withNamedAddress(step: Step): Step {
   return { ...step, origin: `https://${host.toLowerCase()}`, rest, query, headers };
 }
 
-/** A request to a provider, as it came. */
 interface UploadRequest {
   readonly url: string;
   readonly slug: string;

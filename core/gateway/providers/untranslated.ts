@@ -123,7 +123,6 @@ interface Addressed {
   readonly bringsKey: boolean;
 }
 
-/** Drops empty credential headers. */
 function withoutBlanks(headers: HeaderPair[], { credentials }: Provider): HeaderPair[] {
   const holdsNone = ([name, value]: HeaderPair): boolean =>
     credentials.includes(name) && isBlankCredential(value);

@@ -11,7 +11,6 @@ import { checkHandshake } from "../wire/websocket.ts";
 /** Gateways of different options that one platform can serve WebSockets for. */
 const KINDS = 16;
 
-/** Accepts universal WebSockets. */
 export interface UniversalSockets {
   /** Throws `upgrade_required` for a request other than an upgrade, and the errors of `admit`. */
   connect(request: Request, name: GatewayName): Promise<Response>;

@@ -34,7 +34,6 @@ interface Direction {
   readonly messages: string[];
 }
 
-/** Starts to count. */
 export function tally({ model, summary, keep }: TallyOptions): ConnectionTally {
   const sides: Record<Side, Direction> = { client: direction(), provider: direction() };
   let named = model;

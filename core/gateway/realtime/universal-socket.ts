@@ -33,7 +33,6 @@ const QUEUED_LENGTH = BODY_LIMIT;
 
 type Message = string | Uint8Array;
 
-/** The requests of one connection. */
 interface Requests {
   /** Requests that are running; each entry ends with its request. */
   readonly underWay: Set<AbortController>;
@@ -145,7 +144,6 @@ async function attachedCaller(
   }
 }
 
-/** The origin of the messages of a connection. */
 interface Origin {
   readonly name: GatewayName;
   readonly token: string | null;

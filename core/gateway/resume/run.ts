@@ -29,7 +29,6 @@ export interface ResumableRun {
   readonly over: Promise<void>;
 }
 
-/** Options of a run. */
 export interface RunOptions {
   readonly source: ReadableStream<Uint8Array>;
   readonly now: () => number;

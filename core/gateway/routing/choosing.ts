@@ -34,7 +34,6 @@ export interface ChoiceParts {
   readonly health: TargetHealth;
 }
 
-/** A dynamic route on its way. */
 interface RouteRun {
   readonly step: Step;
   readonly route: string;

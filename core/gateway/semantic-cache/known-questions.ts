@@ -14,7 +14,6 @@ export interface KnownQuestion {
   readonly expiresAt: number;
 }
 
-/** The nearest known question that has an answer. */
 interface NearestQuestion<T> {
   readonly reply: T;
   /** Cosine. */

@@ -8,7 +8,6 @@ export type Embed = (
   signal: AbortSignal,
 ) => Promise<readonly (Float32Array | readonly number[])[]>;
 
-/** How an embedder is asked. */
 export interface AskEmbedder {
   readonly embed: Embed;
   /** Milliseconds that a request waits for its vector. */

@@ -36,7 +36,6 @@ export interface LateRules {
 
 /** One source and its readers, which may join after it has begun. */
 export interface LateReaders {
-  /** The chunks that are kept. */
   readonly chunks: readonly Uint8Array[];
   readonly readers: ReadonlySet<LateReader>;
   readonly end: { readonly how: StreamEnd; readonly error?: unknown } | null;
@@ -58,7 +57,6 @@ export interface LateReaders {
   stop(reason: unknown): void;
 }
 
-/** A reader with what it reads. */
 export interface NewReader {
   readonly reader: LateReader;
   readonly body: ReadableStream<Uint8Array>;

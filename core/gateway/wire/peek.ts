@@ -4,7 +4,6 @@ import { pulledStream } from "../../http/stream.ts";
 export interface PeekedStream {
   /** The whole stream, the part already inspected included. */
   readonly stream: ReadableStream<Uint8Array>;
-  /** The chunks that have been read. */
   readonly chunks: readonly Uint8Array[];
   /** Whether they are all. */
   readonly isWhole: boolean;

@@ -5,7 +5,6 @@ import type { GatewaySettings } from "../settings/settings.ts";
 /** A page of an account's gateways with the count of all that fit. */
 export type GatewayPage = { gateways: GatewaySettings[]; total: number };
 
-/** The methods of an account's list of gateways. */
 export interface AccountMethods {
   put(settings: GatewaySettings): Promise<void>;
   remove(id: string): Promise<void>;

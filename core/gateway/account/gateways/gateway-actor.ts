@@ -48,7 +48,6 @@ interface SettingsMethods {
   remove(): Promise<GatewaySettings | null>;
 }
 
-/** The methods of a gateway's actor. */
 export interface GatewayMethods
   extends SettingsMethods, SpendLedger, GatewayLogMethods, ReplyShelfMethods {
   settings(): GatewaySettings | null;

@@ -50,7 +50,6 @@ export interface GatewayStore {
   changePrices<T>(account: string, change: () => Promise<T>): Promise<T>;
   /** Returns the methods of one gateway's actor: its log, its ledger, its kept answers. */
   at(name: GatewayName): GatewayCalls;
-  /** Stores log rows of the gateway with this actor's name. */
   append(actor: string, rows: readonly LogRow[]): Promise<void>;
 }
 
@@ -149,7 +148,6 @@ async function hintFor(
   return didYouMean(gateway.slice(0, 64), ids);
 }
 
-/** Lists a gateway as its actor has it. */
 function listGateway(gateway: Gateway, index: Account, id: string): Promise<void> {
   return listAsItIs({
     read: () => gateway.settings(),

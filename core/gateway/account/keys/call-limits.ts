@@ -38,7 +38,6 @@ export interface LimitParts {
   readonly system: System;
   readonly log: Log;
   readonly targets: ConfiguredTargets;
-  /** The ledgers of gateways. */
   readonly store: { at(name: GatewayName): ActorClient<SpendLedger> };
   readonly keys: KeyStore;
   readonly report: ReportBudgets;
@@ -55,7 +54,6 @@ export interface CallLimits extends Limits {
   leave(step: Step, call: Call, realtime?: RealtimeSpend): Promise<SpendingPermit>;
 }
 
-/** Makes the limits of calls. */
 export function callLimits(given: LimitParts): CallLimits {
   const parts: LeaveParts = { ...given, settling: settlements(given) };
   return {
@@ -75,7 +73,6 @@ export function callLimits(given: LimitParts): CallLimits {
 
 type LeaveParts = LimitParts & { readonly settling: Settlements };
 
-/** Limits that apply to a step. */
 interface AppliedLimits extends LimitScope, SettledLimits {
   /** Why they could not count what the step uses, where that is refused; null = they can. */
   readonly unknown: ApiError | null;

@@ -28,13 +28,11 @@ export type KeyDeclaration = {
 /** Declared keys: more are made by the management API. */
 const MOST = 1000;
 
-/** The schema of declared teams. */
 export const declaredTeams: v.GenericSchema<unknown, Readonly<Record<string, TeamChange>>> = v.pipe(
   v.record(teamId, teamDeclared),
   v.maxEntries(MOST, `Expected at most ${MOST} teams`),
 );
 
-/** The schema of declared virtual keys. */
 export const declaredVirtualKeys: v.GenericSchema<
   unknown,
   Readonly<Record<string, DeclaredVirtualKey>>

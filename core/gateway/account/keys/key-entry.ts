@@ -34,7 +34,6 @@ const reasons = {
 /** Keys whose callers are kept ready. */
 const REMEMBERED = 5000;
 
-/** Entry by the keys of a store. */
 export function keyEntry(keys: KeyStore, system: System, report: ReportBudgets): KeyEntry {
   const callerOf = callers();
   const byHash: KeyEntry["byHash"] = async (hash, { account, gateway }, counts) => {

@@ -5,7 +5,6 @@ import { formatUsd } from "../../metering/cost/usd.ts";
 import type { Budget, Limit } from "../../metering/spend/budget.ts";
 import { isAllowedModel } from "./check-model.ts";
 
-/** A limit of a virtual key or a team. */
 export type KeyLimit = Limit & {
   /** Patterns of the models that it counts, in lower case. @default every model */
   readonly models?: readonly string[];
@@ -20,7 +19,6 @@ export type RequestModels = {
 const LONGEST_WINDOW = 366 * 24 * 3600;
 const MOST_LIMITS = 20;
 
-/** The schema of a pattern of models. */
 export const modelPattern: v.GenericSchema<unknown, string> = v.pipe(
   v.string(),
   v.regex(/^[^\s/]+\/\S{1,255}$/, 'expected "{provider}/{model}", "*" standing for any text'),

@@ -24,7 +24,6 @@ export interface KeyRows {
   noteUse(key: VirtualKey, now: number): Promise<void>;
 }
 
-/** The rows of the keys of an actor. */
 export function keyRows({ name: actor, sql }: ActorContext): KeyRows {
   const known = new Map<string, VirtualKey | null>();
   let generation = 0;
@@ -135,7 +134,6 @@ function toRow(actor: string, key: VirtualKey): SqlValue[] {
   ];
 }
 
-/** Reads the row of a key. */
 export function keyOfRow(row: SqlRow): VirtualKey {
   const number = (value: SqlValue | undefined): number | null =>
     value === null || value === undefined ? null : Number(value);

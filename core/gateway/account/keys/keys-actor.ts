@@ -34,10 +34,8 @@ export type KeyEntrance =
   | { readonly reason: "unknown" | "disabled" | "expired" | "gateway" | "team" }
   | { readonly refused: string; readonly wait: number | null };
 
-/** A key, and what it has used. */
 export type KeyWithUsage = { readonly key: VirtualKey; readonly usage: readonly LimitUsage[] };
 
-/** A page of keys, with what each has used. */
 export type KeyPage = { readonly keys: readonly KeyWithUsage[]; readonly total: number };
 
 /** The parameters of a listing of keys. */
@@ -59,7 +57,6 @@ interface KeyUseMethods {
   settle(ended: readonly Settlement[]): NowOrLater<readonly BudgetAlert[]>;
 }
 
-/** The methods for the keys of the management API. */
 interface KeyManagementMethods {
   create(key: VirtualKey): Promise<KeyWithUsage>;
   get(id: string): Promise<KeyWithUsage | null>;
@@ -70,7 +67,6 @@ interface KeyManagementMethods {
   list(query: KeyQuery, offset: number, limit: number): Promise<KeyPage>;
 }
 
-/** The methods of an account's keys. */
 export interface KeyMethods extends KeyUseMethods, KeyManagementMethods, TeamMethods {
   /** Makes the keys and teams of the configuration what it says; those of the management API stay. */
   declare(declaration: KeyDeclaration): Promise<void>;

@@ -5,13 +5,11 @@ import type { KeyLedger } from "./key-ledger.ts";
 import { type Team, type TeamChange, teamScope, teamSettings, type TeamWithUsage } from "./team.ts";
 import type { TeamRows } from "./team-rows.ts";
 
-/** Teams that one account can have. */
 const TEAM_LIMIT = 1000;
 
 /** A page of teams, and how many fit in all. */
 export type TeamPage = { readonly teams: readonly TeamWithUsage[]; readonly total: number };
 
-/** The methods of an account's teams, for the management API. */
 export interface TeamMethods {
   /** Throws `conflict` for an id that is taken. */
   createTeam(id: string, change: TeamChange): Promise<TeamWithUsage>;
@@ -24,7 +22,6 @@ export interface TeamMethods {
   listTeams(search: string, offset: number, limit: number): Promise<TeamPage>;
 }
 
-/** The methods of the teams of an actor. */
 export function teamMethods(context: ActorContext, rows: TeamRows, ledger: KeyLedger): TeamMethods {
   const { system } = context;
   const shown = async (team: Team): Promise<TeamWithUsage> => ({

@@ -23,7 +23,6 @@ export interface TeamRows {
   forget(): void;
 }
 
-/** The rows of the teams of an actor. */
 export function teamRows({ name: actor, sql }: ActorContext): TeamRows {
   let known: Promise<ReadonlyMap<string, Team>> | null = null;
   const read = async (): Promise<ReadonlyMap<string, Team>> => {

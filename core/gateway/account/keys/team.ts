@@ -3,7 +3,6 @@ import { formatInstant } from "../../../http/fields/instant.ts";
 import { type KeyLimit, keyLimits, strictLimits } from "./key-limit.ts";
 import { limitUsageView, type LimitUsage } from "./virtual-key.ts";
 
-/** The settings of a team. */
 export type TeamSettings = {
   readonly name: string;
   readonly enabled: boolean;
@@ -30,7 +29,6 @@ export type TeamWithUsage = {
   readonly usage: readonly LimitUsage[];
 };
 
-/** The schema of a team's id. */
 export const teamId: v.GenericSchema<string> = v.pipe(
   v.string(),
   v.regex(
@@ -50,13 +48,11 @@ const entries = {
 /** A body that changes a team; what it leaves out keeps its value. */
 export type TeamChange = { readonly [K in keyof TeamSettings]?: TeamSettings[K] | undefined };
 
-/** The body that makes a team. */
 export const teamCreate: v.GenericSchema<unknown, TeamChange & { id: string }> = v.strictObject({
   id: teamId,
   ...entries,
 });
 
-/** The body that changes a team. */
 export const teamChange: v.GenericSchema<unknown, TeamChange> = v.object(entries);
 
 /** A team of the configuration. */
@@ -80,7 +76,6 @@ export function teamScope(id: string): string {
   return `team:${id}`;
 }
 
-/** A team as the API shows it. */
 export function teamView({ team, keys, usage }: TeamWithUsage): Record<string, unknown> {
   return {
     id: team.id,

@@ -4,7 +4,6 @@ import { formatInstant, parseInstant } from "../../../http/fields/instant.ts";
 import { isGatewayId } from "../settings/settings.ts";
 import { type KeyLimit, keyLimits, modelPattern, strictLimits } from "./key-limit.ts";
 
-/** The settings of a virtual key. */
 export type KeySettings = {
   readonly name: string;
   readonly owner: string | null;
@@ -44,7 +43,6 @@ export type VirtualKey = {
   readonly lastUsedAt: number | null;
 };
 
-/** The state of a limit. */
 export type LimitUsage = KeyLimit & {
   readonly used: number;
   readonly remaining: number;
@@ -98,13 +96,11 @@ const entries = {
 /** A body that changes a key; what it leaves out keeps its value. */
 export type KeyChange = { readonly [K in keyof KeySettings]?: KeySettings[K] | undefined };
 
-/** The body that makes a key. */
 export const keyCreate: v.GenericSchema<unknown, KeyChange & { name: string }> = v.strictObject({
   name: keyName,
   ...entries,
 });
 
-/** The body that changes a key. */
 export const keyChange: v.GenericSchema<unknown, KeyChange> = v.object({
   name: v.optional(keyName),
   ...entries,
@@ -116,7 +112,6 @@ export type DeclaredVirtualKey = KeyChange & {
   readonly secret: string;
 };
 
-/** The schema of a declared key. */
 export const keyDeclared: v.GenericSchema<unknown, DeclaredVirtualKey> = v.strictObject({
   name: v.optional(keyName),
   ...entries,
@@ -160,7 +155,6 @@ export function keySettings({ name, ...given }: KeyChange & { name: string }): K
   return changed({ name, ...unset }, given);
 }
 
-/** Settings after a change. */
 export function changed(settings: KeySettings, change: KeyChange): KeySettings {
   const given = Object.entries(change).filter(([, value]) => value !== undefined);
   return { ...settings, ...Object.fromEntries(given) };

@@ -28,7 +28,6 @@ export type StoredRecord = {
   readonly modifiedAt: number;
 };
 
-/** Names one record. */
 export type RecordName = { readonly collection: Collection; readonly id: string };
 
 /** Most records of a collection (of one parent, where records have one): listings stay cheap. */
@@ -43,7 +42,6 @@ export const recordLimits: Readonly<Record<Collection, number>> = {
   price: 2000,
 };
 
-/** The members of a new record. */
 export interface RecordDraft extends Pick<StoredRecord, "collection" | "body"> {
   /** @default one of the system's */
   readonly id?: string;
@@ -77,7 +75,6 @@ export function recordView(gateway: string, record: StoredRecord): Record<string
   return { id, gateway_id: gateway, ...body, ...recordTimes(record) };
 }
 
-/** The parameters of a listing. */
 export type RecordQuery = {
   readonly collection: Collection;
   /** @default every parent */
@@ -92,7 +89,6 @@ export type RecordQuery = {
   readonly orderBy?: readonly string[] | undefined;
 };
 
-/** A page of records with the count of all that fit. */
 export type RecordPage = { readonly records: StoredRecord[]; readonly total: number };
 
 /** The records that a query asks for, in its order. */
@@ -132,7 +128,6 @@ function order(a: Value, b: Value): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** The 404 for a record. */
 export function noRecord({ collection, id }: RecordName): ApiError {
   return new ApiError("not_found", {
     message: `There is no ${collection.replace("_", " ")} "${id.slice(0, 64)}" here`,

@@ -25,18 +25,15 @@ export type RecordChanges = {
   readonly sole?: string | null;
 };
 
-/** The methods that read records. */
 interface RecordReads {
   /** Throws `not_found`. */
   get(name: RecordName): Promise<StoredRecord>;
-  /** The record of a unique key. */
   find(collection: Collection, key: string): Promise<StoredRecord | null>;
   /** All records of a parent, oldest first. */
   group(collection: Collection, parent: string): Promise<readonly StoredRecord[]>;
   list(query: RecordQuery, offset: number, limit: number): Promise<RecordPage>;
 }
 
-/** The methods that write records. */
 interface RecordWrites {
   /** In one transaction. Throws `conflict` and, for a replaced one that is gone, `not_found`. */
   write(changes: RecordChanges): Promise<void>;
@@ -54,7 +51,6 @@ interface OwnKey {
   ownMaster(): Promise<string>;
 }
 
-/** The methods of the records of one account or gateway. */
 export interface RecordMethods extends RecordReads, RecordWrites, OwnKey, WindowCounters {}
 
 /**
@@ -226,7 +222,6 @@ export interface RecordChecks {
   presence(record: StoredRecord): Promise<void>;
 }
 
-/** The checks of one actor's records. */
 export function checksOf({ name: actor, sql }: ActorContext, select: Select): RecordChecks {
   const named = ({ collection }: StoredRecord): string => collection.replace("_", " ");
   return {
@@ -259,7 +254,6 @@ export function checksOf({ name: actor, sql }: ActorContext, select: Select): Re
 /** Reads records of a collection by a condition. */
 type Select = (where: string, of: Collection, ...params: string[]) => Promise<StoredRecord[]>;
 
-/** The reader of one actor's records. */
 function selectFrom({ name: actor, sql }: ActorContext): Select {
   return async (condition, collection, ...params) => {
     const text = `SELECT * FROM gateway_records WHERE actor = ? AND collection = ? AND ${condition}`;
@@ -267,7 +261,6 @@ function selectFrom({ name: actor, sql }: ActorContext): Select {
   };
 }
 
-/** The statement that removes a record. */
 function removal(actor: string, { collection, id }: RecordName): Statement {
   return {
     sql: "DELETE FROM gateway_records WHERE actor = ? AND collection = ? AND id = ?",
@@ -275,7 +268,6 @@ function removal(actor: string, { collection, id }: RecordName): Statement {
   };
 }
 
-/** The statement that writes a record, new or known. */
 function upsertRecord(actor: string, record: StoredRecord): Statement {
   const { collection, id, parent, key, body, createdAt, modifiedAt } = record;
   return {

@@ -15,7 +15,6 @@ export interface RecordStore {
   ofGateway(name: GatewayName): Records;
 }
 
-/** The record store of a platform. */
 export function recordStore(platform: Platform): RecordStore {
   platform.actors.define(recordsActor);
   return {

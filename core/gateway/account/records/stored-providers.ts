@@ -3,7 +3,6 @@ import type { Value } from "../../../http/json.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import type { Records } from "./records.ts";
 
-/** The target of a custom provider of the management API. */
 export interface CustomTarget {
   readonly baseUrl: string;
   /** Scheme, host and port of `baseUrl`; null for no address. */
@@ -42,7 +41,6 @@ export interface StoredProviders {
   route(name: GatewayName, route: string): Promise<DeployedRoute | null>;
   /** The names of custom providers that are enabled, as path segments, and of dynamic routes. */
   names(name: GatewayName): Promise<StoredNames>;
-  /** Returns the counters of the limits of a gateway's routes. */
   counters(name: GatewayName): Pick<Records, "take" | "spend">;
 }
 
@@ -52,7 +50,6 @@ export interface StoredNames {
   readonly routes: readonly string[];
 }
 
-/** A dynamic route as it runs. */
 export interface DeployedRoute {
   readonly id: string;
   readonly elements: Value;

@@ -11,7 +11,6 @@ export interface Vault {
   open(records: Records, id: string, sealed: string): Promise<Opened>;
 }
 
-/** An opened secret. */
 export interface Opened {
   readonly text: string;
   /** The secret sealed with the current master key, when an older one opened it. */

@@ -24,7 +24,6 @@ export interface WindowCounters {
   spend(key: string, amount: number, window: number): void;
 }
 
-/** The table of the counters. */
 export const counterSchema: string = `CREATE TABLE gateway_counters (
   actor TEXT NOT NULL, name TEXT NOT NULL, window_start BIGINT NOT NULL, amount DOUBLE PRECISION NOT NULL,
   before DOUBLE PRECISION NOT NULL, expires_at BIGINT NOT NULL, PRIMARY KEY (actor, name))`;
@@ -32,7 +31,6 @@ export const counterSchema: string = `CREATE TABLE gateway_counters (
 /** The amounts that one key has in the current window, and had in the window before. */
 export type Counter = { readonly start: number; readonly amount: number; readonly before: number };
 
-/** The counters of one actor, as they were stored. */
 export async function windowCounters(context: ActorContext): Promise<WindowCounters> {
   const { system } = context;
   const now = steadyNow(system);

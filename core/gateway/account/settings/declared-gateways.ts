@@ -51,7 +51,6 @@ export function withDeclared(
   };
 }
 
-/** The ids of the gateways that are declared in an account. */
 export function declaredIds(account: string, { gateways, accountId }: DeclaredGateways): string[] {
   return accountId === undefined || accountId === account ? Object.keys(gateways) : [];
 }

@@ -1,7 +1,6 @@
 import * as v from "valibot";
 import { plainText } from "../../../http/plain-text.ts";
 
-/** One model of a pool. */
 export interface PoolTarget {
   /** `{provider}/{model}`. */
   readonly model: string;

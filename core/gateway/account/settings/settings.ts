@@ -207,7 +207,6 @@ export function isGatewayId(text: string): boolean {
   return /^(?!\.+$)[\w.-]{1,64}$/.test(text);
 }
 
-/** The body that changes a gateway. */
 export const gatewayWrite: v.GenericSchema<unknown, GatewayWrite> = v.pipe(
   v.object(writeEntries),
   // Clients change what they have read, and send all of it back.
@@ -215,7 +214,6 @@ export const gatewayWrite: v.GenericSchema<unknown, GatewayWrite> = v.pipe(
   wholeRateLimit(),
 );
 
-/** The body that creates a gateway. */
 export const gatewayCreate: v.GenericSchema<unknown, GatewayWrite & { id: string }> = v.pipe(
   v.object({
     id: gatewayId,

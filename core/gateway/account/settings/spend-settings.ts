@@ -26,7 +26,6 @@ const rule = v.object({
 /** A condition on one fact of a request: one of these values. */
 export type SpendFilter = { mode: "filter"; values: string[] };
 
-/** One spend limit. */
 export type SpendRule = {
   /** USD per window. */
   limit: number;

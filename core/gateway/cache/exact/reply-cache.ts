@@ -8,7 +8,6 @@ import { chunkWeight } from "../../wire/late-readers.ts";
 /** The result of a lookup: an answer, the leadership of a new call, or neither (then the request is sent alone). */
 export type CacheLookup = JoinedAnswer | { readonly leader: Leader } | { readonly alone: true };
 
-/** Options of a lookup. */
 export interface LookupOptions {
   /** Milliseconds to wait for the leader's answer to begin; then the lookup rejects. @default as long as the client */
   readonly maxWait?: number;
@@ -32,7 +31,6 @@ export interface ReplyCache {
   ): Promise<CacheLookup>;
   /** Keeps an answer that came from elsewhere until `expiresAt` (Unix ms). */
   put(key: string, reply: CachedReply, expiresAt: number): void;
-  /** An answer that is kept whole. */
   kept(key: string): CachedReply | null;
   /** Whether an answer is kept, or under way. */
   has(key: string): boolean;

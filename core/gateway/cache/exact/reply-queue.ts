@@ -20,7 +20,6 @@ export interface ReplyQueue {
 /** Dependencies of a {@link replyQueue}. */
 export interface ReplyQueueOptions {
   readonly system: System;
-  /** Stores answers of one gateway. */
   readonly store: (name: GatewayName, replies: readonly WaitingReply[]) => Promise<void>;
   /** Told of each batch that could not be stored. */
   readonly failed: (error: unknown) => unknown;

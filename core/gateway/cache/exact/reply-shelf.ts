@@ -9,7 +9,6 @@ export const replySchema: readonly string[] = [
   `CREATE INDEX gateway_replies_by_end ON gateway_replies (actor, expires_at)`,
 ];
 
-/** A sealed answer. */
 export type SealedReply = {
   readonly id: string;
   readonly sealed: Uint8Array;

@@ -14,7 +14,6 @@ export interface SharedStream {
   readonly over: Promise<void>;
 }
 
-/** Limits on the chunks kept of a shared stream. */
 export interface SharedLimits {
   /** Bytes that are kept from the first on; beyond, what the slowest reader lacks, at most as much. */
   readonly bytes: number;

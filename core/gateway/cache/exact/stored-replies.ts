@@ -21,7 +21,6 @@ export interface StoredReplies {
   keep(name: GatewayName, key: string, kept: TimedReply): void;
 }
 
-/** Dependencies of the stored replies. */
 export interface StoredRepliesDeps {
   /** Sealed answers of all gateways. */
   readonly store: { at(name: GatewayName): ReplyShelfMethods };

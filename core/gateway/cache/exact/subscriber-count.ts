@@ -16,7 +16,6 @@ export function keepAwake(system: System): () => void {
   return () => over.abort();
 }
 
-/** Counts the subscribers of something. */
 export interface SubscriberCount {
   /** Adds one; call the result to remove it. */
   add(): () => void;

@@ -14,7 +14,6 @@ export type FailureKind =
   | "rate_limit"
   | "too_large";
 
-/** A provider's failure. */
 export interface ProviderFailure {
   readonly kind: FailureKind;
   readonly message: string;

@@ -47,7 +47,6 @@ export function failure(given: ProviderFailure): { readonly error: OpenAiError }
   return { error: { message: said, type, param: null, code } };
 }
 
-/** An error in OpenAI's form. */
 interface OpenAiError {
   readonly message: string;
   readonly type: string;

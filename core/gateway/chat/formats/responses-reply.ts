@@ -91,7 +91,6 @@ function usageOf(usage: ChatUsage): object {
 const callPrefixes = { function: "fc", custom: "ctc", tool_search: "tsc" } as const;
 const prefixes = { thought: "rs", text: "msg", refusal: "msg", image: "ig", call: "fc" } as const;
 
-/** The answer that an item belongs to. */
 interface ItemContext {
   readonly id: string;
   /** The tools whose calls are items of their own type or namespace. */

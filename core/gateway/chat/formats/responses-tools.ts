@@ -58,7 +58,6 @@ type Callable = v.InferOutput<typeof callable>;
 type Tool = v.InferOutput<typeof tool>;
 type NamedTool = { type: "function" | "custom"; name: string };
 
-/** The members of a request that are about tools, beside them. */
 interface ToolMembers {
   tools?: unknown[] | null | undefined;
   tool_choice?:
@@ -81,7 +80,6 @@ export const toolMembers: {
   parallel_tool_calls: v.nullish(v.boolean()),
 };
 
-/** A tool of the client, as it names it. */
 export interface ClientTool {
   readonly type: "function" | "custom" | "tool_search";
   readonly name: string;
@@ -198,7 +196,6 @@ function customFunction({ name, description, format }: CustomTool): ChatTool["fu
   };
 }
 
-/** Returns the arguments of a call of a custom tool as a function's. */
 export function customArguments(input: string): string {
   return JSON.stringify({ [INPUT]: input });
 }

@@ -12,7 +12,6 @@ const HEADER_LIMIT = 3000;
 
 const weightiest = ["BLOCK", "MASK", "FLAG"] as const;
 
-/** Joins the reports of both directions. */
 export function joinReports(first: DlpReport | null, second: DlpReport | null): DlpReport | null {
   if (first === null || second === null) return first ?? second;
   const actions = [first.action, second.action];
@@ -40,7 +39,6 @@ function asciiJson(value: unknown): string {
   );
 }
 
-/** The parts of an inspection. */
 export interface Inspection {
   readonly signal: AbortSignal;
   readonly log: Log;
@@ -122,7 +120,6 @@ function typesOf(findings: readonly Finding[]): string[] {
 /** Why a policy that masks holds a text back. */
 const LEFT = "found where it cannot be masked";
 
-/** Makes the report of a policy. */
 export function reportOf(
   { id, profile }: CheckPolicy,
   phase: CheckPhase,

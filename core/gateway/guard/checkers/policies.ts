@@ -30,7 +30,6 @@ export interface SafetySettings {
   readonly dlp?: Dlp | null | undefined;
 }
 
-/** One check that a text has to pass. */
 export interface CheckPolicy {
   readonly kind: "guardrails" | "dlp";
   /** Names it to the client. */
@@ -168,7 +167,6 @@ const patternsOf: Readonly<Record<string, readonly Pattern[]>> = {
   us_ssn: [usSsn],
 };
 
-/** The built-in DLP profiles. */
 export const profiles: Readonly<Record<string, Checker>> = Object.fromEntries(
   Object.entries(patternsOf).map(([name, patterns]) => [name, patternChecker(patterns)]),
 );

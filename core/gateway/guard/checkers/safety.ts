@@ -45,7 +45,6 @@ export interface CheckedReply {
   readonly blocked: ApiError | null;
 }
 
-/** A request that was masked. */
 export interface MaskedStep {
   readonly step: Step;
   readonly names: Placeholders;
@@ -53,7 +52,6 @@ export interface MaskedStep {
   readonly report: DlpReport | null;
 }
 
-/** The checks of one gateway. */
 export interface Safety {
   /** Whether answers are checked: then they must come in a readable encoding. */
   readonly checksReplies: boolean;

@@ -3,14 +3,11 @@ import { decodedTokens, unescapedForm } from "./decoded-form.ts";
 import { cutAfter, plainForm, REACH } from "./plain-form.ts";
 import { atOnce, inSlices, SLICE, type Slices } from "../text/slices.ts";
 
-/** A part of a text. */
 export interface TextSpan {
   readonly start: number;
-  /** The place behind it. */
   readonly end: number;
 }
 
-/** Lists where a text has one of these forms. */
 export function spansOf(text: string, forms: readonly RegExp[]): TextSpan[] {
   const found: TextSpan[] = [];
   for (const form of forms) {

@@ -17,7 +17,6 @@ interface HeldEvent {
   isChanged: boolean;
 }
 
-/** A text in an event. */
 interface EventText {
   readonly event: HeldEvent;
   readonly owner: Record<string, unknown>;

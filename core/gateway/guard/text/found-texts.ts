@@ -64,7 +64,6 @@ export function textCollector(reading: TextReading, counted: WorkMeter): TextCol
   };
 }
 
-/** Returns the texts of pieces, each on lines of its own. */
 function* linesOf(texts: readonly (readonly string[])[], counted: WorkMeter): Slices<string> {
   const blocks: string[] = [];
   let block: string[] = [];

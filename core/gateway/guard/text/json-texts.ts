@@ -72,7 +72,6 @@ interface OpenValue {
   count: number;
 }
 
-/** A document that is being read. */
 interface OpenDocument extends TextReading {
   readonly open: OpenValue[];
   readonly texts: { text: string; place: TextPlace }[];
@@ -139,7 +138,6 @@ function take(document: OpenDocument, token: JsonToken, text: string): boolean {
   return true;
 }
 
-/** Begins a member. */
 function takeName(document: OpenDocument, name: string): void {
   const { open, texts, scope, structure } = document;
   const inner = open.at(-1);

@@ -15,7 +15,6 @@ export interface WorkMeter {
   done: number;
 }
 
-/** Makes a new meter. */
 export function workMeter(): WorkMeter {
   return { done: 0 };
 }

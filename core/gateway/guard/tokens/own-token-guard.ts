@@ -70,7 +70,6 @@ function mayHoldToken(
   return (presented !== null && text.includes(presented)) || holdsToken(text);
 }
 
-/** Returns the values of a step that can hold a credential. */
 function credentialValues({ headers, query }: Step): string[] {
   const values: string[] = [];
   for (const [name, value] of headers) if (credentialHeaders.has(name)) values.push(value);

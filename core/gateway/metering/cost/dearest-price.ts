@@ -64,7 +64,6 @@ export function requestPrice(
 export interface PricedAnswer extends NamedModels {
   /** Path behind the provider, as that of {@link PricedRequest}. */
   readonly rest: string;
-  /** The model that was asked. */
   readonly model: string;
   /** Null for none. */
   readonly usage: TokenUsage | null;

@@ -15,7 +15,6 @@ export type Limit = {
   readonly soft?: boolean;
 };
 
-/** A limit, and where it counts. */
 export type Budget = Limit & {
   /** Names what is counted, whatever the limit's height: raising it does not begin a new count. */
   readonly rule: string;
@@ -63,14 +62,12 @@ export type Settlement = {
   readonly amounts: Amounts;
 };
 
-/** The sum of one budget's entries. */
 export interface LedgerSum {
   readonly used: number;
   /** When the last of it stops to count, Unix ms; null for nothing. */
   readonly last: number | null;
 }
 
-/** The table of a ledger, and its column of scopes. */
 export type LedgerTable =
   | { readonly table: "gateway_spend"; readonly scope: "part" }
   | { readonly table: "gateway_key_usage"; readonly scope: "key_id" };
@@ -80,7 +77,6 @@ export interface Slice extends Omit<LedgerEntry, "reserved" | "limitType"> {
   amount: number;
 }
 
-/** The name of a count in the ledger. */
 export type LedgerPlace = Pick<Budget, "rule" | "scope">;
 /** The slices of one budget, by their beginnings. */
 export type LedgerSlices = Map<number, Slice>;

@@ -18,7 +18,6 @@ export interface RealtimeSpend {
   readonly model: string;
 }
 
-/** The use to be expected of a request before it is sent. */
 export interface ExpectedUse {
   /** The model that the request names as its own; empty = none. */
   readonly model: string;

@@ -18,7 +18,6 @@ export interface LedgerMemory {
   readonly forget: (scope?: string) => Statement;
 }
 
-/** The counts of one actor. */
 export function ledgerMemory(
   context: ActorContext,
   table: LedgerTable,

@@ -114,7 +114,6 @@ function refusal({ budget, limit, used, needed, first }: Draw, at: number): Rese
   };
 }
 
-/** An amount of units, for people. */
 function amountOf(limitType: LimitType, units: number): string {
   return limitType === "cost" ? `${formatUsd(fromParts(units))} USD` : `${units} ${limitType}`;
 }

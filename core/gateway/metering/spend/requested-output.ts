@@ -3,7 +3,6 @@ import type { Step } from "../../call/call.ts";
 import { modelType } from "../../providers/requested-model.ts";
 import { bodyValue } from "../../wire/readable-body.ts";
 
-/** Output tokens of a request. */
 export interface RequestedOutput {
   readonly tokens: number;
   /** Whether the request bounds its answer itself. */

@@ -3,14 +3,12 @@ import { segmentOf } from "../../providers/author-segment.ts";
 import { providers } from "../../providers/known/table.ts";
 import type { SpendLimits } from "../../account/settings/spend-settings.ts";
 
-/** A provider that a spend rule names. */
 export interface SpendProvider {
   /** Path of the field. */
   readonly field: string;
   readonly segment: string;
 }
 
-/** The providers that spend rules name. */
 export function spendProviders(limits: SpendLimits | null | undefined): SpendProvider[] {
   return (limits?.rules ?? []).flatMap(({ provider }, rule) =>
     (provider?.values ?? []).map((value, at) => ({

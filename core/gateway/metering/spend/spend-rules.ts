@@ -33,7 +33,6 @@ export function spendFacts(
 /** Characters of one metadata value that tell partitions apart. */
 const PART_LIMIT = 256;
 
-/** The budgets that a request draws on. */
 export function spendBudgets(limits: SpendLimits | null | undefined, facts: SpendFacts): Budget[] {
   if (limits == null || limits.enabled === false) return [];
   const metadata = readMetadata(facts.metadata);

@@ -3,7 +3,6 @@ import { answered } from "../../chat/formats/members.ts";
 import { BYTES_PER_TOKEN } from "../../chat/usage.ts";
 import { textBlocks } from "./text-blocks.ts";
 
-/** Counts the tokens of an answer as they pass. */
 export interface PassedTokens {
   push(chunk: Uint8Array): void;
   /** How many there were, after the last chunk. */

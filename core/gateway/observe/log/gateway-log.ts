@@ -6,7 +6,6 @@ import { type LogSummary, summariseLogs } from "./log-summary.ts";
 import { logTail, type TailPage } from "./log-tail.ts";
 import { DEFAULT_LOG_ROWS, type GatewaySettings } from "../../account/settings/settings.ts";
 
-/** A page of log rows with the count of all that fit. */
 export type LogPage = { rows: SqlRow[]; total: number };
 
 /** The fields of a stored row that a client may change; `undefined` leaves a field as it is. */
@@ -39,7 +38,6 @@ export interface GatewayLogMethods {
   deleteLogs(query: LogQuery, limit: number): Promise<number>;
 }
 
-/** The log of one gateway. */
 export interface GatewayLog {
   readonly methods: GatewayLogMethods;
   /** Drops what is in memory, after the rows were deleted elsewhere. */

@@ -1,7 +1,6 @@
 import { choiceHint } from "../../../text/nearest.ts";
 import { ApiError } from "../../../http/api-error.ts";
 
-/** A comparison of a log filter. */
 export type FilterOperator = "eq" | "neq" | "contains" | "lt" | "gt";
 
 /** One condition on log rows; a row fits when it matches one of the values (`neq`: when it matches none). */
@@ -11,7 +10,6 @@ export type LogFilter = {
   value: (string | number | boolean | null)[];
 };
 
-/** The query of a log listing. */
 export type LogQuery = {
   filters: LogFilter[];
   orderBy: string;
@@ -21,7 +19,6 @@ export type LogQuery = {
 
 type Kind = "text" | "number" | "boolean" | "time";
 
-/** Filter keys with the kind of their values. */
 const keys: Readonly<Record<string, Kind>> = {
   id: "text",
   created_at: "time",

@@ -15,7 +15,6 @@ export interface LogQueue {
   readonly dropped: number;
 }
 
-/** Options of a queue. */
 export interface LogQueueOptions {
   readonly system: System;
   readonly log: Log;
@@ -59,7 +58,6 @@ export function logQueue(options: LogQueueOptions): LogQueue {
   /** Characters of bodies in the entries. */
   let waiting = 0;
   const held = heldRows({ rows: capacity, weight }, () => system.monotonic());
-  /** Batches on their way to the database. */
   const underWay = new Set<Promise<unknown>>();
   let dropped = 0;
   let scheduledAt = Number.NEGATIVE_INFINITY;

@@ -126,7 +126,6 @@ export function insertLog(actor: string, row: LogRow, seq: number): Statement[] 
 /** Durable Object storage binds at most 100 values per statement; a page takes two more. */
 const PARAMETERS = 90;
 
-/** A condition with its parameters. */
 export interface Where {
   readonly sql: string;
   readonly params: SqlValue[];

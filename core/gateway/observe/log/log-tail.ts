@@ -16,7 +16,6 @@ const FOLLOWERS = 200;
 /** Silent waits after which a comment is sent, so that proxies keep the connection: 15 s. */
 const WAITS_PER_HEARTBEAT = 3;
 
-/** The result of one look at the tail. */
 export type TailPage = {
   readonly rows: SqlRow[];
   /** The position from which the next look goes on: a row's `seq`. */
@@ -33,7 +32,6 @@ export interface LogTail {
   next(position: number, query: LogQuery, waitMs: number): Promise<TailPage>;
 }
 
-/** Dependencies of a tail. */
 export interface TailDeps {
   readonly actor: string;
   readonly sql: Sql;

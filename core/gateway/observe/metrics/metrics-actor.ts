@@ -6,7 +6,6 @@ import type { Totals } from "./totals.ts";
 
 const TABLES = { series: "gateway_metrics", sources: "gateway_metric_sources" } as const;
 
-/** The methods of an account's series. */
 export interface MetricsMethods {
   /** Adds a batch, once, however often it comes. */
   add(source: string, sequence: number, deltas: readonly Delta[]): Promise<void>;

@@ -1,7 +1,6 @@
 import { keyOf, NO_MODEL, OTHER, type RequestSeries, seriesOf } from "./series.ts";
 import { sumOf, type Totals } from "./totals.ts";
 
-/** Series by key. */
 export type SeriesTable = ReadonlyMap<string, Totals>;
 
 /** The growth of a series. */

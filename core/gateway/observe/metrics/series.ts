@@ -1,6 +1,5 @@
 import type { CountedRow } from "./totals.ts";
 
-/** Attempts of one kind. */
 export interface RequestSeries {
   readonly family: "request";
   readonly gateway: string;
@@ -56,7 +55,6 @@ export function metricSeriesKey(
   return `request\t${gateway}\t${provider}\t${model}\t${status}\t${row.success}\t${row.cached}`;
 }
 
-/** Returns the key of a series. */
 export function keyOf(series: Series): string {
   switch (series.family) {
     case "request": {

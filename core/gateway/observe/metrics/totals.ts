@@ -20,7 +20,6 @@ export const durationBounds: readonly number[] = [
   0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
 ];
 
-/** The members of a log row that are counted. */
 export type CountedRow = Pick<
   LogRow,
   | "provider"
@@ -40,7 +39,6 @@ export function noTotals(): Totals {
   return { count: 0, tokensIn: 0, tokensOut: 0, cost: 0, duration: 0, buckets: [] };
 }
 
-/** Adds one attempt. */
 export function addRow(totals: Totals, { duration, tokensIn, tokensOut, cost }: CountedRow): void {
   const { buckets } = totals;
   while (buckets.length <= durationBounds.length) buckets.push(0);

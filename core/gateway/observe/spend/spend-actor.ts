@@ -21,7 +21,6 @@ const DAY_MS = 86_400_000;
 
 const TABLES = { series: "gateway_spend_days", sources: "gateway_spend_sources" } as const;
 
-/** The methods of an account's spend by day. */
 export interface SpendMethods {
   /** Adds a batch, once, however often it comes. */
   add(source: string, sequence: number, rows: readonly SpendRow[]): Promise<void>;
@@ -182,12 +181,10 @@ function byTag(rows: readonly SpendReportRow[]): SpendReportRow[] {
   return [...sums.values()].toSorted((a, b) => b.cost - a.cost || b.requests - a.requests);
 }
 
-/** Makes figures of nothing. */
 export function noFigures(): SpendFigures {
   return { requests: 0, errors: 0, cached: 0, tokens_in: 0, tokens_out: 0, cost: 0 };
 }
 
-/** Adds figures to others. */
 export function addFigures(sum: SpendFigures, more: SpendFigures): void {
   for (const name of sumColumns) sum[name] += more[name];
 }

@@ -16,7 +16,6 @@ export type SpendGroup = {
   readonly tags: string;
 };
 
-/** The columns of sums. */
 export const sumColumns = [
   "requests",
   "errors",

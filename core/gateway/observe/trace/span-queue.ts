@@ -15,13 +15,11 @@ export interface SpanQueue {
   readonly dropped: number;
 }
 
-/** Options of a queue. */
 export interface SpanQueueOptions {
   readonly system: System;
   readonly log: Log;
   /** Callers choose the endpoints: only public addresses may be reached. */
   readonly egress: Transport;
-  /** The credentials of an endpoint, as headers. */
   readonly open: (gateway: GatewayName, endpoint: OtelEndpoint) => Promise<readonly HeaderPair[]>;
   /** Milliseconds that a span may wait. @default 1000 */
   readonly interval?: number;
@@ -34,7 +32,6 @@ const TIMEOUT = 10_000;
 /** Spans that are sent at once. */
 const BATCH = 100;
 
-/** Makes the queue of one factory. */
 export function spanQueue(options: SpanQueueOptions): SpanQueue {
   const { system, log, egress, open, interval = 1000, capacity = 5000 } = options;
   const queue = otlpQueue<{ gateway: GatewayName; endpoint: OtelEndpoint }, Span>({

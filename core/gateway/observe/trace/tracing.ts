@@ -10,15 +10,12 @@ import type { Span } from "../../../trace/otlp-json.ts";
 import type { SpanExporter } from "./span.ts";
 import { spanQueue } from "./span-queue.ts";
 
-/** Exports what a gateway does as traces. */
 export interface Tracing {
   /** Whether the spans of every gateway are exported. */
   readonly isEverywhere: boolean;
-  /** Begins the trace of a request for the gateway's endpoints. */
   begin(name: GatewayName, endpoints: readonly OtelEndpoint[], start: TraceStart): RequestTrace;
 }
 
-/** Makes the exporter of one factory. */
 export function tracing(
   { egress, log, system }: Platform,
   store: RecordStore,

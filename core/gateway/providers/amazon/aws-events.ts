@@ -15,7 +15,6 @@ const METRICS = "amazon-bedrock-invocationMetrics";
 
 const decoder = new TextDecoder();
 
-/** Reads the usage of frames. */
 export function awsEventUsage(): AwsEventUsage {
   let usage = noUsage;
   const frames = awsFrames({

@@ -24,7 +24,6 @@ interface KeptToken {
   until: number;
 }
 
-/** How a token is asked for. */
 interface TokenQuestion {
   /** Tells credentials apart. */
   readonly key: string;

@@ -15,7 +15,6 @@ import { streamOf } from "../../wire/reply-body.ts";
 import { awsFrames } from "./aws-frames.ts";
 import { eventHeaders } from "./event-headers.ts";
 
-/** An access key of Amazon's. */
 export interface AccessKey {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;

@@ -4,7 +4,6 @@ import { isLocal } from "../known/table.ts";
 import type { ProviderOptions } from "../../account/settings/provider-options.ts";
 import type { ConfiguredTargets } from "../target.ts";
 
-/** The part of a gateway's options that configures providers. */
 interface ConfiguredProviders {
   readonly providers?: Readonly<Record<string, ProviderOptions>> | undefined;
   readonly gateways?: Readonly<Record<string, DeclaredGateway>> | undefined;

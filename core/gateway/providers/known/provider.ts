@@ -88,7 +88,6 @@ export interface Provider {
   readonly chat?: "anthropic" | "gemini";
 }
 
-/** Returns the value of a provider's native credential header for a key. */
 export function credentialValue(provider: Provider, key: string): string {
   const scheme = provider.scheme ?? (provider.credentials[0] === "authorization" ? "Bearer" : "");
   return scheme === "" ? key : `${scheme} ${key}`;

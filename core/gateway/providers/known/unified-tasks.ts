@@ -65,7 +65,6 @@ export function taskPath(slug: string, task: UnifiedTask): string | undefined {
   return Object.hasOwn(paths, slug) ? paths[slug]?.[task] : undefined;
 }
 
-/** Returns the known providers that have a task. */
 export function providersWith(task: UnifiedTask): string[] {
   return Object.keys(paths).filter((slug) => taskPath(slug, task) !== undefined);
 }

@@ -24,7 +24,6 @@ import { withTextResults } from "../../chat/text-results.ts";
 
 /** The differences of a provider of OpenAI's chat format from OpenAI. */
 export interface OpenAiDialect {
-  /** The path for chats. */
   readonly path: string;
   /** The member that limits the answer. */
   readonly limit: "max_tokens" | "max_completion_tokens";

@@ -26,7 +26,6 @@ import type {
 const OPENED = 1000;
 const OPENED_MS = 60_000;
 
-/** Returns the stored providers of a record store. */
 export function storedProviders(store: RecordStore, vault: Vault, system: System): StoredProviders {
   const opened = recentMap<string>(OPENED, OPENED_MS, system);
   const open = async (records: Records, record: StoredRecord, id: string): Promise<string> => {

@@ -135,7 +135,6 @@ export const elementsSchema: v.GenericSchema<unknown, Identified[]> = v.pipe(
   v.maxLength(100),
 );
 
-/** An element with its id. */
 export type Identified = { readonly id: string; readonly element: RouteElement };
 
 function toElement(raw: v.InferOutput<typeof element>): RouteElement {

@@ -9,7 +9,6 @@ import type {
 import { AUTO_MODEL, DYNAMIC, takesChats } from "../../providers/unified-step.ts";
 import { modelOf } from "../../providers/inference-step.ts";
 
-/** A checked target of a pool. */
 export interface ModelTarget {
   readonly provider: string;
   readonly model: string;

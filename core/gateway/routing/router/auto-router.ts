@@ -10,7 +10,6 @@ import { ableOf, allowedOf, type PoolCandidate, readPool } from "./pool.ts";
 import { type Ranked, ranked } from "./rank.ts";
 import { type Affinity, routerSessions, type Sessions, type Routable } from "./sessions.ts";
 
-/** The router's decision on a request. */
 export interface Decision {
   readonly id: string;
   readonly reason: string;

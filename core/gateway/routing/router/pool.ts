@@ -7,7 +7,6 @@ import { modelOf } from "../../providers/inference-step.ts";
 import type { ModelRouter, RouterCandidate } from "./model-router.ts";
 import { type Ability, abilities, type Needs } from "../../chat/conversation.ts";
 
-/** A checked candidate. */
 export interface PoolCandidate {
   /** As the operator wrote it. */
   readonly name: string;
@@ -22,7 +21,6 @@ export interface PoolCandidate {
   readonly lacks: readonly Ability[];
 }
 
-/** Looks up a model's price at a provider. */
 export type PriceLookup = (model: string, provider: string) => Price | null;
 
 const CANDIDATES = 64;

@@ -16,11 +16,9 @@ export interface Affinity {
   readonly isSameTurn: boolean;
   /** Whether its provider may still have the prompt in its cache. */
   readonly isWarm: boolean;
-  /** Stores which model has served. */
   readonly keep: (model: string) => void;
 }
 
-/** The sessions of one process. */
 export interface Sessions {
   of(request: Routable): Promise<Affinity>;
 }
@@ -72,10 +70,8 @@ export function routerSessions(
   };
 }
 
-/** A request to route. */
 export interface Routable {
   readonly call: Call;
-  /** The call's controls and the step's. */
   readonly controls: Controls;
   readonly format: ChatFormat;
   readonly bytes: Uint8Array;
