@@ -59,7 +59,7 @@ function unitStep(name: string): Step {
     command: unit[name] ?? [],
     ...(name === "node" && { env: { CAUSEY_TEST_SQL: recorded } }),
     column: name,
-    after: ["build"],
+    after: ["build of children"],
   };
 }
 
@@ -75,12 +75,18 @@ const postgresStep: Step = {
   after: ["build"],
 };
 
-/** Steps that start the command start what this one has built (`tests/config/command-file.ts`). */
+/** Steps that start the command or another program start what these have built (`tests/config/command-file.ts`). */
 const buildStep: Step = { name: "build", command: [node, "scripts/build.ts"] };
+const childrenStep: Step = {
+  name: "build of children",
+  command: [node, "scripts/build-children.ts"],
+  after: ["build"],
+};
 
 const steps: readonly Step[] = [
   { name: "format", command: [bin("oxfmt"), "--check"] },
   buildStep,
+  childrenStep,
   // Those that take longest come first, so that all end together.
   unitStep("node"),
   // Each pair has a long step and a short one, which follow one another.
@@ -93,7 +99,7 @@ const steps: readonly Step[] = [
       command: withConfig("http"),
       env: { TARGET: name },
       column: name,
-      after: index === 0 ? ["build"] : [`http + clients on ${pair[0]}`],
+      after: index === 0 ? ["build of children"] : [`http + clients on ${pair[0]}`],
     })),
   ),
   ...["bun", "deno", "workers"].map(unitStep),
@@ -125,7 +131,7 @@ async function execute(step: Step): Promise<Outcome> {
     ...step.env,
     CAUSEY_TEST_REPORT: reportFile,
     CAUSEY_TEST_WORKERS: String(WORKERS),
-    ...(chosen.includes(buildStep) && { CAUSEY_TEST_BUILT: "yes" }),
+    ...(chosen.includes(childrenStep) && { CAUSEY_TEST_BUILT: "yes" }),
   };
   const { ok, seconds, cpuSeconds, output } = await run(step.command, env, `${reportFile}.cpu`);
   const report = step.column === undefined ? undefined : readReport(reportFile);
@@ -303,7 +309,8 @@ process.on("SIGTERM", () => {
 });
 
 /** Steps of a change that are not known to be needed before the change lands. */
-const landing = /^(?:build|package|publint|attw|jsr|deno lint|sql)$|^http .*(?:deno|bun|workers)/u;
+const landing =
+  /^(?:build|build of children|package|publint|attw|jsr|deno lint|sql)$|^http .*(?:deno|bun|workers)/u;
 
 /** Returns the steps that what differs from a commit can break, with the test files that it can break. */
 function stepsOfChange(since: string): Step[] {

@@ -2,5 +2,22 @@
  * The file of the command that tests start, from the repository's root. `npm test` has built it, and starts what npm users
  * get, in half of the CPU; a test that runs by itself starts the sources, which are never older than it.
  */
-export const commandFile: string =
-  process.env["CAUSEY_TEST_BUILT"] === undefined ? "adapters/cli/main.ts" : "dist/cli/main.js";
+export const commandFile: string = isBuilt() ? "dist/cli/main.js" : "adapters/cli/main.ts";
+
+function isBuilt(): boolean {
+  return process.env["CAUSEY_TEST_BUILT"] !== undefined;
+}
+
+/** The folder of the programs that `scripts/build-children.ts` has built of those that tests start. */
+export const builtChildren = "dist/tests";
+
+/**
+ * The file of a program of `tests/local`, or beside it, from the repository's root: like the command, `npm test` has
+ * built it, in one file in place of the thousand that each start would read.
+ */
+export function childFile(file: string): string {
+  const [, name] = /(?:^|\/)([\w-]+-child)\.ts$/u.exec(file) ?? [];
+  return isBuilt() && name !== undefined
+    ? `${builtChildren}/children/${name}.js`
+    : `tests/local/${file}`;
+}

@@ -3,8 +3,8 @@ import process from "node:process";
 import { failureReport } from "../../adapters/cli/context/command-options.ts";
 
 // Loaded by its name: its types are those of all runtimes, and tests are checked with those of Node.
-const path = new URL("../../adapters/cli/run-command-line.ts", import.meta.url).href;
-const { runCommandLine } = (await import(path)) as {
+const name = "run-command-line" as string;
+const { runCommandLine } = (await import(`../../adapters/cli/${name}.ts`)) as {
   readonly runCommandLine: (args: readonly string[]) => Promise<void>;
 };
 const lines = JSON.parse(process.argv[2] ?? "[]") as string[][];

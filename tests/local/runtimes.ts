@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess, type ChildProcessByStdio } from "node:child_process";
 import { existsSync } from "node:fs";
 import type { Readable } from "node:stream";
-import { commandFile } from "../config/command-file.ts";
+import { childFile, commandFile } from "../config/command-file.ts";
 import { root } from "../config/shared.ts";
 import { waitForChildren } from "../platform/children-work.ts";
 
@@ -51,7 +51,7 @@ export function fileCommand(
   file: string,
   args: readonly string[],
 ): string[] {
-  return [...commands[runtime], `${root}tests/local/${file}`, ...args];
+  return [...commands[runtime], `${root}${childFile(file)}`, ...args];
 }
 
 /** The command `causey` with its arguments, as a runtime runs it. */
