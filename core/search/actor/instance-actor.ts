@@ -1,6 +1,7 @@
 import type { Actor, ActorContext, ActorKind } from "../../ports.ts";
 import type { Answer } from "../retrieve/answerer.ts";
 import { cachedAnswer, keepAnswer } from "./stored-answers.ts";
+import type { FairSlots } from "../../work/fair-slots.ts";
 import type { CacheThreshold } from "../state/search-schema.ts";
 import { commitItem, type IndexedContent } from "../ingest/commit-item.ts";
 import {
@@ -30,7 +31,8 @@ import {
   questionLog,
   type QuestionPage,
 } from "../rows/question-log.ts";
-import { performWork } from "../queue/perform-work.ts";
+import { performWork, type ItemWorkOptions } from "../queue/perform-work.ts";
+import { pictureSlots } from "../queue/index-pictures.ts";
 import { queueRunner } from "../queue/run-queue.ts";
 import { releaseWork } from "../state/work-rows.ts";
 import { retrieve } from "../retrieve/retrieve.ts";
@@ -38,9 +40,10 @@ import type { SearchInput } from "../retrieve/search-input.ts";
 import { instanceTables } from "../state/tables.ts";
 import { failItem, removeItem } from "../ingest/remove-item.ts";
 import { unchangedItem, type UploadFacts } from "../ingest/unchanged-item.ts";
+import { type PicturesAttempt, queuePictures } from "../ingest/queue-pictures.ts";
 import { trainInstance } from "../ingest/train-instance.ts";
 import { createVectorBudget, type VectorBudget } from "../vectors/vector-budget.ts";
-import type { SearchOptions, WorkOptions } from "../models/search-deps.ts";
+import type { SearchOptions } from "../models/search-deps.ts";
 import { type VisitCounter, visitCounter } from "../state/visit-counter.ts";
 import { steadyNow } from "../../time/steady-now.ts";
 
@@ -52,7 +55,7 @@ export const INSTANCE_KIND: string = "search";
  * mailbox belongs to the alarm, which lasts as long as the queue has work to do.
  */
 const interleaved =
-  "create change destroy read stats search train admitVisit questions clickQuestion clearQuestions cachedAnswer keepAnswer unchanged begin beginSync commit fail release remove item items chunks content logs startJob cancelJob job jobLogs jobs";
+  "create change destroy read stats search train admitVisit questions clickQuestion clearQuestions cachedAnswer keepAnswer unchanged begin beginSync queuePictures commit fail release remove item items chunks content logs startJob cancelJob job jobLogs jobs";
 
 /** Bytes of vectors in memory: an isolate of Workers has 128 MB for all that it does. */
 const VECTORS = 512 * 1024 * 1024;
@@ -63,21 +66,24 @@ export function instanceKind(deps: SearchOptions): ActorKind {
   const { runtime, system } = deps.platform;
   const bytes = deps.vectorMemoryBytes ?? (runtime === "workers" ? WORKER_VECTORS : VECTORS);
   const budget = createVectorBudget(bytes, () => system.monotonic());
+  const shared = pictureSlots();
+  // A Durable Object may not wake another one. Each has slots of its own, and runs in an isolate with few others.
+  const pictures = (): FairSlots => (runtime === "workers" ? pictureSlots() : shared);
   return {
     name: INSTANCE_KIND,
     schema: instanceTables,
     interleaved: interleaved.split(" "),
-    start: (context) => start(context, deps, budget),
+    start: (context) => start(context, { ...deps, pictures: pictures() }, budget),
   };
 }
 
 async function start(
   context: ActorContext,
-  deps: SearchOptions,
+  deps: SearchOptions & Pick<ItemWorkOptions, "pictures">,
   budget: VectorBudget,
 ): Promise<Actor> {
   const state = await openState(context, budget);
-  const own: WorkOptions = { ...deps, owner: state.actor };
+  const own: ItemWorkOptions = { ...deps, owner: state.actor };
   const questions = questionLog(state);
   const runQueue = queueRunner(state, (work) => performWork(state, work, own), deps.platform.log);
   return {
@@ -194,6 +200,7 @@ function itemMethods(state: InstanceState): {
   begin(upload: Upload): ReturnType<typeof beginUpload>;
   beginSync(itemId: string, trace: string | null): ReturnType<typeof beginSync>;
   commit(itemId: string, content: IndexedContent): ReturnType<typeof commitItem>;
+  queuePictures(itemId: string, attempt: PicturesAttempt): Promise<void>;
   release(itemId: string): Promise<void>;
   fail(
     itemId: string,
@@ -212,6 +219,7 @@ function itemMethods(state: InstanceState): {
     unchanged: (upload) => state.inTurn(() => unchangedItem(state, upload)),
     begin: (upload) => state.inTurn(() => beginUpload(state, upload)),
     beginSync: (itemId, trace) => state.inTurn(() => beginSync(state, itemId, trace)),
+    queuePictures: (itemId, attempt) => state.inTurn(() => queuePictures(state, itemId, attempt)),
     commit: (itemId, content) => state.inTurn(() => commitItem(state, itemId, content)),
     fail: (itemId, revision, error, tookMs) =>
       state.inTurn(() => failItem(state, itemId, { revision, error, tookMs })),

@@ -230,7 +230,7 @@ export function metaStatements(
 }
 
 /** Returns the facts that an item will have once the attempt is committed: those of its new upload, or its present ones. */
-function liveFacts(row: SqlRow): Pending {
+export function liveFacts(row: SqlRow): Pending {
   if (row["pending"] !== null) return JSON.parse(String(row["pending"])) as Pending;
   return {
     metadata: JSON.parse(String(row["metadata"])) as Metadata,

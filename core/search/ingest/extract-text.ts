@@ -12,7 +12,7 @@ import {
 } from "../read/file-reader.ts";
 import { withoutData } from "../read/embedded-data.ts";
 import { boundedWarnings, type FileWarning } from "../read/file-warning.ts";
-import { readScans, textOfPicture } from "./read-pictures.ts";
+import { type PictureReading, readScans, textOfPicture } from "./read-pictures.ts";
 import { readText } from "../read/read-text.ts";
 import type { WorkOptions } from "../models/search-deps.ts";
 
@@ -33,23 +33,27 @@ interface SourceFile {
   readonly bytes: Uint8Array;
 }
 
+/** Says how the pictures of a file are read: null = not at all, "later" = this attempt ends with that word. */
+export type PictureChoice<Later> = () => Promise<PictureReading | Later | null>;
+
 /**
- * Reads a file as text by its first bytes, its name and its media type; `readsPictures` says whether its instance has that.
+ * Reads a file as text by its first bytes, its name and its media type; `choose` is asked where only its pictures have text.
  * Throws 7060 for what cannot be read, with the reason.
  */
-export async function extractText(
+export async function extractText<Later extends "later" = never>(
   file: SourceFile,
   deps: WorkOptions,
-  readsPictures: () => Promise<boolean>,
-): Promise<ExtractedText> {
+  choose: PictureChoice<Later>,
+): Promise<ExtractedText | Later> {
   // Its bytes are handed over, and the caller stores them.
   const copy = { key: file.key, contentType: file.contentType, bytes: new Uint8Array(file.bytes) };
   const kind = documentKind(copy);
-  if (kind !== null) return documentText(file, kind, deps, readsPictures);
+  if (kind !== null) return documentText(file, kind, deps, choose);
   const type = pictureType(copy);
-  const { closing = never } = deps.platform.system;
-  if (type !== null && deps.ocr !== undefined && (await readsPictures())) {
-    const text = await textOfPicture(deps.ocr, { bytes: copy.bytes, type }, closing);
+  const reading = type === null ? null : await choose();
+  if (reading === "later") return reading;
+  if (type !== null && reading !== null) {
+    const text = await textOfPicture(reading, { bytes: copy.bytes, type });
     if (text.trim() === "") throw unsupported(copy, "is a picture without text");
     return { text, format: "markdown", warnings: [] };
   }
@@ -63,17 +67,19 @@ export async function extractText(
   return { text: withoutData(markdown), format: "markdown", ...rest };
 }
 
-async function documentText(
+async function documentText<Later extends "later">(
   file: SourceFile,
   kind: DocumentKind,
   deps: WorkOptions,
-  readsPictures: () => Promise<boolean>,
-): Promise<ExtractedText> {
+  choose: PictureChoice<Later>,
+): Promise<ExtractedText | Later> {
   const { readFile } = deps;
   if (readFile === undefined)
     throw unsupported(file, `is ${kind.toUpperCase()}, which needs the option readFile`);
   const found = await read(readFile, { ...file, bytes: new Uint8Array(file.bytes) }, deps, false);
-  const { text, pages = [], warnings = [] } = await withScans(file, found, deps, readsPictures);
+  const whole = await withScans(file, found, deps, choose);
+  if (whole === "later") return whole;
+  const { text, pages = [], warnings = [] } = whole;
   if (text.trim() === "") throw unsupported(file, `holds no text${whyEmpty(warnings)}`);
   return { text, format: "markdown", pages, warnings: boundedWarnings(warnings) };
 }
@@ -85,18 +91,20 @@ function whyEmpty(warnings: readonly FileWarning[]): string {
 }
 
 /** Returns a document with the texts of the pages that hold only pictures. */
-async function withScans(
+async function withScans<Later extends "later">(
   { key, contentType, bytes }: SourceFile,
   found: ReadFileResult,
   deps: WorkOptions,
-  readsPictures: () => Promise<boolean>,
-): Promise<ReadFileResult> {
-  const { ocr, readFile } = deps;
+  choose: PictureChoice<Later>,
+): Promise<ReadFileResult | Later> {
+  const { readFile } = deps;
   const finder = readFile?.pictures;
   const isWhole = (found.blankPages ?? []).length === 0;
-  if (isWhole || ocr === undefined || readFile === undefined || finder === undefined) return found;
-  if (!(await readsPictures())) return found;
-  const { scans, warnings: lost } = await readScans(bytes, found, { ocr, finder, deps });
+  if (isWhole || readFile === undefined || finder === undefined) return found;
+  const reading = await choose();
+  if (reading === null) return found;
+  if (reading === "later") return reading;
+  const { scans, warnings: lost } = await readScans(bytes, found, { reading, finder, deps });
   const again = { key, contentType, bytes: new Uint8Array(bytes), scans };
   const whole = await read(readFile, again, deps, false);
   return { ...whole, warnings: [...(whole.warnings ?? []), ...lost] };

@@ -3,6 +3,7 @@ import type { InstanceState } from "../state/instance-state.ts";
 import { commitItem } from "./commit-item.ts";
 import { embedChunks } from "./embed-chunks.ts";
 import { extractText } from "./extract-text.ts";
+import { queuePictures } from "./queue-pictures.ts";
 import { usesOcr } from "./read-pictures.ts";
 import { chunksOf } from "./chunks-of.ts";
 import { type FileWarning, lostText } from "../read/file-warning.ts";
@@ -16,24 +17,35 @@ export interface IndexAttempt {
   readonly deps: WorkOptions;
   /** When it began, by the monotonic clock. */
   readonly started: number;
+  /** Reads the pictures of its file, until this ends. @default the queue reads them, as work of its own */
+  readonly pictures?: AbortSignal;
 }
 
-/** Returns the note of a job that an item was indexed, and what of it was not. */
-export function indexedNote(name: string, warnings: readonly FileWarning[]): string {
+/** Returns the note of a job that an item was indexed, and what of it was not; null = its pictures are read later. */
+export function indexedNote(name: string, warnings: readonly FileWarning[] | null): string {
+  if (warnings === null) return `Stored ${name}: its pictures wait to be read`;
   return warnings.length === 0
     ? `Indexed ${name}`
     : `Indexed ${name} without some of it: ${lostText(warnings)}`;
 }
 
-/** Indexes an item from its stored content; `started` is when that began, of `monotonic()`. Returns what of it could not be read. */
+/** Indexes an item from its stored content. Returns what of it could not be read; null when its pictures are read later. */
 export async function indexContent(
   state: InstanceState,
   itemId: string,
-  { revision, deps, started }: IndexAttempt,
-): Promise<readonly FileWarning[]> {
+  { revision, deps, started, pictures }: IndexAttempt,
+): Promise<readonly FileWarning[] | null> {
   const { settings } = state.facts();
   const content = await readContent(state, itemId);
-  const text = await extractText(content, deps, () => Promise.resolve(usesOcr(settings)));
+  const { ocr, trace } = deps;
+  const text = await extractText<"later">(content, deps, () => {
+    if (ocr === undefined || !usesOcr(settings)) return Promise.resolve(null);
+    return Promise.resolve(pictures === undefined ? "later" : { ocr, signal: pictures });
+  });
+  if (text === "later") {
+    await state.inTurn(() => queuePictures(state, itemId, { revision, trace }));
+    return null;
+  }
   const chunks = await chunksOf(text, settings, deps);
   const hasToHaveVectors = isRemote(settings) && !settings.index_method.keyword;
   const vectors = hasToHaveVectors
@@ -49,7 +61,7 @@ export async function indexContent(
       fields,
       given: vectors,
       tookMs,
-      trace: deps.trace,
+      trace,
     }),
   );
   return warnings;

@@ -7,17 +7,22 @@ import type { Ocr, OcrPicture, WorkOptions } from "../models/search-deps.ts";
 
 /** Pages of one file whose pictures are read. */
 const MAX_SCANS = 100;
-/** Milliseconds after which no further page of a file is read: its upload waits for them. */
-const FILE_MS = 300_000;
+/** Milliseconds after which no further page of a file is read: others wait, and some runtimes end what takes longer. */
+const FILE_MS = 600_000;
 /** Pages that are read at a time. */
 const LANES = 4;
 /** Characters that one picture may have. */
 const MAX_TEXT = 100_000;
-const never = new AbortController().signal;
 
-/** The readers of a document's pictures. */
+/** Reads pictures until the signal ends it. */
 export interface PictureReading {
   readonly ocr: Ocr;
+  readonly signal: AbortSignal;
+}
+
+/** What {@link readScans} needs. */
+export interface ScanReading {
+  readonly reading: PictureReading;
   readonly finder: PictureFinder;
   readonly deps: WorkOptions;
 }
@@ -29,16 +34,20 @@ export interface ReadScans {
   readonly warnings: readonly FileWarning[];
 }
 
-/** Reads the pictures of the pages that have no text. A page that fails is named in a warning, and the others are read. */
+/**
+ * Reads the pictures of the pages that have no text. A page that fails is named in a warning, and the others are read. Throws
+ * when the document has no other text, and none of its pages could be read: a later attempt may find the model there.
+ */
 export async function readScans(
   bytes: Uint8Array,
-  { blankPages = [] }: DocumentText,
-  { ocr, finder, deps }: PictureReading,
+  { blankPages = [], text }: DocumentText,
+  { reading, finder, deps }: ScanReading,
 ): Promise<ReadScans> {
   const { background, system } = deps.platform;
-  const { closing = never } = system;
+  const { signal } = reading;
   const scans: Record<string, string> = {};
   const warnings: FileWarning[] = [];
+  let failure: ApiError | null = null;
   const lost = (page: number, message: string): void =>
     void warnings.push({ code: "picture_not_read", message, page });
   const until = system.monotonic() + FILE_MS;
@@ -52,21 +61,21 @@ export async function readScans(
       }
       try {
         const input = { bytes: new Uint8Array(bytes), page };
-        const { pictures, left } = await background.run(finder, input, closing, deps.owner);
+        const { pictures, left } = await background.run(finder, input, signal, deps.owner);
         if (left > 0) lost(page, `${left} of its pictures were not read`);
         const texts: string[] = [];
         for (const picture of pictures)
-          texts.push(
-            (await textOfPicture(ocr, { bytes: picture, type: "image/png" }, closing)).trim(),
-          );
-        scans[page] = texts.filter((text) => text !== "").join("\n\n");
+          texts.push((await textOfPicture(reading, { bytes: picture, type: "image/png" })).trim());
+        scans[page] = texts.filter((one) => one !== "").join("\n\n");
       } catch (error) {
-        closing.throwIfAborted();
+        signal.throwIfAborted();
+        if (error instanceof ApiError && error.status >= 500) failure ??= error;
         lost(page, error instanceof ApiError ? error.message : "its pictures could not be read");
       }
     }
   };
   await Promise.all(Array.from({ length: LANES }, lane));
+  if (failure !== null && text.trim() === "" && Object.keys(scans).length === 0) throw failure;
   const [first] = blankPages.slice(MAX_SCANS);
   if (first !== undefined)
     lost(first, `of more than ${MAX_SCANS} pages with pictures alone, the others were not read`);
@@ -81,11 +90,14 @@ export function usesOcr({ indexing_options: options }: InstanceSettings): boolea
 
 /** Reads one picture. */
 export async function textOfPicture(
-  ocr: Ocr,
+  { ocr, signal }: PictureReading,
   picture: OcrPicture,
-  signal: AbortSignal,
 ): Promise<string> {
-  const text: unknown = await ocr(picture, signal);
+  const text: unknown = await ocr(picture, signal).catch((cause: unknown) => {
+    signal.throwIfAborted();
+    if (cause instanceof ApiError) throw cause;
+    throw new ApiError("unavailable", { message: "its pictures could not be read", cause });
+  });
   if (typeof text !== "string")
     throw new ApiError("unavailable", { message: "The reader of pictures returned no text" });
   return text.slice(0, MAX_TEXT).toWellFormed();

@@ -1,5 +1,6 @@
 import { indexMetadata, type Metadata, type MetadataWarning } from "../filter/metadata.ts";
 import type { Upload } from "../rows/item-store.ts";
+import { liveFacts } from "./commit-item.ts";
 import { recipeOf } from "../state/instance-settings.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 
@@ -13,8 +14,8 @@ export type UnchangedItem = {
 };
 
 /**
- * Returns the item that has the content of an upload already, indexed as the settings say, or about to get its vectors; null
- * for any other upload. Notes that it was seen. Making the same vectors again would cost an embedder as much as the first time.
+ * Returns the item that has the content of an upload already, indexed as the settings say, or about to get its vectors, or to
+ * have its pictures read; null for any other upload. Notes that it was seen. Asking a model again would cost as much as the first time.
  */
 export async function unchangedItem(
   state: InstanceState,
@@ -24,13 +25,16 @@ export async function unchangedItem(
   const { settings } = state.facts();
   const { sql, system } = context;
   const [row] = await sql.all(
-    `SELECT id, metadata, modified_ms FROM search_items WHERE actor = ? AND key = ? AND checksum = ? AND content_type = ?
-      AND recipe = ? AND status IN ('completed', 'running') AND indexed_revision = revision AND pending IS NULL
-      AND source IS NULL`,
-    [actor, key, checksum, contentType, recipeOf(settings)],
+    `SELECT * FROM search_items i WHERE actor = ? AND key = ? AND source IS NULL AND (
+      (recipe = ? AND status IN ('completed', 'running') AND indexed_revision = revision AND pending IS NULL)
+      OR (status IN ('queued', 'running') AND pending IS NOT NULL AND EXISTS (SELECT 1 FROM search_work w
+        WHERE w.actor = i.actor AND w.id = i.id AND w.stage = 'pictures' AND w.revision = i.revision)))`,
+    [actor, key, recipeOf(settings)],
   );
-  if (row === undefined || !isSame(JSON.parse(String(row["metadata"])) as Metadata, metadata))
-    return null;
+  if (row === undefined) return null;
+  const known = liveFacts(row);
+  const isOther = known.checksum !== checksum || known.contentType !== contentType;
+  if (isOther || !isSame(known.metadata, metadata)) return null;
   const itemId = String(row["id"]);
   await sql.batch([
     {
@@ -38,8 +42,7 @@ export async function unchangedItem(
       params: [system.now(), actor, itemId],
     },
   ]);
-  const modified = Number(row["modified_ms"]);
-  const { warnings } = indexMetadata(key, modified, metadata, settings.custom_metadata);
+  const { warnings } = indexMetadata(key, known.modified, metadata, settings.custom_metadata);
   return { itemId, warnings };
 }
 

@@ -1,5 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { InstanceState } from "../state/instance-state.ts";
+import type { FairSlots } from "../../work/fair-slots.ts";
 import { describeFailure } from "../ingest/embed-chunks.ts";
 import { logStatements } from "../rows/item-log.ts";
 import { itemRow } from "../rows/item-store.ts";
@@ -7,6 +8,7 @@ import { failItem } from "../ingest/remove-item.ts";
 import type { SearchOptions, WorkOptions } from "../models/search-deps.ts";
 import { embedItem } from "../ingest/embed-item.ts";
 import { indexContent } from "../ingest/index-content.ts";
+import { indexPictures } from "./index-pictures.ts";
 import { runJob } from "./run-job.ts";
 import { runSchedule } from "./run-schedule.ts";
 import { tracedWork } from "./traced-work.ts";
@@ -15,6 +17,7 @@ import {
   dropWork,
   isCurrent,
   MOST_INTERRUPTIONS,
+  MOST_PICTURE_ATTEMPTS,
   postpone,
   type Work,
 } from "../state/work-rows.ts";
@@ -23,11 +26,17 @@ import {
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
 
+/** The options of an instance's queue. */
+export interface ItemWorkOptions extends WorkOptions {
+  /** Shared by all instances of the process. */
+  readonly pictures: FairSlots;
+}
+
 /** Performs one piece of work of an instance's queue. A failure of the embedder is tried again for ever. */
 export async function performWork(
   state: InstanceState,
   work: Work,
-  deps: SearchOptions,
+  deps: ItemWorkOptions,
 ): Promise<void> {
   if (work.stage === "job") return runJob(state, work, deps);
   if (work.stage === "schedule") return runSchedule(state, work);
@@ -38,6 +47,7 @@ export async function performWork(
     await tracedWork(state.actor, work, deps, async (own, options) => {
       begun = own;
       if (own.stage === "vectors") await embedItem(state, own, options);
+      else if (own.stage === "pictures") await indexPictures(state, own, options, deps.pictures);
       else await indexText(state, own, options);
       return true;
     });
@@ -75,11 +85,12 @@ async function noteFailure(
   { error, tookMs, deps }: FailedWork,
 ): Promise<void> {
   if (!(await isCurrent(state, work))) return;
-  if (error instanceof ApiError && error.status < 500) {
-    await failItem(state, work.id, { revision: work.revision, error: error.message, tookMs });
+  const reason = describeFailure(deps.embedder, error);
+  const isLast = work.stage === "pictures" && work.attempts >= MOST_PICTURE_ATTEMPTS;
+  if (isLast || (error instanceof ApiError && error.status < 500)) {
+    await failItem(state, work.id, { revision: work.revision, error: reason, tookMs });
     return;
   }
-  const reason = describeFailure(deps.embedder, error);
   const shown = work.stage === "vectors" ? `Found by keywords only: ${reason}` : reason;
   const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(20, work.attempts - 1));
   const { actor, context } = state;

@@ -183,7 +183,7 @@ async function syncItem(
   const isUnchanged =
     row["status"] === "completed" && row["recipe"] === recipeOf(state.facts().settings);
   // The queue has it already.
-  if (isUnchanged || row["status"] === "running") return null;
+  if (isUnchanged || row["status"] === "running" || row["status"] === "queued") return null;
   const started = state.context.system.monotonic();
   if (isLeftOut) return leaveOut(state, id, Number(row["revision"]));
   try {

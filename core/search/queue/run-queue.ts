@@ -1,10 +1,12 @@
-import type { Log, System } from "../../ports.ts";
+import type { Log } from "../../ports.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { claim, earliestLease, type Work } from "../state/work-rows.ts";
-import { TIMER_OVER } from "../../time/timer-over.ts";
+import { newsOrTime } from "./news-or-time.ts";
 
 /** Pieces of work of one instance that are under way at a time: an embedder is asked by so many at most. */
 const AT_ONCE = 4;
+/** The same of files whose pictures are read, beside the others. */
+const PICTURES_AT_ONCE = 2;
 /** How long the alarm waits for more once all is done, in ms: uploads come in series. */
 const LINGER_MS = 50;
 /** Longest time that one alarm goes on, in ms: some runtimes end an alarm that takes a quarter of an hour. */
@@ -21,10 +23,11 @@ export function queueRunner(
 ): () => Promise<void> {
   const { context, queueNews } = state;
   const { system } = context;
-  const underWay = new Set<string>();
+  const underWay = { others: new Set<string>(), pictures: new Set<string>() };
 
   function start(work: Work): void {
-    underWay.add(work.token);
+    const alike = work.stage === "pictures" ? underWay.pictures : underWay.others;
+    alike.add(work.token);
     const done = perform(work)
       // Work whose outcome could not be stored stays leased, and is taken up again.
       .catch((error: unknown) => {
@@ -32,7 +35,7 @@ export function queueRunner(
           log("error", "Indexing failed", { id: work.id, error: String(error) });
       })
       .then(() => {
-        underWay.delete(work.token);
+        alike.delete(work.token);
         queueNews.notify();
       });
     system.waitUntil(done);
@@ -47,27 +50,20 @@ export function queueRunner(
       // Work still running at the end goes on beside the next alarm.
       if (now > end || system.closing?.aborted === true || !state.exists()) return;
       if (state.facts().settings.paused === true) return;
-      const free = AT_ONCE - underWay.size;
-      const claimed = free > 0 ? await claim(state, free) : [];
+      const claimed = [
+        ...(await claim(state, AT_ONCE - underWay.others.size, "others")),
+        ...(await claim(state, PICTURES_AT_ONCE - underWay.pictures.size, "pictures")),
+      ];
       for (const work of claimed) start(work);
       if (claimed.length > 0) {
         lingers = false;
         continue;
       }
       const lease = await earliestLease(state);
-      const isIdle = lease === null && underWay.size === 0;
+      const isIdle = lease === null && underWay.others.size + underWay.pictures.size === 0;
       if (isIdle && lingers) return;
       lingers = isIdle;
       await newsOrTime(system, news, isIdle ? LINGER_MS : Math.min(end, lease ?? end) - now);
     }
   };
-}
-
-async function newsOrTime(system: System, news: Promise<void>, ms: number): Promise<void> {
-  const done = new AbortController();
-  const signal =
-    system.closing === undefined ? done.signal : AbortSignal.any([done.signal, system.closing]);
-  const time = system.sleep(Math.max(1, ms), signal).catch(() => undefined);
-  await Promise.race([news, time]);
-  done.abort(TIMER_OVER);
 }

@@ -5,7 +5,13 @@ import type { SearchOptions, WorkOptions } from "../models/search-deps.ts";
 import { withTracedModels } from "../models/traced-models.ts";
 import type { Work } from "../state/work-rows.ts";
 
-const names = { text: "index item", vectors: "embed item", job: "sync job", schedule: "schedule" };
+const names = {
+  text: "index item",
+  pictures: "read pictures",
+  vectors: "embed item",
+  job: "sync job",
+  schedule: "schedule",
+};
 
 /**
  * Does work of the queue in a span of its own, below which are the calls of models and the crawls that it asks for. `run` resolves

@@ -25,8 +25,8 @@ const WAIT_MS = 40_000;
 
 /**
  * Stores and indexes a file under its key, in place of the earlier one: keywords find it at once. The vectors of a
- * configured embedder come from the queue of the instance; `wait` waits for them (else the status is `running`). What the
- * item under the key has already is not indexed again.
+ * configured embedder, and the text of pictures, come from the queue of the instance; `wait` waits for them (else the status
+ * is `running` or `queued`). What the item under the key has already is not indexed again.
  */
 export async function uploadItem(
   instance: Instance,
@@ -44,7 +44,7 @@ export async function uploadItem(
     const item = await (wait ? settledItem(instance, itemId, deps) : instance.item(itemId));
     return withWarnings(item, same.warnings);
   }
-  const text = await extractText(file, deps, async () => usesOcr(await instance.read()));
+  const text = await extractText<"later">(file, deps, () => picturesLater(instance, deps));
   const attempt = await instance.begin({ ...facts, bytes, trace: deps.trace });
   const item = await indexNow(instance, { attempt, text, wait, deps });
   return withWarnings(item, attempt.warnings);
@@ -83,13 +83,23 @@ export async function syncItem(
   deps: WorkOptions,
 ): Promise<Item> {
   const attempt = await instance.beginSync(itemId, deps.trace ?? null);
-  const text = await extractText(attempt.content, deps, async () => usesOcr(await instance.read()));
+  const text = await extractText<"later">(attempt.content, deps, () =>
+    picturesLater(instance, deps),
+  );
   return indexNow(instance, { attempt, text, wait, deps });
+}
+
+/** A request never waits for pictures to be read. */
+export async function picturesLater(
+  instance: Instance,
+  { ocr }: Pick<WorkOptions, "ocr">,
+): Promise<"later" | null> {
+  return ocr !== undefined && usesOcr(await instance.read()) ? "later" : null;
 }
 
 interface IndexInputs {
   readonly attempt: Attempt;
-  readonly text: ExtractedText;
+  readonly text: ExtractedText | "later";
   readonly wait: boolean;
   readonly deps: WorkOptions;
 }
@@ -98,9 +108,12 @@ async function indexNow(
   instance: Instance,
   { attempt, text, wait, deps }: IndexInputs,
 ): Promise<Item> {
-  if (attempt.isOwn) await runAttempt(instance, attempt, text, deps);
-  const waits = wait && attempt.settings.paused !== true;
-  return waits ? settledItem(instance, attempt.itemId, deps) : instance.item(attempt.itemId);
+  const { itemId, revision, settings, isOwn } = attempt;
+  if (isOwn && text === "later")
+    await instance.queuePictures(itemId, { revision, trace: deps.trace });
+  else if (isOwn && text !== "later") await runAttempt(instance, attempt, text, deps);
+  const waits = wait && settings.paused !== true;
+  return waits ? settledItem(instance, itemId, deps) : instance.item(itemId);
 }
 
 /**

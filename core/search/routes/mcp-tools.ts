@@ -4,13 +4,16 @@ import { type McpTool, mcpTool, type McpTools } from "../../mcp/mcp-tool.ts";
 import { answerOrigin } from "../../net/public-url.ts";
 import { searchInstance } from "../answer/ask.ts";
 import type { Instance } from "../actor/instance-client.ts";
-import { usesOcr } from "../ingest/read-pictures.ts";
+import { utf8 } from "../../crypto/encoding.ts";
 import { extractText } from "../ingest/extract-text.ts";
+import { picturesLater } from "./index-item.ts";
 import type { WorkOptions } from "../models/search-deps.ts";
 import { SEARCH_BODY_LIMIT, searchSchema } from "../state/search-schema.ts";
 
 /** Characters of one document that the tool `fetch` returns. */
 const DOCUMENT_LIMIT = 200_000;
+/** Chunks of a document that are read at a time. */
+const CHUNKS = 100;
 
 const searchArguments = {
   query: [
@@ -116,9 +119,10 @@ function fetchTool(asked: AskedInstance): McpTool {
     async ({ id }) => {
       const itemId = itemOf(id);
       const [item, content] = await Promise.all([instance.item(itemId), instance.content(itemId)]);
-      const { text } = await extractText(content, options, async () =>
-        usesOcr(await instance.read()),
+      const read = await extractText<"later">(content, options, () =>
+        picturesLater(instance, options),
       );
+      const text = read === "later" ? await indexedText(instance, itemId) : read.text;
       const isCut = text.length > DOCUMENT_LIMIT;
       return {
         structured: {
@@ -131,6 +135,24 @@ function fetchTool(asked: AskedInstance): McpTool {
       };
     },
   );
+}
+
+/** Returns the text that is indexed of a document, whose pictures would take long to be read again. */
+async function indexedText(instance: Instance, itemId: string): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let end = 0;
+  for (let offset = 0; text.length <= DOCUMENT_LIMIT; offset += CHUNKS) {
+    const { chunks } = await instance.chunks(itemId, CHUNKS, offset);
+    for (const chunk of chunks) {
+      if (chunk.start_byte > end) text += "\n\n";
+      // Chunks overlap.
+      text += decoder.decode(utf8(chunk.text).subarray(Math.max(0, end - chunk.start_byte)));
+      end = chunk.end_byte;
+    }
+    if (chunks.length < CHUNKS) break;
+  }
+  return text;
 }
 
 /** Returns the item of a chunk's id; the id of an item is its own. */

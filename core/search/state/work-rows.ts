@@ -4,10 +4,10 @@ import type { ActorContext, SqlRow, SqlValue, Statement } from "../../ports.ts";
 import type { Notifier } from "./notifier.ts";
 
 /**
- * The next step of waiting work: index the text of an item, make the vectors of an item whose text is indexed, go on with a
- * sync job, or begin the next one.
+ * The next step of waiting work: index the text of an item, the same with the pictures of its file, make the vectors of an
+ * item whose text is indexed, go on with a sync job, or begin the next one.
  */
-export type Stage = "text" | "vectors" | "job" | "schedule";
+export type Stage = "text" | "pictures" | "vectors" | "job" | "schedule";
 
 /** One row of the queue. An item or a job has one at most; a newer one takes its place. */
 export interface Work {
@@ -39,11 +39,13 @@ const LONG_LEASE_MS = 900_000;
 
 /** Attempts that may be cut off by the death of the process: what they do may be what kills it. */
 export const MOST_INTERRUPTIONS = 5;
+/** Attempts at an item whose pictures have to be read: with the pauses between them, about ten minutes. */
+export const MOST_PICTURE_ATTEMPTS = 10;
 
 /** Makes the error for work that was cut off that often. */
-export function cutOff(what: "item" | "source"): ApiError {
+export function cutOff(what: "item" | "source", times: number = MOST_INTERRUPTIONS): ApiError {
   return new ApiError("invalid_request", {
-    message: `Indexing was cut off ${MOST_INTERRUPTIONS} times: sync the ${what} again`,
+    message: `Indexing was cut off ${times} times: sync the ${what} again`,
   });
 }
 
@@ -156,11 +158,17 @@ export async function isCurrent(
 }
 
 /** Leases up to `most` pieces of due work that are not leased; the attempt is counted before it begins. */
-export async function claim({ actor, context }: QueueOwner, most: number): Promise<Work[]> {
+export async function claim(
+  { actor, context }: QueueOwner,
+  most: number,
+  kind: "pictures" | "others",
+): Promise<Work[]> {
+  if (most <= 0) return [];
   const now = context.steady();
   const rows = await context.sql.all(
     `SELECT id, stage, revision, token, trace, attempts FROM search_work
-      WHERE actor = ? AND due_ms <= ? AND lease_ms <= ? ORDER BY due_ms, id LIMIT ?`,
+      WHERE actor = ? AND due_ms <= ? AND lease_ms <= ? AND stage ${kind === "pictures" ? "=" : "<>"} 'pictures'
+      ORDER BY due_ms, id LIMIT ?`,
     [actor, now, now, most],
   );
   if (rows.length === 0) return [];
@@ -177,7 +185,7 @@ function column(row: SqlRow, name: string): SqlValue {
   return row[name] ?? null;
 }
 
-const stages: readonly Stage[] = ["text", "vectors", "job", "schedule"];
+const stages: readonly Stage[] = ["text", "pictures", "vectors", "job", "schedule"];
 
 function toWork(row: SqlRow): Work {
   const stage = String(row["stage"]);
@@ -200,11 +208,11 @@ export async function earliestDue({ actor, context }: QueueOwner): Promise<numbe
   return row?.["due"] == null ? null : Number(row["due"]);
 }
 
-/** Returns when the first lease on work that is due ends (of `steady()`); null when no such work is there. */
+/** Returns when the first lease on work that is due ends (of `steady()`); null when none is leased. */
 export async function earliestLease({ actor, context }: QueueOwner): Promise<number | null> {
   const [row] = await context.sql.all(
-    "SELECT MIN(lease_ms) AS lease FROM search_work WHERE actor = ? AND due_ms <= ?",
-    [actor, context.steady()],
+    "SELECT MIN(lease_ms) AS lease FROM search_work WHERE actor = ? AND due_ms <= ? AND lease_ms > ?",
+    [actor, context.steady(), context.steady()],
   );
   return row?.["lease"] == null ? null : Number(row["lease"]);
 }

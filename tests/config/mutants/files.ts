@@ -173,8 +173,8 @@ export const filesMutants: readonly Mutant[] = [
   {
     name: "an upload under other settings is indexed",
     file: "core/search/ingest/unchanged-item.ts",
-    find: "AND recipe = ?",
-    replace: "AND ? <> ''",
+    find: "(recipe = ? AND",
+    replace: "(? <> '' AND",
     tests: ["tests/unit/search/items-embedder"],
   },
   {
