@@ -1,7 +1,7 @@
 import { boundedJson, isObject, jsonObject } from "../http/json.ts";
 import { JsonUnits } from "../http/json/json-units.ts";
 import { copyOf } from "../net/client-address.ts";
-import { inspectResponse } from "./json-body.ts";
+import { forPlainJson, inspectResponse } from "./json-body.ts";
 import { withQuery } from "./translate/pathname.ts";
 import { type FanOutView, type ListedRecord, mergeFanOut } from "./translate/dns-filters.ts";
 
@@ -17,8 +17,6 @@ const REQUESTS = 200;
 /** Records of a page that is asked for, and in all. */
 const PAGE = 100;
 const RECORDS = 10_000;
-/** Headers that would make a page another than the whole one in plain JSON. */
-const UNFIT = ["accept-encoding", "if-none-match", "if-modified-since", "range", "if-range"];
 
 /** A page that ends the fan-out: a failure of the host, or `null` for lists that cannot be merged here. */
 class Ended {
@@ -119,8 +117,7 @@ function isRecord(value: unknown): value is ListedRecord {
 }
 
 function pageRequest(request: Request, signal: AbortSignal, query: string, page: number): Request {
-  const headers = new Headers(request.headers);
-  for (const name of UNFIT) headers.delete(name);
+  const headers = forPlainJson(request.headers);
   const url = withQuery(request.url, `${query}&page=${page}&per_page=${PAGE}`);
   const both = AbortSignal.any([signal, request.signal]);
   return copyOf(request, new Request(url, { headers, signal: both }));

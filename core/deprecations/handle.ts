@@ -277,7 +277,8 @@ async function refusal(
     if (failure instanceof ApiError) return errorResponse(failure, "api");
     throw failure;
   }
-  const signals = errorSignals(deprecationSignals(entries, place, path));
+  const signals =
+    entries.length === 0 ? {} : errorSignals(deprecationSignals(entries, place, path));
   const { id } = jsonObject(error.options.body?.["deprecation"]);
   const entry = entries.find((one) => one.id === id);
   if (respond === undefined || entry === undefined) return errorResponse(error, "api", signals);

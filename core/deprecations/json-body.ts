@@ -85,6 +85,21 @@ export function reshaped(old: Headers): Headers {
   return headers;
 }
 
+/** Headers of a request that make an answer another than the whole one in plain JSON. */
+const UNFIT = ["accept-encoding", "if-none-match", "if-modified-since", "range", "if-range"];
+
+/** Whether a request may be answered with another than the whole answer in plain JSON. */
+export function asksForOther(headers: Headers): boolean {
+  return UNFIT.some((name) => headers.has(name));
+}
+
+/** The headers of a request whose answer has to be read: the whole one in plain JSON. */
+export function forPlainJson(old: Headers): Headers {
+  const headers = new Headers(old);
+  for (const name of UNFIT) headers.delete(name);
+  return headers;
+}
+
 /** curl labels any body as a form by default. Routes of JSON read such a body as JSON, so it is inspected too. */
 function isCurlDefault(headers: Headers): boolean {
   const isSmall = Number(headers.get("content-length") ?? 0) <= INSPECT_LIMIT;

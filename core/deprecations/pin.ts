@@ -6,7 +6,14 @@ import { changedJson } from "../http/json/json-source.ts";
 import { JsonUnits } from "../http/json/json-units.ts";
 import { utf8 } from "../crypto/encoding.ts";
 import { copyOf } from "../net/client-address.ts";
-import { inspectResponse, isJsonType, reshaped, withJson } from "./json-body.ts";
+import {
+  asksForOther,
+  forPlainJson,
+  inspectResponse,
+  isJsonType,
+  reshaped,
+  withJson,
+} from "./json-body.ts";
 import { type Deprecations, isPinDay } from "./options.ts";
 import { fillPath, pathStart } from "./translate/pathname.ts";
 import type { ScheduledEntry } from "./phase.ts";
@@ -56,15 +63,11 @@ async function pinOfCaller(
   return ownMember(pins, id) ?? null;
 }
 
-/** Headers that would make an answer another than the whole one in plain JSON. */
-const UNFIT = ["accept-encoding", "if-none-match", "if-modified-since", "range", "if-range"];
-
 /** The request of a pinned client, whose answer has to be read. */
 export function plainRequest(request: Request): Request {
-  if (!UNFIT.some((name) => request.headers.has(name))) return request;
-  const headers = new Headers(request.headers);
-  for (const name of UNFIT) headers.delete(name);
-  return copyOf(request, new Request(request, { headers }));
+  const { headers } = request;
+  if (!asksForOther(headers)) return request;
+  return copyOf(request, new Request(request, { headers: forPlainJson(headers) }));
 }
 
 /** The request of an answer, and how its host answers a further one. */
@@ -149,8 +152,8 @@ async function aroundOf(
   const path = lookUp === undefined ? null : fillPath(lookUp, template ?? "", asked);
   if (path === null || ask === null) return { parameters, found: {} };
   const root = request.url.slice(0, pathStart(request.url));
-  const headers = new Headers(request.headers);
-  for (const name of [...UNFIT, "content-type", "content-length"]) headers.delete(name);
+  const headers = forPlainJson(request.headers);
+  for (const name of ["content-type", "content-length"]) headers.delete(name);
   // The caller's own credentials: what they may not see they do not get.
   const url = `${root}${known.place.basePath}${path}`;
   const answer = await ask(copyOf(request, new Request(url, { headers, signal: request.signal })));

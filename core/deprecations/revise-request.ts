@@ -1,4 +1,4 @@
-import type { ErrorFacts } from "../http/api-error.ts";
+import { type ErrorFacts, errorFacts } from "../http/api-error.ts";
 import { isObject } from "../http/json.ts";
 import type { ArrivingRoom } from "../http/arriving-body.ts";
 import { copyOf } from "../net/client-address.ts";
@@ -10,7 +10,12 @@ import { refusedParameter, routeOf } from "./refuse.ts";
 import type { FanOut } from "./fan-out.ts";
 import type { Deprecations } from "./options.ts";
 import type { SignalPlace } from "./signal.ts";
-import { parseRawQuery } from "./translate/raw-query.ts";
+import {
+  hasMoreParameters,
+  joinParameters,
+  parseRawQuery,
+  type RawParameter,
+} from "./translate/raw-query.ts";
 
 /** The effect on a request of the entries finer than an endpoint. */
 export interface Revision {
@@ -42,14 +47,27 @@ export async function reviseRequest(
   return { ...inBody, fanOut: inQuery.fanOut, used: [...inQuery.used, ...inBody.used] };
 }
 
+/** Parameters of a query that are looked at: each of up to 50 requests of a fan-out repeats them. */
+const PARAMETERS = 2000;
+const TOO_MANY = `The query has more than ${PARAMETERS} parameters. This route has parameters that ended, and does not look for them in so many: send fewer.`;
+
 function reviseQuery(
   request: Request,
-  entries: readonly ScheduledEntry[],
+  all: readonly ScheduledEntry[],
   now: number,
   place: SignalPlace,
 ): Revision {
-  const query = rawQuery(request.url);
-  const used = usedInQuery(query, entries);
+  const entries = all.filter(({ kind }) => kind === "query");
+  const query = entries.length === 0 ? "" : rawQuery(request.url);
+  if (query === "") return { request, used: [], refusal: null };
+  if (hasMoreParameters(query, PARAMETERS))
+    return {
+      request,
+      used: [],
+      refusal: errorFacts("invalid_request", { message: TOO_MANY }),
+    };
+  const parameters = parseRawQuery(query);
+  const used = usedAmong(parameters, entries);
   const enforced = used.filter((entry) => isEnforced(entry, now));
   const refuse = (entry: ScheduledEntry, instead: string): Revision => ({
     request,
@@ -64,12 +82,10 @@ function reviseQuery(
   const dropped = new Set(
     enforced.filter((entry) => entry.pastCutOff === "drop").flatMap((e) => e.fields),
   );
-  const kept = parseRawQuery(query).filter(({ name }) => !dropped.has(name));
-  const rest = kept.map(({ raw }) => raw).join("&");
-  let revised = rest;
+  let kept = parameters.filter(({ name }) => !dropped.has(name));
   let fanOut: Revision["fanOut"];
   for (const plan of new Set(entries.flatMap(({ planQuery }) => planQuery ?? []))) {
-    const planned = plan(revised, (id) =>
+    const planned = plan(kept, (id) =>
       entries.some((one) => one.id === id && isEnforced(one, now)),
     );
     const entry =
@@ -77,13 +93,14 @@ function reviseQuery(
         ? (entries.find(({ id }) => id === planned.id) ?? used[0])
         : undefined;
     if (planned.kind === "refuse" && entry !== undefined) return refuse(entry, planned.instead);
-    if (planned.kind === "rewrite") revised = planned.query;
+    if (planned.kind === "rewrite") kept = parseRawQuery(planned.query);
     if (planned.kind !== "fan-out") continue;
     const { id, instead } = planned;
     const listed = entries.find((one) => one.id === id) ?? used[0];
     if (listed === undefined) continue;
     fanOut = { ...planned, refusal: refusedParameter(listed, place, request.url, instead) };
   }
+  const revised = joinParameters(kept);
   return {
     request:
       revised === query
@@ -108,7 +125,10 @@ export function endedInQuery(
   entries: readonly ScheduledEntry[],
   now: number,
 ): { readonly ended: readonly ScheduledEntry[]; readonly notes: readonly string[] } {
-  const ended = usedInQuery(rawQuery(url), entries).filter((entry) => isEnforced(entry, now));
+  const query = rawQuery(url);
+  const parameters = hasMoreParameters(query, PARAMETERS) ? [] : parseRawQuery(query);
+  const ofQuery = entries.filter(({ kind }) => kind === "query");
+  const ended = usedAmong(parameters, ofQuery).filter((entry) => isEnforced(entry, now));
   const notes = ended.map((entry) => {
     const what = `${entry.fields.join(", ")} of ${routeOf(entry)}`;
     return `${what} is no longer supported (${entry.id}). Instead: ${insteadOf(entry)}`;
@@ -116,11 +136,13 @@ export function endedInQuery(
   return { ended, notes };
 }
 
-function usedInQuery(query: string, entries: readonly ScheduledEntry[]): ScheduledEntry[] {
-  const ofQuery = entries.filter(({ kind }) => kind === "query");
-  const names = new Set(parseRawQuery(query).map(({ name }) => name));
+function usedAmong(
+  parameters: readonly RawParameter[],
+  ofQuery: readonly ScheduledEntry[],
+): ScheduledEntry[] {
+  const names = new Set(parameters.map(({ name }) => name));
   const readers = new Set(ofQuery.flatMap(({ usedIds }) => usedIds ?? []));
-  const ids = new Set([...readers].flatMap((usedIds) => usedIds(query)));
+  const ids = new Set([...readers].flatMap((usedIds) => usedIds(parameters)));
   return ofQuery.filter(({ id, fields, usedIds }) =>
     usedIds === undefined ? fields.some((field) => names.has(field)) : ids.has(id),
   );

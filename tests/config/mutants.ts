@@ -139,6 +139,20 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/deprecations/middleware-hosts"],
   },
   {
+    name: "a query of more parameters than are looked at is refused",
+    file: "core/deprecations/revise-request.ts",
+    find: "if (hasMoreParameters(query, PARAMETERS))",
+    replace: "if (false)",
+    tests: ["tests/unit/deprecations/middleware-hosts"],
+  },
+  {
+    name: "a refusal that concerns no entry announces none",
+    file: "core/deprecations/handle.ts",
+    find: "entries.length === 0 ? {} : errorSignals(",
+    replace: "errorSignals(",
+    tests: ["tests/unit/deprecations/middleware-hosts"],
+  },
+  {
     name: "a page that never settles is given up",
     file: "core/rendering/page/evaluate.ts",
     find: "if (attempt === ATTEMPTS) throw error;",

@@ -1,8 +1,9 @@
 import { type Json, jsonObjects } from "../../http/json.ts";
-import { FILTER_VALUES_LIMIT, planFilters, usedFilters } from "../translate/dns-filters.ts";
+import { FILTER_VALUES_LIMIT, filtersAmong, planParameters } from "../translate/dns-filters.ts";
 import { cnameFlattening, switchOf } from "../translate/endpoint-calls.ts";
 import { isChained, unwrapErrorChain, wrapErrorChain } from "../translate/error-chain.ts";
 import { hasSrvData } from "../translate/srv-data.ts";
+import type { RawParameter } from "../translate/raw-query.ts";
 import type { QueryPlan, Row } from "./entry.ts";
 
 const FILTERS = "dns-list-filters";
@@ -10,8 +11,11 @@ const FILTERS = "dns-list-filters";
 /** A list beside other filters has no single modern request; a client that needs the union asks once per value. */
 const ALTERNATIVES = `one request per value, or ?match=any&name=<a>&name=<b> as the only filter, with at most ${FILTER_VALUES_LIMIT} values`;
 
-function planQuery(query: string, isEnforced: (id: string) => boolean): QueryPlan {
-  const plan = planFilters(query, (number) => isEnforced(`${FILTERS}.${number}`));
+function planQuery(
+  parameters: readonly RawParameter[],
+  isEnforced: (id: string) => boolean,
+): QueryPlan {
+  const plan = planParameters(parameters, (number) => isEnforced(`${FILTERS}.${number}`));
   if (plan.kind === "fan-out") return { ...plan, id: `${FILTERS}.04`, instead: ALTERNATIVES };
   return plan.kind === "refuse"
     ? { kind: "refuse", id: `${FILTERS}.${plan.entry}`, instead: plan.instead }
@@ -20,8 +24,8 @@ function planQuery(query: string, isEnforced: (id: string) => boolean): QueryPla
 
 const RECORDS = "GET /zones/{zone_id}/dns_records";
 
-const usedIds = (query: string): string[] =>
-  usedFilters(query).map((number) => `${FILTERS}.${number}`);
+const usedIds = (parameters: readonly RawParameter[]): string[] =>
+  filtersAmong(parameters).map((number) => `${FILTERS}.${number}`);
 
 /** DNS records. */
 export const dnsRecords: readonly Row[] = [

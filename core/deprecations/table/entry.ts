@@ -1,6 +1,7 @@
 import type { Json } from "../../http/json.ts";
 import type { CallRewriting } from "../translate/endpoint-calls.ts";
 import type { FanOutView } from "../translate/dns-filters.ts";
+import type { RawParameter } from "../translate/raw-query.ts";
 
 /** The subject of an entry: a whole endpoint, or something finer that headers alone cannot describe. */
 export type DeprecationKind = "endpoint" | "field" | "query" | "protocol" | "notice" | "behaviour";
@@ -81,11 +82,11 @@ export interface DeprecationEntry {
   /** Whether the fields leave responses past the cut-off, because the old form ends there. @default `pastCutOff` is "refuse" */
   readonly leavesResponses?: boolean;
   /**
-   * The ids of the entries that a raw query uses; entries of a route that share the function are asked in one call.
+   * The ids of the entries that the parameters of a query use; entries of a route that share the function are asked in one call.
    * @default those with a parameter of it in `fields`
    */
-  readonly usedIds?: (query: string) => readonly string[];
-  /** Rewrites a raw query past the cut-off; entries of a route that share the function are planned in one call. */
+  readonly usedIds?: (parameters: readonly RawParameter[]) => readonly string[];
+  /** Rewrites a query past the cut-off; entries of a route that share the function are planned in one call. */
   readonly planQuery?: QueryPlanner;
   /** Rewrites the JSON body of a request past the cut-off. */
   readonly modernRequest?: (body: Json) => Json;
@@ -127,8 +128,11 @@ export interface NamedIn {
   readonly instead: string;
 }
 
-/** Plans the rewrite of a raw query; `isEnforced` takes the id of an entry. */
-export type QueryPlanner = (query: string, isEnforced: (id: string) => boolean) => QueryPlan;
+/** Plans the rewrite of a query; `isEnforced` takes the id of an entry. */
+export type QueryPlanner = (
+  parameters: readonly RawParameter[],
+  isEnforced: (id: string) => boolean,
+) => QueryPlan;
 
 /** The rewrite of a query: unchanged, another query, several, or nothing that has the same meaning. */
 export type QueryPlan =

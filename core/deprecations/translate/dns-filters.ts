@@ -1,4 +1,10 @@
-import { afterColon, betweenCommas, parseRawQuery, type RawParameter } from "./raw-query.ts";
+import {
+  afterColon,
+  betweenCommas,
+  joinParameters,
+  parseRawQuery,
+  type RawParameter,
+} from "./raw-query.ts";
 
 /** Values that one comma list (or one cross product of lists) may stand for. */
 export const FILTER_VALUES_LIMIT: number = 50;
@@ -44,9 +50,13 @@ type Prefix = (typeof PREFIXES)[number];
  * ```
  */
 export function usedFilters(query: string): FilterEntry[] {
-  const parameters = joinedLists(parseRawQuery(query), () => true);
-  const used = new Set(parameters.flatMap((parameter) => formOf(parameter)?.entry ?? []));
-  return [...used].toSorted();
+  return filtersAmong(parseRawQuery(query));
+}
+
+/** Does {@link usedFilters} with the parameters of a query. */
+export function filtersAmong(parameters: readonly RawParameter[]): FilterEntry[] {
+  const used = joinedLists(parameters, () => true).flatMap((one) => formOf(one)?.entry ?? []);
+  return [...new Set(used)].toSorted();
 }
 
 /**
@@ -64,8 +74,16 @@ export function planFilters(
   query: string,
   enforced: (entry: FilterEntry) => boolean = () => true,
 ): FilterPlan {
+  return planParameters(parseRawQuery(query), enforced);
+}
+
+/** Does {@link planFilters} with the parameters of a query. */
+export function planParameters(
+  parameters: readonly RawParameter[],
+  enforced: (entry: FilterEntry) => boolean,
+): FilterPlan {
   const steps: Step[] = [];
-  for (const parameter of joinedLists(parseRawQuery(query), enforced)) {
+  for (const parameter of joinedLists(parameters, enforced)) {
     const operated = operatorOf(parameter);
     if (operated !== null && operated.modern === null && enforced(operated.entry)) {
       const { entry, instead } = operated;
@@ -82,7 +100,7 @@ export function planFilters(
       return { kind: "refuse", entry: form.entry, instead: rewritten.refuse };
     steps.push({ parameter, texts: rewritten.texts });
   }
-  return combine(steps, query);
+  return combine(steps, joinParameters(parameters));
 }
 
 /** Repeated `name[]=a&name[]=b`, as one comma list. A stranger may repeat one thousands of times. */

@@ -7,6 +7,11 @@ export interface RawParameter {
   readonly value: string;
 }
 
+/** Whether a raw query has more parameters than `limit`. */
+export function hasMoreParameters(query: string, limit: number): boolean {
+  return query.split("&", limit + 1).length > limit;
+}
+
 /** Splits a raw query. Escapes that are not UTF-8 are taken as they stand. */
 export function parseRawQuery(query: string): RawParameter[] {
   return query.split("&").map((raw) => {
@@ -17,8 +22,13 @@ export function parseRawQuery(query: string): RawParameter[] {
   });
 }
 
+/** The raw query of parameters. */
+export function joinParameters(parameters: readonly RawParameter[]): string {
+  return parameters.map(({ raw }) => raw).join("&");
+}
+
 function decode(text: string): string {
-  return withoutEscapes(text.replaceAll("+", " "));
+  return /[%+]/.test(text) ? withoutEscapes(text.replaceAll("+", " ")) : text;
 }
 
 /** A text without its escapes; one whose escapes are not UTF-8 as it stands. */

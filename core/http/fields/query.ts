@@ -21,7 +21,8 @@ export function checkQuery(c: Context, names: readonly string[]): void {
 
 /** Refuses a query with any other name: for routes that would do or show more without the parameter that was meant. */
 export function checkWholeQuery(c: Context, names: readonly string[]): void {
-  const unknown = Object.entries(c.req.query()).find(([name]) => !names.includes(name));
+  const known = new Set(names);
+  const unknown = Object.entries(c.req.query()).find(([name]) => !known.has(name));
   if (unknown === undefined) return;
   const [name, value] = unknown.map((text) => text.slice(0, SHOWN)) as [string, string];
   const taken = names.length === 0 ? "this route takes none" : `it takes ${names.join(", ")}`;

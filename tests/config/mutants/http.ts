@@ -265,9 +265,9 @@ export const httpMutants: readonly Mutant[] = [
   {
     name: "a pinned client is told no zone that it may not read",
     file: "core/deprecations/pin.ts",
-    find: "const headers = new Headers(request.headers);\n  for (const name of [...UNFIT,",
+    find: 'const headers = forPlainJson(request.headers);\n  for (const name of ["content-type",',
     replace:
-      'const headers = new Headers({ authorization: "Bearer owner" });\n  for (const name of [...UNFIT,',
+      'const headers = new Headers({ authorization: "Bearer owner" });\n  for (const name of ["content-type",',
     tests: ["tests/unit/deprecations/pin"],
   },
   {

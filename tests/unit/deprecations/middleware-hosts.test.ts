@@ -1,5 +1,5 @@
 import { type Context, Hono } from "hono";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import {
   type DeprecationsOptions,
   deprecationTable,
@@ -55,6 +55,40 @@ it("reads a query once, however many entries have forms of it", async () => {
   const app = host({ entries: lists.map((entry) => ({ ...entry, usedIds })), clock: () => 0 });
   await app.request(`${ROOT}/zones/z/dns_records?name=contains:shop`);
   expect(reads).toBe(1);
+});
+
+describe("a query of many parameters", () => {
+  const records = `${ROOT}/zones/z/dns_records`;
+  const served = (path: string, mode: "off" | "translate" = "translate") => {
+    const isMounted = (): boolean => true;
+    const run = withDeprecations({ clock: "2026-06-01", isMounted, mode });
+    return run(new Request(`http://x${path}`), () => Promise.resolve(new Response("served")));
+  };
+  const many = (count: number): string =>
+    Array.from({ length: count }, (_, n) => `a${n}=1`).join("&");
+
+  it("is refused with the reason where some have ended, and nowhere else", async () => {
+    expect(await (await served(`${records}?${many(2000)}`)).text()).toBe("served");
+    const refused = await served(`${records}?${many(2001)}`);
+    expect([
+      refused.status,
+      refused.headers.get("deprecation"),
+      refused.headers.get("link"),
+    ]).toEqual([400, null, null]);
+    expect((await body(refused)).errors[0]?.message).toContain("more than 2000 parameters");
+    expect((await served(`${records}/r?${many(2001)}`)).status).toBe(200);
+    expect((await served(`${records}?${many(2001)}`, "off")).status).toBe(200);
+  });
+
+  it("has each of them decoded once", async () => {
+    const decode = vi.spyOn(globalThis, "decodeURIComponent");
+    try {
+      await served(`${records}?${"a=%41&".repeat(50)}name=www`);
+      expect(decode).toHaveBeenCalledTimes(50);
+    } finally {
+      decode.mockRestore();
+    }
+  });
 });
 
 describe("a plain Hono host without closed routes", () => {
