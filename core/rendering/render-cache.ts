@@ -22,7 +22,7 @@ interface Running {
 
 /** One rendering to share. */
 export interface SharedRendering {
-  /** Whatever may change the answer, and who asks. */
+  /** The caller, and everything that may change the answer. */
   readonly key: string;
   /** How old an answer may be, in ms. */
   readonly maxAgeMs: number;

@@ -47,7 +47,7 @@ function modeOf(flags: string): number {
 
 /**
  * Bounds the parts of a pattern whose counts are written out from above, without reading how it nests: a count of a group
- * (or after `\E`, which is no part) may repeat all that is there, any other one a single part.
+ * (or after `\E`, which matches nothing itself) may repeat all that is there, any other one a single part.
  */
 function partsOf(source: string): number {
   let parts = source.length;

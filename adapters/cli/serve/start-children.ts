@@ -40,7 +40,7 @@ interface State {
   nextStart: number;
 }
 
-/** Whatever makes children end may do so at once again: this many ms are between the starts of replacements. */
+/** Least ms between the starts of replacements: the cause that ended one child may end the next at once. */
 const PAUSE_MS = 1000;
 /**
  * A signal to the whole process group may reach a child first, which then ends. Before it replaces that child, this process

@@ -237,7 +237,7 @@ function keysProblem(
   );
   return named === undefined
     ? null
-    : `keys.${named}: whoever may edit providers could move it to another host: give its baseUrl in "providers", too, or store its key by the management API`;
+    : `keys.${named}: a token that may edit providers could send it to another host: give its baseUrl in "providers", too, or store its key by the management API`;
 }
 
 /** Says which of a gateway's names for models is at fault; null for none. */

@@ -13,7 +13,6 @@ import { within } from "../input/timers.ts";
 /** The pause between two looks at a style sheet, in ms. */
 const LOOK_MS = 20;
 
-/** What came of a load. */
 interface LoadOutcome {
   /** The failure of the load itself that was passed over. */
   readonly missed: ApiError | null;

@@ -80,11 +80,11 @@ export interface PdfSplit {
   readonly ranges?: readonly string[] | undefined;
 }
 
-/** What is done with PDFs, in the order of these fields. */
+/** The steps of an edit, in the order of these fields. */
 export interface PdfEdit {
   /** Files in base64; those of a form need no entry. @default [] */
   readonly files?: readonly { readonly name: string; readonly content: string }[] | undefined;
-  /** What opens protected files, by name. */
+  /** Passwords of protected files, by the name of the file. */
   readonly passwords?: Readonly<Record<string, string>> | undefined;
   /** The names of the PDFs, in the order of the result. */
   readonly merge?: readonly string[] | undefined;

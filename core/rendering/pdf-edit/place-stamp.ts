@@ -21,7 +21,7 @@ export function shownSize(page: PDFPage): Size {
   return turnOf(page) % 180 === 0 ? { width, height } : { width: height, height: width };
 }
 
-/** Where the lower left corner of a stamp is, whose middle is at a place of the shown page. */
+/** Returns the place of the lower left corner of a stamp whose middle is at a place of the shown page. */
 export function placeStamp(
   page: PDFPage,
   size: Size,

@@ -155,7 +155,7 @@ function withoutFragment(url: URL): string {
   return url.href.replace(/#.*$/su, "");
 }
 
-/** What a page may be. */
+/** The `accept` of a page, as browsers send it. */
 const PAGES = "text/html,application/xhtml+xml,text/*;q=0.9,*/*;q=0.1";
 
 /** Returns the headers of a request for a job. Those of the caller, and its login, go to the origin of the job only. */

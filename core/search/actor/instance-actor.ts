@@ -163,7 +163,7 @@ function askingMethods(
   return {
     async search(input) {
       const found = await retrieve(state, input);
-      // What somebody is still typing is no question.
+      // A prefix search is sent while its question is still being typed.
       if (input.prefix !== true) log.note(input.query, found.chunks[0]?.score ?? 0);
       return found;
     },

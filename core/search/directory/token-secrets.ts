@@ -11,7 +11,7 @@ export interface BucketCredentials {
 
 const keyOf = (master: string): Promise<SealingKey> => sealingKey(master, "search");
 
-/** What seals the secrets of an account. */
+/** The options that seal the secrets of an account. */
 export type SecretDeps = Pick<SearchOptions, "platform" | "masterSecret" | "formerMasterSecrets">;
 
 /** Seals a secret of an account: it opens under the same account and id only. */

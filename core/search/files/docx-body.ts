@@ -4,7 +4,7 @@ import { withoutSoftHyphens } from "../read/soft-hyphens.ts";
 import type { XmlEvents } from "./package-parts.ts";
 import type { XmlAttributes } from "./xml-names.ts";
 
-/** What the reader of a body knows of the rest of its document. */
+/** The parts of a document that the reader of its body needs. */
 export interface BodyContext {
   /** Levels of headings by the ids of their styles. */
   readonly levels: ReadonlyMap<string, number>;
@@ -95,7 +95,7 @@ export function bodyReader(context: BodyContext, note = ""): BodyReader {
 
 interface State extends BodyContext {
   readonly note: string;
-  /** Where blocks go: to the body, a note, a cell, or behind the paragraph that a box is anchored in. */
+  /** The lists that blocks are added to: of the body, a note, a cell, or of a box, which comes behind its paragraph. */
   readonly sinks: string[][];
   readonly paragraphs: Paragraph[];
   readonly tables: Table[];

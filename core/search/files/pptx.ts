@@ -110,7 +110,7 @@ function* slideText(xml: string, budget: TextBudget): Generator<void, SlideText,
     },
     text: (text) => paragraph.text(text),
     close(name) {
-      // Whatever follows a shape is not in its place.
+      // Blocks behind a shape are not in its placeholder.
       if (name === "p:sp") placeholder = "";
       const text = paragraph.close(name);
       const done = table.close(name, text);

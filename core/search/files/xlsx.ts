@@ -83,7 +83,7 @@ function* besideSheet(
   return blocks;
 }
 
-/** What older programs see in place of a conversation, which has a part of its own. */
+/** The beginning of the text that older programs show in place of a conversation, which has a part of its own. */
 const PLACEHOLDER = "[Threaded comment]";
 
 /** Returns the comments of a sheet (ECMA-376, part 1, section 18.7; [MS-XLSX], section 2.6.203), each with its cell. */

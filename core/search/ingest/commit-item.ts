@@ -36,9 +36,9 @@ export type NewVectors = {
 export type IndexedContent = {
   readonly revision: number;
   readonly chunks: readonly NewChunk[];
-  /** Whatever of the file could not be read. */
+  /** The parts of the file that could not be read. */
   readonly warnings: readonly FileWarning[];
-  /** What the file says about itself. @default nothing */
+  /** Metadata of the file itself. @default none */
   readonly fields?: Metadata | undefined;
   /** Vectors of the embedder; null = they are made later. */
   readonly given: NewVectors | null;

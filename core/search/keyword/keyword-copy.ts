@@ -99,7 +99,7 @@ export function copiedKeywords(
       if (change.type !== "drop") return commitRows(change, write);
       const result = await write([]);
       forget();
-      // What cannot be removed now is removed when it has not been used for long.
+      // A copy that cannot be removed now is removed when it has not been used for long.
       await inTurn(() => database().batch(dropCopy(table))).catch(() => undefined);
       return result;
     },

@@ -107,7 +107,7 @@ async function withForms(
   });
 }
 
-/** Returns the word that a query may leave off in the middle of; null where it ends with punctuation, or with a word that is no term. */
+/** Returns the last word of a query, which may be unfinished; null where the query ends with punctuation, or with a word that is not looked up. */
 function begunWord(
   text: string,
   choices: readonly WordChoice[],

@@ -16,11 +16,11 @@ export type DocumentText = {
   readonly text: string;
   /** Its pages or slides, in order. @default it has none */
   readonly pages?: readonly FilePage[];
-  /** Whatever of it could not be read. @default all of it was read */
+  /** The parts that could not be read. @default all of it was read */
   readonly warnings?: readonly FileWarning[];
   /** Numbers of pages that have no text, perhaps only pictures of it. @default none */
   readonly blankPages?: readonly number[];
-  /** What it says about itself, by names in lower case: metadata where the instance has such fields. @default nothing */
+  /** Its properties, by names in lower case: metadata where the instance has such fields. @default none */
   readonly fields?: Readonly<Record<string, string | number | boolean>>;
 };
 

@@ -35,7 +35,7 @@ export type SearchInput = {
   readonly highlight?: Highlighting | undefined;
 };
 
-/** What could not be done as a request asks, by the name of the failure that it would be. */
+/** A part of a request that was left undone, by the name of the failure that it would be. */
 export interface SearchNote {
   readonly name: ErrorName;
   readonly message: string;

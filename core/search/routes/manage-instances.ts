@@ -111,7 +111,7 @@ export async function deleteInstance(
   return settings;
 }
 
-/** Lists the public endpoint that settings open. Before they are stored: one that is listed and closed answers nobody. */
+/** Lists the public endpoint that settings open. It is listed before they are stored: a listed endpoint that is closed answers no request. */
 async function listEndpoint(
   account: string,
   { public_endpoint_id: endpoint, public_endpoint_params: params, ...place }: InstanceSettings,

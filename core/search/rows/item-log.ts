@@ -11,7 +11,7 @@ export interface LogEntry {
   readonly chunks: number | null;
   /** Why it failed; null when it did not. */
   readonly failure: string | null;
-  /** Whatever of the file could not be read. @default all of it was read */
+  /** The parts of the file that could not be read. @default all of it was read */
   readonly warnings?: readonly FileWarning[];
   readonly tookMs: number;
 }

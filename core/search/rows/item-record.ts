@@ -24,7 +24,7 @@ export type Item = {
   readonly source_id: string;
   readonly status: ItemStatus;
   readonly error?: string;
-  /** Whatever of its file could not be read; an upload's answer also has those about its metadata. @default all was read */
+  /** The parts of its file that could not be read; an upload's answer also has warnings about its metadata. @default all was read */
   readonly warnings?: readonly ItemWarning[];
 };
 

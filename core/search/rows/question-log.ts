@@ -175,7 +175,7 @@ function upsert(
       none = search_questions.none + excluded.none, low = search_questions.low + excluded.low,
       clicks = search_questions.clicks + excluded.clicks, best = COALESCE(excluded.best, search_questions.best),
       last_ms = excluded.last_ms`,
-    // What was clicked was asked at least once, perhaps while it was being typed.
+    // A result was clicked, so its question was asked at least once, perhaps while it was being typed.
     params: [actor, key, question, Math.max(1, asked), none, low, clicks, best, last, asked],
   };
 }

@@ -5,7 +5,7 @@ import { textLanguage, type StemmedLanguage } from "../text/languages.ts";
 /** Chunks that are looked at, evenly spread, and characters of each. */
 const LOOKED_AT = 200;
 const CHARACTERS = 400;
-/** The share of these chunks that must be in a language: a foreign quotation is no language of the documents. */
+/** The share of these chunks that must be in a language: a foreign quotation does not count. */
 const SHARE = 0.02;
 /** How much an instance may grow until its languages are looked at again. */
 const GROWTH = 1.1;

@@ -22,9 +22,9 @@ export interface PublicEndpointParams {
   }>;
   readonly rate_limit?: Opt<{
     readonly period_ms?: Opt<number>;
-    /** Of one address. */
+    /** Requests of one address in a period. */
     readonly requests?: Opt<number>;
-    /** Our extension: of all addresses together. @default ten times `requests` */
+    /** Our extension: requests of all addresses together. @default ten times `requests` */
     readonly total_requests?: Opt<number>;
     readonly technique?: Opt<"fixed" | "sliding">;
   }>;
@@ -80,7 +80,7 @@ const PERIOD_MS = 60_000;
 /** How many addresses may use up their limits at a time, unless `total_requests` is set. */
 const ADDRESSES = 10;
 
-/** Completes the settings of a public endpoint. Throws for hosts that are none, and for settings without effect. */
+/** Completes the settings of a public endpoint. Throws for malformed hosts, and for settings without effect. */
 export function publicEndpoint(params: PublicEndpointParams): PublicEndpoint {
   checkHosted(params);
   const { rate_limit: rate = {} } = params;

@@ -82,11 +82,11 @@ export const instanceTables: readonly string[] = [
   "ALTER TABLE search_chunks ADD COLUMN last_page INTEGER",
   // The `traceparent` of the request behind it.
   "ALTER TABLE search_work ADD COLUMN trace TEXT",
-  // Whatever of an item's file could not be read, a list in JSON; null = all of it was read.
+  // The parts of an item's file that could not be read, a list in JSON; null = all of it was read.
   "ALTER TABLE search_items ADD COLUMN warnings TEXT",
   // Changes with the chunks, where the full-text table is in another database: see `keyword/keyword-copy.ts`.
   "CREATE TABLE search_keyword_positions (actor TEXT PRIMARY KEY, position TEXT NOT NULL)",
-  // What was asked, and how well it was answered: see `rows/question-log.ts`.
+  // The questions, and how well they were answered: see `rows/question-log.ts`.
   `CREATE TABLE search_questions (
     actor TEXT NOT NULL, question_key TEXT NOT NULL, question TEXT NOT NULL, asked INTEGER NOT NULL, none INTEGER NOT NULL,
     low INTEGER NOT NULL, clicks INTEGER NOT NULL, best DOUBLE PRECISION, last_ms BIGINT NOT NULL,

@@ -2,7 +2,7 @@
 export interface Section {
   readonly start: number;
   readonly end: number;
-  /** Where the text below its own heading begins. */
+  /** The start of the text below its own heading. */
   readonly body: number;
   /** The headings above it, outermost first, joined by " > ". */
   readonly heading: string;
@@ -10,7 +10,7 @@ export interface Section {
 
 /** Lines of an underlined heading. */
 const MAX_LINES = 3;
-/** Lines that are no part of a paragraph, or begin a block in which a line of dashes is no underline. */
+/** Lines that belong to no paragraph, or begin a block in which a line of dashes does not underline. */
 const BLOCK = /^(?: {4}|\t| {0,3}(?:[-*+>|]|\d{1,9}[.)])(?:\s|$))/;
 
 /**

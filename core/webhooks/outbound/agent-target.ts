@@ -60,7 +60,7 @@ export function checkAgentTarget(
 /** A delivery to an agent. */
 interface AgentDelivery {
   readonly target: AgentTarget;
-  /** Of this delivery: its attempts are one event, and a replay is another. */
+  /** The id of this delivery: its attempts are one event, and a replay is another. */
   readonly id: string;
   readonly message: OutboundMessage;
   /** The entity of the message. */

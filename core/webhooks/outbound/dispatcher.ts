@@ -86,7 +86,7 @@ export function startDispatcher(sender: Sender): Dispatcher {
         queues.ended(queue, isSuccess);
         // A failure that disabled the endpoint sends a notice to other endpoints.
         notify(isSuccess ? [queue.endpoint] : null);
-        // What waited behind it has the alarm go off: no run looks any more.
+        // No run looks at the queue any more, so the deliveries that waited behind it set off the alarm.
         return isRunning ? undefined : goOn(sender);
       });
     system.waitUntil(work);

@@ -3,7 +3,7 @@ import type { ActorContext, ActorKind } from "../../ports.ts";
 /** Most links of an account that are valid at a time. */
 const LINK_LIMIT = 1000;
 
-/** What a link opens. Plain, because it crosses to an actor. */
+/** The portal that a link opens. Plain data, because it crosses to an actor. */
 export type PortalLink = {
   /** SHA-256 of its token, in hexadecimal digits. */
   readonly hash: string;

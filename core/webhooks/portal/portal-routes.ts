@@ -42,7 +42,7 @@ export type PortalLinkView = {
   readonly expires_at: string;
 };
 
-/** What the portal is of. */
+/** The application that the portal shows. */
 export type PortalView = {
   readonly application: string;
   readonly name: string | null;
@@ -150,7 +150,7 @@ function guard({ auth, platform }: PortalDeps, changes: boolean): MiddlewareHand
         ? await linksOf(platform.actors).find(await sha256Hex(token))
         : null;
     if (link === null) {
-      // Who shows no token guesses none.
+      // A request without a token does not guess one.
       if (token !== null) logins?.failed(c.req.raw);
       const message =
         token === null

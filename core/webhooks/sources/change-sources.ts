@@ -170,7 +170,7 @@ async function check(
   try {
     await registry.check(name, source);
   } catch (error) {
-    // What is wrong with the options, as at the start.
+    // A fault of the options is told as at the start.
     throw error instanceof TypeError ? invalid(error.message) : error;
   }
 }

@@ -134,7 +134,7 @@ export function siteCrawlBody(wish: SiteWish, isMain: boolean): CrawlBody {
       includeSubdomains: subdomains,
       includePatterns: [...include],
       excludePatterns: [...exclude],
-      // What a crawl leaves out is deleted from the index: its limit alone decides.
+      // Pages that a crawl leaves out are deleted from the index, so only its limit may leave any out.
       maxPerPattern: limit,
     },
   };

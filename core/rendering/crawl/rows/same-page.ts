@@ -5,7 +5,7 @@ import type { PageMetadata, PageOutcome, WaitingPage } from "./page-outcome.ts";
 /** Pages of one key that a page is held against. */
 const COPIES = 20;
 
-/** What becomes of a page, and the key of the address that it gives itself. */
+/** The outcome of a page, and the key of the address that it gives itself. */
 interface KeptOutcome {
   readonly outcome: PageOutcome;
   readonly otherKey: string | null;

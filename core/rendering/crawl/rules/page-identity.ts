@@ -36,7 +36,7 @@ export function pageIdentity(options: IdentityOptions): PageIdentity {
     if (ignored === true) url.search = "";
     const parameters = parametersOf(url);
     const kept = parameters.filter((parameter) => !isLeftOut(parameter));
-    // What stays is not written in another way: a site may look at more than names and values.
+    // The remaining parameters keep their spelling: a site may look at more than names and values.
     if (kept.length < parameters.length) url.search = kept.join("&");
     return url;
   };

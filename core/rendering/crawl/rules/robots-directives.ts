@@ -1,6 +1,6 @@
 import { CRAWLER } from "./robots.ts";
 
-/** What a page says to crawlers about itself. */
+/** The directives of a page for crawlers. */
 export type RobotsDirectives = {
   /** It is not to be stored. */
   readonly noindex: boolean;

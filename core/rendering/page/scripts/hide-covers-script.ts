@@ -36,7 +36,7 @@ export const hideCoversScript: string = `function (banners, overlays) {
   };
   let hidden = 0;
   const layers = [];
-  // A page is locked by body { position: fixed }: it is no layer of its own.
+  // A site locks its page by body { position: fixed }, which does not make the page a layer.
   const whole = [rootOf(document), bodyOf(document)];
   for (const element of all) {
     if (whole.includes(element)) continue;

@@ -75,7 +75,7 @@ export const readFacts: string = `function () {
   return { title: titleOf(document).slice(0, 10000), base: baseOf(document), url: urlOf(document), empty, drawable };
 }`;
 
-/** Adds a rule to the document, and returns its height in CSS pixels. A sheet of its own is no inline style, which a policy may refuse. */
+/** Adds a rule to the document, and returns its height in CSS pixels. A policy that refuses inline styles lets an adopted sheet pass. */
 export const contentHeight: string = `function (rule) {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(rule);
