@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { Server } from "node:http";
 import { type CloseServerOptions, endInOrder, type Ending } from "../shared/http/drain.ts";
 import { openWebSockets } from "./sockets.ts";
@@ -41,12 +42,12 @@ function ending(server: Server, graceMs: number): Ending {
       const until = Date.now() + graceMs;
       while ((await connectionsOf(server)) > openWebSockets(port) && Date.now() < until) {
         server.closeIdleConnections();
-        await new Promise((resolve) => setTimeout(resolve, 10));
+        await pause(10);
       }
     },
     async stop() {
       server.closeAllConnections();
-      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, 1000).unref())]);
+      await Promise.race([closed, pause(1000, undefined, { ref: false })]);
     },
   };
 }

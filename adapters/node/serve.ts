@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
@@ -163,12 +164,12 @@ function ending(server: Server, active: InFlight<ServerResponse>, graceMs: numbe
       const until = Date.now() + graceMs;
       while (active.size > 0 && Date.now() < until) {
         server.closeIdleConnections();
-        await new Promise((resolve) => setTimeout(resolve, 10));
+        await pause(10);
       }
     },
     async stop() {
       server.closeAllConnections();
-      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, 1000))]);
+      await Promise.race([closed, pause(1000)]);
     },
   };
 }

@@ -145,7 +145,6 @@ export function writeUpstream(
   return true;
 }
 
-/** Writes a streamed response. */
 export async function writeResponse(
   response: Response,
   outgoing: ServerResponse,

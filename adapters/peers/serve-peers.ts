@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import process from "node:process";
 import type { Duplex } from "node:stream";
@@ -95,8 +96,7 @@ export async function servePeers(options: ServePeersOptions): Promise<PeerServer
       state.isLeaving = true;
       for (const caller of state.callers) caller.link.send({ type: "leaving" });
       const until = performance.now() + withinMs;
-      while (isBusy(state) && performance.now() < until)
-        await new Promise((resolve) => setTimeout(resolve, 5));
+      while (isBusy(state) && performance.now() < until) await pause(5);
     },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));

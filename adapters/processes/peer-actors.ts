@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { ApiError } from "../../core/http/api-error.ts";
 import type { ActorKind, ActorRef } from "../../core/ports.ts";
 import { inUse, PREDECESSOR_MS, tellWaiting, type DataDir } from "../shared/data-dir.ts";
@@ -259,8 +260,4 @@ async function takeOver(state: State): Promise<void> {
 
 function shuttingDown(): ApiError {
   return new ApiError("unavailable", { message: "The server is shutting down" });
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -102,7 +103,7 @@ export async function lockExclusively(folder: DataDir, log: Log): Promise<void> 
   try {
     while (!folder.hold()) {
       if (performance.now() > until) throw inUse(folder);
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await pause(50);
     }
   } finally {
     waiting.over();

@@ -8,7 +8,7 @@ export function contains(column: string): string {
   return `(REPLACE(LOWER(${column}), LOWER(?), '') <> LOWER(${column}))`;
 }
 
-/** Conditions joinConditions as a balanced tree: the depth of an expression is bounded, on Durable Objects to 100. */
+/** Joins conditions as a balanced tree: the depth of an expression is bounded, on Durable Objects to 100. */
 export function joinConditions(conditions: readonly string[], by: "AND" | "OR"): string {
   if (conditions.length <= 4) return conditions.join(` ${by} `);
   const half = conditions.length >> 1;
@@ -54,4 +54,9 @@ export function isAmong(
   return values.length === 1
     ? { sql: `${column} = ?`, params: [...values] }
     : { sql: isOneOf(column, "TEXT"), params: [asSet(values)] };
+}
+
+/** Quotes a name of a table or a column. */
+export function quotedName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
 }

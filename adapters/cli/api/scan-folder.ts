@@ -2,7 +2,6 @@ import { lstat, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import createRules, { type Ignore } from "ignore";
 
-/** A file of a folder. */
 export interface ScannedFile {
   readonly path: string;
   /** Its path from the folder, with slashes. */

@@ -1,4 +1,4 @@
-import { setTimeout } from "node:timers/promises";
+import { setTimeout as pause } from "node:timers/promises";
 import { type ApiClient, ServerRefusal } from "./api-client.ts";
 
 /** Files under way at a time. */
@@ -26,7 +26,7 @@ export async function sendFile<Item extends object>(
     } catch (error) {
       const isBusy = error instanceof ServerRefusal && [429, 503].includes(error.status);
       if (!isBusy || attempt === ATTEMPTS) throw error;
-      await setTimeout(Math.min(error.waitMs ?? 250 * 2 ** attempt, LONGEST_PAUSE));
+      await pause(Math.min(error.waitMs ?? 250 * 2 ** attempt, LONGEST_PAUSE));
     }
   }
 }

@@ -3,6 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import process from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
 import { FILE_LIMIT } from "../../../core/search/ingest/extract-text.ts";
+import { doubledPause } from "../../../core/work/backoff.ts";
 import { commandFailure } from "../context/command-options.ts";
 import { type ApiClient, ServerRefusal } from "./api-client.ts";
 import { printable } from "./output.ts";
@@ -106,7 +107,7 @@ async function watch(
       process.stderr.write(`error: ${printable(why)}\n`);
     }
     const look = Math.max(LOOK_MS, LOOK_SHARE * (performance.now() - began));
-    wait = failures === 0 ? look : Math.min(AWAY_MS, LOOK_MS * 2 ** failures);
+    wait = failures === 0 ? look : doubledPause({ baseMs: LOOK_MS, maxMs: AWAY_MS }, failures);
   }
 }
 

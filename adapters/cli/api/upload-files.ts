@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { lstat, readdir, readFile, stat } from "node:fs/promises";
 import { basename, join, relative, sep } from "node:path";
 import process from "node:process";
@@ -8,7 +9,6 @@ import { progress } from "./progress.ts";
 import { inLanes, isUnreadable, lackOf, sendFile, type SentItem } from "./send-file.ts";
 import { counted } from "../../shared/work/counted.ts";
 
-/** A file to be sent. */
 interface LocalFile {
   readonly path: string;
   /** Its name on the server. */
@@ -124,7 +124,7 @@ export async function waitForIndex(api: ApiClient, path: string): Promise<void> 
         `${counted(left, "item has", "items have")} been waiting for ${STILL_MS / 60_000} minutes`,
       );
     shown.at(Math.max(0, total - left));
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await pause(LOOK_MS);
   }
   shown.end(`Indexed: ${counted(stats.completed, "item")}, ${stats.error} failed`);
   if (stats.error > 0)

@@ -5,7 +5,8 @@ import type { Session } from "../../postgres/session.ts";
 import { toPostgresSchema } from "../../postgres/statement-text.ts";
 import { COLUMNS } from "../../shared/sql/alarm-rows.ts";
 import { commandFailure } from "../context/command-options.ts";
-import { type MovedTables, quotedName, rowsAtATime } from "./moved-tables.ts";
+import { quotedName } from "../../../core/sql/sql-text.ts";
+import { type MovedTables, rowsAtATime } from "./moved-tables.ts";
 
 /** Runs work on the tables of a PostgreSQL database that no server uses. */
 export async function withDatabase<T>(

@@ -7,7 +7,8 @@ import { openConnection } from "../../shared/sqlite/open-sqlite.ts";
 import { OWN_TABLES } from "../../shared/sqlite/schema.ts";
 import { DATABASE } from "../backup/manifest.ts";
 import { commandFailure } from "../context/command-options.ts";
-import { type MovedTables, quotedName, rowsAtATime } from "./moved-tables.ts";
+import { quotedName } from "../../../core/sql/sql-text.ts";
+import { type MovedTables, rowsAtATime } from "./moved-tables.ts";
 
 /** Runs work on the tables of a data folder that no server uses. */
 export async function withFolder<T>(

@@ -1,7 +1,8 @@
 import { restoreKeywordIndexes } from "../../../core/search/query/restore-keyword-indexes.ts";
 import type { SqlRow, Statement } from "../../../core/ports.ts";
 import { progress } from "../api/progress.ts";
-import { type MovedTables, quotedName } from "./moved-tables.ts";
+import { quotedName } from "../../../core/sql/sql-text.ts";
+import type { MovedTables } from "./moved-tables.ts";
 
 /** The result of a move: counts of all that was copied, and the tables that were left out. */
 export interface MoveReport {

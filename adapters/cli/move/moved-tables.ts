@@ -23,8 +23,3 @@ export function rowsAtATime(before: readonly SqlRow[]): number {
       bytes += typeof value === "string" || value instanceof Uint8Array ? value.length : 8;
   return Math.max(1, Math.min(MOST_ROWS, Math.floor((MOST_BYTES * before.length) / bytes)));
 }
-
-/** Quotes a name of a table or a column, which SQLite and PostgreSQL do alike. */
-export function quotedName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}

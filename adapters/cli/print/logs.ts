@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import process from "node:process";
 import type { RequestRow } from "../../../core/signals/requests/request-row.ts";
 import { readOptions } from "../context/command-options.ts";
@@ -42,7 +43,7 @@ export async function logsCommand(args: readonly string[]): Promise<void> {
   const once = (): Promise<void> => rows(url, folderToken(folder), values.follow === true, print);
   await once();
   while (values.follow === true) {
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    await pause(AGAIN_MS);
     await once().catch(() => undefined);
   }
 }

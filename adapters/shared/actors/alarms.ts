@@ -1,5 +1,6 @@
 import { boundedInstant } from "../../../core/http/fields/bounded-number.ts";
 import { SqlError } from "../../../core/sql/sql-error.ts";
+import { doubledPause } from "../../../core/work/backoff.ts";
 import type { Log, Sql, Statement, StatementResult } from "../../../core/ports.ts";
 import { advance, clear, remove, retryAt, type AlarmRow } from "../sql/alarm-rows.ts";
 import type { ActorStore } from "../sql/actor-store.ts";
@@ -248,7 +249,7 @@ async function ringOnce(
     // The process that has the actor now rings it: the row is as it was. This one may not know that yet.
     if (error instanceof SqlError && error.reason === "fenced")
       return await new Promise((resolve) => setTimeout(resolve, FENCED_PAUSE_MS));
-    const delay = Math.min(MAX_BACKOFF_MS, backoffMs * 2 ** Math.min(row.attempts, 16));
+    const delay = doubledPause({ baseMs: backoffMs, maxMs: MAX_BACKOFF_MS }, row.attempts);
     const attempts = row.attempts + 1;
     const fields = { kind, attempts, retry_ms: delay, error: String(error) };
     // A database that takes no writes is reported once, not by each alarm.

@@ -2,6 +2,7 @@ import { DurableObject } from "cloudflare:workers";
 import { ApiError } from "../../../core/http/api-error.ts";
 import type { Plain } from "../../../core/ports.ts";
 import { SqlError } from "../../../core/sql/sql-error.ts";
+import { doubledPause } from "../../../core/work/backoff.ts";
 import {
   errorAsResponse,
   settledCall,
@@ -102,7 +103,8 @@ export class CauseyObject extends DurableObject<WorkerEnv> {
         log("error", "Alarm failed", { actor: this.#name, failures, error: String(error) });
       kv.put(ALARM_FAILURES_KEY, failures);
       if ((await this.ctx.storage.getAlarm()) !== null) return;
-      const delay = Math.min(this.#space.alarmBackoffMs * 2 ** (failures - 1), LONGEST_BACKOFF_MS);
+      const pause = { baseMs: this.#space.alarmBackoffMs, maxMs: LONGEST_BACKOFF_MS };
+      const delay = doubledPause(pause, failures - 1);
       await this.ctx.storage.setAlarm(Date.now() + delay);
     }
   }

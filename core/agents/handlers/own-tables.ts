@@ -1,3 +1,4 @@
+import { quotedName } from "../../sql/sql-text.ts";
 import type { Sql, Statement } from "../../ports.ts";
 import { agentTables } from "../define/schema.ts";
 
@@ -26,17 +27,13 @@ export async function deleteOwnRows(
   const rows = await sql.all(TABLES[sql.dialect]);
   const named = rows
     .map(({ name }) => String(name))
-    .filter((name) => text.includes(quoted(name).slice(1, -1).toLowerCase()))
+    .filter((name) => text.includes(quotedName(name).slice(1, -1).toLowerCase()))
     // There `actor` is who caused an event.
     .filter((name) => !(agentTables as readonly string[]).includes(name));
   const statements: Statement[] = [];
   for (const name of named) {
     if ((await sql.all(HAS_ACTOR[sql.dialect], [name])).length === 0) continue;
-    statements.push({ sql: `DELETE FROM ${quoted(name)} WHERE actor = ?`, params: [agent] });
+    statements.push({ sql: `DELETE FROM ${quotedName(name)} WHERE actor = ?`, params: [agent] });
   }
   return statements;
-}
-
-function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }

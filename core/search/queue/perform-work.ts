@@ -1,4 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
+import { doubledPause, type DoublingPause } from "../../work/backoff.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import type { FairSlots } from "../../work/fair-slots.ts";
 import { describeFailure } from "../ingest/embed-chunks.ts";
@@ -23,8 +24,7 @@ import {
 } from "../state/work-rows.ts";
 
 /** First pause after a failed attempt, and the longest, in ms: it doubles. */
-const FIRST_PAUSE_MS = 1000;
-const LONGEST_PAUSE_MS = 5 * 60_000;
+const PAUSE: DoublingPause = { baseMs: 1000, maxMs: 5 * 60_000 };
 
 /** The options of an instance's queue. */
 export interface ItemWorkOptions extends WorkOptions {
@@ -92,7 +92,7 @@ async function noteFailure(
     return;
   }
   const shown = work.stage === "vectors" ? `Found by keywords only: ${reason}` : reason;
-  const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(20, work.attempts - 1));
+  const pause = doubledPause(PAUSE, work.attempts - 1);
   const { actor, context } = state;
   const now = context.system.now();
   const row = await itemRow(state, work.id).catch(() => null);

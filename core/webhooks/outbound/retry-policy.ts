@@ -1,5 +1,5 @@
 import { retryAfterMs } from "../../http/fields/retry-after.ts";
-import type { RetrySchedule } from "../../work/backoff.ts";
+import { doubledPause, type RetrySchedule } from "../../work/backoff.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -31,7 +31,6 @@ export function scheduleOf(column: unknown): RetrySchedule {
 /** Longest wait that a receiver may ask for. */
 const RETRY_AFTER_LIMIT = 24 * HOUR;
 
-/** The result of one attempt. */
 export interface AttemptResult {
   /** Null when no answer came. */
   readonly status: number | null;
@@ -87,8 +86,8 @@ export const TRIP_FAILURES = 5;
  */
 export function trippedUntil(failures: number, now: number): number | null {
   if (failures < TRIP_FAILURES) return null;
-  const doublings = Math.min(failures - TRIP_FAILURES, 16);
-  return now + Math.min(30 * SECOND * 2 ** doublings, 30 * MINUTE);
+  const pause = { baseMs: 30 * SECOND, maxMs: 30 * MINUTE };
+  return now + doubledPause(pause, failures - TRIP_FAILURES);
 }
 
 /** Whether an endpoint has only failed for so long, and so often, that it is disabled. */
