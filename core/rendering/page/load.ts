@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { Tag, WaitUntil } from "../input/body.ts";
+import type { RenderBody, Tag, WaitUntil } from "../input/body.ts";
 import { fileFailure, isTransient, networkFailure } from "../input/errors.ts";
 import { evaluate } from "./evaluate.ts";
 import { type Job, pageBytes } from "../job/job.ts";
@@ -7,7 +7,7 @@ import { longText } from "../cdp/long-text.ts";
 import type { Page } from "./page.ts";
 import { act, waitForFunction, waitForSelector } from "./page-actions.ts";
 import { addTag, lastSheetLoaded, neverSubmit, stayOnPage } from "./scripts/page-scripts.ts";
-import { hideCovers } from "./hide-covers.ts";
+import { hideCoversScript } from "./scripts/hide-covers-script.ts";
 import { within } from "../input/timers.ts";
 
 /** The pause between two looks at a style sheet, in ms. */
@@ -242,4 +242,13 @@ async function addTags(
     while ((await evaluate(page, lastSheetLoaded, [], signal)) !== true)
       await system.sleep(LOOK_MS, signal);
   }
+}
+
+/** Hides what covers the page, as the body asks for it. */
+async function hideCovers(
+  page: Page,
+  { hideCookieBanners: banners = false, removeOverlays: overlays = false }: RenderBody,
+  signal: AbortSignal,
+): Promise<void> {
+  if (banners || overlays) await evaluate(page, hideCoversScript, [banners, overlays], signal);
 }

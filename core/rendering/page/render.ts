@@ -45,7 +45,6 @@ export interface PageMeta {
   readonly failedFilesTotal?: number;
 }
 
-/** The result of a rendering. */
 export interface Rendered<T> {
   readonly result: T;
   readonly meta: PageMeta;

@@ -18,7 +18,6 @@ import { hopOf, type Hop } from "../page/main-document.ts";
 import { isPdf, PDF } from "../pdf/pdf-reader.ts";
 import { siteCookies } from "./site-cookies.ts";
 
-/** A document as it came. */
 export interface FetchedDocument {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly contentType: string;
@@ -90,7 +89,6 @@ function noting(
   });
 }
 
-/** How redirects are followed. */
 export interface FollowOptions {
   readonly headersFor: (url: URL) => readonly HeaderPair[];
   /** The caller's cookies for an origin. @default none */

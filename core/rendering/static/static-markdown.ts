@@ -4,7 +4,6 @@ import { envelopeBody } from "../../http/envelope.ts";
 import { parseAllowHosts } from "../../net/allow-hosts.ts";
 import type { LongTask } from "../../ports.ts";
 import { prepareJob, type Job } from "../job/job.ts";
-import { mayRunScript } from "../input/may-run-script.ts";
 import { documentSchema } from "../job/schema.ts";
 import type { TimerCaps } from "../input/timers.ts";
 
@@ -75,4 +74,9 @@ function isStatic(job: Job): boolean {
   if (render === false || render === "auto") return false;
   if (html === undefined || addScriptTag.length > 0 || waitForSelector !== undefined) return false;
   return setJavaScriptEnabled === false || !mayRunScript(html);
+}
+
+/** Whether markup may run a script. A mere mention of one counts, and so does a frame that brings its markup. */
+function mayRunScript(html: string): boolean {
+  return /<script|<meta[^>]{0,200}refresh|\son[a-z]{3,30}\s{0,20}=|\ssrcdoc\s{0,20}=/iu.test(html);
 }

@@ -1,7 +1,6 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import type { FilePage } from "../read/file-reader.ts";
 
-/** The text of a document that has pages. */
 export interface PagedText {
   readonly text: string;
   readonly pages: readonly FilePage[];

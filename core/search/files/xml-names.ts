@@ -11,7 +11,6 @@ export interface XmlNames {
   namespaceOf(prefix: string): string | undefined;
 }
 
-/** The attributes of an element. */
 export type XmlAttributes = Readonly<Record<string, string>>;
 
 const OOXML = "http://schemas.openxmlformats.org/";
