@@ -18,7 +18,6 @@ export interface Ends {
   readonly to: Writable;
 }
 
-/** Events of a link. */
 export interface LinkEvents<In> {
   message(message: In): void;
   /** Called once. */

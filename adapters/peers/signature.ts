@@ -12,7 +12,6 @@ export interface Signatures {
   ): { refusal: string } | { hash: string };
 }
 
-/** The headers of a request. */
 export type SignedHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** How far the clocks of two nodes may be apart, in ms; a request is good for no longer. */

@@ -25,7 +25,6 @@ function clientAddress(request: Request): string | null {
 
 /** Options of {@link workersPlatform}. */
 export interface WorkersPlatformOptions {
-  /** The bindings of the Worker. */
   readonly env: WorkerEnv;
   /** Hosts that callers may reach although they are not public, see `parseAllowHosts`. @default [] */
   readonly allowHosts?: readonly string[];

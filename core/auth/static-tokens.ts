@@ -25,7 +25,6 @@ interface HashedToken {
   readonly principal: Principal;
 }
 
-/** The configured tokens. */
 export interface StaticTokens {
   /** The principal of the token with this SHA-256 (hexadecimal); null for an unknown token. */
   find(hash: string): NowOrLater<Principal | null>;

@@ -14,7 +14,6 @@ import { hasTokenShape, isTokenShaped } from "./token-format.ts";
 /** The stored tokens, as the handlers see them. */
 export type TokenStore = ActorClient<TokenMethods>;
 
-/** The token store of a platform. */
 export function tokenStore(platform: Pick<Platform, "actors">): TokenStore {
   // Defined at once, because another process may call the actor in this one.
   platform.actors.define(tokenKind);

@@ -36,7 +36,6 @@ export const positiveInteger: v.GenericSchema<number> = whole(1, LARGEST_COUNT);
 export const anyCount: v.GenericSchema<number> = whole(0, LARGEST_COUNT);
 /** A timeout in ms. */
 export const milliseconds: v.GenericSchema<number> = whole(1, LONGEST_TIMER_MS);
-/** A pause in ms. */
 export const pauseMs: v.GenericSchema<number> = whole(0, LONGEST_TIMER_MS);
 /** A number of days for which rows are kept. */
 export const days: v.GenericSchema<number> = whole(1, LONGEST_DAYS);

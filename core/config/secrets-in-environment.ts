@@ -20,7 +20,6 @@ export interface SecretInEnvironment {
   readonly path: string;
 }
 
-/** Lists the secrets that the environment gives. */
 export function secretsIn(env: ReadEnv): SecretInEnvironment[] {
   const given = SECRETS.filter(({ variable }) => (env(variable) ?? "") !== "");
   return given.map(({ variable, part, key }) => ({ variable, path: `${part}.${key}` }));

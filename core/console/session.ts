@@ -42,7 +42,6 @@ export interface ConsoleSessions {
   takeCode(code: string): Promise<HiddenText | null>;
 }
 
-/** A session to open. */
 export interface SessionOpening extends Pick<ConsoleSession, "readOnly"> {
   readonly token: string;
   /** The path at which the console is mounted. */
@@ -52,7 +51,6 @@ export interface SessionOpening extends Pick<ConsoleSession, "readOnly"> {
 
 const payload = v.object({ token: v.string(), readOnly: v.boolean(), expires: v.number() });
 
-/** Makes the sessions of a platform. */
 export function sessions({ actors, system }: Platform): ConsoleSessions {
   actors.define(consoleKind);
   const call = (method: string, ...args: readonly Plain[]): Promise<Plain> =>

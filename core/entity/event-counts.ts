@@ -24,14 +24,12 @@ const NAME = "all";
 const ADD = `INSERT INTO webhooks_inbound_counts (actor, source, name, value) VALUES (?, ?, ?, ?)
   ON CONFLICT (actor, source, name) DO UPDATE SET value = webhooks_inbound_counts.value + excluded.value`;
 
-/** The methods of the actor that counts. */
 interface EventCountsMethods {
   add(counts: Counts): void;
   /** Sources, names and values. */
   read(): Promise<readonly (readonly [string, string, number])[]>;
 }
 
-/** The actor that counts. */
 function eventCounter(actors: Pick<Actors, "get">): ActorClient<EventCountsMethods> {
   return actorClient(actors.get(KIND, NAME));
 }
@@ -102,7 +100,6 @@ export function eventTally(actors: Pick<Actors, "get">, system: System): EventTa
   };
 }
 
-/** The counts of a source. */
 export type SourceCounts = { readonly [name in (typeof eventCounts)[number]]: number } & {
   /** By reason; only those that occurred. */
   readonly refused: { readonly [reason: string]: number };

@@ -49,7 +49,6 @@ export function applicationActor(
 /** The form of an application's id. */
 export const APPLICATION_ID: RegExp = /^[\w-]{1,64}$/;
 
-/** The id of an application. */
 export const applicationId: v.GenericSchema<string, string> = v.pipe(
   v.string(),
   v.regex(APPLICATION_ID, expecting("1 to 64 of A-Z, a-z, 0-9, _ and -")),

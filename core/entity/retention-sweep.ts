@@ -25,7 +25,6 @@ const START = `INSERT INTO webhooks_index_sweep (actor, retention, agent, entity
   ON CONFLICT (actor) DO UPDATE SET retention = excluded.retention, agent = '', entity = '', due = excluded.due
     WHERE webhooks_index_sweep.retention <> excluded.retention`;
 
-/** The sweep of the index. */
 export function startSweep(context: ActorContext, clock: Clock): RetentionSweep {
   const { actors, name: actor, sql, steady } = context;
   let known: string | undefined;

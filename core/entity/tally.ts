@@ -1,6 +1,5 @@
 import type { System } from "../ports.ts";
 
-/** Counts by source and name. */
 export type Counts = { readonly [source: string]: { readonly [name: string]: number } };
 
 /** Counts in memory, written behind the events that are counted. */

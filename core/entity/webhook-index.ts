@@ -70,7 +70,6 @@ export type IndexQuery = {
 /** A page of a list; `cursor` is null on the last one. */
 export type IndexPage = { readonly rows: SqlRow[]; readonly cursor: string | null };
 
-/** The methods of the index. */
 export interface IndexMethods {
   report(report: IndexReport): Promise<void>;
   entities(query: IndexQuery): Promise<IndexPage>;

@@ -40,7 +40,6 @@ const ENTITIES = dueRows({
   leaseMs: 0,
 });
 
-/** The tables of replays. */
 export const replaySchema: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS webhooks_replays (
     actor TEXT NOT NULL, id TEXT NOT NULL, status TEXT NOT NULL, filter TEXT NOT NULL, owners TEXT,
@@ -68,7 +67,6 @@ export interface Replays {
 
 const COLUMNS = "id, status, filter, entities, done, failed, queued, created_at, finished_at";
 
-/** The replays of the index. */
 export function startReplays(context: ActorContext, clock: Clock): Replays {
   const { name: actor, sql, system } = context;
 

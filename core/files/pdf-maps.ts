@@ -9,7 +9,6 @@ export interface AskedMaps {
   readonly names: ReadonlySet<string>;
 }
 
-/** An opened document. */
 export interface OpenedPdf {
   readonly document: PDFDocumentProxy;
   readonly asked: AskedMaps;

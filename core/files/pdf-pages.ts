@@ -7,7 +7,6 @@ import { type Annotation, linksOf, notesOf } from "./pdf-notes.ts";
 import { streamExcess } from "./pdf-streams.ts";
 import { type TextBudget, textBudget } from "./text-budget.ts";
 
-/** One page of a PDF. */
 export interface PdfPage {
   /** Its lines, then the values of its form fields and the notes on it. */
   readonly text: string;
@@ -15,7 +14,6 @@ export interface PdfPage {
   readonly links: readonly string[];
 }
 
-/** The content of a PDF. */
 export interface PdfContents {
   /** The title in its metadata, or "". */
   readonly title: string;

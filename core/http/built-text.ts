@@ -20,7 +20,6 @@ export async function packText(text: string): Promise<PackedText> {
   return { tag: (await sha256Hex(text)).slice(0, 16), gzip: toBase64(bytes) };
 }
 
-/** Returns the text that was packed. */
 export async function unpacked({ tag, gzip }: PackedText): Promise<BuiltText> {
   const bytes = new Blob([fromBase64(gzip) ?? ""]).stream();
   const text = await new Response(bytes.pipeThrough(new DecompressionStream("gzip"))).text();

@@ -18,7 +18,6 @@ export interface EnvelopeExtras {
   readonly made?: RequestEffect;
 }
 
-/** A JSON response. */
 export function json(
   body: unknown,
   status: number = 200,

@@ -1,7 +1,6 @@
 /** Prometheus' text format 0.0.4, or OpenMetrics 1.0. */
 export type ExpositionFormat = "text" | "openmetrics";
 
-/** The media types of the formats. */
 export const mediaTypes: Readonly<Record<ExpositionFormat, string>> = {
   text: "text/plain; version=0.0.4; charset=utf-8",
   openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",

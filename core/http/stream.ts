@@ -132,7 +132,6 @@ export function inSmallPieces(): TransformStream<Uint8Array, Uint8Array<ArrayBuf
   });
 }
 
-/** Bytes that come in pieces. */
 export interface BytePieces {
   add(piece: Uint8Array): void;
   /** Bytes of all pieces. */

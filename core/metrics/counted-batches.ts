@@ -17,7 +17,6 @@ export interface CountedBatchesOptions<C> {
   readonly nextSequence: () => number;
 }
 
-/** Makes the batches of one counter. */
 export function countedBatches<C>(options: CountedBatchesOptions<C>): CountedBatches {
   const { take, store, nextSequence } = options;
   let sending: { readonly sequence: number; readonly counted: C } | null = null;

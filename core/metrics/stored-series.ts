@@ -22,7 +22,6 @@ export interface BatchSources {
   add(source: string, sequence: number, now: number): void;
 }
 
-/** Reads the sources of an actor. */
 export async function storedSources(
   { name: actor, sql }: ActorContext,
   { sources: table }: SeriesTables,
@@ -59,7 +58,6 @@ export async function storedSources(
   };
 }
 
-/** Reads the series of an actor. */
 export async function storedSeries<T>(
   { name: actor, sql }: ActorContext,
   { series: table }: SeriesTables,

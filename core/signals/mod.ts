@@ -74,7 +74,6 @@ interface FollowedPage {
   readonly seenBy: (viewer: Viewer) => readonly RequestRow[] | null;
 }
 
-/** Makes the signals of one platform. */
 export function signals(options: SignalsOptions): Signals {
   const { platform, accessLog = false, metrics = false, isCounted = metrics } = options;
   const { actors, log, system } = platform;

@@ -18,7 +18,6 @@ export interface RequestBatch {
   /** Grows by one: a batch that is sent again counts once. */
   readonly sequence: number;
   readonly deltas: readonly RequestDelta[];
-  /** Uses of deprecated entries. */
   readonly deprecated: readonly DeprecatedUse[];
   /** The newest requests. */
   readonly rows: readonly RequestRow[];

@@ -68,7 +68,6 @@ interface State {
   readonly waiters: Set<() => void>;
 }
 
-/** The methods of the signals of a platform. */
 export interface SignalsMethods {
   /** Adds a batch, once, however often it comes. */
   add(batch: RequestBatch): Promise<void>;

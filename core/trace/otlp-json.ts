@@ -8,7 +8,6 @@ type AnyValue =
   | { readonly doubleValue: number }
   | { readonly boolValue: boolean };
 
-/** One attribute of a record. */
 export interface Attribute {
   readonly key: string;
   readonly value: AnyValue;
@@ -75,7 +74,6 @@ export function spansBody(resource: Facts, scope: object, spans: readonly unknow
   return { resourceSpans: [{ resource: about, scopeSpans: [{ scope, spans }] }] };
 }
 
-/** Writes attributes. */
 export function attributes(facts: Facts): Attribute[] {
   const taken = new Set<string>();
   const written: Attribute[] = [];

@@ -22,7 +22,6 @@ export interface Collector {
   readonly timeout: number;
 }
 
-/** Options of a queue. */
 export interface OtlpQueueOptions<D, R> {
   readonly system: System;
   readonly transport: Transport;

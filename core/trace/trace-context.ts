@@ -10,7 +10,6 @@ export interface TraceContext {
   readonly isSampled: boolean;
 }
 
-/** The data of a finished span. */
 export interface FinishedSpan {
   readonly name: string;
   /** Whether it is a request to another program, or work of our own. */
@@ -20,7 +19,6 @@ export interface FinishedSpan {
   readonly isError: boolean;
 }
 
-/** A span that has begun. */
 export interface OpenSpan {
   /** The header that names the span to another program. */
   readonly traceparent: string;

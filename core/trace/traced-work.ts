@@ -9,7 +9,6 @@ export interface WorkSpan {
   of<T>(work: Promise<T>, outcomeOf?: (result: T) => WorkOutcome | null): Promise<T>;
 }
 
-/** The outcome of work. */
 export interface WorkOutcome {
   /** Null: it has succeeded. */
   readonly error: string | null;

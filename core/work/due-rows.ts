@@ -19,7 +19,6 @@ export interface WorkTable {
   readonly leaseMs: number;
 }
 
-/** The attempt of one row. */
 export interface RowClaim {
   /** The values of the key's columns, in their order. */
   readonly key: readonly SqlValue[];

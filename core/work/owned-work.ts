@@ -7,7 +7,6 @@ export interface OwnedWork {
   readonly background: Background;
 }
 
-/** Work that is done for an owner. */
 export function workFor(owner: string, background: Background): OwnedWork {
   const run: Background["run"] = (task, input, signal, given = owner) =>
     background.run(task, input, signal, given);

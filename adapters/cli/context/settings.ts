@@ -180,7 +180,6 @@ export const defaults: {
   accountId: "local",
 };
 
-/** A parsed command line. */
 export interface CommandLine {
   readonly command: string;
   /** Values by flag name, as they were written. */

@@ -22,7 +22,6 @@ const manifestSchema: v.GenericSchema<unknown, PackageManifest> = v.object({
   devDependencies: names,
 });
 
-/** Reads the manifest of the package in a folder. */
 export function manifestOf(folder: string): PackageManifest {
   return v.parse(manifestSchema, JSON.parse(readFileSync(join(folder, "package.json"), "utf8")));
 }

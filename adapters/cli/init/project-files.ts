@@ -6,14 +6,12 @@ import type { Kind } from "./kinds.ts";
 import { type PackageManifest, manifestOf } from "./package-manifest.ts";
 import { projectReadme } from "./project-readme.ts";
 
-/** A file of a new project. */
 export interface ProjectFile {
   readonly path: string;
   readonly text: string;
   readonly isSecret: boolean;
 }
 
-/** A project as it is to be made. */
 export interface NewProject {
   readonly kind: Kind;
   readonly folder: string;

@@ -95,7 +95,6 @@ export function parseToken(args: readonly string[], now: number): TokenCommand {
   };
 }
 
-/** Returns the request body for a token. */
 export function tokenBody(
   command: Extract<TokenCommand, { readonly command: "create" }>,
   account: string,

@@ -20,7 +20,6 @@ export interface ActorDirectory {
   close(): void;
 }
 
-/** Chooses actors by their kind and name. */
 export type ActorFilter = (kind: string, name: string) => boolean;
 
 /** Options of {@link actorDirectory}. */

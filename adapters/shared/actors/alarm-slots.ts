@@ -28,7 +28,6 @@ export interface AlarmSlots {
     kinds: readonly string[],
     clock: () => number,
   ): Promise<{ readonly rows: AlarmRow[]; readonly next: number }>;
-  /** Frees the slot of an alarm. */
   free(row: AlarmRow): void;
   /** Makes the next `take()` read the table for a kind, or for all (null), at that time or earlier. */
   look(kind: string | null, at: number): void;

@@ -8,7 +8,6 @@ type Thrown =
   | { readonly sql: SqlErrorReason; readonly message: string }
   | { readonly other: string; readonly message: string };
 
-/** How a call ended. */
 export type CallOutcome = { readonly value: Plain } | { readonly thrown: Thrown };
 
 /** Carries a {@link Thrown} on a response between the object and its caller, never further. */

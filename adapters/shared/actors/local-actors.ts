@@ -26,7 +26,6 @@ import { unref } from "../work/unref.ts";
 export interface ActorHomes {
   /** Returns an actor wherever it is. */
   readonly get: (kind: string, name: string) => ActorRef;
-  /** Whether an actor is here. */
   readonly isHere: (kind: string, name: string) => boolean;
 }
 

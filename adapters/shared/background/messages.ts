@@ -1,13 +1,11 @@
 import type { ApiErrorData } from "../../../core/http/api-error.ts";
 import type { Plain } from "../../../core/ports.ts";
 
-/** One task for an isolate. */
 export interface TaskMessage {
   readonly name: string;
   readonly input: Plain;
 }
 
-/** How a task ended. */
 export type TaskOutcome =
   | { readonly output: Plain }
   | { readonly refused: ApiErrorData }

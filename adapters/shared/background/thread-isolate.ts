@@ -7,7 +7,6 @@ import { buffersOf, type TaskOutcome } from "./messages.ts";
 /** As one file has the ending of the other: sources are TypeScript, the package is not. */
 const entry = new URL(import.meta.url.endsWith(".ts") ? "thread.ts" : "thread.js", import.meta.url);
 
-/** Starts a thread. */
 export async function startThread(signal: AbortSignal): Promise<Isolate> {
   const worker = startWorker(entry);
   const ended = new Promise<void>((resolve) => {

@@ -23,7 +23,6 @@ export interface EgressProxyOptions {
   readonly timeoutMs?: number;
 }
 
-/** A running egress proxy. */
 export interface EgressProxy {
   /** Its port on 127.0.0.1. */
   readonly port: number;

@@ -4,7 +4,6 @@ import { checkAddress, checkHost } from "../../../core/net/check-url.ts";
 import type { AllowHosts } from "../../../core/net/allow-hosts.ts";
 import { TransportError } from "../../../core/net/transport-error.ts";
 
-/** An address that a name resolved to. */
 export interface ResolvedAddress {
   readonly address: string;
   readonly family: 4 | 6;

@@ -18,7 +18,6 @@ export interface Inbox {
 /** Bytes that are taken from a socket before they are needed. */
 const AHEAD = 64 * 1024;
 
-/** Starts to read a socket. */
 export function inboxOf(socket: Socket): Inbox {
   const queue: Buffer[] = [];
   let size = 0;

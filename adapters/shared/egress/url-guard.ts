@@ -11,7 +11,6 @@ export interface UrlGuard {
   pass(url: string): PassedUrl;
 }
 
-/** An address that passed. */
 export interface PassedUrl {
   readonly host: string;
   readonly port: number;

@@ -12,7 +12,6 @@ export interface RawSocket {
   terminate(): void;
 }
 
-/** Events of a runtime's socket. */
 export interface SocketEvents {
   open(): void;
   message(data: string | Uint8Array): void;
@@ -34,7 +33,6 @@ export interface LocalConnection extends Connection {
   attach(socket: RawSocket): void;
 }
 
-/** Bounds of a connection. */
 export interface ConnectionLimits {
   /** Unsent bytes. */
   readonly maxBuffered: number;

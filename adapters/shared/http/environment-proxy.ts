@@ -2,9 +2,7 @@ import process from "node:process";
 
 /** The proxies of the environment, by the variables that curl made customary; small letters win. */
 export interface EnvironmentProxy {
-  /** For `http://`. */
   readonly httpProxy?: string;
-  /** For `https://`. */
   readonly httpsProxy?: string;
 }
 

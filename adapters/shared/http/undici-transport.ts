@@ -269,7 +269,6 @@ interface Sink {
   fail(error: TransportError): void;
 }
 
-/** The head of an answer. */
 interface Head {
   readonly status: number;
   readonly received: Readonly<Record<string, string | string[] | undefined>>;

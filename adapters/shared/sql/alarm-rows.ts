@@ -13,7 +13,6 @@ export interface AlarmRow {
 
 /** The alarms that this process has to look after. */
 export interface AlarmTable {
-  /** Returns the earliest alarms of a kind. */
   earliest(kind: string, limit: number): Promise<AlarmRow[]>;
   /** Sets the alarm of an actor. */
   upsert(kind: string, actor: string, at: number): Statement;
@@ -67,7 +66,6 @@ export function retryAt(row: AlarmRow, at: number): Statement {
   return { sql, params: [at, ...sameAs(row)] };
 }
 
-/** Clears the alarm of an actor. */
 export function clear(kind: string, actor: string): Statement {
   return { sql: "DELETE FROM causey_alarms WHERE kind = ? AND actor = ?", params: [kind, actor] };
 }

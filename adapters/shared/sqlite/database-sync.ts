@@ -8,7 +8,6 @@ import { checkNode } from "../work/check-node.ts";
  */
 export const DatabaseSync: typeof sqlite.DatabaseSync = loadQuietly().DatabaseSync;
 
-/** An open database. */
 export type DatabaseSync = sqlite.DatabaseSync;
 
 function loadQuietly(): typeof sqlite {

@@ -6,7 +6,6 @@ export type ReaderMessage =
   | { readonly sql: string; readonly params: readonly SqlValue[] }
   | { readonly end: true };
 
-/** A reader's answer to a query. */
 export type ReaderAnswer =
   | { readonly rows: SqlRow[] }
   | { readonly reason: SqlErrorReason; readonly message: string };

@@ -151,7 +151,6 @@ interface QueryQueue {
   readonly take: () => ReaderQuery | null;
 }
 
-/** Makes an empty queue. */
 function queryQueue(): QueryQueue {
   const waiting = new Map<string, ReaderQuery[]>();
   let size = 0;

@@ -20,7 +20,6 @@ export interface WriterPart {
 /** A message to a writer: a part of a batch, or the order to close its connection and end. */
 export type WriterMessage = WriterPart | { readonly end: true };
 
-/** A writer's answer to a batch. */
 export type WriterAnswer =
   | {
       /** Changed rows of each statement. */

@@ -10,7 +10,6 @@ import type { WriterAnswer, WriterMessage, WriterPart, WriterState } from "./wri
 /** How long a lock is waited for, in ms: a thread may wait on the spot. */
 const BUSY_MS = 5000;
 
-/** A batch that has begun. */
 interface OpenBatch {
   readonly texts: string[];
   readonly changes: number[];

@@ -40,7 +40,6 @@ export interface ObjectSockets extends Sockets {
   isEnded(socket: WebSocket): boolean;
 }
 
-/** Bounds of the sockets of an object. */
 export interface ObjectSocketLimits {
   /** Bytes that may be on their way to one client. @default 1 MiB */
   readonly budgetBytes?: number;

@@ -11,7 +11,6 @@ import { accessOf, type Access } from "./access.ts";
 import type { AgentClass } from "../kind/define-agent.ts";
 import { ticketInput, tickets, type Issued } from "./ticket.ts";
 
-/** The agent that a request names. */
 export interface NamedAgent {
   readonly found: AgentClass;
   readonly ref: ActorRef;

@@ -75,7 +75,6 @@ export const ticketKeyKind: ActorKind = {
   }),
 };
 
-/** The tickets of an account. */
 export function tickets(platform: Platform, account: string): Tickets {
   const { actors, system } = platform;
   actors.define(ticketKeyKind);

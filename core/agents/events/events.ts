@@ -49,13 +49,11 @@ export type EventReader = (filter: EventFilter) => Promise<EventRecord[]>;
 /** The events of {@link EventReader} by position, each with it (`seq`) and its source beside the nine fields. */
 export type EventLister = (filter: EventFilter) => Promise<SqlRow[]>;
 
-/** Reads the events of an instance. */
 export function eventReader(list: EventLister): EventReader {
   return async (filter) =>
     (await list(filter)).map(toRecord).toSorted((a, b) => compareText(b.timestamp, a.timestamp));
 }
 
-/** Lists the events of an instance. */
 export function eventLister({ sql, system }: ActorContext, agent: string): EventLister {
   // Rare events are searched for among all events, by one reader at a time and in slices.
   const searches = startSlots(1, WAITING_LIMIT);

@@ -54,7 +54,6 @@ interface Reporter extends Pick<AgentServices, "retention"> {
   readonly className: string;
 }
 
-/** The reports of an instance. */
 export function startReports(context: ActorContext, who: Reporter): Reports {
   const { agent } = who;
   const { sql, steady, system } = context;

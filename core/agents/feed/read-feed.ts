@@ -7,7 +7,6 @@ const PAGE = 64;
 /** Characters of payload in one page; at least one event is returned. */
 const PAGE_CHARS = 2 * 1024 * 1024;
 
-/** The result of one read of the feed. */
 export type FeedPage = {
   readonly events: readonly NumberedEvent[];
   /** Set when events after `since` are gone already: the oldest position that is left. */

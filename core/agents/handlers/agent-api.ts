@@ -97,7 +97,6 @@ export function timeOf({ timeoutMs = DEFAULT_TIMEOUT_MS }: AnyAgent): number {
   return timeoutMs;
 }
 
-/** The parts of one run of a handler. */
 type RunParts = AgentParts & {
   readonly trace: string | null;
   readonly task: string | null;

@@ -19,7 +19,6 @@ export interface EventAnswers {
 
 type Outcome = EventAnswer | { readonly dropped: string } | null;
 
-/** The answers of one instance. */
 export function eventAnswers(): EventAnswers {
   const awaited = new Map<string, Outcome>();
   const left = new Set<string>();

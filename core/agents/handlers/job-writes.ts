@@ -21,7 +21,6 @@ export interface JobWrites {
   flush(): Promise<void>;
 }
 
-/** The writes of an instance's jobs. */
 export function startJobWrites({
   clock,
   context,

@@ -43,7 +43,6 @@ export interface QueueDeps {
   readonly reports: Reports;
 }
 
-/** The queue of an instance. */
 export function startQueue(deps: QueueDeps): Queue {
   const { agent, clock, reports } = deps;
   const { sql, system } = deps.context;

@@ -19,7 +19,6 @@ export interface InstanceReplays {
   event(id: string, source: string | undefined): Promise<string | null>;
 }
 
-/** The replays of an instance. */
 export function startInstanceReplays(deps: QueueDeps): InstanceReplays {
   const { agent, context, definition } = deps;
   const { sql, system } = context;

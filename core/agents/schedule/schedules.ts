@@ -52,7 +52,6 @@ interface ScheduleDeps {
   readonly queue: Pick<Queue, "nextPosition">;
 }
 
-/** The schedules of an instance. */
 export function startSchedules(deps: ScheduleDeps): Schedules {
   const { context, agent, clock } = deps;
   const { sql } = context;

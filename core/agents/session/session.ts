@@ -127,7 +127,6 @@ function startClients(): Clients {
   };
 }
 
-/** The grant of a new connection. */
 async function newGrant(
   { definition, reviews }: AgentSessionDeps,
   request: Request,

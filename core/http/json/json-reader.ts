@@ -38,7 +38,6 @@ export interface JsonReader {
   work: number;
 }
 
-/** How a JSON text is read. */
 export interface JsonReading {
   /** Whether it begins with a member of an object, not with a value. @default false */
   readonly inObject?: boolean;

@@ -23,7 +23,6 @@ export function longText(utf8: Uint8Array): LongText {
   };
 }
 
-/** Bytes as base64. */
 export function longBase64(bytes: Uint8Array): LongText {
   return {
     *jsonParts() {

@@ -12,7 +12,6 @@ export type LoadedPage = {
   readonly kept?: Uint8Array | undefined;
   /** The source of the Markdown, as HTML in UTF-8. @default `kept` */
   readonly seen?: Uint8Array | undefined;
-  /** Its address. */
   readonly url: string;
   readonly html: boolean;
   readonly markdown: boolean;
@@ -25,7 +24,6 @@ export type LoadedPage = {
   readonly robotsTag: string;
 };
 
-/** The results of converting a page. */
 export type ConvertedPage = {
   readonly title: string;
   /** JSON texts. */

@@ -16,7 +16,6 @@ import type { Robots } from "./rules/robots.ts";
 import { crawlRunner } from "./run-crawl.ts";
 import { type CrawlSecrets, sealInput } from "./rows/sealed-input.ts";
 
-/** The methods of a crawl. */
 export interface CrawlMethods {
   /** Begins it. `body` is JSON. */
   create(

@@ -11,7 +11,6 @@ import type { RenderingOptions } from "../job/options.ts";
 import type { RenderDeps } from "../page/render.ts";
 import type { CrawlSecrets } from "./rows/sealed-input.ts";
 
-/** Dependencies of crawls. */
 export interface CrawlDeps {
   readonly platform: Platform;
   readonly documents: Transport;

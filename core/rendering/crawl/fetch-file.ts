@@ -5,7 +5,6 @@ import type { CrawlDeps } from "./crawl-deps.ts";
 import type { CrawlBody } from "./rows/crawl-schema.ts";
 import { CRAWLER } from "./rules/robots.ts";
 
-/** The user agent of crawls. */
 export const CRAWLER_AGENT: string = `${CRAWLER}/1.0`;
 
 /** Redirects on the way to a file (RFC 9309, section 2.3.1.2). */
@@ -28,7 +27,6 @@ export interface WantedFile {
   readonly url: URL;
   /** Bytes. */
   readonly limit: number;
-  /** The crawl that asks for it. */
   readonly login: CrawlLogin;
 }
 

@@ -21,7 +21,6 @@ export interface DocumentParts {
   readonly seen?: Uint8Array | undefined;
 }
 
-/** A document as it was loaded. */
 export interface LoadedDocument extends DocumentParts {
   readonly bytes: Uint8Array;
   readonly contentType: string;

@@ -79,7 +79,6 @@ export function answerLogin(
   return url === login?.url ? { method: "Fetch.continueRequest", params: { requestId } } : null;
 }
 
-/** Fails a request. */
 export function refuseRequest({ params: { requestId } }: CdpEvent): InterceptAnswer {
   return { method: "Fetch.failRequest", params: { requestId, errorReason: "BlockedByClient" } };
 }

@@ -1,7 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import { type LinearPatterns, linearPatterns } from "../../text/linear-pattern.ts";
 
-/** Decides whether a URL matches. */
 export type Matcher = (url: string) => boolean;
 
 /** Patterns per list and characters per pattern that a request may bring. */

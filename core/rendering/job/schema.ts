@@ -45,7 +45,6 @@ const resourceTypes = [
 const lifecycle = v.picklist(["load", "domcontentloaded", "networkidle0", "networkidle2"]);
 const short = v.pipe(v.string(), v.maxLength(4096, "At most 4096 characters are allowed"));
 const filled = v.pipe(short, v.nonEmpty("An empty string is not allowed"));
-/** An address. */
 export const address: v.GenericSchema<unknown, string> = v.pipe(
   v.string(),
   v.nonEmpty("An empty string is not allowed"),
@@ -273,20 +272,17 @@ const documentFields = {
 /** The body of `/markdown` and `/content`. */
 export const documentSchema: v.GenericSchema<unknown, DocumentBody> = v.object(documentFields);
 
-/** The body of `/json`. */
 export const jsonSchema: v.GenericSchema<unknown, JsonBody> = v.object({
   ...documentFields,
   ...jsonFields,
 });
 
-/** The body of `/pdf`. */
 export const pdfSchema: v.GenericSchema<unknown, PdfBody> = v.object({
   ...common,
   pdfOptions: v.optional(pdfOptions),
   edit: v.optional(printEditSchema),
 });
 
-/** The body of `/screenshot`. */
 export const screenshotSchema: v.GenericSchema<unknown, ScreenshotBody> = v.object({
   ...common,
   screenshotOptions: v.optional(screenshotOptions),
@@ -294,14 +290,12 @@ export const screenshotSchema: v.GenericSchema<unknown, ScreenshotBody> = v.obje
   scrollPage: v.optional(v.boolean()),
 });
 
-/** The body of `/links`. */
 export const linksSchema: v.GenericSchema<unknown, LinksBody> = v.object({
   ...common,
   visibleLinksOnly: v.optional(v.boolean()),
   excludeExternalLinks: v.optional(v.boolean()),
 });
 
-/** The body of `/scrape`. */
 export const scrapeSchema: v.GenericSchema<unknown, ScrapeBody> = v.object({
   ...common,
   elements: v.pipe(
@@ -318,7 +312,6 @@ export const accessibilitySchema: v.GenericSchema<unknown, AccessibilityBody> = 
   root: v.optional(filled),
 });
 
-/** The body of `/snapshot`. */
 export const snapshotSchema: v.GenericSchema<unknown, SnapshotBody> = v.object({
   ...common,
   formats: v.optional(

@@ -7,10 +7,8 @@ import type { MathReader } from "./mathml.ts";
 import { isNumbering, type Preformatted } from "./preformatted.ts";
 import type { CellKind, Table } from "./table.ts";
 
-/** A list that is open. */
 export interface List {
   readonly ordered: boolean;
-  /** Whether an item is open. */
   isItemOpen: boolean;
   /** The width of the last item's marker; 0 before the first one. */
   width: number;
@@ -20,7 +18,6 @@ export interface List {
   next: number;
 }
 
-/** A table that is open. */
 export interface OpenTable {
   readonly table: Table;
   /** Blocks of the open cell; null between cells. */
@@ -36,7 +33,6 @@ export interface OpenTable {
   layout: boolean;
 }
 
-/** A formula that is open. */
 export interface OpenMath {
   /** Its text, for a formula without TeX. */
   text: string;
@@ -58,7 +54,6 @@ export interface OpenMedia {
   depth: number;
 }
 
-/** A link that is open. */
 export interface OpenLink {
   /** Unset for one that leads nowhere, or stands in code. */
   readonly isLink: boolean;

@@ -30,7 +30,6 @@ export interface MarkdownOptions {
   readonly frontmatter: boolean;
 }
 
-/** A converted document. */
 export interface Converted {
   readonly markdown: string;
   readonly title: string;

@@ -98,7 +98,6 @@ export function* readHtml(html: string, handler: HtmlHandler): Generator<void, v
   tokenizer.end();
 }
 
-/** The elements that are open. */
 interface OpenElements {
   open(name: string, attributes: Attributes): void;
   close(name: string): void;

@@ -42,7 +42,6 @@ export function closeInMath(context: Context, math: OpenMath, name: string): voi
   else math.reader.close(name);
 }
 
-/** Adds text to a formula. */
 export function addToMath(math: OpenMath, text: string): void {
   if (math.reads === "note") return;
   if (math.reads === "tex") math.tex += text;

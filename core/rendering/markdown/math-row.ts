@@ -1,6 +1,5 @@
 /** A part of a formula whose TeX is known. */
 export interface MathPart {
-  /** The element's name. */
   readonly name: string;
   readonly tex: string;
 }

@@ -22,7 +22,6 @@ export interface MathReader {
 /** Characters of TeX that are made of one formula, each level of it counted: a deep one copies its parts at each level. */
 const WORK_LIMIT = 500_000;
 
-/** Makes a reader of one formula. */
 export function mathReader(): MathReader {
   const root: Open = { name: "math", attributes: {}, parts: [], text: "" };
   const stack: Open[] = [root];

@@ -106,7 +106,6 @@ const tableParts: ReadonlySet<string> = new Set([
   "ul",
 ]);
 
-/** Ends the line. */
 export function breakLine(pre: Preformatted): void {
   pre.isLineDue = false;
   pre.parts.push("\n");

@@ -124,7 +124,6 @@ function span(text: string | undefined): number {
   return value >= 1 ? Math.min(value, 1000) : 1;
 }
 
-/** The effects of table elements. */
 export const tableElements: readonly (readonly [name: string, element: Element])[] = [
   ["table", table],
   ["tbody", section(false)],

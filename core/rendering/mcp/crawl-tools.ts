@@ -6,7 +6,6 @@ import { beginCrawl } from "../crawl/begin/begin-crawl.ts";
 import { siteCrawler } from "../crawl/begin/site-crawler.ts";
 import type { CrawlWork } from "../crawl/crawl-deps.ts";
 
-/** The account that crawls. */
 interface CrawlingAccount {
   readonly account: string;
   readonly signal: AbortSignal;

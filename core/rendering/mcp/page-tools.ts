@@ -64,7 +64,6 @@ function wayOf(browser: keyof typeof ways, { html }: PageArguments) {
 
 const reads = { isReading: true, isOpen: true } as const;
 
-/** Makes the tools that read one page. */
 export function pageTools(ask: AskPage): McpTool[] {
   return [markdownTool(ask), linksTool(ask), jsonTool(ask), screenshotTool(ask), pdfTool(ask)];
 }

@@ -17,7 +17,6 @@ const places = [
 /** Relations of an attachment to the document (PDF 2.0, 14.13), as invoices name them. */
 const relations = ["Source", "Data", "Alternative", "Supplement", "Unspecified"] as const;
 
-/** A place of a stamp. */
 export type StampPlace = (typeof places)[number];
 
 /** Something that is drawn on pages: a text, or a picture or the page of a PDF. */
@@ -178,7 +177,6 @@ const fields = {
 /** The options of an edit of what is printed, whose files come in a form: parsing others would hold up the event loop. */
 export const printEditSchema: v.GenericSchema<unknown, PdfEdit> = v.object(fields);
 
-/** The options of an edit. */
 export const editSchema: v.GenericSchema<unknown, PdfEdit> = v.object({
   files: v.optional(list(v.object({ name: fileName, content: v.string() }), 100)),
   ...fields,

@@ -7,7 +7,6 @@ import { fileOf, type ReadEdit } from "./read-edit.ts";
 /** Pages of one document, and of the result. */
 export const MAX_PAGES = 5000;
 
-/** A PDF to open. */
 interface WantedPdf {
   /** The field that names it. */
   readonly field: string;

@@ -19,7 +19,6 @@ export type PdfReader = LongTask<
 /** The media type of a PDF. */
 export const PDF = "application/pdf";
 
-/** Whether a media type is that of a PDF. */
 export function isPdf(contentType: string): boolean {
   return contentType.split(";", 1)[0]?.trim().toLowerCase() === PDF;
 }

@@ -7,7 +7,6 @@ import { UPLOAD, type UploadedFile } from "../job/uploaded-files.ts";
 import type { RenderBody } from "../input/body.ts";
 import type { Job } from "../job/job.ts";
 
-/** An upload as it came. */
 export type UploadRequest = {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** With its boundary. */

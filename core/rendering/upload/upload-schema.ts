@@ -27,7 +27,6 @@ const file = v.pipe(
   ),
 );
 
-/** The schema of an upload. */
 export const uploadSchema: v.GenericSchema<unknown, UploadForm> = v.strictObject(
   {
     files: v.pipe(

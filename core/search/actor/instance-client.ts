@@ -5,7 +5,6 @@ import { INSTANCE_KIND, type InstanceMethods } from "./instance-actor.ts";
 /** The typed near end of an instance actor. */
 export type Instance = ActorClient<InstanceMethods>;
 
-/** The address of an instance. */
 export interface InstanceAddress {
   readonly account: string;
   readonly namespace: string;

@@ -4,7 +4,6 @@ import { openAiChatModel, type OpenAiEmbeddings, openAiEmbedder } from "./openai
 
 /** A model behind a gateway of the same process, with its keys, cache, limits and logs. */
 export interface GatewayModel {
-  /** The gateway's id. */
   readonly gateway: string;
   /** `{provider}/{model}`, e.g. `openai/gpt-4o-mini`. */
   readonly model: string;

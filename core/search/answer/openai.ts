@@ -180,7 +180,6 @@ export function endpointUrl({ baseUrl }: OpenAiEndpoint, path: string): string {
   return `${baseUrl.replace(/\/+$/, "")}/${path}`;
 }
 
-/** Returns the headers of a request to an endpoint. */
 function endpointHeaders({ apiKey, headers = {} }: OpenAiEndpoint): HeaderPair[] {
   const key: HeaderPair[] = apiKey === undefined ? [] : [["authorization", `Bearer ${apiKey}`]];
   const own = Object.entries(headers).map(([name, value]): HeaderPair => [

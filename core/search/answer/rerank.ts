@@ -10,7 +10,6 @@ import { stem } from "../text/porter.ts";
 import { words } from "../text/segment.ts";
 import { isStopWord } from "../text/stop-words.ts";
 
-/** Chunks that are reranked. */
 export const RERANKED: number = 50;
 /** The least score of a chunk that a configured reranker has judged, when a request says nothing. */
 const THRESHOLD = 0.4;

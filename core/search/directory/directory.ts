@@ -57,7 +57,6 @@ function methodsOf(context: ActorContext): Directory {
   };
 }
 
-/** Returns the directory of an account. */
 export function directoryAt(platform: Platform, account: string): ActorClient<Directory> {
   platform.actors.define(directoryKind);
   return actorClient(platform.actors.get(directoryKind.name, account));

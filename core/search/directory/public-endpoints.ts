@@ -75,7 +75,6 @@ export function publicEndpointsOf({
 /** The form of an endpoint's id. */
 const ENDPOINT = /^[0-9a-f]{32}$/u;
 
-/** Whether a text can be the id of an endpoint. */
 export function isEndpointId(text: string): boolean {
   return ENDPOINT.test(text);
 }

@@ -11,7 +11,6 @@ import { readContent } from "../rows/item-store.ts";
 import type { WorkOptions } from "../models/search-deps.ts";
 import { embedderOf } from "./embed-item.ts";
 
-/** An attempt to index an item. */
 export interface IndexAttempt {
   readonly revision: number;
   readonly deps: WorkOptions;

@@ -88,7 +88,6 @@ export function usesOcr({ indexing_options: options }: InstanceSettings): boolea
   return options?.use_ocr === true;
 }
 
-/** Reads one picture. */
 export async function textOfPicture(
   { ocr, signal }: PictureReading,
   picture: OcrPicture,

@@ -115,7 +115,6 @@ export async function replaced(
   ];
 }
 
-/** Removes a copy. */
 export function dropCopy(table: KeywordTable): Statement[] {
   const params = [table.actor];
   return [
@@ -125,7 +124,6 @@ export function dropCopy(table: KeywordTable): Statement[] {
   ];
 }
 
-/** Gives the rows a position. */
 export function toPosition(actor: string, position: string): Statement {
   return {
     sql: `INSERT INTO search_keyword_positions (actor, position) VALUES (?, ?)

@@ -10,7 +10,6 @@ export interface KeywordSettings {
     | undefined;
 }
 
-/** Returns the tokenizer of an instance. */
 export function tokenizerOf(settings: KeywordSettings): KeywordTokenizer {
   return settings.indexing_options?.keyword_tokenizer ?? "porter";
 }
@@ -54,7 +53,6 @@ export function makeWords(table: KeywordTable): Statement {
   };
 }
 
-/** A row of the keyword index. */
 export interface KeywordRow {
   readonly id: number;
   readonly heading: string;

@@ -43,7 +43,6 @@ interface Loaded {
   later: (() => void)[] | null;
 }
 
-/** Whether memory has room. */
 type HasRoom = (bytes: number) => boolean;
 
 /** Begins to read vectors. */
@@ -82,7 +81,6 @@ async function read(
   return null;
 }
 
-/** Replaces the vectors of an item. */
 function put(loaded: Loaded, itemId: string, vectors: VectorBlock | null): void {
   loaded.packed?.remove(itemId);
   if (vectors === null) return;
@@ -90,7 +88,6 @@ function put(loaded: Loaded, itemId: string, vectors: VectorBlock | null): void 
   if (loaded.packed.dimensions === vectors.dimensions) loaded.packed.add(itemId, vectors);
 }
 
-/** Makes the vector store of an instance actor. */
 export function createVectorStore(context: ActorContext, budget: VectorBudget): VectorStore {
   const owner = {};
   let loaded: Loaded | null = null;

@@ -36,7 +36,6 @@ export interface KeywordPlan {
   readonly excluded: readonly string[];
 }
 
-/** How a query is read. */
 export interface QueryReading {
   readonly query: string;
   readonly operators?: boolean | undefined;

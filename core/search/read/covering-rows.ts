@@ -22,7 +22,6 @@ export interface CoveringRows {
   addCovered(count: number): void;
   /** Ends a row of which there are so many. */
   end(count: number): void;
-  /** The table as Markdown. */
   asTable(): string;
   /** The table as a part of a cell: Markdown has no tables in tables. */
   asText(): string;

@@ -7,7 +7,6 @@ export type PictureInput = {
   readonly page: number;
 };
 
-/** The pictures of a page. */
 export type PagePictures = {
   /** PNG files. */
   readonly pictures: readonly Uint8Array<ArrayBuffer>[];
@@ -15,5 +14,4 @@ export type PagePictures = {
   readonly left: number;
 };
 
-/** Finds the pictures of a page. */
 export type PictureFinder = LongTask<PictureInput, PagePictures, Steps<PagePictures>>;

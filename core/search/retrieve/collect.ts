@@ -35,7 +35,6 @@ export interface Search extends MatchingSearch {
   readonly limit: number;
   readonly order: SearchOrder;
   readonly filter: Filter | null;
-  /** Joins what the legs found. */
   readonly join: (found: LegResults) => Candidate[];
 }
 
@@ -172,7 +171,6 @@ function firstOf(
   return out;
 }
 
-/** The item of a ranked chunk. */
 export function itemOf({ row }: RankedChunk): string {
   return String(row["item_id"]);
 }

@@ -30,7 +30,6 @@ export interface KeywordAmount {
   readonly allowed: Allowed | null;
 }
 
-/** The hits of the keyword leg. */
 export interface KeywordHits {
   readonly hits: KeywordHit[];
   /** Whether hits of some words were looked for, where the mode has them. */

@@ -22,7 +22,6 @@ export interface VectorHit extends Seen {
   readonly itemId: string;
 }
 
-/** The results of the vector leg. */
 export interface VectorLeg {
   /** Best first, by how near they are. */
   readonly hits: VectorHit[];

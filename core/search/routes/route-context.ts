@@ -30,7 +30,6 @@ export const instanceRoots: readonly string[] = [
   "/accounts/:account_id/ai-search/namespaces/:name/instances",
 ];
 
-/** Makes the route context of a set of options. */
 export function routeContext(options: SearchOptions, auth: Auth): RouteContext {
   return {
     options,

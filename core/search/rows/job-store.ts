@@ -17,7 +17,6 @@ export type SyncJob = {
   readonly progress: Omit<Progress, "after" | "stage" | "cursor">;
 };
 
-/** The origin of a job. */
 export type JobSource = "user" | "schedule";
 
 /** An entry of a job's log. `message_type` 0 = information, 1 = error. */
@@ -210,7 +209,6 @@ export async function getJob(state: InstanceState, id: string): Promise<SyncJob>
   return toJob(await jobRow(state, id));
 }
 
-/** Returns the log of a job. */
 export async function jobLogs(
   state: InstanceState,
   id: string,

@@ -63,7 +63,6 @@ const conditions: Readonly<Record<QuestionKind, string>> = {
   no_clicks: "clicks = 0",
 };
 
-/** Opens the questions of an instance. */
 export function questionLog(state: InstanceState): QuestionLog {
   const { actor, context } = state;
   const { sql, system } = context;

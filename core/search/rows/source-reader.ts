@@ -1,6 +1,5 @@
 import type { Metadata } from "../filter/metadata.ts";
 
-/** A document of a source. */
 export interface SourceEntry {
   readonly key: string;
   /** Changes with the content; null where the source has no name for its state, and it is compared itself. */
@@ -11,7 +10,6 @@ export interface SourceEntry {
   load(signal: AbortSignal): Promise<SourceContent>;
 }
 
-/** The content of an entry. */
 export interface SourceContent {
   readonly bytes: Uint8Array;
   readonly contentType: string;

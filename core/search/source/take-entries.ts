@@ -10,14 +10,12 @@ import type { WorkOptions } from "../models/search-deps.ts";
 import { type KnownItem, knownItems, markSeen, noteSourceFailure } from "./source-items.ts";
 import { MAX_SOURCE_KEY, type SourceEntry } from "../rows/source-reader.ts";
 
-/** The outcome for one entry. */
 export interface EntryOutcome {
   readonly what: "indexed" | "unchanged" | "failed";
   /** For the log of the job; null where there is nothing to say. */
   readonly message: string | null;
 }
 
-/** The job that takes entries. */
 export interface TakingJob {
   readonly id: string;
   /** The `source_id` of its items. */

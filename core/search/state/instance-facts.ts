@@ -26,7 +26,6 @@ export interface KnownFacts {
   readonly remember: (facts: InstanceFacts | null) => void;
 }
 
-/** Reads the facts of an instance. */
 export async function knownFacts({
   name: actor,
   sql,

@@ -20,7 +20,6 @@ export interface InstanceLanguages {
 
 type LanguageContext = Pick<ActorContext, "name"> & { readonly sql: Pick<Sql, "all"> };
 
-/** Makes the memory of an instance's languages. */
 export function instanceLanguages(context: LanguageContext): InstanceLanguages {
   let known: { readonly until: number; readonly languages: readonly StemmedLanguage[] } | null =
     null;

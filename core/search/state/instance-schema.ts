@@ -185,7 +185,6 @@ const entries = {
   typo_tolerance: v.nullish(typoTolerance),
 };
 
-/** The body of an update. */
 export const updateSchema: v.GenericSchema<unknown, SettingsChanges> = v.pipe(
   v.object(entries),
   // Clients change what they have read, and send all of it back.

@@ -158,7 +158,6 @@ export function modelParameters(body: ChatBody): Readonly<Record<string, unknown
   return Object.fromEntries(others);
 }
 
-/** Checks the body of a search. */
 export const searchSchema: v.GenericSchema<unknown, SearchBody> = v.pipe(
   notArray,
   v.object({

@@ -1,6 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
 
-/** Makes the error for an invalid field. */
 export function invalid(field: string, why: string): ApiError {
   return new ApiError("invalid_request", { message: `${field}: ${why}` });
 }

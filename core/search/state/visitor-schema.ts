@@ -45,7 +45,6 @@ export const visitorSearchSchema: v.GenericSchema<unknown, SearchBody> = v.pipe(
   ),
 );
 
-/** Checks a visitor's chat. */
 export const visitorChatSchema: v.GenericSchema<unknown, ChatBody> = v.pipe(
   notArray,
   optionsOf({ messages, stream: v.optional(v.boolean()) }),

@@ -23,7 +23,6 @@ const loaders: Readonly<Record<StemmedLanguage, () => Promise<{ readonly stemmer
     turkish: () => import("@orama/stemmers/turkish"),
   };
 
-/** Loads the stemmer of a language. */
 export async function stemmerOf(language: StemmedLanguage): Promise<WordStemmer> {
   return (await loaders[language]()).stemmer;
 }

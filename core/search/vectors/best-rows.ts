@@ -6,7 +6,6 @@ export interface NearRow {
   readonly cosine: number;
 }
 
-/** Rows of one block. */
 export interface RowRun {
   readonly id: string;
   readonly first: number;

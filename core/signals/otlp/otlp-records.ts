@@ -59,7 +59,6 @@ export function partSpan(
   });
 }
 
-/** A line of the log. */
 export function logRecord(
   level: Parameters<Log>[0],
   message: string,

@@ -23,7 +23,6 @@ export type RequestRow = {
   readonly account?: string | undefined;
   /** The id of the token that the request was authenticated with; known where {@link RequestRow.deprecation} is. */
   readonly token?: string | undefined;
-  /** The name of that token. */
   readonly tokenName?: string | undefined;
   /** The program that sent the request; known where {@link RequestRow.deprecation} is. */
   readonly client?: { readonly name: string; readonly version: string } | undefined;

@@ -41,7 +41,6 @@ export function splitAccount(key: string): {
   return { series: [part, method, route, status].join("\t"), account };
 }
 
-/** A series' labels. */
 export interface SeriesLabels {
   readonly part: string;
   readonly method: string;
@@ -65,7 +64,6 @@ export function noRequests(): RequestTotals {
   };
 }
 
-/** Adds one request. */
 export function addRequest(totals: RequestTotals, { ms, bytes = 0 }: RequestRow): void {
   const at = bucketOf(secondBounds, ms);
   totals.count += 1;
@@ -74,7 +72,6 @@ export function addRequest(totals: RequestTotals, { ms, bytes = 0 }: RequestRow)
   totals.buckets[at] = (totals.buckets[at] ?? 0) + 1;
 }
 
-/** Adds other totals to these. */
 export function addTotals(totals: RequestTotals, other: RequestTotals): void {
   totals.count += other.count;
   totals.ms += other.ms;

@@ -8,7 +8,6 @@ export interface RouteTemplate {
   readonly part: string;
 }
 
-/** The gateway's one route. */
 export const GATEWAY_ROUTE: RouteTemplate = {
   route: "/v1/:account_id/:gateway_id/*",
   part: "gateway",
@@ -27,7 +26,6 @@ export const partNames = [
   "platform",
 ] as const;
 
-/** The name of a part. */
 export type PartName = (typeof partNames)[number];
 
 /** The parts by the segment of the API that names them. */

@@ -5,14 +5,12 @@ import type { Delivery } from "./delivery.ts";
 import { firstTextAt, type Payload } from "../signing/pick.ts";
 import type { Secrets, WebhookSource } from "./source.ts";
 
-/** The entity of an event. */
 export interface Entity {
   readonly name: string;
   /** The identifier in the payload before it became a name; null when path or header named the entity. */
   readonly canonical: string | null;
 }
 
-/** An entity with secrets of its own. */
 export type SecretOwner = Entity & { readonly secrets: Secrets };
 
 /** The entity that path or header names, if it has secrets of its own: then its signature is what binds it. */

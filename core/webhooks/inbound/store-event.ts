@@ -51,7 +51,6 @@ async function hashed(
   return { ...event, record: await record, bodyHash: await sha256Hex(payload.text) };
 }
 
-/** The outcome of storing an event. */
 export interface StoredEvent {
   readonly id: string;
   /** The entity that got it: with a guarded name where another identifier owns the usual one. */

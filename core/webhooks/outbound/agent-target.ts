@@ -57,7 +57,6 @@ export function checkAgentTarget(
     refuse(`No agent of the class "${className}" is served${choiceHint(className, classes)}`);
 }
 
-/** A delivery to an agent. */
 interface AgentDelivery {
   readonly target: AgentTarget;
   /** The id of this delivery: its attempts are one event, and a replay is another. */
@@ -109,7 +108,6 @@ export async function deliverToAgent(
   }
 }
 
-/** Rejects when a signal aborts. */
 function rejectedBy(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     // `as`: an error, because `withinMs` gives one.

@@ -66,7 +66,6 @@ export function chatBody(message: OutboundMessage): string {
   });
 }
 
-/** A request to an endpoint. */
 export interface EndpointRequest {
   readonly url: string;
   /** Headers beside its content type. */

@@ -62,7 +62,6 @@ export interface Dispatcher {
   run(): Promise<void>;
 }
 
-/** The one dispatcher of an account. */
 export function startDispatcher(sender: Sender): Dispatcher {
   const { system } = sender.context;
   const queues = startEndpointQueues(sender.context, sender.ofApplications);

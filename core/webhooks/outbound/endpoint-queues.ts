@@ -40,7 +40,6 @@ export interface RequestsInFlight {
   inFlight: number;
 }
 
-/** The queues of an account's endpoints. */
 export interface EndpointQueues {
   /** Marks endpoints whose deliveries or settings changed; `null` marks all. */
   markChanged(endpoints: readonly string[] | null): void;

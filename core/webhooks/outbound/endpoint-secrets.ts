@@ -24,7 +24,6 @@ interface StoredSecret {
   readonly expires: number | null;
 }
 
-/** The secrets of an account's endpoints. */
 export function endpointSecrets({ system }: ActorContext, sealer: Sealer): EndpointSecrets {
   const sealed = async (endpoint: string, secret: string): Promise<StoredSecret> => ({
     sealed: await sealer.seal(endpoint, secret),

@@ -79,7 +79,6 @@ export interface EndpointDeps {
   readonly notify: (endpoints: readonly string[]) => void;
 }
 
-/** The endpoints of an account. */
 export function endpoints(
   context: ActorContext,
   { secrets, sealer, clock, inTurn, egress, agents, notify }: EndpointDeps,

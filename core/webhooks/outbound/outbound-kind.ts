@@ -34,7 +34,6 @@ type OwnApplications = ReturnType<typeof applications>;
 type Endpoints = ReturnType<typeof endpoints>;
 type Deliveries = ReturnType<typeof deliveries>;
 
-/** The methods of the actor. */
 export interface OutboundMethods {
   /** `limits` are those of an application. */
   createEndpoint(input: EndpointInput, limits?: ApplicationLimits): Promise<EndpointWithSecret>;

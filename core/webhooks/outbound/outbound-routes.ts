@@ -255,7 +255,6 @@ async function readSend(c: Context, platform: Platform): Promise<SendBody & { js
   });
 }
 
-/** The client of an actor that sends. */
 export function senderOf({ actor, ...rest }: SenderActor): OwnSender {
   return { client: actorClient(actor), ...rest };
 }

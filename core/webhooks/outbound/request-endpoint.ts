@@ -26,7 +26,6 @@ export interface EndpointSender {
 
 /** An attempt of a delivery. */
 interface Sent {
-  /** The id of the delivery. */
   readonly delivery: string;
   readonly message: OutboundMessage;
   readonly number: number;

@@ -20,7 +20,6 @@ export type TopicFigures = {
   readonly average_ms: number;
 };
 
-/** An attempt to count. */
 interface CountedAttempt {
   readonly type: string;
   readonly endpoint: string;

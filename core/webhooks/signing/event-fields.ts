@@ -26,7 +26,6 @@ export const usualFields: EventFields = {
   actor: ["body:actor", "body:user.name", "body:user", "body:sender.login", "body:sender"],
 };
 
-/** The common fields of GitHub's events. */
 export const githubFields: EventFields = {
   // Neither header is covered by the signature; there is nothing better.
   id: ["header:x-github-delivery"],

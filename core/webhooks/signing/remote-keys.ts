@@ -13,7 +13,6 @@ import { withinMs } from "../../time/within-ms.ts";
 export interface RemoteKeys {
   /** The certificate at an address that the caller has pinned. Throws 503 when it cannot be read. */
   certificate(url: string): Promise<Certificate>;
-  /** The keys at a JWKS address. */
   jwks(address: string): JWTVerifyGetKey;
   /** Keys that are asked for one by one, with the credentials `client_id:secret` (Plaid). */
   lookup(address: string, credentials: string): JWTVerifyGetKey;

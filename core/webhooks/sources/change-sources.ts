@@ -33,7 +33,6 @@ interface ChangeDeps {
   readonly system: System;
 }
 
-/** The changes of the sources of an account. */
 export function sourceChanges(registry: SourceRegistry, system: System): SourceChanges {
   const { store } = registry;
   const deps = { registry, system };

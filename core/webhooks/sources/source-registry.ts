@@ -20,7 +20,6 @@ import {
 
 type Configured = Readonly<Record<string, SourceOptions>>;
 
-/** The sources at one time. */
 export interface SourceSet {
   /** The sources that receive, by name: those of the configuration, and the stored ones. */
   readonly ready: ReadonlyMap<string, WebhookSource>;

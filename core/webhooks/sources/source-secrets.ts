@@ -55,7 +55,6 @@ export interface SourceMasters {
 
 const PURPOSE = "webhook-sources";
 
-/** Makes the sealer of the sources of an account. */
 export function sourceSealer(
   store: Pick<ActorClient<StoredSourcesMethods>, "master">,
   { masterSecret, formerMasterSecrets = [] }: SourceMasters,

@@ -22,7 +22,6 @@ export type NewCrawl = Pick<ListedCrawl, "id" | "url">;
 /** How many crawls an account may have. */
 export type CrawlBounds = { readonly running: number; readonly kept: number };
 
-/** The methods of the list. */
 export interface CrawlList {
   /**
    * Makes room for a crawl, and gives the ids of the oldest ended ones whose place it takes. @throws ApiError

@@ -41,7 +41,6 @@ export type CrawlRead = {
   readonly cursor: number | null;
 };
 
-/** Which pages are read. */
 export type CrawlPageQuery = {
   /** The first of them. */
   readonly cursor: number;

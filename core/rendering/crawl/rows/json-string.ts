@@ -6,7 +6,6 @@ export interface JsonStringReader {
   read(part: Uint8Array, isLast: boolean): Uint8Array;
 }
 
-/** Makes a reader of one JSON string. */
 export function jsonStringReader(): JsonStringReader {
   const decoder = new TextDecoder();
   let isFirst = true;

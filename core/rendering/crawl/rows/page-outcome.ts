@@ -1,7 +1,6 @@
 import type { SourceDocument } from "../../pdf/pdf-reader.ts";
 import type { CrawlFormat } from "./crawl-schema.ts";
 
-/** A page that waits to be read. */
 export interface WaitingPage {
   readonly seq: number;
   readonly url: string;
@@ -11,7 +10,6 @@ export interface WaitingPage {
   readonly attempts: number;
 }
 
-/** A page that was found. */
 export type FoundPage = {
   readonly url: string;
   /** The text that all addresses of the page share. */
@@ -35,7 +33,6 @@ export type PageMetadata = {
   readonly document?: SourceDocument;
 };
 
-/** The outcome of a page. */
 export interface PageOutcome {
   readonly status: "completed" | "errored" | "disallowed" | "skipped";
   /** Absent when it was never fetched. */

@@ -1,13 +1,11 @@
 import { Parser } from "htmlparser2";
 
-/** A page that a sitemap names. */
 export type SitemapPage = {
   readonly url: string;
   /** Unix ms; null where it says nothing. */
   readonly modified: number | null;
 };
 
-/** The content of a sitemap. */
 export type Sitemap = {
   readonly pages: readonly SitemapPage[];
   /** The sitemaps that an index lists. */
