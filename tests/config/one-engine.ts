@@ -81,6 +81,7 @@ export const logicFolders: readonly LogicFolder[] = [
       "log-tail",
       "observer",
       "socket-trace",
+      "served-tariff",
       "stream-usage",
       "unasked-usage",
     ],

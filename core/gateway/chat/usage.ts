@@ -60,6 +60,12 @@ export function sumOfKinds(
 
 const none: KindTokens = { in: 0, cachedIn: 0, out: 0 };
 
+/** A tariff by the member of a request that asks for it. */
+export interface NamedTariff {
+  readonly member: "service_tier" | "inference_geo";
+  readonly value: string;
+}
+
 /** Tokens that a request used, as far as the provider has said so. */
 export interface TokenUsage {
   /** All input tokens, cached and cache-writing ones included. */
@@ -80,6 +86,8 @@ export interface TokenUsage {
   readonly toldCost?: number;
   /** The models that the answer names, where it may be another one than was asked. @default not looked at */
   readonly models?: readonly string[];
+  /** The tariffs by which the provider says that it has served. @default not told */
+  readonly served?: readonly NamedTariff[];
   /** Whether something else was used that these tokens do not tell the price of. @default no */
   readonly unpriced?: true;
 }

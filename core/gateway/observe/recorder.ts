@@ -13,8 +13,8 @@ import {
   type Recorder,
 } from "../call/recording.ts";
 import { furtherModelsOf, mayBeOfAnother, type NamedModels } from "../providers/named-models.ts";
-import { noUsage, type TokenUsage } from "../chat/usage.ts";
-import { askedTariff } from "../prices/asked-tariff.ts";
+import { type NamedTariff, noUsage, type TokenUsage } from "../chat/usage.ts";
+import { askedTariff, paidTariffs } from "../prices/asked-tariff.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { bodyValue, jsonOf } from "../wire/readable-body.ts";
 import { answerPrice } from "../metering/cost/dearest-price.ts";
@@ -67,9 +67,9 @@ export function recorder(parts: RecorderParts): Recorder {
           const request = describeRequest(step, call, result.blocked === true ? 0 : keep);
           const about = result.about === undefined ? request : { ...request, ...result.about };
           const counted = countedUsage(result, about, step);
-          const tariff = counted === null ? null : tariffOf(step);
+          const tariffs = counted === null ? [] : tariffsOf(step, counted, result);
           const at = clock.createdAt;
-          const answer = { ...named, model: about.model, usage: counted, at, tariff };
+          const answer = { ...named, model: about.model, usage: counted, at, tariffs };
           const paid = { call, result, costsNothing, price: answerPrice(answer, call.prices) };
           const costs = costOf(paid);
           const charge = chargeOf(paid, costs.cost, counted);
@@ -202,9 +202,14 @@ function noteOf(
   return estimated === null ? note : `usage: ${ESTIMATE}`;
 }
 
-function tariffOf(step: Step): ReturnType<typeof askedTariff> {
+function tariffsOf(
+  step: Step,
+  { served = [] }: TokenUsage,
+  { headers: ofAnswer }: RecordedResult,
+): readonly NamedTariff[] {
   const { headers } = step;
-  return askedTariff({ headers, json: jsonOf(step), value: () => bodyValue(step) });
+  const asked = askedTariff({ headers, json: jsonOf(step), value: () => bodyValue(step) });
+  return paidTariffs(asked, served, ofAnswer);
 }
 
 /** Fields are named one by one: a spread of each object would cost more than all the rest of this function. */

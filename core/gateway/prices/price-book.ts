@@ -142,14 +142,14 @@ function candidatesOf(
 
 /** The built-in prices, each at the provider whose own list it is on. */
 const builtIn: readonly PriceEntry[] = priceLists.flatMap((list) => {
-  const { family, models, source, checked } = list;
+  const { family, models, source, checked, flex } = list;
   const provider = providerOfFamily(family);
   const from = startOf(list);
   return models.map(({ model, ...price }) => ({
     provider,
     model,
     from,
-    price,
+    price: flex === undefined ? price : { ...price, flex },
     origin: "built-in",
     source,
     checked,

@@ -26,12 +26,17 @@ export interface Price {
   readonly long?: Tariff & { readonly tokens: number };
   /** The factor of requests that stay in a region, at resellers that serve it anywhere, too. @default 1 */
   readonly regional?: number;
+  /**
+   * The factor of the tier `flex` for input and output of text; input from the cache costs what the list says, at the most.
+   * @default 1
+   */
+  readonly flex?: number;
   /** The prices of the tier `priority`, for other requests than long ones. @default not known */
   readonly priority?: Pick<Tariff, "input" | "output" | "cached">;
 }
 
 /** The prices of requests of one range of lengths. */
-export type Tariff = Omit<Price, "long" | "regional" | "priority">;
+export type Tariff = Omit<Price, "long" | "regional" | "priority" | "flex">;
 
 /** Returns the tariff for a request with so many input tokens. */
 export function tariffFor(tokensIn: number, list: Price): Tariff {

@@ -17,6 +17,8 @@ export interface PriceList {
   readonly checked: string;
   /** The day from which on it counts, where that was published beforehand. @default always */
   readonly from?: string;
+  /** The factor of the tier `flex` for all models of the list. @default 1 */
+  readonly flex?: number;
 }
 
 /**

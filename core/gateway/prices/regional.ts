@@ -22,10 +22,28 @@ export function regionalPrice(price: Price): Price {
 }
 
 export function timesPrice(price: Price, factor: number): Price {
-  const { regional: _, long, priority: __, ...tariff } = price;
+  const { regional: _, long, priority: __, flex, ...tariff } = price;
   return {
     ...times(tariff, factor),
+    ...(flex === undefined ? {} : { flex }),
     ...(long === undefined ? {} : { long: { ...times(long, factor), tokens: long.tokens } }),
+  };
+}
+
+/** Returns the price of the tier `flex`. */
+export function flexPrice(price: Price, factor: number): Price {
+  const { long } = price;
+  const lower = ({ input, output }: Tariff): Pick<Tariff, "input" | "output"> => ({
+    input: rounded(input * factor),
+    output: rounded(output * factor),
+  });
+  return {
+    ...price,
+    ...lower(price),
+    // Without a price of their own these cost what the list says, too.
+    cacheWrite: price.cacheWrite ?? price.input,
+    reasoning: rounded((price.reasoning ?? price.output) * factor),
+    ...(long === undefined ? {} : { long: { ...long, ...lower(long) } }),
   };
 }
 

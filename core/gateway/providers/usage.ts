@@ -4,6 +4,7 @@ import { googleUsage } from "./google/google-usage.ts";
 import { openAiUsage, tokens } from "./openai/openai-usage.ts";
 import type { CostReport } from "./known/provider.ts";
 import { providers } from "./known/table.ts";
+import { withServed } from "./served-tariff.ts";
 import { withToldCost } from "./told-cost.ts";
 import type { UsageReader } from "../chat/usage-reader.ts";
 
@@ -63,7 +64,7 @@ function reading(families: readonly UsageReader[]): AddUsage {
     if (root === null) return usage;
     for (const read of families) {
       const found = read(usage, root);
-      if (found !== null) return found;
+      if (found !== null) return withServed(found, root, usage);
     }
     return usage;
   };

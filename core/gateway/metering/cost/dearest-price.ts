@@ -1,10 +1,5 @@
-import type { TokenUsage } from "../../chat/usage.ts";
-import {
-  type AskedTariff,
-  askedTariff,
-  tariffPrice,
-  type TariffRequest,
-} from "../../prices/asked-tariff.ts";
+import type { NamedTariff, TokenUsage } from "../../chat/usage.ts";
+import { askedTariff, tariffPrice, type TariffRequest } from "../../prices/asked-tariff.ts";
 import type { PriceBook } from "../../prices/price-book.ts";
 import type { Price, Tariff } from "../../prices/price.ts";
 import { furtherModels, type NamedModels } from "../../providers/named-models.ts";
@@ -27,7 +22,7 @@ export interface RequestPrice {
   /** The models that the request names to fall back on; null where they cannot be read. */
   readonly further: readonly string[] | null;
   /** The member that asks for a dearer tariff whose price is not known; null for none. */
-  readonly unpricedTariff: AskedTariff["member"] | null;
+  readonly unpricedTariff: NamedTariff["member"] | null;
 }
 
 /**
@@ -40,7 +35,7 @@ export function requestPrice(
   now: number,
 ): RequestPrice {
   const asked = askedTariff(sent);
-  let unpricedTariff: AskedTariff["member"] | null = null;
+  let unpricedTariff: NamedTariff["member"] | null = null;
   const priceOf = (name: string): Price | null => {
     const listed = prices.find(name, slug, now, rest)?.price ?? null;
     if (listed === null || asked === null) return listed;
@@ -69,8 +64,8 @@ export interface PricedAnswer extends NamedModels {
   readonly usage: TokenUsage | null;
   /** Unix ms. */
   readonly at: number;
-  /** The tariff that was asked for; null for the list price. */
-  readonly tariff: AskedTariff | null;
+  /** The tariffs by which it was served, one after the other; empty for the list price. */
+  readonly tariffs: readonly NamedTariff[];
 }
 
 /**
@@ -78,14 +73,15 @@ export interface PricedAnswer extends NamedModels {
  * none, of all that the request names. Null where none is known.
  */
 export function answerPrice(
-  { slug, rest, model: asked, further, usage, at, tariff }: PricedAnswer,
+  { slug, rest, model: asked, further, usage, at, tariffs }: PricedAnswer,
   prices: PriceBook,
 ): Price | null {
   if (usage === null) return null;
   const priceOf = (name: string): Price | null => {
     const listed = prices.find(name, slug, at, rest)?.price ?? null;
-    if (listed === null || tariff === null) return listed;
-    return tariffPrice(listed, tariff, slug) ?? listed;
+    return listed === null
+      ? null
+      : tariffs.reduce((price, one) => tariffPrice(price, one, slug) ?? price, listed);
   };
   const others = usage.models ?? further ?? [];
   let dearest = priceOf(asked);

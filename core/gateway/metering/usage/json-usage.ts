@@ -25,8 +25,16 @@ export function jsonUsage(
   const at = text.lastIndexOf('"usage');
   if (at === -1) return usageElsewhere(text, add);
   if (/^\s*\[/.test(text)) return listUsage(text, add);
-  const last = isReadWhole ? null : lastMember(text, at, '"usage');
+  const last = isReadWhole || namesTier(text, at) ? null : lastMember(text, at, '"usage');
   return usageIn(last ?? text, noUsage, add);
+}
+
+/** Characters before the usage in which a tier may be named. */
+const TIER_LIMIT = 2048;
+
+/** Whether an answer names its tier before the usage; behind it, the tier is read with it. */
+function namesTier(text: string, at: number): boolean {
+  return text.slice(Math.max(0, at - TIER_LIMIT), at).includes('"service_tier"');
 }
 
 /** The members in which Cohere's first API and its embeddings, and Replicate, report usage, and a name in each. */
@@ -68,8 +76,8 @@ function usageIn(json: string, usage: TokenUsage, add: AddUsage): TokenUsage {
 }
 
 /**
- * The member at `at` as an object of its own, when it is one of the whole answer's last, behind which only plain values
- * come. Providers put usage there, and parsing a million numbers of an embedding for it would hold up every other request.
+ * The member at `at` and those behind it as an object of their own, when it is one of the whole answer's last, behind which
+ * only plain values come. Providers put usage there, and parsing a million numbers of an embedding for it would hold up every other request.
  * A quote inside a JSON string has a backslash before it, so `at` begins a string.
  */
 function lastMember(text: string, at: number, mention: string): string | null {
@@ -84,7 +92,7 @@ function lastMember(text: string, at: number, mention: string): string | null {
   if (text.length - end > END_LIMIT) return null;
   let token = nextToken(reader);
   while (PLAIN.has(token)) token = nextToken(reader);
-  return token === "}" && nextToken(reader) === "end" ? `{${text.slice(at, end)}}` : null;
+  return token === "}" && nextToken(reader) === "end" ? `{${text.slice(at)}` : null;
 }
 
 /** The members that report, as they are written. */

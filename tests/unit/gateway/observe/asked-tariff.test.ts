@@ -5,7 +5,7 @@ import { chat, gatewayUnderTest, jsonInit } from "../../../fakes/gateway-app.ts"
 import { jsonReply } from "../../../fakes/gateway-transport.ts";
 import { cost } from "../../../../core/gateway/metering/cost/cost.ts";
 import { noUsage } from "../../../../core/gateway/chat/usage.ts";
-import { askedTariff } from "../../../../core/gateway/prices/asked-tariff.ts";
+import { askedTariff, paidTariffs } from "../../../../core/gateway/prices/asked-tariff.ts";
 import type { HeaderPair } from "../../../../core/ports.ts";
 import { priceBook } from "../../../../core/gateway/prices/price-book.ts";
 
@@ -24,7 +24,8 @@ function priced(
   const value = (): unknown => boundedJson(json);
   const tariff = askedTariff({ headers, json, value });
   const used = { ...usage, tokensIn };
-  const answer = { slug, rest: "v1/x", model, further: [], usage: used, at: now, tariff };
+  const tariffs = paidTariffs(tariff, [], []);
+  const answer = { slug, rest: "v1/x", model, further: [], usage: used, at: now, tariffs };
   const asked = { slug, rest: "v1/x", model, json, value, headers };
   const { unpricedTariff } = requestPrice(asked, priceBook(), now);
   return [cost(used, answerPrice(answer, priceBook())), unpricedTariff];

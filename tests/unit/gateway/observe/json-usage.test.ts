@@ -14,7 +14,7 @@ const known = { tokensIn: 7, tokensOut: 5, cachedIn: 3, cacheWriteIn: 0 };
 describe("jsonUsage()", () => {
   it.each([
     ["as the last member", { id: "x", usage }],
-    ["before members with plain values", { usage, service_tier: "default", n: 1, x: null }],
+    ["before members with plain values", { usage, object: "chat.completion", n: 1, x: null }],
     ["before other objects", { usage, choices: [{ usage: { prompt_tokens: 1 } }] }],
     ["inside a response", { response: { usage }, type: "response.completed" }],
   ])("finds usage %s", (_, body) => {
