@@ -1,5 +1,6 @@
 import { ApiError } from "../http/api-error.ts";
 import { changedStream } from "../http/body/changed-stream.ts";
+import { piecesOf } from "../http/body/read-soon.ts";
 import { parseInstant } from "../http/fields/instant.ts";
 import { boundedJson, isObject, type Json, jsonObject, ownMember } from "../http/json.ts";
 import { changedJson } from "../http/json/json-source.ts";
@@ -132,7 +133,9 @@ async function recordsOf(
     end: () => utf8(units.push(decoder.decode()) + units.end()),
   };
   const { status, statusText, headers } = response;
-  const body = changedStream(response.body ?? new Blob().stream(), change);
+  const reader = (response.body ?? new Blob().stream()).getReader();
+  const pieces = piecesOf(new Uint8Array(), reader.read(), reader, origin.known.platform?.system);
+  const body = changedStream(pieces, change);
   return new Response(body, { status, statusText, headers: reshaped(headers) });
 }
 

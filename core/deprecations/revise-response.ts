@@ -5,7 +5,7 @@ import { begins, endsAtOnce, piecesOf, readSoon, RESPONSE_SLICE } from "../http/
 import { noteResponse, responseNote } from "../http/response-note.ts";
 import { joinBytes, pulledStream, readUpTo, withPrefix } from "../http/stream.ts";
 import { utf8 } from "../crypto/encoding.ts";
-import type { ContentDecoder, StreamChange } from "../ports.ts";
+import type { ContentDecoder, StreamChange, System } from "../ports.ts";
 import { FieldFilter } from "./field-filter.ts";
 import { describesBytes, INSPECT_LIMIT, isJsonType, reshaped } from "./json-body.ts";
 import type { Deprecations } from "./options.ts";
@@ -48,12 +48,13 @@ export async function reviseResponse(
     return { response, used: [], isSame: true };
   const filter = new FieldFilter({ entries: concerned, notes: notes.map(noteJson), now });
   const encoding = headers.get("content-encoding");
-  if (encoding === null) return await reviseFields(response, filter);
+  const system = known.platform?.system;
+  if (encoding === null) return await reviseFields(response, filter, system);
   const decoded = await decodedResponse(response, encoding, filter.mayChange, known);
   if (decoded === null) return { response, used: [], isSame: true };
   const { encoded, plain } = decoded;
   if (plain === null) return { response: encoded ?? response, used: [], isSame: true };
-  const revised = await reviseFields(plain, filter);
+  const revised = await reviseFields(plain, filter, system);
   // The encoded bytes go on as they came, unless something had to leave.
   return revised.isSame && encoded !== null ? { ...revised, response: encoded } : revised;
 }
@@ -172,14 +173,18 @@ async function firstChunk(source: ReadableStreamDefaultReader<Uint8Array>): Prom
 }
 
 /** Looks at the beginning for the announcement; the fields of all chunks leave. */
-async function reviseFields(response: Response, filter: FieldFilter): Promise<RevisedResponse> {
+async function reviseFields(
+  response: Response,
+  filter: FieldFilter,
+  system: System | undefined,
+): Promise<RevisedResponse> {
   const { body, headers } = response;
   const reader = (body ?? new Blob().stream()).getReader();
   const beginning = reader.read();
   beginning.catch(() => undefined);
   // The headers of a stream that has not begun do not wait for it, unless they describe its bytes.
   if (!describesBytes(headers) && !(await begins(beginning))) {
-    const pieces = piecesOf(new Uint8Array(), beginning, reader);
+    const pieces = piecesOf(new Uint8Array(), beginning, reader, system);
     const isSame = !filter.mayChange;
     const passed = isSame ? pieces : changedStream(pieces, changeBy(filter));
     return { response: remade(response, passed, headers), used: [], isSame };
@@ -213,7 +218,8 @@ async function reviseFields(response: Response, filter: FieldFilter): Promise<Re
     const isSame = !filter.hasChanged;
     return { response: remade(response, bytes, reshaped(headers)), used, isSame };
   }
-  const rest = changedStream(piecesOf(first.value.subarray(RESPONSE_SLICE), next, reader), change);
+  const later = piecesOf(first.value.subarray(RESPONSE_SLICE), next, reader, system);
+  const rest = changedStream(later, change);
   const changed = withPrefix([head], rest.getReader());
   return { response: remade(response, changed, reshaped(headers)), used, isSame: false };
 }

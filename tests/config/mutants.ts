@@ -146,6 +146,13 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/deprecations/middleware-hosts"],
   },
   {
+    name: "other work goes on between the slices of a long answer that changes",
+    file: "core/http/body/read-soon.ts",
+    find: "await system?.sleep(0);",
+    replace: "",
+    tests: ["tests/unit/deprecations/passing"],
+  },
+  {
     name: "a refusal that concerns no entry announces none",
     file: "core/deprecations/handle.ts",
     find: "entries.length === 0 ? {} : errorSignals(",

@@ -5,16 +5,27 @@ import { TIMER_OVER } from "../../time/timer-over.ts";
 /** Bytes of a response that are looked at in one turn, and for the announcement. */
 export const RESPONSE_SLICE: number = 64 * 1024;
 
-/** A stream of bytes that were read and of what follows them, in slices; its next chunk is on the way. */
+/**
+ * A stream of bytes that were read and of what follows them, in slices; its next chunk is on the way. With a `system` other
+ * work goes on between the slices: what changes them may take milliseconds for each.
+ */
 export function piecesOf(
   bytes: Uint8Array,
   next: Promise<StreamRead>,
   reader: ReadableStreamDefaultReader<Uint8Array>,
+  system?: Pick<System, "sleep">,
 ): ReadableStream<Uint8Array> {
   let left = bytes;
   let arriving: Promise<StreamRead> | null = next;
+  // A failure comes to the reader, if there is one.
+  next.catch(() => undefined);
+  let passed = 0;
   return pulledStream(
     async () => {
+      if (passed >= RESPONSE_SLICE) {
+        passed = 0;
+        await system?.sleep(0);
+      }
       if (left.length === 0) {
         const { done, value } = await (arriving ?? reader.read());
         arriving = null;
@@ -23,6 +34,7 @@ export function piecesOf(
       }
       const value = left.subarray(0, RESPONSE_SLICE);
       left = left.subarray(RESPONSE_SLICE);
+      passed += value.length;
       return { done: false, value };
     },
     (reason) => reader.cancel(reason),

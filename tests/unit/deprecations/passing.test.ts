@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type DeprecationsOptions, withDeprecations } from "../../../core/deprecations/mod.ts";
+import { fakePlatform } from "../../fakes/auth-platform.ts";
 
 const URL = "http://x/client/v4/zones/z/dns_records";
 const JSON_TYPE = { "content-type": "application/json" };
@@ -36,6 +37,25 @@ function pushed(): {
 }
 
 describe("a response that may carry deprecated fields", () => {
+  it.each([
+    ["without its old fields", {}],
+    ["in its old form", { "api-compat-date": "2024-01-01" }],
+  ])("lets other work go on while many records pass %s", async (_, headers) => {
+    let pauses = 0;
+    const platform = fakePlatform({ now: 0 });
+    const sleep = async (ms: number): Promise<void> => void (pauses += ms === 0 ? 1 : 0);
+    const handle = withDeprecations({
+      clock: "2026-01-01",
+      platform: { ...platform, system: { ...platform.system, sleep } },
+    });
+    const records = Array.from({ length: 8000 }, (_none, id) => ({ ...modern(id), locked: false }));
+    const host = async (): Promise<Response> => Response.json({ result: records });
+    const response = await handle(new Request(URL, { headers }), host);
+    await response.text();
+    expect(pauses).toBeGreaterThan(8);
+    expect(pauses).toBeLessThan(100);
+  });
+
   it("passes with its bytes and headers when it has none", async () => {
     const text = `{ "result":[ ${JSON.stringify(modern(1))}, {"n":12345678901234567890} ] }`;
     const headers = { ...JSON_TYPE, etag: '"1"', "content-length": String(text.length) };
