@@ -20,6 +20,8 @@ export type RateState = {
 export interface RateWindow {
   /** Counts a request at `now` (Unix ms): 0 when it fits, else the ms until one would. */
   admit(rate: RateLimit, now: number): number;
+  /** Requests that fit at `now`. */
+  room(rate: RateLimit, now: number): number;
   /** Times that are kept. */
   readonly size: number;
   /** Returns the state from which {@link rateWindow} can go on. */
@@ -45,8 +47,11 @@ export function rateWindow(stored: RateState | null = null): RateWindow {
     admitted++;
     return 0;
   };
+  const pass = (end: number): void => {
+    while (oldest < times.length && (times[oldest] ?? 0) <= end) oldest++;
+  };
   const sliding = ({ limit, interval }: RateLimit, now: number): number => {
-    while (oldest < times.length && (times[oldest] ?? 0) <= now - interval) oldest++;
+    pass(now - interval);
     // Compacted when half of it is past: amortised constant time per request.
     if (oldest > 64 && oldest * 2 > times.length) {
       times = times.slice(oldest);
@@ -60,6 +65,12 @@ export function rateWindow(stored: RateState | null = null): RateWindow {
   };
   return {
     admit: (rate, now) => (rate.technique === "sliding" ? sliding : fixed)(rate, now),
+    room({ limit, interval, technique }, now) {
+      if (technique === "fixed")
+        return limit - (windowStart === now - (now % interval) ? admitted : 0);
+      pass(now - interval);
+      return limit - (times.length - oldest);
+    },
     get size() {
       return times.length - oldest;
     },

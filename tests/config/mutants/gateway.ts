@@ -101,6 +101,27 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/observe/served-tariff"],
   },
   {
+    name: "a request is counted in the database before it is let in",
+    file: "core/gateway/guard/counted-ahead.ts",
+    find: "if (!row.hasMore() && room(at) > 0) return takeLater();",
+    replace: "",
+    tests: ["tests/unit/gateway/guard/kept-rate-window"],
+  },
+  {
+    name: "what a killed process may have let in counts",
+    file: "core/gateway/guard/kept-rate-window.ts",
+    find: "stored?.ahead ?? 0",
+    replace: "0",
+    tests: ["tests/unit/gateway/guard/kept-rate-window"],
+  },
+  {
+    name: "what is ahead is given back",
+    file: "core/gateway/guard/counted-ahead.ts",
+    find: "came > 1 ? came * 2 : 0",
+    replace: "came * 2 + 1",
+    tests: ["tests/unit/gateway/guard/kept-rate-window"],
+  },
+  {
     name: "half a rate limit is refused",
     file: "core/gateway/account/settings/settings.ts",
     find: "(!limit || Boolean(interval)) && (!interval || limit !== undefined),",

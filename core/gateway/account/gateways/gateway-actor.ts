@@ -8,6 +8,7 @@ import {
   type GatewayLogMethods,
 } from "../../observe/log/gateway-log.ts";
 import type { Ledger } from "../../metering/spend/ledger.ts";
+import { type NowOrLater, whenReady } from "../../../work/now-or-later.ts";
 import { keptRateWindow, type KeptRateWindow, rateSchema } from "../../guard/kept-rate-window.ts";
 import { logSchema, logSequenceSchema } from "../../observe/log/log-sql.ts";
 import {
@@ -87,12 +88,11 @@ export const gatewayActor: ActorKind = {
     const shelf = replyShelf(context, () => state.settings !== null);
     const spend = spendLedger(context, () => state.settings?.spend_limits);
     const ofSettings = settingsMethods(context, state, { window, shelf, log, spend });
-    const admit = (isOpen: boolean, authentication: boolean | null): Entrance => {
+    const admit = (isOpen: boolean, authentication: boolean | null): NowOrLater<Entrance> => {
       const { settings } = state;
       if (settings === null) return { settings, wait: 0 };
       const isRefused = !isOpen && (authentication ?? settings.authentication);
-      const wait = isRefused ? 0 : window.admit(settings);
-      return { settings, wait };
+      return whenReady(isRefused ? 0 : window.admit(settings), (wait) => ({ settings, wait }));
     };
     const enter: GatewayMethods["enter"] = (isOpen, authentication, declared = null) => {
       const { settings } = state;

@@ -56,7 +56,7 @@ const kind: ActorKind = {
     const requests = [{ limitType: "requests", limit: 1, ...sliding }] as const;
     return {
       methods: {
-        rate: () => rate.admit(settings) === 0,
+        rate: async () => (await rate.admit(settings)) === 0,
         counter: () => counters.take("a", 1, window) === 0,
         async spend() {
           return (
