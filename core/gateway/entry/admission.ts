@@ -253,12 +253,11 @@ function verdictOn(
     caller === null
       ? { caller, refusal: { ...presented, client, headers, options } }
       : { caller, refusal: null };
-  const isFinal =
-    options.caller?.kind === "key" || (presented.token !== null && isKeyShaped(presented.token));
-  const failed = (error: unknown): Verdict => ({
-    caller: null,
-    refusal: { ...presented, client, error, isFinal },
-  });
+  const failed = (error: unknown): Verdict => {
+    const { token } = presented;
+    const isFinal = options.caller?.kind === "key" || (token !== null && isKeyShaped(token));
+    return { caller: null, refusal: { ...presented, client, error, isFinal } };
+  };
   try {
     const caller =
       options.caller === undefined

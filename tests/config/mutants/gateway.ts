@@ -927,6 +927,13 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/choose/auto-router-fallbacks"],
   },
   {
+    name: "each stored answer has a nonce of its own",
+    file: "core/gateway/cache/exact/stored-replies.ts",
+    find: "nonces.slice(NONCE * at, NONCE * (at + 1))",
+    replace: "nonces.slice(0, NONCE)",
+    tests: ["tests/unit/gateway/answer/stored-replies"],
+  },
+  {
     name: "only the usage of a whole event is taken out of it",
     file: "core/gateway/providers/openai/unasked-usage.ts",
     find: "reader.start === place && reader.open.length === 1",

@@ -66,7 +66,7 @@ export function callLimits(given: LimitParts): CallLimits {
       checkModel(step, { models, path, known: model });
     },
     applyTo: ({ settings, caller }) =>
-      caller?.grant !== undefined || limitsSpend(settings.spend_limits),
+      (caller?.grant?.limits.length ?? 0) > 0 || limitsSpend(settings.spend_limits),
     leave: (step, call, realtime) => leaveToAsk(step, call, parts, realtime),
   };
 }
@@ -136,10 +136,11 @@ function gatewayLimits(
   { settings, controls, name }: Call,
   { store }: LimitParts,
 ): AppliedLimits | null {
+  const limits = settings.spend_limits;
+  if (!limitsSpend(limits)) return null;
   const { model, question } = expected;
   const { step, further } = question;
   const facts = spendFacts(step.slug, model, further, controls.metadata ?? null);
-  const limits = settings.spend_limits;
   if (!mayLimit(limits, facts)) return null;
   const reason = limits?.on_unknown === "allow" ? null : unknownCost(question);
   return {

@@ -7,7 +7,7 @@ import { TIMER_OVER } from "../../../time/timer-over.ts";
 import { whenReady, type NowOrLater } from "../../../work/now-or-later.ts";
 import { actorName, type GatewayName } from "../../account/settings/gateway-name.ts";
 import { packedReply, replySize, type TimedReply, unpackedReply } from "./packed-reply.ts";
-import { replyQueue } from "./reply-queue.ts";
+import { replyQueue, type WaitingReply } from "./reply-queue.ts";
 
 /**
  * Kept answers in the gateway's database, where a restart, other processes and other isolates find them. An answer is
@@ -32,6 +32,8 @@ export interface StoredRepliesDeps {
 
 /** Bytes of one stored answer with its head: a row of Durable Object storage holds 2 MB. */
 const REPLY_LIMIT = 1024 * 1024;
+/** Bytes of AES-GCM's nonce (NIST SP 800-38D, 8.2). */
+const NONCE = 12;
 /** Milliseconds for which a request waits for the database: then its provider is asked. */
 const PATIENCE = 5000;
 /** Milliseconds between two warnings. */
@@ -47,18 +49,10 @@ export function storedReplies({ store, system, log, capacity }: StoredRepliesDep
     log("warn", "The stored cache of a gateway does not answer", { reason: reason.slice(0, 200) });
     return null;
   };
-  const sealed = async (name: GatewayName, key: string, kept: TimedReply): Promise<SealedReply> => {
-    const id = await idOf(key, system);
-    const cipher = await cipherOf(key, system);
-    const place = placeOf(name, id);
-    const bytes = await cipher.seal(packedReply(kept.reply), place, system.random(12));
-    return { id, sealed: bytes, expiresAt: kept.expiresAt };
-  };
   const queue = replyQueue({
     system,
     async store(name, waiting) {
-      const rows = await Promise.all(waiting.map(({ key, kept }) => sealed(name, key, kept)));
-      await store.at(name).keepReplies(rows, capacity);
+      await store.at(name).keepReplies(await sealed(name, waiting, system), capacity);
     },
     failed: warn,
   });
@@ -94,6 +88,23 @@ export function storedReplies({ store, system, log, capacity }: StoredRepliesDep
       if (size <= REPLY_LIMIT) queue.push(name, { key, kept, size });
     },
   };
+}
+
+/** Seals answers. Their nonces are drawn together: a call of its own for each would cost more than its bytes. */
+function sealed(
+  name: GatewayName,
+  replies: readonly WaitingReply[],
+  system: System,
+): Promise<SealedReply[]> {
+  const nonces = system.random(NONCE * replies.length);
+  const sealOne = async ({ key, kept }: WaitingReply, at: number): Promise<SealedReply> => {
+    const nonce = nonces.slice(NONCE * at, NONCE * (at + 1));
+    const id = await idOf(key, system);
+    const cipher = await cipherOf(key, system);
+    const bytes = await cipher.seal(packedReply(kept.reply), placeOf(name, id), nonce);
+    return { id, sealed: bytes, expiresAt: kept.expiresAt };
+  };
+  return Promise.all(replies.map(sealOne));
 }
 
 /**

@@ -1,7 +1,7 @@
 import { chargedApart } from "./charged-apart.ts";
 import type { RequestPrice } from "./dearest-price.ts";
 import type { Step } from "../../call/call.ts";
-import { modelType, namesModelTwice } from "../../providers/requested-model.ts";
+import { namesModelTwice } from "../../providers/requested-model.ts";
 import { providers } from "../../providers/known/table.ts";
 import { jsonObject } from "../../../http/json.ts";
 import { bodyValue } from "../../wire/readable-body.ts";
@@ -9,6 +9,8 @@ import { bodyValue } from "../../wire/readable-body.ts";
 /** The facts about a request that {@link unknownCost} decides by. */
 export interface CostQuestion extends RequestPrice {
   readonly step: Step;
+  /** The kind of work that its path asks for; null = not known. */
+  readonly type: string | null;
   /** The body as text, where it is JSON. */
   readonly json: string | null;
   /** Whether its provider's models cost nothing. */
@@ -70,9 +72,9 @@ export function unknownTokens(question: CostQuestion): string | null {
   return noUsageOf(question) ?? hiddenUsage(question);
 }
 
-function noUsageOf({ step, json }: CostQuestion): string | null {
+function noUsageOf({ step, type, json }: CostQuestion): string | null {
   const isUntold = LATER.test(step.rest) || runsLater(step, json) || leavesOutUsage(step);
-  return isUntold || modelType(step.rest) === null
+  return isUntold || type === null
     ? `no answer of "${step.slug}" to "${step.rest.slice(0, 128)}" tells what this request uses`
     : null;
 }

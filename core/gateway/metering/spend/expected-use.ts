@@ -49,6 +49,7 @@ export function expectedUse(
   const { price } = priced;
   const question: CostQuestion = {
     step,
+    type: modelType(rest),
     ...priced,
     free: call.prices.isFree(step.slug),
     json,
@@ -64,9 +65,7 @@ export function expectedUse(
     attached: Math.floor(attached / BYTES_PER_TOKEN),
   };
   const output: RequestedOutput =
-    realtime === undefined
-      ? requestedOutput(step, json)
-      : { tokens: GUESSED_OUTPUT, isNamed: false };
+    realtime === undefined ? requestedOutput(question) : { tokens: GUESSED_OUTPUT, isNamed: false };
   const dearest = price === null ? null : dearestPrice(price, mayBeSound(question));
   return {
     model,
@@ -140,8 +139,8 @@ function customClaim(custom: CustomCost, tokens: Claim): Claim {
 }
 
 /** Whether an answer may be something else than text. */
-function mayBeSound({ step, json, realtime }: CostQuestion): boolean {
-  if (realtime === true || modelType(step.rest) !== "text-generation") return true;
+function mayBeSound({ type, json, realtime }: CostQuestion): boolean {
+  if (realtime === true || type !== "text-generation") return true;
   return json !== null && /"audio"|modalities|\\u00/i.test(json);
 }
 

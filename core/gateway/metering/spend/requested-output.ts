@@ -1,6 +1,6 @@
 import { asObject, type Json, jsonObject } from "../../../http/json.ts";
 import type { Step } from "../../call/call.ts";
-import { modelType } from "../../providers/requested-model.ts";
+import type { CostQuestion } from "../cost/known-cost.ts";
 import { bodyValue } from "../../wire/readable-body.ts";
 
 export interface RequestedOutput {
@@ -77,11 +77,11 @@ const formats: readonly OutputFormat[] = [
 
 /**
  * The output that a request asks for at most. The bound is read only where the format of its path has it: one that the
- * provider does not read would be no bound. `json` is the text of the body.
+ * provider does not read would be no bound.
  */
-export function requestedOutput(step: Step, json: string | null): RequestedOutput {
+export function requestedOutput({ step, type, json }: CostQuestion): RequestedOutput {
   // Vectors are no tokens.
-  if (modelType(step.rest) === "embeddings") return { tokens: 0, isNamed: true };
+  if (type === "embeddings") return { tokens: 0, isNamed: true };
   const format = formats.find(({ format: own, path }) =>
     step.format === undefined ? path.test(step.rest) : step.format === own,
   );

@@ -22,6 +22,7 @@ export interface SpendDays {
   report(account: string, query: SpendQuery): Promise<SpendReport>;
 }
 
+const DAY_MS = 86_400_000;
 /** Groups of an account in one batch. */
 const GROUPS = 1000;
 /** Models that are known to have answered. */
@@ -61,7 +62,7 @@ function groupOf(
   label: (row: EndedAttempt["row"]) => string,
 ): SpendRow {
   const grant = caller?.grant;
-  const day = new Date(row.createdAt).toISOString().slice(0, 10);
+  const day = Math.floor(row.createdAt / DAY_MS);
   const key = (grant !== undefined && caller?.id) || "";
   const [model, team] = [label(row), grant?.team ?? ""];
   const nameOf = (shown: string): string =>
@@ -72,7 +73,7 @@ function groupOf(
   if (found !== undefined) return found;
   const tags = JSON.stringify(grant?.tags ?? []);
   const group = {
-    day,
+    day: new Date(day * DAY_MS).toISOString().slice(0, 10),
     gateway: name.gateway,
     provider: row.provider,
     model: shown,

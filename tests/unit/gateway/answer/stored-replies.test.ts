@@ -232,6 +232,22 @@ describe("stored replies", () => {
     expect(stored).toBe(66);
   });
 
+  it("seals each answer of a moment under a nonce of its own", async () => {
+    const stored: SealedReply[] = [];
+    const shelf = shelfOf({
+      findReply: () => Promise.resolve(null),
+      keepReplies: (sealed) => Promise.resolve(void stored.push(...sealed)),
+    });
+    const { log } = platform;
+    const system: System = { ...platform.system, waitUntil: (work) => void works.push(work) };
+    const own = storedReplies({ store: shelf, system, log, capacity: 8 * 1024 * 1024 });
+    for (const text of ["one", "two", "one"])
+      own.keep(name, "same", { reply: reply(text), expiresAt: soon() });
+    await Promise.all(works.splice(0));
+    const nonces = stored.map(({ sealed }) => [...sealed.subarray(0, 12)].join());
+    expect([stored.length, new Set(nonces).size]).toEqual([3, 3]);
+  });
+
   it("stores the answers of a moment together, those of each gateway apart", async () => {
     const calls: string[] = [];
     const together = storedReplies({
