@@ -12,6 +12,7 @@ import {
   type Served,
 } from "../shared/http/drain.ts";
 import { rememberAddress } from "./client-address.ts";
+import { withBoundedDrain } from "./drain-body.ts";
 import { answerAtTurnsEnd } from "../shared/http/turn.ts";
 
 /**
@@ -45,8 +46,11 @@ export async function serve(app: FetchApp, options: ServeOptions = {}): Promise<
         };
         // Settles when the answer's last byte is sent, or the client has gone.
         info.completed.then(over, over);
-        rememberAddress(request, info.remoteAddr);
-        return refuseAmbiguous(request) ?? atEnd(() => app.fetch(request, info));
+        const refused = refuseAmbiguous(request);
+        if (refused !== undefined) return refused;
+        const drained = withBoundedDrain(request);
+        rememberAddress(drained, info.remoteAddr);
+        return atEnd(() => app.fetch(drained, info));
       },
     );
   } catch (error) {

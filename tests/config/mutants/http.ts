@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 /** Those of requests and answers of every part. */
 export const httpMutants: readonly Mutant[] = [
   {
+    name: "an endless body that was refused is not read for ever on Deno",
+    file: "adapters/deno/drain-body.ts",
+    find: "while (read < bytes && performance.now() < until)",
+    replace: "while (performance.now() < until)",
+    tests: ["tests/local/drain-body"],
+  },
+  {
     name: "a number below zero is no date to try again at",
     file: "core/http/fields/retry-after.ts",
     find: "DATE.test(text) ? Date.parse(text) : Number.NaN",
