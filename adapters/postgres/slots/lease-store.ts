@@ -45,11 +45,16 @@ const LIVING = `SELECT id, address, version, machine, (SELECT SUM(epoch)::BIGINT
 const SLOTS_BY_OWNER = `SELECT COALESCE(owner, '') AS owner, STRING_AGG(slot || ':' || epoch, ' ') AS slots
   FROM causey_slots GROUP BY owner`;
 
-/** A row that a batch holds \`FOR SHARE\` is left for the next time. */
-const CLAIM = `UPDATE causey_slots SET owner = ?, epoch = epoch + 1 WHERE slot IN (
-  SELECT slot FROM causey_slots AS one WHERE NOT EXISTS (
-    SELECT 1 FROM causey_nodes AS node WHERE node.id = one.owner AND node.expires > clock_timestamp())
-  ORDER BY slot LIMIT ? FOR UPDATE SKIP LOCKED)`;
+/**
+ * A row that a batch holds \`FOR SHARE\` is left for the next time. A node that has not renewed cannot do so before this is
+ * committed: it then reads who has its slots.
+ */
+const CLAIM = `WITH ended AS MATERIALIZED (
+    SELECT id FROM causey_nodes WHERE expires <= clock_timestamp() FOR SHARE SKIP LOCKED)
+  UPDATE causey_slots SET owner = ?, epoch = epoch + 1 WHERE slot IN (
+    SELECT slot FROM causey_slots AS one WHERE owner IN (SELECT id FROM ended)
+      OR NOT EXISTS (SELECT 1 FROM causey_nodes AS node WHERE node.id = one.owner)
+    ORDER BY slot LIMIT ? FOR UPDATE SKIP LOCKED)`;
 
 const GIVE = `UPDATE causey_slots SET owner = ?, epoch = epoch + 1
   WHERE owner = ? AND slot = ANY (CAST(STRING_TO_ARRAY(?, ' ') AS INTEGER[]))`;

@@ -91,6 +91,13 @@ export const postgresMutants: readonly Mutant[] = [
     tests,
   },
   {
+    name: "a late renewal waits for who takes its slots",
+    file: "adapters/postgres/slots/lease-store.ts",
+    find: "expires <= clock_timestamp() FOR SHARE SKIP LOCKED)",
+    replace: "expires <= clock_timestamp())",
+    tests: ["tests/local/postgres/leases"],
+  },
+  {
     name: "queries of one turn are spread over the connections",
     file: "adapters/postgres/query-pool.ts",
     find: "place.running += 1;\n        return",

@@ -141,6 +141,39 @@ describe("the leases of nodes", () => {
 });
 
 describe("a lease that ran out while its renewal was on the way", () => {
+  it("is renewed after the claim that began before, so that its node hears of it", async () => {
+    const [late, other] = ["late", "other"].map((id) => ({
+      id,
+      address: id,
+      version: "1",
+      machine: "one",
+    }));
+    const renewing = leaseStore(db.sqlOf(""), late!, 1);
+    await renewing.renew();
+    await renewing.claim(1);
+    await eventually(async () => (await renewing.renew()).nodes.length === 0, "it has run out");
+    let owners: Promise<(string | null)[]> | undefined;
+    await db.session(async (session) => {
+      const claiming = leaseStore(session, other!, LEASE_MS);
+      await claiming.renew();
+      await claiming.claim(SLOTS);
+      const goesOn = leaseStore(db.sqlOf(""), late!, LEASE_MS);
+      let isRenewed = false;
+      owners = goesOn.renew().then(async () => {
+        isRenewed = true;
+        return (await goesOn.slots()).map(({ owner }) => owner);
+      });
+      await eventually(async () => {
+        const waits = "SELECT 1 AS one FROM pg_locks WHERE NOT granted";
+        return isRenewed || (await db.sqlOf("").all(waits)).length > 0;
+      }, "it is renewed, or waits");
+      if (isRenewed) await owners;
+    });
+    expect(new Set(await owners)).toEqual(new Set(["other"]));
+    await renewing.leave();
+    await leaseStore(db.sqlOf(""), other!, LEASE_MS).leave();
+  });
+
   it("does not hold before the node knows which slots others have taken", async () => {
     const node = { id: "a", address: "a:1", version: "1", machine: "one" };
     const held = Promise.withResolvers<void>();
