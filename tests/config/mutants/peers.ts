@@ -113,8 +113,8 @@ export const peerMutants: readonly Mutant[] = [
   {
     name: "a node takes no slot of one that lives",
     file: "adapters/postgres/slots/lease-store.ts",
-    find: "WHERE node.id = one.owner AND node.expires > clock_timestamp())",
-    replace: "WHERE node.id = one.owner AND node.expires < clock_timestamp())",
+    find: "WHERE expires <= clock_timestamp() FOR SHARE",
+    replace: "WHERE expires > clock_timestamp() FOR SHARE",
     tests: ["tests/local/postgres/leases"],
   },
   {
