@@ -99,6 +99,7 @@ export const logicFolders: readonly LogicFolder[] = [
       "spoken-formats",
       "stored-keys",
       "translate-streams",
+      "unified-tasks",
       "web-images",
     ],
   },

@@ -259,7 +259,7 @@ async function accept(
       system: parts.system,
       hold: () => (held = parts.bodies.hold()),
       mayPass: () => !parts.needsBody(step, call),
-      readsForm: () => needsForm(call),
+      readsForm: () => step.slug === "compat" || needsForm(call),
     });
     return { call: held === undefined ? call : { ...call, held }, step: { ...step, body } };
   } catch (error) {

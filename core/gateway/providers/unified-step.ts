@@ -20,6 +20,9 @@ import {
 import { fitChatBody } from "../models/fit-chat.ts";
 import { modelRules } from "../models/model-rules.ts";
 import { priceLists } from "../prices/prices.ts";
+import { headerValue } from "../wire/header-hygiene.ts";
+import { isMultipart } from "../../http/fields/read-form.ts";
+import { FORM_LIMIT, type ModelForm, modelForm } from "../wire/multipart.ts";
 
 /** The prefix of a model that names a dynamic route. */
 export const DYNAMIC: string = "dynamic/";
@@ -88,7 +91,8 @@ function taskStep(step: Step, path: string): Step {
       message: `The unified endpoint has only ${all.join(", ")} below "compat/"`,
     });
   }
-  const body = readChatBody(step.body);
+  const form = formOf(step);
+  const body = form === null ? readChatBody(step.body) : { model: form.model };
   const model = namedModel(body, MODEL_FORM);
   const slash = model.indexOf("/");
   if (slash < 1 || slash === model.length - 1) {
@@ -99,13 +103,25 @@ function taskStep(step: Step, path: string): Step {
   const slug = model.slice(0, slash);
   const rest = taskPath(slug, path);
   if (rest === undefined) throw notHere(slug, path);
+  const own = model.slice(slash + 1);
   return {
     ...step,
     slug,
     rest,
     ...(providerRow(slug)?.cloud === undefined ? {} : { cloud: path }),
-    body: utf8(JSON.stringify({ ...body, model: model.slice(slash + 1) })),
+    body: form === null ? utf8(JSON.stringify({ ...body, model: own })) : form.withModel(own),
   };
+}
+
+/** Reads the form of a step, such as a sound to write down; null for another body. */
+function formOf({ headers, body }: Step): ModelForm | null {
+  const type = headerValue(headers, "content-type") ?? "";
+  if (!isMultipart(type)) return null;
+  const form = body instanceof Uint8Array ? modelForm(body, type) : null;
+  if (form !== null) return form;
+  throw badFormat(
+    `a form needs one field "model", such as "openai/whisper-1", and at most ${FORM_LIMIT / 1024 / 1024} MiB`,
+  );
 }
 
 /** Offers the model of the provider that made it, where the price table knows that. */

@@ -1,3 +1,6 @@
+import { utf8 } from "../../crypto/encoding.ts";
+import { joinBytes } from "../../http/stream.ts";
+
 /** One part of a multipart body (RFC 2046, section 5.1; RFC 7578 for forms). */
 export interface Part {
   readonly name: string;
@@ -32,6 +35,26 @@ export function partsOf(bytes: Uint8Array, type: string): readonly Part[] | null
   const parts = readParts(bytes, type);
   read.set(bytes, { type, parts });
   return parts;
+}
+
+/** A form with one field for the model. */
+export interface ModelForm {
+  readonly model: string;
+  /** Returns the bytes of the form with another model; all others stay. */
+  withModel(model: string): Uint8Array;
+}
+
+/** Reads a form; null for one that names no model, or several. */
+export function modelForm(bytes: Uint8Array, contentType: string): ModelForm | null {
+  const fields = partsOf(bytes, contentType)?.filter(({ name }) => name === "model") ?? [];
+  const [field] = fields;
+  if (field === undefined || fields.length > 1) return null;
+  const start = field.body.byteOffset - bytes.byteOffset;
+  const behind = bytes.subarray(start + field.body.length);
+  return {
+    model: new TextDecoder().decode(field.body.subarray(0, HEAD)),
+    withModel: (model) => joinBytes([bytes.subarray(0, start), utf8(model), behind]),
+  };
 }
 
 function readParts(bytes: Uint8Array, contentType: string): Part[] | null {

@@ -215,8 +215,8 @@ export const gatewayKeyMutants: readonly Mutant[] = [
   {
     name: "a long form of a virtual key is read whole",
     file: "core/gateway/entry/front.ts",
-    find: "readsForm: () => needsForm(call),",
-    replace: "readsForm: () => false,",
+    find: 'readsForm: () => step.slug === "compat" || needsForm(call),',
+    replace: 'readsForm: () => step.slug === "compat",',
     tests: ["tests/unit/gateway/keys/virtual-key-models"],
   },
   {

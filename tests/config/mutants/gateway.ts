@@ -122,6 +122,20 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/guard/kept-rate-window"],
   },
   {
+    name: "a form that names two models is refused",
+    file: "core/gateway/wire/multipart.ts",
+    find: "if (field === undefined || fields.length > 1) return null;",
+    replace: "if (field === undefined) return null;",
+    tests: ["tests/unit/gateway/providers/unified-tasks"],
+  },
+  {
+    name: "a sound to write down is read whole",
+    file: "core/gateway/entry/front.ts",
+    find: 'step.slug === "compat" || needsForm(call)',
+    replace: "needsForm(call)",
+    tests: ["tests/unit/gateway/providers/unified-tasks"],
+  },
+  {
     name: "half a rate limit is refused",
     file: "core/gateway/account/settings/settings.ts",
     find: "(!limit || Boolean(interval)) && (!interval || limit !== undefined),",

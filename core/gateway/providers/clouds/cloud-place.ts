@@ -7,6 +7,8 @@ import { asksForStream, type ChatFormat, modelOfChat, readChatBody } from "../..
 import { fitChatBody } from "../../models/fit-chat.ts";
 import { modelRules } from "../../models/model-rules.ts";
 import { headerValue } from "../../wire/header-hygiene.ts";
+import { modelForm } from "../../wire/multipart.ts";
+import { isMultipart } from "../../../http/fields/read-form.ts";
 import { isUnifiedTask, type UnifiedTask } from "../known/unified-tasks.ts";
 import type { Cloud } from "../known/provider.ts";
 import { cloudOf } from "./cloud-settings.ts";
@@ -43,9 +45,13 @@ export function placedInCloud(
   format: ChatFormat | UnifiedTask,
   settings: PlaceSettings,
 ): Step {
-  const body = readChatBody(step.body);
+  const type = headerValue(step.headers, "content-type") ?? "";
+  const form =
+    isMultipart(type) && step.body instanceof Uint8Array ? modelForm(step.body, type) : null;
+  const body: Json = form === null ? readChatBody(step.body) : { model: form.model };
   const request = { format, model: modelOfChat(body), body, headers: step.headers };
   const where = placeIn(cloudOf(step.slug) ?? "bedrock", request, settings);
+  if (form !== null) return { ...step, rest: where.rest, query: where.query };
   const { chat: fitted, dropped } =
     format === "chat/completions" && isOpenAis(where.rest)
       ? fitChatBody(where.body, modelRules(step.slug, request.model))

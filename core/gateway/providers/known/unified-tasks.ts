@@ -1,6 +1,19 @@
 /** Other requests than chats that the unified endpoint takes, by their paths. */
-export const unifiedTasks: readonly ["embeddings", "images/generations", "audio/speech", "rerank"] =
-  ["embeddings", "images/generations", "audio/speech", "rerank"];
+export const unifiedTasks: readonly [
+  "embeddings",
+  "images/generations",
+  "audio/speech",
+  "audio/transcriptions",
+  "audio/translations",
+  "rerank",
+] = [
+  "embeddings",
+  "images/generations",
+  "audio/speech",
+  "audio/transcriptions",
+  "audio/translations",
+  "rerank",
+];
 
 /** One of {@link unifiedTasks}. */
 export type UnifiedTask = (typeof unifiedTasks)[number];
@@ -16,20 +29,26 @@ const paths: Readonly<Record<string, TaskPaths>> = {
     embeddings: "v1/embeddings",
     "images/generations": "v1/images/generations",
     "audio/speech": "v1/audio/speech",
+    "audio/transcriptions": "v1/audio/transcriptions",
+    "audio/translations": "v1/audio/translations",
   },
   // https://ai.google.dev/gemini-api/docs/openai
   "google-ai-studio": {
     embeddings: "v1beta/openai/embeddings",
     "images/generations": "v1beta/openai/images/generations",
   },
-  // https://console.groq.com/docs/text-to-speech
-  groq: { "audio/speech": "audio/speech" },
+  // https://console.groq.com/docs/text-to-speech and https://console.groq.com/docs/speech-to-text
+  groq: {
+    "audio/speech": "audio/speech",
+    "audio/transcriptions": "audio/transcriptions",
+    "audio/translations": "audio/translations",
+  },
   // https://docs.fireworks.ai/guides/querying-embeddings-models
   fireworks: { embeddings: "embeddings", rerank: "rerank" },
   // https://docs.x.ai/docs/guides/image-generations
   grok: { "images/generations": "v1/images/generations" },
   // https://docs.mistral.ai/api
-  mistral: { embeddings: "v1/embeddings" },
+  mistral: { embeddings: "v1/embeddings", "audio/transcriptions": "v1/audio/transcriptions" },
   // https://openrouter.ai/docs/api/reference/embeddings
   openrouter: { embeddings: "v1/embeddings" },
   // https://docs.cohere.com/docs/compatibility-api and https://docs.cohere.com/reference/rerank
@@ -41,13 +60,15 @@ const paths: Readonly<Record<string, TaskPaths>> = {
     embeddings: "embeddings",
     "images/generations": "images/generations",
     "audio/speech": "audio/speech",
+    "audio/transcriptions": "audio/transcriptions",
+    "audio/translations": "audio/translations",
   },
   "google-vertex-ai": { embeddings: "embeddings" },
   "aws-bedrock": { embeddings: "embeddings", rerank: "rerank" },
   // https://docs.ollama.com/api/openai-compatibility
   ollama: local,
   // https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html
-  vllm: { ...local, rerank: "v1/rerank" },
+  vllm: { ...local, rerank: "v1/rerank", "audio/transcriptions": "v1/audio/transcriptions" },
   // https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
   "llama-cpp": { ...local, rerank: "v1/rerank" },
   // https://lmstudio.ai/docs/developer/openai-compat

@@ -56,10 +56,83 @@ describe("a unified request other than a chat", () => {
     ["embeddings", "text-embedding-3-small", 'did you mean "openai/text-embedding-3-small"?'],
     ["embeddings", undefined, 'Missing field "model"'],
     ["embedding", "openai/x", '"embeddings"'],
-    ["audio/transcriptions", "openai/whisper-1", "The unified endpoint has only"],
+    ["images/edits", "openai/gpt-image-2", "The unified endpoint has only"],
+    ["audio/transcriptions", "anthropic/claude-x", "but of openai, groq, mistral"],
   ])("%s of %s is refused", (path, model, message) => {
     expect(() => compatStep(given(path, model))).toThrow(message);
   });
+
+  it.each([
+    [
+      "audio/transcriptions",
+      "openai/gpt-4o-transcribe",
+      "https://api.openai.com/v1/audio/transcriptions",
+    ],
+    [
+      "v1/audio/translations",
+      "groq/whisper-large-v3",
+      "https://api.groq.com/openai/v1/audio/translations",
+    ],
+    [
+      "audio/transcriptions",
+      "azure-openai/whisper-1",
+      "https://old.openai.azure.com/openai/deployments/whisper-1/audio/transcriptions?api-version=2024-10-21",
+    ],
+  ])(
+    "%s of %s sends the form on, with the provider's own name of the model",
+    async (path, model, url) => {
+      const settings = { resource: "old", apiVersion: "2024-10-21", apiKey: "k" };
+      const gate = await gatewayUnderTest({ providers: { "azure-openai": settings } });
+      await gate.create("tasks");
+      const form = new FormData();
+      const sound = new Uint8Array(2 * 1024 * 1024).fill(7);
+      form.append("file", new Blob([sound], { type: "audio/wav" }), "a.wav");
+      form.append("model", model);
+      form.append("language", "de");
+      const request = new Request("http://x/", { method: "POST", body: form });
+      let sent: FormData | undefined;
+      gate.transport.behave = async ({ headers, body }) => {
+        sent = await new Response(body as Uint8Array<ArrayBuffer>, {
+          headers: headers.map(([name, value]): [string, string] => [name, value]),
+        }).formData();
+        return jsonReply({ text: "Hallo", usage: { input_tokens: 5, output_tokens: 2 } });
+      };
+      const answer = await gate.send(`tasks/compat/${path}`, {
+        method: "POST",
+        headers: { "content-type": request.headers.get("content-type") ?? "" },
+        body: new Uint8Array(await request.arrayBuffer()),
+      });
+      expect([answer.status, await answer.json()]).toMatchObject([200, { text: "Hallo" }]);
+      expect(gate.transport.requests.map((one) => one.url)).toEqual([url]);
+      expect(sent?.get("model")).toBe(model.slice(model.indexOf("/") + 1));
+      expect([sent?.get("language"), (sent?.get("file") as File | undefined)?.size]).toEqual([
+        "de",
+        sound.length,
+      ]);
+      expect((await gate.logs("tasks", 1))[0]).toMatchObject({
+        model: model.slice(model.indexOf("/") + 1),
+        model_type: "speech-to-text",
+        tokens_in: 5,
+      });
+      await gate.close();
+    },
+  );
+
+  it.each([[[]], [["openai/a", "openai/b"]]])(
+    "by a form with the models %j is refused",
+    (models) => {
+      const parts = models.map(
+        (model) => `--b\r\ncontent-disposition: form-data; name="model"\r\n\r\n${model}\r\n`,
+      );
+      const step = given("audio/transcriptions", "");
+      const form: Step = {
+        ...step,
+        headers: [["content-type", "multipart/form-data; boundary=b"]],
+        body: utf8(`${parts.join("")}--b--\r\n`),
+      };
+      expect(() => compatStep(form)).toThrow('a form needs one field "model"');
+    },
+  );
 
   it("has the operator's key, and a row with its model and cost", async () => {
     const gate = await gatewayUnderTest({ providers: { openai: { apiKey: "sk-stored" } } });
