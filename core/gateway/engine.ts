@@ -273,7 +273,6 @@ function attemptObservers({
     : [({ name, row }) => metrics.count(name, row), ...observers];
 }
 
-/** Makes the stores of cached answers. */
 function answerStores(options: GatewayOptions, store: GatewayStore): KeptAnswersParts {
   const { platform, semanticCache: semantic } = options;
   const { system, log } = platform;

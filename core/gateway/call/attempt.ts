@@ -27,7 +27,6 @@ export interface PeekedOutcome {
   readonly failure: AnswerFailure | null;
 }
 
-/** The time limits and the trace of one attempt. */
 interface AttemptTerms {
   readonly beginMs: number;
   readonly silence: AnswerSilence;

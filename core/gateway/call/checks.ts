@@ -35,7 +35,6 @@ export interface MaskedRequest {
   readonly restore: (answer: InboundResponse) => InboundResponse;
 }
 
-/** An answer that may pass. */
 export interface PassedReply {
   readonly answer: InboundResponse;
   readonly report: DlpReport | null;

@@ -5,7 +5,6 @@ import { isVerdict } from "./checks.ts";
 import { readOut } from "../wire/reply-body.ts";
 import type { Forwarded } from "./forwarded.ts";
 
-/** Asks one of several candidates. */
 export type AskOne<T> = (one: T, index: number) => Promise<Forwarded>;
 
 /** Dependencies of {@link askInOrder}. */

@@ -51,7 +51,6 @@ export interface Observation {
   readonly isOver?: boolean;
 }
 
-/** How an attempt ended. */
 export interface RecordedResult {
   /** Null when no answer came. */
   readonly status: number | null;

@@ -20,7 +20,6 @@ export interface TracedAttemptStart {
   readonly ended: AttemptObserver;
 }
 
-/** The beginning of an answer. */
 export interface AnswerStart {
   readonly logId: string;
   readonly step: number;

@@ -5,7 +5,6 @@ import type { ChatReasoning } from "./chat-format.ts";
 import type { ChatReply, ChatToolCall, MessageDelta } from "./reply.ts";
 import { orderedPieces } from "./thought-place.ts";
 
-/** Returns the blocks of a whole answer. */
 export function blocksOf(reply: ChatReply): Block[] {
   const { text, refusal = "", reasoning = [], images = [], toolCalls } = reply;
   const plain = { id: "", name: "" };

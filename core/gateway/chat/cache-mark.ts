@@ -13,7 +13,6 @@ export function cacheMark(...given: readonly Markable[]): Markable {
   return {};
 }
 
-/** Whether a part has a mark. */
 export function isMarked(part: Markable): boolean {
   return cacheMark(part).cache_control !== undefined;
 }

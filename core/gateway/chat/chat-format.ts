@@ -25,7 +25,6 @@ export type ChatContent = Maybe<string | ChatPart[]>;
 /** Gemini's own data of a tool call. */
 export type ExtraContent = { google?: Maybe<{ thought_signature?: Maybe<string> }> };
 
-/** A tool call of an assistant's message. */
 export interface ChatCall extends Markable {
   id: string;
   function: { name: string; arguments: string };
@@ -88,7 +87,6 @@ export type ChatToolChoice =
   | "required"
   | { type: "function"; function: { name: string } };
 
-/** The form that an answer must have. */
 export interface ChatResponseFormat {
   type: "text" | "json_object" | "json_schema";
   json_schema?: Maybe<{

@@ -37,7 +37,6 @@ export function orderedPieces<C>(
   return out;
 }
 
-/** Returns the characters of text in a message's content. */
 export function textLength(content: ChatContent): number {
   if (content == null || typeof content === "string") return content?.length ?? 0;
   let length = 0;

@@ -177,7 +177,6 @@ function ends({ done, finishReason }: ChatDelta, { endsByItself }: StreamReader)
   return done === true || (endsByItself && finishReason !== undefined);
 }
 
-/** Returns the addition of an event's data. */
 function deltaOf(reader: StreamReader, data: string): ChatDelta {
   return data === "[DONE]" ? (reader.finish?.() ?? {}) : reader.read(parsedReply(data) ?? {});
 }

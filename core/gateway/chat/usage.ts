@@ -12,7 +12,6 @@ export interface KindTokens {
   readonly out: number;
 }
 
-/** Tokens by their kind, of the kinds that were used. */
 export type TokensByKind = Readonly<Partial<Record<TokenKind, KindTokens>>>;
 
 /** A report on tokens of one kind; null for unreported numbers. */

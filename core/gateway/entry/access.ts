@@ -209,7 +209,6 @@ interface HostTokens {
 /** Milliseconds that a verdict about a text is kept; the texts themselves, providers' keys, are not. */
 const VERDICT_MS = 60_000;
 
-/** Verdicts that are kept. */
 const VERDICTS = 1000;
 
 function hostTokens(auth: Authenticate, system: System): HostTokens {

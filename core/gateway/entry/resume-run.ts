@@ -32,7 +32,6 @@ export interface ResumableRuns {
   resume(request: Resumption): InboundResponse;
 }
 
-/** A request for the rest of a run. */
 export interface Resumption {
   readonly name: GatewayName;
   /** The scope of the caller who asks. */

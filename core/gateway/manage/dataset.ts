@@ -4,7 +4,6 @@ import { type LogQuery, parseLogQuery } from "../observe/log/log-filters.ts";
 import type { StoredRecord } from "../account/records/record.ts";
 import { type RecordResource, recordResource } from "./record-resource.ts";
 
-/** Keys that a dataset can filter by. */
 const keys = [
   "created_at",
   "request_content_type",

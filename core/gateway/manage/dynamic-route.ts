@@ -33,7 +33,6 @@ export const elementList: v.GenericSchema<unknown, Value> = v.pipe(
   holds(elementsSchema),
 );
 
-/** The body that creates a dynamic route. */
 export const routeCreate: v.GenericSchema<unknown, { name: string; elements: Value }> = v.object({
   name,
   elements: elementList,
@@ -64,7 +63,6 @@ export async function createRoute(
   return routeView(route, scope);
 }
 
-/** Lists a gateway's routes, newest first. */
 export async function listRoutes(page: ListPage, scope: RecordScope): Promise<RouteView[]> {
   const query = { collection: "route" } as const;
   const { records } = await scope.records.list(query, page.offset, page.perPage);

@@ -27,7 +27,6 @@ interface ChatChanges extends ThinkingMembers {
   max_completion_tokens?: number | null;
 }
 
-/** A request as its model takes it. */
 export interface FittedChat<T> {
   readonly chat: T;
   /** The parameters that had to go, by the names of OpenAI's chat format. */

@@ -10,7 +10,6 @@ import { isLoggedType, loggedBody } from "./log/log-row.ts";
 /** Follows the name of a figure in the note of a row. */
 export const ESTIMATE = "an estimate";
 
-/** The part of a row that the request tells. */
 export type RequestDescription = Pick<
   LogRow,
   | "provider"

@@ -34,7 +34,6 @@ export interface AccountPrices {
   read(account: string): Promise<PriceBook>;
 }
 
-/** Returns the prices of accounts, with those of the configuration. */
 export function accountPrices(
   configured: Pick<OwnPrices, "file" | "free">,
   records: RecordStore,

@@ -163,7 +163,6 @@ export interface PriceView extends Price, Omit<PriceEntry, "from" | "price"> {
   readonly from: string | null;
 }
 
-/** Shows a price, with who says it. */
 export function priceView({ from, price, ...entry }: PriceEntry): PriceView {
   return { ...entry, from: from === null ? null : new Date(from).toISOString(), ...price };
 }

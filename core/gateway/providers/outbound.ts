@@ -45,7 +45,6 @@ export function outbound(
   return format === null ? untranslated(step, call, parts) : asSpoken(step, format, call, parts);
 }
 
-/** Prepares a request for a model of a cloud. */
 async function toCloud(
   step: Step,
   format: ChatFormat | UnifiedTask,

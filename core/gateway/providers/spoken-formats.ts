@@ -29,7 +29,6 @@ const MISSING: ReadonlySet<number> = new Set([404, 405, 501]);
 /** Answers that say nothing of the route. */
 const UNCLEAR: ReadonlySet<number> = new Set([401, 403, 407, 408, 429]);
 
-/** Starts without findings. */
 export function spokenFormats(system: System): SpokenFormats {
   const findings = recentMap<boolean>(KEPT, KEPT_MS, system);
   return {

@@ -23,7 +23,6 @@ const reports: Readonly<Record<CostReport, (usage: Json) => number | null>> = {
   xai: ({ cost_in_usd_ticks: ticks }) => amount(typeof ticks === "number" ? ticks / TICKS : null),
 };
 
-/** Adds the cost that a message of a provider tells to the usage that it reports. */
 export function withToldCost(usage: TokenUsage, message: unknown, by: CostReport): TokenUsage {
   const root = asObject(message);
   const found = asObject(root?.["usage"]) ?? asObject(asObject(root?.["response"])?.["usage"]);

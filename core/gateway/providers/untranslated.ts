@@ -24,7 +24,6 @@ import type { LentAccount, Outbound } from "../call/outbound.ts";
 import type { ContentDecoding } from "../../http/body/content-decoder.ts";
 import { echoTransport } from "./echo.ts";
 
-/** Dependencies of preparing a request. */
 export interface OutboundParts extends UsageQuestion {
   readonly platform: Pick<Platform, "transport" | "egress" | "system">;
   readonly targets: ConfiguredTargets;
@@ -115,7 +114,6 @@ function lentAccount({ step, target: { path } }: Addressed, { caller }: Call): L
   };
 }
 
-/** A step, and where it goes. */
 interface Addressed {
   readonly step: Step;
   readonly target: ProviderTarget;

@@ -102,7 +102,6 @@ export async function* universalFrames(
   yield frame("done", {});
 }
 
-/** Returns the frame of a failure. */
 export function universalError(error: ApiError, eventId: string | null): string {
   return JSON.stringify({
     type: "universal.error",

@@ -16,7 +16,6 @@ import { BODY_LIMIT, forwardSteps, type StepsParts, toSteps } from "../entry/uni
 import { socketToken } from "./socket-token.ts";
 import { universalError, eventIdOf, readCreate, universalFrames } from "./universal-frames.ts";
 
-/** Dependencies of universal WebSockets. */
 export interface SocketParts extends StepsParts {
   readonly log: Log;
   readonly access: Pick<GatewayAccess, "callerOf">;

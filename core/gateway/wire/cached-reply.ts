@@ -6,7 +6,6 @@ export interface CachedReply extends ReplyHead {
   readonly streamed: boolean;
 }
 
-/** How an answer begins. */
 export type ReplyHead = Pick<InboundResponse, "status" | "headers">;
 
 /** Returns the text of the last bytes, at least as many as asked for where there are. */

@@ -16,7 +16,6 @@ export interface LateReader {
   readonly onLeave: () => void;
 }
 
-/** The place at which a reader begins. */
 export type ReadingPlace = Pick<LateReader, "next" | "skip">;
 
 /** Rules on how much of a stream is kept, and for which readers it waits. */
@@ -65,7 +64,6 @@ export interface NewReader {
 /** The weight of a chunk beside its bytes: a stream of many tiny ones must not outgrow its limit. */
 const CHUNK_OVERHEAD = 64;
 
-/** Returns the weight of a kept chunk, in bytes. */
 export function chunkWeight(chunk: Uint8Array): number {
   return chunk.length + CHUNK_OVERHEAD;
 }

@@ -1,6 +1,5 @@
 import { pulledStream } from "../../http/stream.ts";
 
-/** The beginning of a stream, and the whole of it. */
 export interface PeekedStream {
   /** The whole stream, the part already inspected included. */
   readonly stream: ReadableStream<Uint8Array>;

@@ -33,7 +33,6 @@ export type Entrance = {
   readonly wait: number;
 };
 
-/** The methods that concern a gateway's settings. */
 interface SettingsMethods {
   /** Resolves to the settings, storing the given ones when there are none yet. */
   open(initial: GatewaySettings): Promise<GatewaySettings>;

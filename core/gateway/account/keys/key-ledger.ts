@@ -16,7 +16,6 @@ export interface KeyLedger extends Pick<Ledger, "reserve" | "settle" | "forget">
   usage(scope: string, limits: readonly KeyLimit[]): Promise<LimitUsage[]>;
 }
 
-/** The ledger of one account's keys and teams. */
 export function keyLedger(context: ActorContext): KeyLedger {
   const accounts = ledger(context, { table: "gateway_key_usage", scope: "key_id" });
   return {

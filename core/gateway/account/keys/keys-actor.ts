@@ -19,7 +19,6 @@ import { type TeamRows, teamRows, teamSchema } from "./team-rows.ts";
 import { type Team, teamScope } from "./team.ts";
 import type { KeySettings, LimitUsage, VirtualKey } from "./virtual-key.ts";
 
-/** Keys that one account can have. */
 const KEY_LIMIT = 100_000;
 /** How exact `last_used_at` is, in ms: more often, every request would be a write. */
 const USE_GRAIN = 60_000;
@@ -38,7 +37,6 @@ export type KeyWithUsage = { readonly key: VirtualKey; readonly usage: readonly 
 
 export type KeyPage = { readonly keys: readonly KeyWithUsage[]; readonly total: number };
 
-/** The parameters of a listing of keys. */
 export type KeyQuery = {
   /** Part of id, name, owner or settings. */
   readonly search: string;

@@ -22,7 +22,6 @@ export type Team = {
   readonly modifiedAt: number;
 };
 
-/** A team with the number of its keys and what they have used. */
 export type TeamWithUsage = {
   readonly team: Team;
   readonly keys: number;
@@ -55,7 +54,6 @@ export const teamCreate: v.GenericSchema<unknown, TeamChange & { id: string }> =
 
 export const teamChange: v.GenericSchema<unknown, TeamChange> = v.object(entries);
 
-/** A team of the configuration. */
 export const teamDeclared: v.GenericSchema<unknown, TeamChange> = v.strictObject({
   ...entries,
   limits: v.optional(strictLimits),

@@ -177,7 +177,6 @@ export function keyView(key: VirtualKey, usage: readonly LimitUsage[]): Record<s
   };
 }
 
-/** The state of a limit as the API shows it. */
 export function limitUsageView({ resetsAt, ...counted }: LimitUsage): Record<string, unknown> {
   return { ...counted, resets_at: instantOf(resetsAt) };
 }

@@ -13,7 +13,6 @@ export type Collection =
   | "deployment"
   | "price";
 
-/** One stored resource of the management API. */
 export type StoredRecord = {
   readonly collection: Collection;
   readonly id: string;

@@ -5,7 +5,6 @@ import { steadyNow } from "../../../time/steady-now.ts";
 const COUNTERS = 10_000;
 /** Milliseconds after which a change is stored: what a crash may forget. */
 const STORE_AFTER = 200;
-/** Counters that one transaction stores. */
 const BATCH = 500;
 
 /** A limit over a window of time, fixed (aligned to the clock) or sliding. */

@@ -189,7 +189,6 @@ export const gatewayDeclared: v.GenericSchema<unknown, DeclaredSettings> = v.pip
   wholeRateLimit(),
 );
 
-/** Whether stored settings are what is declared. */
 export function agrees(settings: GatewaySettings, declared: DeclaredSettings): boolean {
   const text = (value: unknown): string => JSON.stringify(value ?? null);
   const stored = new Map<string, unknown>(Object.entries(settings));

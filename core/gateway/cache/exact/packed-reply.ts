@@ -22,7 +22,6 @@ export function replySize({ headers, chunks }: CachedReply): number {
   return chunks.reduce((sum, chunk) => sum + chunk.length, head);
 }
 
-/** Returns an answer as bytes. */
 export function packedReply({
   status,
   headers,

@@ -3,7 +3,6 @@ import type { System } from "../../../ports.ts";
 import { actorName, type GatewayName } from "../../account/settings/gateway-name.ts";
 import type { TimedReply } from "./packed-reply.ts";
 
-/** An answer that waits for being stored. */
 export interface WaitingReply {
   readonly key: string;
   readonly kept: TimedReply;

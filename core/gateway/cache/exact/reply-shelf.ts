@@ -27,7 +27,6 @@ export interface ReplyShelfMethods {
   keepReplies(replies: readonly SealedReply[], capacity: number): Promise<void>;
 }
 
-/** The kept answers of one gateway. */
 export interface ReplyShelf {
   readonly methods: ReplyShelfMethods;
   /** Drops what is in memory, after the rows were deleted elsewhere. */

@@ -36,7 +36,6 @@ const errors: Readonly<Record<FailureKind, readonly [type: string, code: string 
 /** The words of OpenAI by which clients know that they have to shorten a conversation. */
 const TOO_LONG = "This model's maximum context length is exceeded";
 
-/** Returns an error in OpenAI's form. */
 export function failure(given: ProviderFailure): { readonly error: OpenAiError } {
   const { kind, message } = given;
   const [type, code] = errors[kind];

@@ -7,10 +7,8 @@ import type { FailureKind, ProviderFailure } from "../failures/failure.ts";
 import { readMessages } from "./messages-request.ts";
 import type { ReplyContext, ChatFront, ChatReply, StreamWriter } from "../reply.ts";
 
-/** Anthropic's Messages format. */
 export const messagesFront: ChatFront = { read: readMessages, reply: whole, stream, failure };
 
-/** Types of errors, by their kinds (Anthropic, "Errors"). */
 const errorTypes: Readonly<Record<FailureKind, string>> = {
   authentication: "authentication_error",
   content_filter: "invalid_request_error",
@@ -101,7 +99,6 @@ function contentBlock({ kind, reasoning, id, name, extra }: Block): Json {
   return { type: "thinking", thinking: "", signature: "" };
 }
 
-/** Returns the content of a whole block. */
 function said({ kind, text, reasoning }: Block): Json {
   if (kind === "call") return { input: inputOf(text) };
   if (kind === "image") return { text: picture(text) };

@@ -151,7 +151,6 @@ export function foundTools({ tools }: Json): string {
   return names.length === 0 ? "No tool was found." : `Now there are: ${names.join(", ")}`;
 }
 
-/** Returns a chat's tools, and its choice of them. */
 export function toolsOf(request: ToolMembers, client: ClientTools): Partial<Chat> {
   const { tool_choice: choice, parallel_tool_calls: parallel } = request;
   const tools = [...client.values()].map(({ made }) => made);

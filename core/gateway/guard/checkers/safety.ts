@@ -24,7 +24,6 @@ import { visibleText } from "../detect/plain-form.ts";
 import { inSlices, type Slices } from "../text/slices.ts";
 import { TIMER_OVER } from "../../../time/timer-over.ts";
 
-/** A request as it goes out. */
 export interface CheckedPrompt {
   /** As they describe the body; {@link CheckedPrompt.beside} has what is checked of them. */
   readonly headers: readonly HeaderPair[];

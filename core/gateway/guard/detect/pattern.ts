@@ -83,7 +83,6 @@ function* countsOf(text: string, patterns: readonly Pattern[]): Slices<number[]>
   return counts;
 }
 
-/** The ways in which a text is read. */
 interface Readings {
   readonly plain: string;
   /** The same text without escapes of URLs and HTML. */

@@ -13,7 +13,6 @@ const WINDOW: number = SLICE / 2;
 /** Characters that JSON escapes: a value with one would not fit into any other place, such as the JSON of a tool's call. */
 const escaped = /["\\\p{Cc}]/u;
 
-/** How the texts of a request are masked. */
 export interface Masking {
   readonly patterns: readonly Pattern[];
   readonly placeholders: Placeholders;

@@ -42,7 +42,6 @@ export interface TextPlace {
   readonly skipped: ReadonlySet<string>;
 }
 
-/** The texts of a JSON document. */
 export interface JsonTexts {
   readonly texts: readonly { readonly text: string; readonly place: TextPlace }[];
   /** The path of the first member whose name its object had before; parsers differ in which of the two they keep. */

@@ -3,7 +3,6 @@ import { textCollector } from "./found-texts.ts";
 import type { Scope } from "./json-texts.ts";
 import { isDue, type WorkMeter, workMeter, type Slices, STEP } from "./slices.ts";
 
-/** The text read from a body. */
 export interface BodyText {
   /** Null for bodies without text, such as sound and images. */
   readonly text: string | null;

@@ -1,7 +1,6 @@
 import { type KindTokens, tokenKinds, type TokensByKind } from "../../chat/usage.ts";
 import type { KindPrice, Tariff } from "../../prices/price.ts";
 
-/** Tokens that are charged as text. */
 export interface TextTokens {
   readonly input: number;
   /** Tokens of `input` that came from the provider's cache. */

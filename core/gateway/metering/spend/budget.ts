@@ -78,7 +78,6 @@ export interface Slice extends Omit<LedgerEntry, "reserved" | "limitType"> {
 }
 
 export type LedgerPlace = Pick<Budget, "rule" | "scope">;
-/** The slices of one budget, by their beginnings. */
 export type LedgerSlices = Map<number, Slice>;
 
 /** A budget of which a share is used. Plain, because it crosses from an actor. */

@@ -77,7 +77,6 @@ export function expectedUse(
 
 const NOTHING: Claim = { needed: 0, guessed: 0 };
 
-/** Input tokens by the size of what is sent. */
 interface ExpectedInput {
   readonly text: number;
   /** Tokens of pictures, sound and files by their sizes, which say little: most have far fewer. */

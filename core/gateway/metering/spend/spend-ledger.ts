@@ -24,7 +24,6 @@ export interface SpendLedger {
   spendSettle(ended: readonly Settlement[]): NowOrLater<readonly BudgetAlert[]>;
 }
 
-/** Keeps the accounts of one gateway. */
 export function spendLedger(
   context: ActorContext,
   limits: () => SpendLimits | null | undefined,

@@ -62,7 +62,6 @@ export function usageScanner(
   };
 }
 
-/** Adds what the events of a text say. */
 function usageOf(text: string, usage: TokenUsage, add: AddUsage): TokenUsage {
   let sum = usage;
   let start = 0;

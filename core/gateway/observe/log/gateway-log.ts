@@ -22,7 +22,6 @@ const CATCH_UP = 1000;
 /** Durable Object storage binds at most 100 values per statement. */
 const PARAMETERS = 90;
 
-/** The methods of a gateway's actor that concern its log. */
 export interface GatewayLogMethods {
   /** Stores rows; what exceeds the gateway's limit is dropped or pushes out the oldest, by its strategy. */
   append(rows: readonly LogRow[]): Promise<void>;

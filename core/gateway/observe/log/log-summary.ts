@@ -13,7 +13,6 @@ const figures = {
   feedback: "CASE WHEN feedback > 0 THEN 100.0 WHEN feedback IS NOT NULL THEN 0.0 END",
 } as const;
 
-/** A figure over log rows. */
 export type LogFigure = keyof typeof figures;
 
 /** The number of log rows, and each figure over those that have it. */

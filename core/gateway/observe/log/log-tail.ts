@@ -5,7 +5,6 @@ import type { LogQuery } from "./log-filters.ts";
 import { whereLogs } from "./log-sql.ts";
 import { logView } from "./log-view.ts";
 
-/** Rows of one page. */
 const PAGE = 50;
 /** Numbers that one look passes over: a filter may find nothing among very many rows. */
 const SPAN = 5000;

@@ -26,7 +26,6 @@ interface KeySeries {
   readonly key: string;
 }
 
-/** Log rows that were lost. */
 interface DroppedSeries {
   readonly family: "dropped";
   readonly gateway: string;

@@ -51,7 +51,6 @@ export function addRow(totals: Totals, { duration, tokensIn, tokensOut, cost }: 
   totals.duration += duration;
 }
 
-/** Returns the sum of two. */
 export function sumOf(one: Totals, other: Totals | undefined): Totals {
   if (other === undefined) return one;
   const length = Math.max(one.buckets.length, other.buckets.length);

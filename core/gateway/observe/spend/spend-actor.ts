@@ -11,11 +11,9 @@ import {
   sumColumns,
 } from "./spend-row.ts";
 
-/** Days that are kept. */
 const KEPT_DAYS = 400;
 /** Groups of a day that have their own model: callers choose models. */
 const GROUPS_OF_DAY = 5000;
-/** Groups that a report has. */
 const MOST_GROUPS = 1000;
 const DAY_MS = 86_400_000;
 

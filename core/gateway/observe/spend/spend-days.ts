@@ -28,7 +28,6 @@ const GROUPS = 1000;
 /** Models that are known to have answered. */
 const SERVED = 5000;
 
-/** Makes the sums of one factory. */
 export function spendDays({ actors, system, log }: Platform): SpendDays {
   actors.define(spendActor);
   const of = (account: string): ActorClient<SpendMethods> =>
@@ -55,7 +54,6 @@ export function spendDays({ actors, system, log }: Platform): SpendDays {
   };
 }
 
-/** Finds the group of an attempt, or makes it. */
 function groupOf(
   { name, row, caller }: EndedAttempt,
   groups: Map<string, SpendRow>,

@@ -28,10 +28,8 @@ export const sumColumns = [
 /** The sums of a group; `cost` is in US dollars. */
 export type SpendFigures = { [Sum in (typeof sumColumns)[number]]: number };
 
-/** The columns that a report can group by. */
 export const spendColumns = ["day", "gateway", "provider", "model", "key", "team", "tag"] as const;
 
-/** A column that a report can group by. */
 export type SpendColumn = (typeof spendColumns)[number];
 
 /** The question of a report; days are inclusive. */

@@ -29,7 +29,6 @@ export interface SpanQueueOptions {
 
 /** Milliseconds that an endpoint may take. */
 const TIMEOUT = 10_000;
-/** Spans that are sent at once. */
 const BATCH = 100;
 
 export function spanQueue(options: SpanQueueOptions): SpanQueue {

@@ -22,7 +22,6 @@ function finishReason(reason: unknown): string {
   return finishReasons[jsonText(reason)] ?? "stop";
 }
 
-/** Reads a Messages answer. */
 export function anthropicReply(body: Json): ChatReply {
   const content = jsonObjects(body["content"]);
   const text = content.map(textOf);
@@ -89,7 +88,6 @@ function usageOf(usage: Json): ChatUsage {
   });
 }
 
-/** The content block that is being streamed. */
 interface OpenBlock {
   readonly block: Json;
   thinking: string;

@@ -64,7 +64,6 @@ export async function signedForBedrock(
   return { ...request, headers: [...headers.filter(([name]) => !names.has(name)), ...added] };
 }
 
-/** Sends signed requests. */
 export function signing(
   via: Pick<Transport, "send">,
   key: AccessKey,

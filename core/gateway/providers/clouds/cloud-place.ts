@@ -20,7 +20,6 @@ export interface PlaceSettings extends CloudSecret {
   readonly baseUrl?: string | undefined;
 }
 
-/** A request on its way to a cloud. */
 interface CloudRequest<Format = ChatFormat | UnifiedTask> {
   readonly format: Format;
   readonly model: string;

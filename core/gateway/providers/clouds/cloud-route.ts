@@ -36,7 +36,6 @@ const overChat = openaiTranslator({
   wantsThoughts: false,
 });
 
-/** Returns the route of a step that has its place. */
 export function cloudRoute(
   { slug, rest, query }: Step,
   format: ChatFormat | UnifiedTask,

@@ -115,7 +115,6 @@ export function readCloudSecret(slug: string, text: string): CloudSecret | strin
   return cloudProblem(slug, value) ?? value;
 }
 
-/** Whether settings hold a credential of the operator's. */
 export function holdsCredential(settings: CloudSecret): boolean {
   const { apiKey, clientSecret, serviceAccount, secretAccessKey } = settings;
   return [apiKey, clientSecret, serviceAccount, secretAccessKey].some((one) => one !== undefined);

@@ -87,7 +87,6 @@ function refused(problem: string): ApiError {
   return new ApiError("chat_format", { message: `Embeddings bad format: ${problem}` });
 }
 
-/** Dependencies of asking for vectors. */
 interface EmbeddingParts {
   readonly decoding: ContentDecoding;
   readonly system: System;

@@ -1,7 +1,6 @@
 import { type Json, jsonObject, jsonObjects } from "../../../http/json.ts";
 import { tokenCount } from "../../chat/usage.ts";
 
-/** A question for the vectors of some texts. */
 export interface EmbeddingQuestion {
   readonly texts: readonly string[];
   readonly dimensions: number | undefined;

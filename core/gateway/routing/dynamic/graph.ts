@@ -47,7 +47,6 @@ export function readGraph(value: unknown): Graph {
   return { start: start[0], elements };
 }
 
-/** Returns the ids that an element leads to. */
 export function outputsOf(element: RouteElement): string[] {
   const given = (to: string | null): string[] => (to === null ? [] : [to]);
   switch (element.kind) {

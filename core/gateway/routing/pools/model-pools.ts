@@ -34,7 +34,6 @@ export type ModelPools = (name: GatewayName) => ReadonlyMap<string, ModelPool> |
 
 const COOL_DOWN_S = 30;
 
-/** Returns the pools of declared gateways, read once. */
 export function modelPools({ gateways, accountId }: DeclaredGateways): ModelPools {
   const all = new Map<string, ReadonlyMap<string, ModelPool>>();
   for (const [id, { models }] of Object.entries(gateways))

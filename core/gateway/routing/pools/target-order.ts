@@ -1,7 +1,6 @@
 import { utf8 } from "../../../crypto/encoding.ts";
 import type { ModelTarget } from "./model-pools.ts";
 
-/** The facts by which targets are put in order. */
 export interface OrderFacts {
   /** Whether a target failed a short while ago. */
   readonly isCooling: (target: ModelTarget) => boolean;

@@ -5,7 +5,6 @@ import type { PoolCandidate } from "./pool.ts";
 /** Tokens that an answer is taken to have, unless the request allows fewer. */
 const ANSWER_TOKENS = 500;
 
-/** A candidate, and what it would cost. */
 export interface Ranked {
   readonly candidate: PoolCandidate;
   /** US dollars; null when no price is known. */

@@ -8,7 +8,6 @@ import type { Call } from "../../call/call.ts";
 import type { ChatFormat } from "../../chat/chat-body.ts";
 import type { Controls } from "../../call/controls.ts";
 
-/** The session's ties to a model. */
 export interface Affinity {
   /** The model that served the session last; null without one. */
   readonly model: string | null;
