@@ -7,7 +7,6 @@ import type { Forwarded } from "./forwarded.ts";
 
 export type AskOne<T> = (one: T, index: number) => Promise<Forwarded>;
 
-/** Dependencies of {@link askInOrder}. */
 export interface FallbackParts {
   readonly system: System;
   /** Makes the error for a request without any candidate. */

@@ -61,7 +61,6 @@ export interface RefreshOptions {
   readonly counts: boolean;
 }
 
-/** Options of {@link gatewayAccess}. */
 export interface AccessOptions extends DeclaredGateways {
   readonly auth: Auth;
   readonly system: System;

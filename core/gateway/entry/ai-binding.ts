@@ -40,7 +40,6 @@ const IN_PROCESS: AdmitOptions = {
   entry: { method: null, route: "AiBinding.run" },
 };
 
-/** Dependencies of {@link aiBinding}. */
 export interface BindingParts extends StepsParts {
   readonly admission: Pick<GatewayAdmission, "admit">;
   readonly deliver: DeliverAnswer;

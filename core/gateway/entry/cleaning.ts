@@ -9,7 +9,6 @@ import { headerValue } from "../wire/header-hygiene.ts";
 import { isLoggedType, loggedBody } from "../observe/log/log-row.ts";
 import type { LoggedBody } from "../call/ended-attempt.ts";
 
-/** Dependencies of {@link cleaning}. */
 export interface CleaningParts {
   /** Takes the tokens of ours out of a step. */
   readonly stripOwnTokens: (step: Step, call: Call) => Promise<Step> | Step;

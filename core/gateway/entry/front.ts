@@ -62,7 +62,6 @@ export const BARE_PATHS: readonly (readonly [method: string, path: string])[] = 
   ...[...chatFormats, COUNT_TOKENS].map((path) => ["POST", path] as const),
 ];
 
-/** Dependencies of {@link gatewayFront}. */
 export interface FrontParts extends StepsParts, UsableModelsParts {
   /** The account of {@link BARE_PATHS}. */
   readonly account: string;

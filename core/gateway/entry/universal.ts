@@ -126,7 +126,6 @@ function fromConfig(config: Readonly<Record<string, unknown>>): Controls {
   return parseControls(pairs);
 }
 
-/** Dependencies of {@link forwardSteps}. */
 export interface StepsParts {
   readonly answer: Forward;
   /** The operator's names for models. */

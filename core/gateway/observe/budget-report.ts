@@ -17,7 +17,6 @@ export type ReportBudgets = (
   ownerOf: (alert: BudgetAlert) => BudgetOwner,
 ) => void;
 
-/** Options of {@link budgetReport}. */
 export interface BudgetReportOptions {
   readonly platform: Pick<Platform, "actors" | "log" | "system">;
   /** Whether there are webhooks to send an event to. @default false */

@@ -23,7 +23,6 @@ import { describeRequest, ESTIMATE, type RequestDescription } from "./describe-r
 import { withoutCredentials } from "./log/log-row.ts";
 import { observer, type Reading } from "../metering/usage/observer.ts";
 
-/** Dependencies of a {@link recorder}. */
 export interface RecorderParts extends Reading {
   readonly system: System;
   /** Makes the ids of attempts. */

@@ -16,7 +16,6 @@ export interface UniversalSockets {
   connect(request: Request, name: GatewayName): Promise<Response>;
 }
 
-/** Dependencies of {@link universalSockets}. */
 export interface ConnectParts extends SocketParts {
   readonly platform: Pick<Platform, "actors">;
   readonly admission: GatewayAdmission;

@@ -37,7 +37,6 @@ const SOCKET: AdmitOptions = {
 /** Milliseconds that a provider may take to accept, unless the request says otherwise. */
 const HANDSHAKE_MS = 30_000;
 
-/** Dependencies of {@link providerSocket}. */
 export interface ProviderSocketParts {
   readonly system: System;
   readonly log: Log;

@@ -11,7 +11,6 @@ export interface RelayEnd extends DuplexEnd {
   readonly by: Side;
 }
 
-/** Options of {@link relay}. */
 export interface RelayOptions {
   readonly client: Duplex;
   readonly provider: Duplex;

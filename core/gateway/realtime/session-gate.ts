@@ -6,7 +6,6 @@ import { TIMER_OVER } from "../../time/timer-over.ts";
 import type { RelayOptions } from "./relay.ts";
 import type { SpendingSession } from "./spending-session.ts";
 
-/** Dependencies of a {@link sessionGate}. */
 export interface SessionGateParts {
   readonly client: Duplex;
   readonly provider: Duplex;

@@ -16,7 +16,6 @@ import {
   sessionModel,
 } from "./session-messages.ts";
 
-/** Dependencies of a {@link spendingSession}. */
 export interface SessionParts {
   readonly system: System;
   readonly limits: Pick<CallLimits, "checkModel" | "leave">;

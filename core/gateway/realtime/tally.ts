@@ -16,7 +16,6 @@ export interface ConnectionTally {
   };
 }
 
-/** Options of a {@link tally}. */
 export interface TallyOptions {
   /** The model that the address names, or empty. */
   readonly model: string;

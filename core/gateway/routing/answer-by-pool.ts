@@ -13,7 +13,6 @@ import type { ModelPool, ModelTarget } from "./pools/model-pools.ts";
 import { targetOrder } from "./pools/target-order.ts";
 import type { TargetHealth } from "./pools/target-health.ts";
 
-/** Dependencies of {@link answerByPool}. */
 export interface PoolParts {
   readonly forward: Forward;
   readonly system: System;

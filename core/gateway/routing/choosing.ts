@@ -23,7 +23,6 @@ import type { ModelPools } from "./pools/model-pools.ts";
 import type { TargetHealth } from "./pools/target-health.ts";
 import type { PoolCandidate } from "./router/pool.ts";
 
-/** Dependencies of {@link choosing}. */
 export interface ChoiceParts {
   readonly forward: Forward;
   readonly system: System;

@@ -8,7 +8,6 @@ export interface KeyStore {
   at(account: string): ActorClient<KeyMethods>;
 }
 
-/** Options of {@link keyStore}. */
 export interface KeyStoreOptions extends DeclaredKeys {
   readonly platform: Platform;
   /** The account in which declared keys and teams exist. @default "local" */

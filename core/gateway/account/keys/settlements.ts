@@ -19,7 +19,6 @@ export interface Settlements {
   flush(): void;
 }
 
-/** Dependencies of {@link settlements}. */
 export interface SettlementParts {
   readonly system: System;
   readonly log: Log;

@@ -16,7 +16,6 @@ export interface ReplyQueue {
   push(name: GatewayName, reply: WaitingReply): void;
 }
 
-/** Dependencies of a {@link replyQueue}. */
 export interface ReplyQueueOptions {
   readonly system: System;
   readonly store: (name: GatewayName, replies: readonly WaitingReply[]) => Promise<void>;

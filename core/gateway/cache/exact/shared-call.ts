@@ -31,7 +31,6 @@ export interface SharedCall {
   join(signal: AbortSignal): Promise<JoinedAnswer | null>;
 }
 
-/** Options of {@link startSharedCall}. */
 export interface SharedCallOptions {
   readonly system: System;
   /** The leader's client. */

@@ -24,7 +24,6 @@ export interface PeekedAnswer {
 /** Milliseconds within which a stream of success has to show its first event; a later one is taken as it comes. */
 const FIRST_EVENT_MS = 10_000;
 
-/** Dependencies of {@link peekFailure}. */
 export interface PeekParts {
   readonly system: System;
   readonly decoding: ContentDecoding;

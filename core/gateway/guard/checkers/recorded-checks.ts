@@ -19,7 +19,6 @@ import { unmaskedAnswer } from "../mask/unmasked-answer.ts";
 import { joinReports } from "./inspect.ts";
 import type { Safety } from "./safety.ts";
 
-/** Dependencies of {@link recordedChecks}. */
 export interface CheckParts extends Reading {
   readonly bodies: BodyBudget;
   readonly recorder: Pick<Recorder, "start">;

@@ -17,7 +17,6 @@ export interface OwnTokens {
   holdsOwnToken(value: string, presented: string | null, asked?: ReadonlySet<string>): boolean;
 }
 
-/** Dependencies of {@link ownTokenGuard}. */
 export interface OwnTokenParts {
   readonly access: OwnTokens;
   /** Finds a request's own token where it must not stand; null for one too short to search for. */

@@ -15,7 +15,6 @@ export type LocalModels = (
   targets: ConfiguredTargets,
 ) => Promise<readonly string[]>;
 
-/** Dependencies of {@link localModels}. */
 export interface LocalModelsParts {
   readonly platform: Pick<Platform, "transport" | "system">;
   readonly stored: Pick<StoredProviders, "key" | "hasKey">;
