@@ -1,6 +1,6 @@
 import { ApiError } from "../../core/http/api-error.ts";
 import { boundedMessage } from "../../core/rendering/cdp/long-answer.ts";
-import { wholeMessage } from "../../core/rendering/cdp/long-text.ts";
+import { wholeMessage } from "../../core/rendering/cdp/call-message.ts";
 import { startFailure } from "../../core/rendering/cdp/start-failure.ts";
 import type { Browser, ProxyLogin, System, Wire } from "../../core/ports.ts";
 import type { FetchBinding } from "./env/worker-env.ts";

@@ -1,5 +1,5 @@
 import type { Browser, Wire } from "../../core/ports.ts";
-import { wholeMessage } from "../../core/rendering/cdp/long-text.ts";
+import { wholeMessage } from "../../core/rendering/cdp/call-message.ts";
 
 interface CallParams {
   readonly functionDeclaration?: string;

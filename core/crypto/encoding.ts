@@ -55,24 +55,23 @@ export function toBase64(bytes: Uint8Array): string {
 }
 
 const BASE64 = encoder.encode("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
-const PADDING = 0x3d;
+/** The two digits of each number of 12 bits, as they lie in memory. */
+const DIGIT_PAIRS = new Uint16Array(
+  Uint8Array.from({ length: 8192 }, (_, i) => BASE64[i % 2 === 0 ? i >> 7 : (i >> 1) & 63] ?? 0)
+    .buffer,
+);
 
 /** Takes a twentieth of the time of `btoa` for megabytes, because `btoa` first needs every byte as a character. */
 function longToBase64(bytes: Uint8Array): string {
-  const out = new Uint8Array(4 * Math.ceil(bytes.length / 3)).fill(PADDING);
   const whole = bytes.length - (bytes.length % 3);
+  const out = new Uint16Array((whole / 3) * 2);
   let to = 0;
-  const put = (three: number, digits: number): void => {
-    for (let shift = 18; shift > 18 - 6 * digits; shift -= 6)
-      out[to++] = BASE64[(three >> shift) & 63] ?? PADDING;
-  };
   for (let i = 0; i < whole; i += 3) {
     const three = ((bytes[i] ?? 0) << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0);
-    put(three, 4);
+    out[to++] = DIGIT_PAIRS[three >> 12] ?? 0;
+    out[to++] = DIGIT_PAIRS[three & 4095] ?? 0;
   }
-  const left = bytes.length - whole;
-  if (left > 0) put(((bytes[whole] ?? 0) << 16) | ((bytes[whole + 1] ?? 0) << 8), left + 1);
-  return new TextDecoder().decode(out);
+  return new TextDecoder().decode(out) + btoa(String.fromCharCode(...bytes.subarray(whole)));
 }
 
 /** Bytes of a standard base64 string (padding required, no white space); null when it is anything else. */

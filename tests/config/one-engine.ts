@@ -59,7 +59,7 @@ export const logicFolders: readonly LogicFolder[] = [
     everywhere: [
       "binding",
       "cdp",
-      "long-text",
+      "call-message",
       "pdf-edit",
       "pdf",
       "static",

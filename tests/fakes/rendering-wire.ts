@@ -1,5 +1,5 @@
 import type { Wire } from "../../core/ports.ts";
-import { wholeMessage } from "../../core/rendering/cdp/long-text.ts";
+import { wholeMessage } from "../../core/rendering/cdp/call-message.ts";
 
 /** A call that arrived on a fake wire. */
 export interface SeenCall {

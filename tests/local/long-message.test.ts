@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { muxConnections } from "../../adapters/shared/chromium/chromium-mux.ts";
 import { messageWriter } from "../../adapters/shared/chromium/chromium-process.ts";
-import { wholeMessage } from "../../core/rendering/cdp/long-text.ts";
+import { wholeMessage } from "../../core/rendering/cdp/call-message.ts";
 import { eventually } from "../cases/eventually.ts";
 
 /** A pipe that keeps what is written, and how much of it was taken from a message before the write before had ended. */

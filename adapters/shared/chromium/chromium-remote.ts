@@ -1,6 +1,6 @@
 import type { Wire } from "../../../core/ports.ts";
 import { boundedMessage } from "../../../core/rendering/cdp/long-answer.ts";
-import { wholeMessage } from "../../../core/rendering/cdp/long-text.ts";
+import { wholeMessage } from "../../../core/rendering/cdp/call-message.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { readUpTo } from "../../http/stream.ts";
-import { toBase64 } from "../../crypto/encoding.ts";
+import { base64InSteps } from "../../http/json/long-json.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { InboundResponse, Platform } from "../../ports.ts";
 import { TransportError, type TransportErrorReason } from "../../net/transport-error.ts";
@@ -18,6 +18,7 @@ const REDIRECTS = 3;
 /** The rest of the request's allowance. */
 interface Budget {
   bytes: number;
+  readonly system: Platform["system"];
 }
 
 /**
@@ -70,7 +71,7 @@ async function fetchAll(
   { egress, system }: Pick<Platform, "egress" | "system">,
   signal: AbortSignal,
 ): Promise<Map<string, string>> {
-  const budget: Budget = { bytes: TOTAL_LIMIT };
+  const budget: Budget = { bytes: TOTAL_LIMIT, system };
   const failing = new AbortController();
   const fetchOne = async (url: string, either: AbortSignal): Promise<readonly [string, string]> => {
     try {
@@ -163,7 +164,7 @@ async function dataOf(answer: InboundResponse, budget: Budget): Promise<string> 
   if (body instanceof Uint8Array) count(body.length);
   const bytes = body instanceof Uint8Array ? body : await readUpTo(body, TOTAL_LIMIT, count);
   if (bytes === null) throw tooMany();
-  return `data:${type.toLowerCase()};base64,${toBase64(bytes)}`;
+  return `data:${type.toLowerCase()};base64,${await base64InSteps(bytes, budget.system)}`;
 }
 
 function tooMany(): ApiError {

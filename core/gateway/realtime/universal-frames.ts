@@ -2,7 +2,8 @@ import { readUpTo } from "../../http/stream.ts";
 import { boundedJson } from "../../http/json.ts";
 import * as v from "valibot";
 import type { BodyHold } from "../../work/body-budget.ts";
-import { toBase64 } from "../../crypto/encoding.ts";
+import { base64InSteps } from "../../http/json/long-json.ts";
+import type { System } from "../../ports.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { parse } from "../../http/fields/body.ts";
 import { errorBody } from "../../http/envelope.ts";
@@ -68,7 +69,7 @@ function messageOf(text: string): unknown {
  */
 export async function* universalFrames(
   forwarded: Forwarded,
-  decoding: ContentDecoding,
+  { decoding, system }: { readonly decoding: ContentDecoding; readonly system: System },
 ): AsyncGenerator<string> {
   const { reply, call } = forwarded;
   const type = headerValue(reply.headers, "content-type") ?? "";
@@ -85,7 +86,9 @@ export async function* universalFrames(
     JSON.stringify({ type: `universal.${kind}`, metadata, ...more });
   const body = plainBody(reply, decoding);
   if (!/^text\/event-stream/i.test(type) || body === null) {
-    yield frame("created", { response: valueOf(await whole(body, call.held), type) });
+    yield frame("created", {
+      response: await valueOf(await whole(body, call.held), type, system),
+    });
     return;
   }
   yield frame("created", {});
@@ -121,14 +124,15 @@ async function whole(body: Forwarded["reply"]["body"], held?: BodyHold): Promise
 }
 
 /** Returns JSON as a value, text as text, anything else as base64. */
-function valueOf(bytes: Uint8Array, type: string): unknown {
-  if (/^(?:audio|image|video)\/|^application\/octet-stream/i.test(type)) return toBase64(bytes);
+async function valueOf(bytes: Uint8Array, type: string, system: System): Promise<unknown> {
+  if (/^(?:audio|image|video)\/|^application\/octet-stream/i.test(type))
+    return base64InSteps(bytes, system);
   try {
     return jsonOr(
       new TextDecoder("utf-8", { fatal: !/charset|^text\//i.test(type) }).decode(bytes),
     );
   } catch {
-    return toBase64(bytes);
+    return base64InSteps(bytes, system);
   }
 }
 

@@ -189,7 +189,7 @@ async function answer(
     call = await parts.admission.admit(name, steps[0]?.headers ?? [], abort.signal, how);
     const forwarded = await forwardSteps(steps, { ...call, token, held }, parts);
     call.traced?.answer(forwarded);
-    for await (const frame of universalFrames(forwarded, parts.decoding)) {
+    for await (const frame of universalFrames(forwarded, parts)) {
       await room(connection, frame.length, abort.signal, parts);
       if (connection.send(frame)) continue;
       // The connection has closed.

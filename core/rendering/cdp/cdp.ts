@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { System, Wire } from "../../ports.ts";
 import { type Incoming, readMessage, sizeOfLong } from "./long-answer.ts";
-import { callMessage } from "./long-text.ts";
+import { callMessage } from "./call-message.ts";
 
 /** The parameters or the result of a DevTools call. */
 export type CdpData = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import type { CdpData } from "../cdp/cdp.ts";
-import { longBase64 } from "../cdp/long-text.ts";
+import { longBase64 } from "../../http/json/long-json.ts";
 
 /** Files of an upload, which answer the requests of its page to {@link UPLOAD}. */
 export interface UploadedFiles {

@@ -1,5 +1,6 @@
 import * as v from "valibot";
-import { toBase64 } from "../../crypto/encoding.ts";
+import { base64InSteps } from "../../http/json/long-json.ts";
+import type { System } from "../../ports.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { type McpTool, mcpTool, type McpToolResult } from "../../mcp/mcp-tool.ts";
 import { PDF } from "../pdf/pdf-reader.ts";
@@ -64,8 +65,14 @@ function wayOf(browser: keyof typeof ways, { html }: PageArguments) {
 
 const reads = { isReading: true, isOpen: true } as const;
 
-export function pageTools(ask: AskPage): McpTool[] {
-  return [markdownTool(ask), linksTool(ask), jsonTool(ask), screenshotTool(ask), pdfTool(ask)];
+export function pageTools(ask: AskPage, system: System): McpTool[] {
+  return [
+    markdownTool(ask),
+    linksTool(ask),
+    jsonTool(ask),
+    screenshotTool(ask, system),
+    pdfTool(ask, system),
+  ];
 }
 
 function markdownTool(ask: AskPage): McpTool {
@@ -146,7 +153,7 @@ function jsonTool(ask: AskPage): McpTool {
   );
 }
 
-function screenshotTool(ask: AskPage): McpTool {
+function screenshotTool(ask: AskPage, system: System): McpTool {
   return mcpTool(
     {
       name: "screenshot",
@@ -179,14 +186,15 @@ function screenshotTool(ask: AskPage): McpTool {
         screenshotOptions: { type, ...(fullPage ? { fullPage } : {}) },
       };
       const answer = await ask("screenshot", body);
-      const data = toBase64(await bytesIn(answer, PICTURE, "selector, width or type jpeg"));
+      const picture = await bytesIn(answer, PICTURE, "selector, width or type jpeg");
+      const data = await base64InSteps(picture, system);
       const mimeType = answer.headers.get("content-type") ?? `image/${type}`;
       return { content: [{ type: "image", data, mimeType }] };
     },
   );
 }
 
-function pdfTool(ask: AskPage): McpTool {
+function pdfTool(ask: AskPage, system: System): McpTool {
   return mcpTool(
     {
       name: "pdf",
@@ -216,7 +224,7 @@ function pdfTool(ask: AskPage): McpTool {
     }) => {
       const pdfOptions = { format, landscape, printBackground, pageRanges };
       const answer = await ask("pdf", { ...bodyOf(page), pdfOptions });
-      const blob = toBase64(await bytesIn(answer, DOCUMENT, "page_ranges"));
+      const blob = await base64InSteps(await bytesIn(answer, DOCUMENT, "page_ranges"), system);
       const uri = page.url ?? "about:srcdoc";
       return { content: [{ type: "resource", resource: { uri, mimeType: PDF, blob } }] };
     },

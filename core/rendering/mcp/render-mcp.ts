@@ -35,7 +35,7 @@ export function renderMcpRoutes(
           signal: request.signal,
           trace: traceparentOf(c.req.raw),
         };
-        const pages = pageTools(askFor(c, request));
+        const pages = pageTools(askFor(c, request), endpoint.platform.system);
         const tools = hasModel ? pages : pages.filter(({ name }) => name !== "json");
         return {
           name: "rendering",

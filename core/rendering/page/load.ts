@@ -3,7 +3,7 @@ import type { RenderBody, Tag, WaitUntil } from "../input/body.ts";
 import { fileFailure, isTransient, networkFailure } from "../input/errors.ts";
 import { evaluate } from "./evaluate.ts";
 import { type Job, pageBytes } from "../job/job.ts";
-import { longText } from "../cdp/long-text.ts";
+import { longText } from "../../http/json/long-json.ts";
 import type { Page } from "./page.ts";
 import { act, waitForFunction, waitForSelector } from "./page-actions.ts";
 import { addTag, lastSheetLoaded, neverSubmit, stayOnPage } from "./scripts/page-scripts.ts";

@@ -1,3 +1,4 @@
+import { jsonInSteps } from "../../http/json/long-json.ts";
 import { sseEvents } from "../../http/sse.ts";
 import { readUpTo } from "../../http/stream.ts";
 import { parsedJson } from "../../http/json.ts";
@@ -58,8 +59,8 @@ const streamChunk = v.object({
   usage: v.nullish(usage),
 });
 
-/** Turns a question into the messages that a model gets; `mark` is random. */
-export type Prompt = (question: Question, mark: string) => Message[];
+/** Turns a question into the messages that a model gets; `mark` is random. A message may hold a `LongText`. */
+export type Prompt = (question: Question, mark: string) => readonly object[];
 
 /** Answers with a chat model in the OpenAI format, behind our prompt. Throws 7011 for an invalid answer. */
 export function modelAnswerer(
@@ -77,6 +78,7 @@ export function modelAnswerer(
         stream,
         ...(stream && question.wantsUsage === true && { stream_options: { include_usage: true } }),
       },
+      system,
       signal,
     );
   return {
@@ -129,12 +131,17 @@ function streamChunkOf(data: string): v.InferOutput<typeof streamChunk> {
   throw failed(errorOf(value) ?? "a stream that is not chat completion chunks");
 }
 
-async function send(model: ChatModel, body: unknown, signal: AbortSignal): Promise<Response> {
+async function send(
+  model: ChatModel,
+  body: object,
+  system: System,
+  signal: AbortSignal,
+): Promise<Response> {
   const response = await model(
     new Request(MODEL_URL, {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
+      body: await jsonInSteps(body, system),
       signal,
     }),
   );

@@ -1,4 +1,4 @@
-import { toBase64 } from "../../crypto/encoding.ts";
+import { longBase64 } from "../../http/json/long-json.ts";
 import type { System } from "../../ports.ts";
 import type { NamedChatModel, Ocr } from "../models/search-deps.ts";
 import { modelAnswerer } from "./model-answerer.ts";
@@ -24,7 +24,7 @@ const PROMPT =
  */
 export function modelOcr(model: NamedChatModel, system: System): Ocr {
   return async ({ bytes, type }, signal) => {
-    const url = `data:${type};base64,${toBase64(bytes)}`;
+    const url = longBase64(bytes, `data:${type};base64,`);
     const ask = modelAnswerer(model, system, () => [
       {
         role: "user",

@@ -143,6 +143,20 @@ export const searchMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/ocr.test"],
   },
   {
+    name: "the JSON of a long picture is made in steps",
+    file: "core/http/json/long-json.ts",
+    find: "    if (parts.length > 0) await system.sleep(0);\n    parts.push(utf8(part));",
+    replace: "    parts.push(utf8(part));",
+    tests: ["tests/unit/http/long-json"],
+  },
+  {
+    name: "the base64 of a long picture is made in steps",
+    file: "core/http/json/long-json.ts",
+    find: "    if (parts.length > 0) await system.sleep(0);\n    parts.push(part);",
+    replace: "    parts.push(part);",
+    tests: ["tests/unit/http/long-json"],
+  },
+  {
     name: "files with pictures leave room for others in the queue of an instance",
     file: "core/search/queue/run-queue.ts",
     find: "PICTURES_AT_ONCE - underWay.pictures.size",

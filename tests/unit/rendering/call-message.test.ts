@@ -1,11 +1,7 @@
 import { expect, it } from "vitest";
 import { fromBase64, toBase64, utf8 } from "../../../core/crypto/encoding.ts";
-import {
-  callMessage,
-  longBase64,
-  longText,
-  wholeMessage,
-} from "../../../core/rendering/cdp/long-text.ts";
+import { longBase64, longText } from "../../../core/http/json/long-json.ts";
+import { callMessage, wholeMessage } from "../../../core/rendering/cdp/call-message.ts";
 
 const head = { id: 7, sessionId: "S", method: "A.a" };
 const page = `"<p>\\ü€\u{1f600}\u2028\n`.repeat(100_000);
