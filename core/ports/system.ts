@@ -47,8 +47,8 @@ export interface AsyncLocal {
 /** The impure rest of a runtime: time, identity, randomness. */
 export interface System extends Timing, Entropy, Lifetime, SyncCrypto {
   /**
-   * A decoder for a content encoding that not every `DecompressionStream` knows (`br`, `zstd`); null when the runtime
-   * lacks it too. @default none
+   * A decoder for a content encoding that the `DecompressionStream` of the runtime does not know (`br`, `zstd`), or unpacks
+   * without regard for its reader; null when the runtime lacks it too. @default none
    */
   decoder?(encoding: string): ContentDecoder | null;
   /** Tells code which run of an agent it is in. @default the runtime, or its configuration, has none */

@@ -1,6 +1,7 @@
 import { waitUntil } from "cloudflare:workers";
 import type { Log, System } from "../../../core/ports.ts";
 import { localSystem } from "../../shared/system.ts";
+import { piecewiseDecoder } from "./piecewise-decoder.ts";
 
 /** Structured lines on the console, where `wrangler tail` and the log pipeline pick them up. */
 export const consoleLog: Log = (level, message, fields) => {
@@ -48,6 +49,7 @@ export function workerSystem(log: Log): System {
   return {
     ...localSystem(log),
     begin,
+    decoder: piecewiseDecoder,
     waitUntil(work) {
       const settled = work.catch((error: unknown) => {
         log("error", "Background work failed", { error: String(error) });

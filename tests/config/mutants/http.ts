@@ -31,6 +31,13 @@ export const httpMutants: readonly Mutant[] = [
     tests: ["tests/unit/cli/api-client"],
   },
   {
+    name: "a Worker unpacks bodies at the pace of their reader",
+    file: "adapters/workers/env/piecewise-decoder.ts",
+    find: "        await asked.passed();\n",
+    replace: "",
+    tests: ["tests/unit/workers/piecewise-decoder"],
+  },
+  {
     name: "no sign of JSON is passed over with the digits and blanks before it",
     file: "core/http/json.ts",
     find: "SIGN.lastIndex - 1 : text.length",
