@@ -292,3 +292,11 @@ export const fewRuntimes: readonly FewRuntimes[] = [
 export function leftToOthers(runtime: string): string[] {
   return fewRuntimes.flatMap(({ files, on }) => (on.some((one) => one === runtime) ? [] : files));
 }
+
+/** What a cluster on PostgreSQL (`TARGET=node-cluster`) leaves out of tests/http. */
+export const leftToOneServer: readonly string[] = [
+  // Identical requests meet within a server.
+  "tests/http/gateway-coalescing.test.ts",
+  // State is not on the disk that is full.
+  "tests/http/full-disk.test.ts",
+];
