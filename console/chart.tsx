@@ -103,7 +103,7 @@ function optionsOf(
     scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.15 : 1] } },
     axes: [
       { ...axis, size: 28, values: (_, at) => at.map(textOf) },
-      { ...axis, size: 56, values: (_, at) => at.map((value) => `${value}${unit}`) },
+      { ...axis, size: 56, values: (_, at) => at.map((value) => amount(value, unit)) },
     ],
     series: [
       {},
@@ -116,6 +116,11 @@ function optionsOf(
       })),
     ],
   };
+}
+
+/** A value with its unit; a currency's sign stands first. */
+function amount(value: number, unit: string): string {
+  return unit === "$" ? `$${value}` : `${value}${unit}`;
 }
 
 /** Hours and minutes of a Unix time in seconds. */

@@ -1,3 +1,4 @@
+import { Fragment } from "preact";
 import { useState } from "preact/hooks";
 import type { ListedEntry } from "../core/deprecations/mod.ts";
 import type { ShownUse } from "../core/signals/uses-routes.ts";
@@ -58,7 +59,7 @@ function Uses({ live, facts, entries }: UsesProps) {
             key: `${use.entry} ${use.token_id} ${use.client} ${use.client_version}`,
             cells: [
               <span class="entry">{use.entry}</span>,
-              <span class="wrap">{`${entry?.methods.join(" ") ?? ""} ${entry?.path ?? ""}`}</span>,
+              <PathText text={`${entry?.methods.join(" ") ?? ""} ${entry?.path ?? ""}`} />,
               <span class="wrap" title={use.token_id}>
                 {use.token_name === "" ? use.token_id.slice(0, 8) : use.token_name}
               </span>,
@@ -67,7 +68,7 @@ function Uses({ live, facts, entries }: UsesProps) {
               count(use.refused),
               new Date(use.first_used_on).toLocaleString("en-GB"),
               new Date(use.last_used_on).toLocaleString("en-GB"),
-              entry === undefined ? "–" : <span class="wrap">{replacementOf(entry)}</span>,
+              entry === undefined ? "–" : <PathText text={replacementOf(entry)} />,
             ],
           };
         })}
@@ -98,16 +99,31 @@ function Entries({ table }: { readonly table: Loaded<readonly ListedEntry[]> }) 
           key: entry.id,
           cells: [
             <span class="entry">{entry.id}</span>,
-            <span class="wrap">{what(entry)}</span>,
+            <PathText text={what(entry)} />,
             <span class={`state ${entry.phase === "retired" ? "unavailable" : "failing"}`}>
               {entry.phase}
             </span>,
             <span class="nowrap">{entry.eol ?? entry.date ?? "–"}</span>,
-            <span class="wrap">{replacementOf(entry)}</span>,
+            <PathText text={replacementOf(entry)} />,
           ],
         }))}
       />
     </>
+  );
+}
+
+/** A text with paths, which break behind a slash and not within a word. */
+function PathText({ text }: { readonly text: string }) {
+  const parts = text.split(/(?<=\/)/);
+  return (
+    <span class="wrap">
+      {parts.map((part, index) => (
+        <Fragment key={index}>
+          {part}
+          <wbr />
+        </Fragment>
+      ))}
+    </span>
   );
 }
 

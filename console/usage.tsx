@@ -186,7 +186,7 @@ function OverTime({
       <Chart
         title="Cost"
         summary={`${usd(sum(series.cost[0]?.values ?? []))} in all`}
-        unit=" $"
+        unit="$"
         times={series.times}
         lines={series.cost}
         isDaily={isDaily}

@@ -28,14 +28,14 @@ export interface ListedEntry extends Pick<
 
 /** The style of the page; a policy names its hash, so that nothing else can style it. */
 export const STYLE = `
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+:root { color-scheme: light dark; background: Canvas; font: 16px/1.5 system-ui, sans-serif; }
 body { max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
 h2 { font-size: 1rem; margin: 2rem 0 .25rem; overflow-wrap: anywhere; }
 h2 a { color: inherit; text-decoration: none; }
 :target { outline: 2px solid; outline-offset: .5rem; }
 p { margin: .25rem 0; }
 code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere; }
-nav a { margin-right: 1rem; }
+nav { display: flex; flex-wrap: wrap; gap: .25rem 1rem; }
 `;
 
 /** The entries as a page for people, with an anchor for each; it has no script. */
@@ -91,7 +91,9 @@ function section(entry: ListedEntry): string {
     route,
     fields.length === 0 ? "" : `Fields: <code>${escaped(fields.join(", "))}</code>`,
     `${phase}, ${date === null ? "" : `deprecated on ${escaped(date)}, `}${
-      end === null ? "with no known end" : `ends on ${escaped(end.slice(0, 10))}`
+      end === null
+        ? "with no known end"
+        : `${phase === "retired" ? "ended" : "ends"} on ${escaped(end.slice(0, 10))}`
     }`,
     uses.length === 0 ? "" : `Use ${uses.join(" and ")}`,
     rule === null ? "" : escaped(rule),

@@ -309,10 +309,26 @@ describe("the console's page", () => {
     },
   );
 
+  /** The lines within `override_codes` and its like, in pixels: one each unless a word breaks. */
+  const broken = `[...document.querySelectorAll("[aria-label='All entries'] .wrap")].flatMap((place) =>
+    [...place.childNodes].filter((node) => /^[{}\\w/-]{1,24}$/.test(node.textContent)).filter((node) => {
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      return range.getClientRects().length > 1;
+    }).map((node) => node.textContent))`;
+
+  it("the public table of deprecations fits, too", { timeout: LONG }, async () => {
+    const page = await browser.open(`${url}/client/v4/deprecations?phase=retired`);
+    await page.until(holds("h2", "setting-minify.01"));
+    await expectFit(page);
+  });
+
   it("Deprecations tells who still uses what", { timeout: LONG }, async () => {
     await (await fetch(`${root}/devices`, { headers })).text();
     const page = await at("deprecations");
     await page.until(holds("[aria-label='Uses of what is deprecated'] td", "devices.01"));
+    await page.until("document.querySelectorAll('[aria-label=\"All entries\"] wbr').length > 500");
+    expect(await page.evaluate(broken)).toEqual([]);
     await page.fill("input[type=search]", "brotli");
     await page.until(
       "document.querySelectorAll('[aria-label=\"All entries\"] tbody tr').length < 10",

@@ -89,6 +89,8 @@ describe("GET /deprecations", () => {
     const page = await response.text();
     expect(page.match(/<section id="/gu)).toHaveLength(145);
     expect(page).toContain('<section id="dns-list-filters.01">');
+    expect(page).toContain("<p>retired, deprecated on 2024-08-05, ended on 2024-08-05</p>");
+    expect(page).toContain("<p>deprecated, deprecated on 2025-03-20, ends on 2025-09-20</p>");
     expect(page.match(/<span id="2025-02-21"><\/span>/gu)).toHaveLength(1);
     expect(page).not.toContain("<script>");
     expect(page).toContain("<p>&lt;b&gt;&amp;</p>");
