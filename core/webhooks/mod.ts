@@ -156,7 +156,8 @@ export function webhooks(options: WebhooksOptions): Hono {
     path: string | null,
   ): Promise<Response> {
     const { request, source } = taken;
-    const given = { ...taken, pathName: pathNameOf(path), mountPath, maxBodyBytes };
+    const pathName = path === null ? null : decodeName(path);
+    const given = { ...taken, pathName, mountPath, maxBodyBytes };
     if (request.method === "POST")
       return withBytes(request, maxBodyBytes, platform, (body) =>
         receive({ ...given, body }, platform),
@@ -261,8 +262,4 @@ function reasonOf(error: unknown): string {
   return error.kind === "signature_invalid" && typeof error.cause === "string"
     ? error.cause
     : error.kind;
-}
-
-function pathNameOf(path: string | null): string | null {
-  return path === null ? null : decodeName(path);
 }

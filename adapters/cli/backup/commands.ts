@@ -43,7 +43,8 @@ export async function backupCommand(
   const dataDir = dataDirOf(values, (name) => process.env[name]);
   if (command === "backup") {
     const made = await backUp(dataDir, file, { force, version });
-    print(made, json, `Backed up "${dataDir}" to ${made.file} (${megabytes(made.bytes)} MB)`);
+    const size = `${(made.bytes / 1e6).toFixed(1)} MB`;
+    print(made, json, `Backed up "${dataDir}" to ${made.file} (${size})`);
     return;
   }
   const done = await restore(file, dataDir, { force, version });
@@ -53,8 +54,4 @@ export async function backupCommand(
 
 function print(report: object, json: boolean, line: string): void {
   process.stdout.write(`${json ? JSON.stringify(report) : line}\n`);
-}
-
-function megabytes(bytes: number): string {
-  return (bytes / 1e6).toFixed(1);
 }

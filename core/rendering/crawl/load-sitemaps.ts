@@ -62,7 +62,7 @@ export async function loadSitemaps(
       signal.throwIfAborted();
       // The egress guard refuses such an address for good.
       if (!(error instanceof ApiError && error.kind === "blocked_url"))
-        failure ??= `the sitemap ${next} could not be read (${messageOf(error)})`;
+        failure ??= `the sitemap ${next} could not be read (${error instanceof Error ? error.message : String(error)})`;
       return null;
     });
     if (sitemap === null) continue;
@@ -74,10 +74,6 @@ export async function loadSitemaps(
     room = await wish.take(sitemap.pages);
   }
   return waiting.length > 0 && room > 0 ? "the site has more sitemaps than are read" : failure;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Whether a status means that there is no such sitemap. One that the crawl names must exist; object stores answer 403 for a missing file. */

@@ -146,7 +146,7 @@ export function answerAuth(
 ): InterceptAnswer {
   const requestId = String(params["requestId"]);
   const { source, origin } = params["authChallenge"] as { source?: string; origin?: string };
-  const isOwn = originOf(origin) === (job?.url?.origin ?? null);
+  const isOwn = (URL.parse(origin ?? "")?.origin ?? "") === job?.url?.origin;
   const pair = source === "Proxy" ? login : isOwn ? job?.body.authenticate : null;
   const isFirst = !asked.has(requestId);
   asked.add(requestId);
@@ -158,10 +158,6 @@ export function answerAuth(
     method: "Fetch.continueWithAuth",
     params: { requestId, authChallengeResponse: response },
   };
-}
-
-function originOf(text: string | undefined): string {
-  return URL.parse(text ?? "")?.origin ?? "";
 }
 
 function withoutHash(url: string): string {

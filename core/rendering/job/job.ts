@@ -2,7 +2,7 @@ import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { type AllowHosts, parseAllowHosts } from "../../net/allow-hosts.ts";
 import { checkUrl } from "../../net/check-url.ts";
-import type { PdfBody, RenderBody, Tag } from "../input/body.ts";
+import type { PdfBody, RenderBody } from "../input/body.ts";
 import { compilePatterns } from "./patterns.ts";
 import type { RenderingOptions } from "./options.ts";
 import type { RequestRules } from "./request-gate.ts";
@@ -74,7 +74,7 @@ export function prepareJob(body: RenderBody & PdfBody, policy: JobPolicy): Job {
   }
   const url = body.url === undefined ? null : allowedUrl("url", body.url, policy.allow);
   checkWindow(body);
-  for (const tag of tagsOf(body))
+  for (const tag of [...(body.addScriptTag ?? []), ...(body.addStyleTag ?? [])])
     if (tag.url !== undefined) allowedUrl("addScriptTag/addStyleTag.url", tag.url, policy.allow);
   const { unsafeRegex } = policy;
   return {
@@ -111,10 +111,6 @@ function checkWindow({ viewport }: RenderBody): void {
   throw new ApiError("invalid_request", {
     message: `viewport: ${sides}${scale} is more than ${AREA_LIMIT} pixels: a height of at most ${most} fits`,
   });
-}
-
-function tagsOf(body: RenderBody): readonly Tag[] {
-  return [...(body.addScriptTag ?? []), ...(body.addStyleTag ?? [])];
 }
 
 function allowedUrl(field: string, text: string, allow: AllowHosts): URL {

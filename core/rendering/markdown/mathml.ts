@@ -78,7 +78,11 @@ const texIn = (part: MathPart | undefined): string => part?.tex ?? "";
 
 const shapes: ReadonlyMap<string, Shape> = new Map<string, Shape>([
   ["maction", ([shown]) => texIn(shown)],
-  ["menclose", (_, { all, attributes }) => (isBoxed(attributes) ? `\\boxed{${all}}` : all)],
+  [
+    "menclose",
+    (_, { all, attributes }) =>
+      /box/u.test(attributes["notation"] ?? "") ? `\\boxed{${all}}` : all,
+  ],
   ["mfenced", (parts, { attributes }) => fenced(parts, attributes)],
   ["mfrac", ([above, below], { attributes }) => fraction(texIn(above), texIn(below), attributes)],
   ["mlabeledtr", (parts) => parts.map(texIn).join(" & ")],
@@ -95,10 +99,6 @@ const shapes: ReadonlyMap<string, Shape> = new Map<string, Shape>([
   ["munder", ([part, mark]) => under(part, texIn(mark))],
   ["munderover", ([part, below, above]) => underAndOver(texIn(part), texIn(below), texIn(above))],
 ]);
-
-function isBoxed(attributes: Attributes): boolean {
-  return /box/u.test(attributes["notation"] ?? "");
-}
 
 function underAndOver(part: string, below: string, above: string): string {
   return isLimited(part)

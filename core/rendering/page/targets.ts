@@ -41,7 +41,7 @@ export async function followTargets(cdp: Cdp, context: string, hooks: TargetHook
     if (info.browserContextId !== context) return leave(cdp, target);
     // A frame that cannot be intercepted stays held; the timers end the wait for it.
     if (target.type !== "page") return quietly(admit(cdp, target, hooks));
-    if (main !== null) return closePopup(cdp, target);
+    if (main !== null) return quietly(cdp.call("Target.closeTarget", { targetId: target.id }));
     main = target.id;
     hooks.onMain(target, admit(cdp, target, hooks));
   });
@@ -73,10 +73,6 @@ async function admit(cdp: Cdp, target: Target, hooks: TargetHooks): Promise<void
 function leave(cdp: Cdp, target: Target): void {
   quietly(cdp.call("Runtime.runIfWaitingForDebugger", {}, target.session));
   quietly(cdp.call("Target.detachFromTarget", { sessionId: target.session }));
-}
-
-function closePopup(cdp: Cdp, target: Target): void {
-  quietly(cdp.call("Target.closeTarget", { targetId: target.id }));
 }
 
 /** Ignores a call's failure: the target may be gone before the call arrives. */

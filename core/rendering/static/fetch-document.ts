@@ -233,7 +233,10 @@ export async function readBody<T>(
   const { body } = answer;
   if (body === null) return new Uint8Array();
   const packed = body instanceof Uint8Array ? new Blob([new Uint8Array(body)]).stream() : body;
-  const unpacked = format === "gzip" || format === "deflate" ? unpack(packed, format) : packed;
+  const unpacked =
+    format === "gzip" || format === "deflate"
+      ? packed.pipeThrough(inSmallPieces()).pipeThrough(new DecompressionStream(format))
+      : packed;
   return read(unpacked).catch((error: unknown) => {
     if (error instanceof ApiError) throw error;
     throw new ApiError("connection_closed", {
@@ -241,13 +244,6 @@ export async function readBody<T>(
       cause: error,
     });
   });
-}
-
-function unpack(
-  body: ReadableStream<Uint8Array>,
-  format: "gzip" | "deflate",
-): ReadableStream<Uint8Array> {
-  return body.pipeThrough(inSmallPieces()).pipeThrough(new DecompressionStream(format));
 }
 
 function discard({ body }: Pick<InboundResponse, "body">): void {

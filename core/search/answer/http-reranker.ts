@@ -46,7 +46,10 @@ export function httpReranker(endpoint: OpenAiEndpoint, transport: Transport): Re
       const parsed = v.safeParse(answer, parsedJson(text));
       if (!parsed.success) throw failed(model, "no list of scores");
       const list = listOf(parsed.output);
-      const scores = texts.map((_, at) => scoreOf(list.find(({ index }) => index === at)));
+      const scores = texts.map((_, at) => {
+        const one = list.find(({ index }) => index === at);
+        return one?.relevance_score ?? one?.score ?? 0;
+      });
       // Some models answer logits.
       const areShares = scores.every((score) => score >= 0 && score <= 1);
       return areShares ? scores : scores.map((score) => 1 / (1 + Math.exp(-score)));
@@ -57,10 +60,6 @@ export function httpReranker(endpoint: OpenAiEndpoint, transport: Transport): Re
 function listOf(output: v.InferOutput<typeof answer>): v.InferOutput<typeof scored> {
   if (Array.isArray(output)) return output;
   return "results" in output ? output.results : output.data;
-}
-
-function scoreOf(one: v.InferOutput<typeof scored>[number] | undefined): number {
-  return one?.relevance_score ?? one?.score ?? 0;
 }
 
 function failed(model: string, what: string): ApiError {

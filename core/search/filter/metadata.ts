@@ -128,7 +128,11 @@ export function indexedValue(type: FieldType, value: Scalar): Value | null {
       : null;
   }
   const num =
-    type === "number" ? numeric(value) : type === "boolean" ? truth(value) : seconds(value);
+    type === "number"
+      ? numeric(value)
+      : type === "boolean"
+        ? (TRUTH.get(String(value).toLowerCase()) ?? null)
+        : seconds(value);
   return num === null ? null : { num, txt: null };
 }
 
@@ -147,10 +151,6 @@ const TRUTH: ReadonlyMap<string, number> = new Map([
   ["0", 0],
   ["no", 0],
 ]);
-
-function truth(value: Scalar): number | null {
-  return TRUTH.get(String(value).toLowerCase()) ?? null;
-}
 
 /** Below this a number is seconds, otherwise milliseconds: 1e11 s is the year 5138 (docs/compatibility.md). */
 const MILLISECONDS_FROM = 1e11;

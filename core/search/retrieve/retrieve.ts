@@ -13,8 +13,8 @@ import {
 } from "./chunk-view.ts";
 import { type Collected, collect, itemOf, type Search } from "./collect.ts";
 import { MATCHED_BY_VECTORS } from "./matching-items.ts";
-import { type Filter, parseFilter } from "../filter/filter.ts";
-import { type Condition, filterCondition } from "../filter/filter-sql.ts";
+import { parseFilter } from "../filter/filter.ts";
+import { filterCondition } from "../filter/filter-sql.ts";
 import { fuse, type FusionMethod, singleLeg } from "./fuse.ts";
 import type { RankedChunk } from "./rank.ts";
 import type { InstanceState } from "../state/instance-state.ts";
@@ -114,7 +114,10 @@ async function readSearch(state: InstanceState, input: SearchInput): Promise<Sea
     threshold,
     order,
     // Once for both legs.
-    allowed: filter === null ? null : await state.allowed.of(conditionOf(state, filter)),
+    allowed:
+      filter === null
+        ? null
+        : await state.allowed.of(filterCondition(filter, state.facts().settings.custom_metadata)),
     filter,
     join: ({ legs, both }) => {
       if (!both) return singleLeg(legs, threshold);
@@ -138,10 +141,6 @@ function bestWorth(
   if (!byKeywords && !bySimilarity) return 1;
   const similarities = shown.map(({ candidate }) => candidate.vectorScore ?? 0);
   return Math.max(0, ...coverages, ...(bySimilarity ? similarities : []));
-}
-
-function conditionOf(state: InstanceState, filter: Filter): Condition {
-  return filterCondition(filter, state.facts().settings.custom_metadata);
 }
 
 function retrievalType(

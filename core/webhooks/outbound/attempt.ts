@@ -133,7 +133,7 @@ async function beginning(
   const encoding = headers.find(([name]) => name === "content-encoding")?.[1];
   const decoder = encoding === undefined ? null : contentDecoding(system).decoder(encoding);
   if (decoder !== null) {
-    const stream = body instanceof Uint8Array ? streamOf(body) : body;
+    const stream = body instanceof Uint8Array ? new Blob([new Uint8Array(body)]).stream() : body;
     // A body that is not what it says it is does not make a delivery fail.
     const bytes = await firstBytes(decodedStream(stream, decoder), BODY_LIMIT).catch(() => null);
     return bytes === null ? "" : new TextDecoder().decode(bytes, { stream: true });
@@ -141,10 +141,6 @@ async function beginning(
   const bytes =
     body instanceof Uint8Array ? body.subarray(0, BODY_LIMIT) : await firstBytes(body, BODY_LIMIT);
   return new TextDecoder().decode(bytes, { stream: bytes.length === BODY_LIMIT });
-}
-
-function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
-  return new Blob([new Uint8Array(bytes)]).stream();
 }
 
 const SECRET_HEADER = /cookie|auth|token|secret|signature|api-?key|session/i;

@@ -197,9 +197,8 @@ export function defineScheme(scheme: Partial<Scheme> & Pick<Scheme, "signature">
   };
   if (whole.signature.length === 0)
     throw new TypeError("A scheme needs at least one signature source");
-  for (const source of [...whole.signature, ...timeSources(whole)]) {
-    checkSource(source);
-  }
+  whole.signature.forEach(checkSource);
+  if (whole.timestamp !== undefined) checkSource(whole.timestamp.source);
   for (const handshake of whole.handshakes ?? []) handshakeSources(handshake).forEach(checkSource);
   const unknown = whole.content.replaceAll(
     /\{(body|timestamp|id|method|url|decodedUrl|form|crc32|secret|(body|header|fields):[^{}]+)\}/g,
@@ -241,8 +240,4 @@ function handshakeSources({ answer, confirm, token, when = {} }: Handshake): str
     ...values,
   ];
   return [...Object.keys(when), ...named.filter((one) => typeof one === "string")];
-}
-
-function timeSources(scheme: Scheme): Source[] {
-  return scheme.timestamp === undefined ? [] : [scheme.timestamp.source];
 }
