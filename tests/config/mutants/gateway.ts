@@ -136,6 +136,13 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/providers/unified-tasks"],
   },
   {
+    name: "a truncation that is left out is named",
+    file: "core/gateway/chat/formats/responses-request.ts",
+    find: '(truncation === "auto" ? ["truncation"] : [])',
+    replace: "(truncation === null ? [] : [])",
+    tests: ["tests/unit/gateway/providers/translate-client-tools"],
+  },
+  {
     name: "half a rate limit is refused",
     file: "core/gateway/account/settings/settings.ts",
     find: "(!limit || Boolean(interval)) && (!interval || limit !== undefined),",

@@ -138,8 +138,9 @@ export function readResponses(given: Json): Chat {
   refuseChat(given, untranslatable);
   refuseReferences(given["input"]);
   const request = parse(schema, given, "chat_format");
-  if (request.truncation != null && request.truncation !== "disabled")
-    throw cannot(`truncation ${request.truncation}`);
+  const { truncation = null } = request;
+  if (truncation !== null && !["auto", "disabled"].includes(truncation))
+    throw cannot(`truncation ${truncation}`);
   const extra = request.include?.find((one) => one !== "reasoning.encrypted_content");
   if (extra !== undefined) throw cannot(`include ${extra}`);
   const summary = request.reasoning?.summary ?? request.reasoning?.generate_summary;
@@ -159,7 +160,11 @@ export function readResponses(given: Json): Chat {
     response_format: formatOf(request.text?.format),
     reasoning_effort: request.reasoning?.effort,
     shows_thoughts: summary != null,
-    left_out: leftOut(given, needless),
+    left_out: [
+      ...leftOut(given, needless),
+      // A conversation that fits needs none, and the client learns of one that does not.
+      ...(truncation === "auto" ? ["truncation"] : []),
+    ],
     ...cacheMark(request),
   };
 }

@@ -5,6 +5,7 @@ export const unifiedTasks: readonly [
   "audio/speech",
   "audio/transcriptions",
   "audio/translations",
+  "moderations",
   "rerank",
 ] = [
   "embeddings",
@@ -12,6 +13,7 @@ export const unifiedTasks: readonly [
   "audio/speech",
   "audio/transcriptions",
   "audio/translations",
+  "moderations",
   "rerank",
 ];
 
@@ -31,6 +33,7 @@ const paths: Readonly<Record<string, TaskPaths>> = {
     "audio/speech": "v1/audio/speech",
     "audio/transcriptions": "v1/audio/transcriptions",
     "audio/translations": "v1/audio/translations",
+    moderations: "v1/moderations",
   },
   // https://ai.google.dev/gemini-api/docs/openai
   "google-ai-studio": {
@@ -48,7 +51,11 @@ const paths: Readonly<Record<string, TaskPaths>> = {
   // https://docs.x.ai/docs/guides/image-generations
   grok: { "images/generations": "v1/images/generations" },
   // https://docs.mistral.ai/api
-  mistral: { embeddings: "v1/embeddings", "audio/transcriptions": "v1/audio/transcriptions" },
+  mistral: {
+    embeddings: "v1/embeddings",
+    "audio/transcriptions": "v1/audio/transcriptions",
+    moderations: "v1/moderations",
+  },
   // https://openrouter.ai/docs/api/reference/embeddings
   openrouter: { embeddings: "v1/embeddings" },
   // https://docs.cohere.com/docs/compatibility-api and https://docs.cohere.com/reference/rerank

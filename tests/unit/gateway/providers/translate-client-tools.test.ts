@@ -189,6 +189,16 @@ describe("what a client says of the keeping of a conversation", () => {
     expect(sent()).not.toHaveProperty("context_management");
     expect(sent()).not.toHaveProperty("left_out");
   });
+
+  it.each([
+    ["auto", "truncation"],
+    ["disabled", null],
+  ])("is left out of a response that asks for the truncation %s", async (truncation, dropped) => {
+    calling("x");
+    const response = await send("responses", { input: "Hi", truncation });
+    expect([response.status, response.headers.get("cf-aig-dropped")]).toEqual([200, dropped]);
+    expect(sent()).not.toHaveProperty("truncation");
+  });
 });
 
 describe("system messages in the middle of a conversation", () => {

@@ -279,7 +279,7 @@ describe("a response, answered by a provider of another format", () => {
     [{ tools: [{ type: "web_search" }] }, 'tools: \\"web_search\\"'],
     [{ include: ["message.output_text.logprobs"] }, "include message.output_text.logprobs"],
     [{ text: { format: { type: "json_object" } } }, "response_format json_object"],
-    [{ truncation: "auto" }, "truncation auto"],
+    [{ truncation: "middle" }, "truncation middle"],
     [{ input: [{ type: "computer_call", id: "x" }] }, "input.0.type"],
     [
       {

@@ -35,6 +35,7 @@ describe("a unified request other than a chat", () => {
     ["embeddings", "ollama/nomic-embed-text", "http://127.0.0.1:11434/v1/embeddings"],
     ["rerank", "cohere/rerank-v3.5", "https://api.cohere.com/v2/rerank"],
     ["rerank", "fireworks/accounts/f/models/r", "https://api.fireworks.ai/inference/v1/rerank"],
+    ["moderations", "openai/omni-moderation-latest", "https://api.openai.com/v1/moderations"],
     ["audio/speech", "groq/playai-tts", "https://api.groq.com/openai/v1/audio/speech"],
     ["images/generations", "grok/grok-2-image", "https://api.x.ai/v1/images/generations"],
   ])("%s of %s goes to %s", (path, model, address) => {
