@@ -129,8 +129,11 @@ describe("texts to embed for Bedrock", () => {
       input.map((one) => one.length),
     );
     expect(answer.usage).toEqual({ prompt_tokens: 14, total_tokens: 14 });
-    expect(asked().map(({ body }) => (body["texts"] as string[]).length)).toEqual([96, 4]);
-    expect(asked()[0]?.body).toEqual({
+    // Both are signed at the same time: either may leave first.
+    const sent = asked().map(({ body }) => body);
+    const bySize = Map.groupBy(sent, ({ texts }) => (texts as string[]).length);
+    expect([...bySize.keys()].toSorted((one, other) => one - other)).toEqual([4, 96]);
+    expect(bySize.get(96)?.[0]).toEqual({
       texts: input.slice(0, 96),
       input_type: "search_query",
       embedding_types: ["float"],
