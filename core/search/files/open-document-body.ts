@@ -46,7 +46,13 @@ interface State {
   /** The places for blocks, the innermost last: the body, a page, a note, a cell, or behind the paragraph that they are anchored in. */
   readonly sinks: string[][];
   readonly paragraphs: { text: string }[];
-  readonly tables: { readonly grid: CoveringRows; readonly comments: string[] }[];
+  readonly tables: {
+    readonly grid: CoveringRows;
+    readonly comments: string[];
+    readonly objects: string[];
+  }[];
+  /** Blocks of charts that have not been placed yet, by the folders of their files. */
+  readonly objects: Map<string, readonly string[]>;
   readonly pages: DrawnPage[];
   readonly margins: string[];
   kind: string;
@@ -59,14 +65,18 @@ interface State {
 /** Does what the end of an element asks for. */
 type End = () => void;
 
-/** Reads the text of `content.xml` or `styles.xml` (OpenDocument 1.3, part 3). */
-export function openDocumentBody(budget: TextBudget): OpenDocumentBody {
+/** Reads the text of `content.xml` or `styles.xml` (OpenDocument 1.3, part 3), and takes the charts that stand in it. */
+export function openDocumentBody(
+  budget: TextBudget,
+  objects: Map<string, readonly string[]> = new Map(),
+): OpenDocumentBody {
   const blocks: string[] = [];
   const state: State = {
     budget,
     sinks: [blocks],
     paragraphs: [],
     tables: [],
+    objects,
     pages: [],
     margins: [],
     kind: "",
@@ -114,6 +124,7 @@ function opened(state: State, name: string, attributes: XmlAttributes): End | un
   else if (name === "office:annotation") return comment(state);
   else if (name === "presentation:notes") return apart(state, "Notes");
   else if (name === "draw:page") return page(state);
+  else if (name === "draw:object") placeObject(state, attributes);
   else if (attributes["presentation:class"] === "title") return title(state);
   else if (MARGIN.test(name))
     return within(state, (blocks) => void state.margins.push(blocks.join("\n\n")));
@@ -167,6 +178,14 @@ function paragraph(state: State, level: number): End {
   });
 }
 
+/** A chart stands below its sheet or table, or where it is anchored. */
+function placeObject({ objects, tables, sinks }: State, attributes: XmlAttributes): void {
+  const folder = (attributes["xlink:href"] ?? "").replace(/^\.\//u, "");
+  const target = tables[0]?.objects ?? sinks.at(-1);
+  target?.push(...(objects.get(folder) ?? []));
+  objects.delete(folder);
+}
+
 function page(state: State): End {
   const own: DrawnPage = { title: "", blocks: [] };
   state.pages.push(own);
@@ -193,12 +212,14 @@ function addSign({ paragraphs, budget }: State, name: string, attributes: XmlAtt
 
 function table(state: State, attributes: XmlAttributes): End {
   const { tables, sinks, budget } = state;
-  const own = { grid: coveringRows(budget), comments: [] };
+  const own = { grid: coveringRows(budget), comments: [], objects: [] };
   tables.push(own);
   return within(state, (behind) => {
     tables.pop();
     const text = tables.length > 0 ? own.grid.asText() : own.grid.asTable();
-    const blocks = [text, ...own.comments, ...behind].filter((block) => block !== "");
+    const blocks = [text, ...own.comments, ...behind, ...own.objects].filter(
+      (block) => block !== "",
+    );
     const isSheet = state.kind === "spreadsheet" && tables.length === 0 && blocks.length > 0;
     if (isSheet) blocks.unshift(`## ${attributes["table:name"] ?? "Sheet"}`);
     sinks.at(-1)?.push(...blocks);

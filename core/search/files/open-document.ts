@@ -7,12 +7,12 @@ import { openPackage, parseXml } from "./package-parts.ts";
 import { pagedText } from "./paged-text.ts";
 
 /** Charts and other documents that stand in a document. */
-const OBJECT = /^Object[^/]*\/content\.xml$/u;
+const OBJECT = /^(Object[^/]*)\/content\.xml$/u;
 
 /**
  * Returns the text of an OpenDocument text, sheet, presentation or drawing: headings, lists and tables in their order; notes and
- * comments behind the paragraph that refers to them; each sheet a table below its name, each slide below a heading; charts,
- * headers and footers at the end.
+ * comments behind the paragraph that refers to them; each sheet a table below its name, each slide below a heading; charts
+ * below their sheet or table, or where they are anchored; headers and footers at the end.
  */
 export function* openDocumentText(
   bytes: Uint8Array,
@@ -24,10 +24,14 @@ export function* openDocumentText(
   const xml = parts.text("content.xml");
   if (xml === "") throw refused("the file holds no document");
   const warnings: FileWarning[] = [];
-  const { about, blocks, pages } = yield* read(xml, budget);
-  const beside: string[] = [];
-  for (const name of parts.names.filter((one) => OBJECT.test(one)))
-    beside.push(...(yield* read(parts.optional(name, warnings), budget)).blocks);
+  const objects = new Map<string, readonly string[]>();
+  for (const name of parts.names) {
+    const folder = OBJECT.exec(name)?.[1];
+    if (folder !== undefined)
+      objects.set(folder, (yield* read(parts.optional(name, warnings), budget)).blocks);
+  }
+  const { about, blocks, pages } = yield* read(xml, budget, objects);
+  const beside = [...objects.values()].flat();
   if (about.kind === "text") {
     const { margins } = yield* read(parts.optional("styles.xml", warnings), budget);
     // Page numbers alone say nothing.
@@ -44,8 +48,12 @@ export function* openDocumentText(
   return { text, warnings, ...(pages.length > 0 ? { pages: paged.pages } : {}) };
 }
 
-function* read(xml: string, budget: TextBudget): Generator<void, OpenDocumentBody, void> {
-  const body = openDocumentBody(budget);
+function* read(
+  xml: string,
+  budget: TextBudget,
+  objects?: Map<string, readonly string[]>,
+): Generator<void, OpenDocumentBody, void> {
+  const body = openDocumentBody(budget, objects);
   yield* parseXml(xml, body);
   return body;
 }

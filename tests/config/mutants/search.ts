@@ -143,6 +143,13 @@ export const searchMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/ocr.test"],
   },
   {
+    name: "a chart of an OpenDocument file stands there once",
+    file: "core/search/files/open-document-body.ts",
+    find: "  objects.delete(folder);",
+    replace: "",
+    tests: ["tests/unit/search/open-documents"],
+  },
+  {
     name: "the JSON of a long picture is made in steps",
     file: "core/http/json/long-json.ts",
     find: "    if (parts.length > 0) await system.sleep(0);\n    parts.push(utf8(part));",

@@ -81,6 +81,32 @@ describe("OpenDocument", () => {
     );
   });
 
+  it("has a chart below its sheet or where it is anchored, and others at the end, each once", async () => {
+    const shown = (n: number): string =>
+      `<draw:frame><draw:object xmlns:xlink="http://www.w3.org/1999/xlink" xlink:href="./Object ${n}"/></draw:frame>`;
+    const line = (inner: string): string =>
+      `<table:table-row><table:table-cell>${inner}</table:table-cell></table:table-row>`;
+    const chart = (n: number) =>
+      [
+        `Object ${n}/content.xml`,
+        `<office:document-content ${names.join(" ")}>${p(`chart ${n}`)}</office:document-content>`,
+      ] as const;
+    const charts = Object.fromEntries([1, 2, 3].map(chart));
+    const sheets = `<table:table table:name="A"><table:shapes>${shown(2)}</table:shapes>${line(p("a"))}</table:table><table:table table:name="B">${line(p("b") + shown(1))}${line(shown(1))}</table:table>`;
+    const sheet = await textOf("a.ods", odfOf("spreadsheet", sheets, charts));
+    expect(sheet.split("\n\n").filter((block) => !block.startsWith("|"))).toEqual([
+      "## A",
+      "chart 2",
+      "## B",
+      "chart 1",
+      "chart 3",
+    ]);
+    const text = `${p(`one ${shown(2)}`)}${p("two")}`;
+    expect(await textOf("a.odt", odfOf("text", text, charts))).toBe(
+      "one\n\nchart 2\n\ntwo\n\nchart 1\n\nchart 3",
+    );
+  });
+
   it("slides of LibreOffice: titles, lists, notes and tables, as pages", async () => {
     const { text, pages } = await read("a.odp", bytesOf(libreOfficeOdp));
     expect(text).toBe(
