@@ -6,9 +6,16 @@ import type { Call, Step } from "../call/call.ts";
 import { askInOrder } from "../call/fallback.ts";
 import type { Forward } from "../call/forward.ts";
 import type { Forwarded } from "../call/forwarded.ts";
+import { isRetryable } from "../call/policy.ts";
 import { readChatBody } from "../chat/chat-body.ts";
 import { stripCredentials } from "../providers/strip-credentials.ts";
-import { askingTargets, askModel, isRefused, randomNumber, withOwnLimit } from "./ask-model.ts";
+import {
+  askingTargets,
+  askModel,
+  isUnableStatus,
+  randomNumber,
+  withOwnLimit,
+} from "./ask-model.ts";
 import type { ModelPool, ModelTarget } from "./pools/model-pools.ts";
 import { targetOrder } from "./pools/target-order.ts";
 import type { TargetHealth } from "./pools/target-health.ts";
@@ -75,4 +82,9 @@ function asTarget(step: Step, { key }: ModelTarget, isEnd: boolean): Step {
       ...(isEnd ? {} : { maxAttempts: 1 }),
     },
   };
+}
+
+/** Whether an answer refuses the request, as every other target would. */
+function isRefused({ reply: { status } }: Forwarded): boolean {
+  return status >= 400 && !isUnableStatus(status) && !isRetryable(status, null);
 }

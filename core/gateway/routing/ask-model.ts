@@ -4,7 +4,6 @@ import type { Json } from "../../http/json.ts";
 import type { System } from "../../ports.ts";
 import { retryAfterOf } from "../call/attempt.ts";
 import type { Call, Step } from "../call/call.ts";
-import { isRetryable } from "../call/policy.ts";
 import type { Forward } from "../call/forward.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import type { ChatFormat } from "../chat/chat-body.ts";
@@ -19,14 +18,6 @@ const UNABLE: ReadonlySet<number> = new Set([401, 403, 404, 429]);
 /** Whether a provider's status says that it, or its key, cannot serve at the moment. */
 export function isUnableStatus(status: number): boolean {
   return status >= 500 || UNABLE.has(status);
-}
-
-/**
- * Whether an answer refuses the request itself, such as a 400 or a 422: no other target of a pool or candidate of the router
- * is asked then. They would refuse it as well, and each of them later.
- */
-export function isRefused({ reply: { status } }: Forwarded): boolean {
-  return status >= 400 && !isUnableStatus(status) && !isRetryable(status, null);
 }
 
 type AskTarget = (target: WatchedTarget, ask: () => Promise<Forwarded>) => Promise<Forwarded>;

@@ -13,7 +13,7 @@ import { stripCredentials } from "../providers/strip-credentials.ts";
 import { retryAfter } from "../../http/fields/retry-after.ts";
 import { credentialHeaders } from "../providers/known/table.ts";
 import { readMetadata } from "../call/controls.ts";
-import { askingTargets, askModel, isRefused, randomNumber, withOwnLimit } from "./ask-model.ts";
+import { askingTargets, askModel, randomNumber, withOwnLimit } from "./ask-model.ts";
 import { advanceRoute, type Graph, readGraph } from "./dynamic/graph.ts";
 import { factAt, type RouteFacts } from "./dynamic/facts.ts";
 import type { ModelElement, RateElement } from "./dynamic/element.ts";
@@ -179,7 +179,7 @@ interface AutoStep {
 
 /**
  * Answers a step whose model is `cloudflare/auto` by the models that the automatic router puts in order, tried in turn
- * until one answers well or refuses the request itself. Throws `chat_format` where the gateway has no router.
+ * until one answers well. Throws `chat_format` where the gateway has no router.
  */
 async function forwardAuto(
   given: Step,
@@ -212,5 +212,5 @@ async function forwardAuto(
     return { ...forwarded, routing: { id: decision.id, model: name, reason } };
   };
   const none = (): ApiError => new ApiError("provider_failed");
-  return askInOrder(candidates, ask, call, { system: parts.system, none, isFinal: isRefused });
+  return askInOrder(candidates, ask, call, { system: parts.system, none });
 }

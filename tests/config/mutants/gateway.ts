@@ -941,13 +941,6 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/call/line-ends"],
   },
   {
-    name: "the router sends a refused request to no other model",
-    file: "core/gateway/routing/choosing.ts",
-    find: "none, isFinal: isRefused });",
-    replace: "none });",
-    tests: ["tests/unit/gateway/choose/auto-router-fallbacks"],
-  },
-  {
     name: "each stored answer has a nonce of its own",
     file: "core/gateway/cache/exact/stored-replies.ts",
     find: "nonces.slice(NONCE * at, NONCE * (at + 1))",
