@@ -40,6 +40,7 @@ export const logicFolders: readonly LogicFolder[] = [
       "files",
       "office-files",
       "ocr",
+      "ocr-queue",
       "open-documents",
       "kept-content",
       "lexical",
