@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { builtChildren } from "../tests/config/command-file.ts";
 import { bundle } from "./bundle.ts";
 
-const programs = globSync("tests/{local,clients}/*-child.ts");
+const programs = globSync("tests/local/*-child.ts");
 await bundle(
   builtChildren,
   programs.map((path) => ({ in: path, out: `children/${basename(path, ".ts")}` })),

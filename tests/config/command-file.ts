@@ -12,12 +12,11 @@ function isBuilt(): boolean {
 export const builtChildren = "dist/tests";
 
 /**
- * The file of a program of `tests/local`, or beside it, from the repository's root: like the command, `npm test` has
- * built it, in one file in place of the thousand that each start would read.
+ * The file of a program of `tests/local` from the repository's root: like the command, `npm test` has built it, in one file
+ * in place of the thousand that each start would read. A program of `../clients` starts from its source: there its packages are.
  */
 export function childFile(file: string): string {
-  const [, name] = /(?:^|\/)([\w-]+-child)\.ts$/u.exec(file) ?? [];
-  return isBuilt() && name !== undefined
-    ? `${builtChildren}/children/${name}.js`
+  return isBuilt() && /^[\w-]+-child\.ts$/u.test(file)
+    ? `${builtChildren}/children/${file.replace(/ts$/u, "js")}`
     : `tests/local/${file}`;
 }
