@@ -182,18 +182,19 @@ async function minified(
   };
 }
 
-// The figures of a day, and a hundredth more: a change that needs more gives its reason here.
+// The figures of a day, and a hundredth more: a change that needs more gives its reason here. The last one:
+// embeddings of three clouds, tiers that providers say they served, and pictures that are read in the queue of search.
 
-test("a program that imports causey starts with at most 575 kB, compressed", async () => {
+test("a program that imports causey starts with at most 582 kB, compressed", async () => {
   const { start } = await minified("core/mod.ts", true);
   expect(start).toBeGreaterThan(100_000);
-  expect(start).toBeLessThanOrEqual(575_000);
+  expect(start).toBeLessThanOrEqual(582_000);
 });
 
-test("causey in one file has at most 655 kB, compressed", async () => {
+test("causey in one file has at most 662 kB, compressed", async () => {
   const { start } = await minified("core/mod.ts");
   expect(start).toBeGreaterThan(100_000);
-  expect(start).toBeLessThanOrEqual(655_000);
+  expect(start).toBeLessThanOrEqual(662_000);
 });
 
 test.each([

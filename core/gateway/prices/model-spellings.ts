@@ -43,6 +43,8 @@ const authors: Readonly<Record<string, string>> = {
 
 /** Returns the path segment of the provider whose own price list a family is; else the family's name. */
 export function providerOfFamily(family: string): string {
+  // Amazon sells its own models beside those of others.
+  if (family === "amazon") return "aws-bedrock";
   const found = Object.entries(families).find(([, one]) => one === family);
   return found?.[0] ?? family;
 }
@@ -162,6 +164,7 @@ function placed(name: string, provider: string): Placed {
       bare: rest.slice(at + 1),
     };
   if (rest.startsWith("gemini")) return { family: "google", prefix: region, bare: rest };
+  if (/^(?:titan|nova)-/.test(rest)) return { family: "amazon", prefix: region, bare: rest };
   return { family: rest.startsWith("claude") ? "anthropic" : null, prefix: region, bare: rest };
 }
 

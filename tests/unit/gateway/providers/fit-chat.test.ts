@@ -108,8 +108,11 @@ function thinkingIn(body: Wire) {
   };
 }
 
+/** Models whose output costs nothing make vectors, and take no chats. */
 const models = priceLists.flatMap(({ family, models: listed }) =>
-  listed.map(({ model }) => [providerOfFamily(family), model] as const),
+  listed
+    .filter(({ output }) => output > 0)
+    .map(({ model }) => [providerOfFamily(family), model] as const),
 );
 
 describe("a model of the price lists", () => {
