@@ -2,6 +2,7 @@ import { toBase64, utf8 } from "../../../crypto/encoding.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { ContentDecoding } from "../../../http/body/content-decoder.ts";
 import { type Json, parsedObject } from "../../../http/json.ts";
+import { joinInParts } from "../../../http/stream.ts";
 import { TransportError } from "../../../net/transport-error.ts";
 import type {
   HeaderPair,
@@ -111,6 +112,7 @@ export function embedding(
   const { models, texts } = asked;
   const count = Math.ceil(texts.length / models.perRequest);
   const answered = Array.from<EmbeddedTexts | undefined>({ length: count });
+  let size = 0;
   return {
     async send(request) {
       const since = parts.system.now();
@@ -128,14 +130,16 @@ export function embedding(
         for (let index = missing.shift(); index !== undefined; index = missing.shift()) {
           if (failures.length > 0) return;
           const found = await part(index);
-          if ("vectors" in found) answered[index] = found;
-          else failures.push(found);
-          if (sizeOf(answered) > MOST_BYTES) failures.push({ thrown: tooLong() });
+          if ("vectors" in found) {
+            answered[index] = found;
+            size += found.vectors.reduce((sum, one) => sum + one.length, 0);
+          } else failures.push(found);
+          if (size > MOST_BYTES) failures.push({ thrown: tooLong() });
         }
       };
       await Promise.all(Array.from({ length: Math.min(PARALLEL, missing.length) }, work));
       const [failure] = failures;
-      if (failure === undefined) return whole(answered, asked);
+      if (failure === undefined) return whole(answered, asked, parts);
       if ("thrown" in failure) throw failure.thrown;
       return withUsage(failure, tokensOf(answered));
     },
@@ -143,10 +147,6 @@ export function embedding(
 }
 
 type Failure = InboundResponse | { readonly thrown: unknown };
-
-function sizeOf(answered: readonly (EmbeddedTexts | undefined)[]): number {
-  return answered.reduce((sum, one) => sum + (one?.size ?? 0), 0);
-}
 
 /** Bytes of all vectors of an answer. */
 const MOST_BYTES = 32 * 1024 * 1024;
@@ -163,10 +163,9 @@ function within(request: OutboundRequest, passed: number): OutboundRequest {
   throw new TransportError("late", `No answer began within ${beginMs} ms`);
 }
 
-/** The vectors of one request, written as JSON, and its tokens. */
+/** The vectors of one request, written as JSON in UTF-8, and its tokens. */
 interface EmbeddedTexts {
-  readonly vectors: readonly string[];
-  readonly size: number;
+  readonly vectors: readonly Uint8Array[];
   readonly tokens: number | null;
   readonly headers: InboundResponse["headers"];
 }
@@ -198,7 +197,6 @@ async function embedPart(
   const vectors = found.vectors.map((vector) => written(vector, isBase64));
   return {
     vectors,
-    size: vectors.reduce((sum, one) => sum + one.length, 0),
     tokens: found.tokens ?? tokenCount(told),
     headers,
   };
@@ -212,13 +210,12 @@ const OF_BODY: ReadonlySet<string> = new Set([
   "etag",
 ]);
 
-function written(vector: unknown, isBase64: boolean): string {
+function written(vector: unknown, isBase64: boolean): Uint8Array {
   const isVector = Array.isArray(vector) && vector.every((one) => typeof one === "number");
   if (!isVector || vector.length === 0)
     throw new TransportError("broken", "The provider's answer has a vector without numbers");
-  return JSON.stringify(
-    isBase64 ? toBase64(new Uint8Array(Float32Array.from(vector).buffer)) : vector,
-  );
+  const text = isBase64 ? toBase64(new Uint8Array(Float32Array.from(vector).buffer)) : vector;
+  return utf8(JSON.stringify(text));
 }
 
 /** Returns the tokens of all texts; null where one request tells none. */
@@ -236,19 +233,23 @@ function usageOf(tokens: number | null): Json {
   return tokens === null ? {} : { usage: { prompt_tokens: tokens, total_tokens: tokens } };
 }
 
-/** The answer of OpenAI's API; it is put together from text, as a million numbers would hold up all other requests. */
-function whole(
+/** The answer of OpenAI's API; it is put together from bytes in parts, as thirty megabytes would hold up all other requests. */
+async function whole(
   answered: readonly (EmbeddedTexts | undefined)[],
   { model }: EmbeddingRequest,
-): InboundResponse {
-  const data = answered
-    .flatMap((one) => one?.vectors ?? [])
-    .map((vector, index) => `{"object":"embedding","index":${index},"embedding":${vector}}`);
+  parts: EmbeddingParts,
+): Promise<InboundResponse> {
+  const vectors = answered.flatMap((one) => one?.vectors ?? []);
+  const data = vectors.flatMap((vector, index) => [
+    utf8(`${index === 0 ? "" : "},"}{"object":"embedding","index":${index},"embedding":`),
+    vector,
+  ]);
   const rest = JSON.stringify({ model, ...usageOf(tokensOf(answered)) }).slice(1);
+  const pieces = [utf8('{"object":"list","data":['), ...data, utf8(`}],${rest}`)];
   return {
     status: 200,
     headers: [...(answered[0]?.headers ?? []), ["content-type", "application/json"]],
-    body: utf8(`{"object":"list","data":[${data.join(",")}],${rest}`),
+    body: await joinInParts(pieces, parts),
   };
 }
 
