@@ -66,7 +66,7 @@ export class ApiError extends Error {
 /** The parts of an {@link ApiError} that its answer is made of. */
 export type ErrorFacts = Pick<ApiError, "kind" | "message" | "status" | "code" | "options">;
 
-/** Gives the facts alone, for answers that are expected: nobody throws them, so they need no stack, which costs the most. */
+/** Returns the facts alone, for answers that are expected: they are not thrown, so they need no stack, which costs the most. */
 export function errorFacts(kind: ErrorName, options: ApiErrorOptions): ErrorFacts {
   const row = errorKind(kind);
   const { message = row.message, status = row.status } = options;

@@ -52,7 +52,7 @@ export function countedAhead(options: CountedAheadOptions): CountedAhead {
     waiting += 1;
     try {
       const writing = row.writing();
-      // Who began it hears of its failure.
+      // Its failure is told to the request that began it.
       if (writing !== undefined) await writing.catch(() => undefined);
       else await row.write(Math.max(waiting, row.used() * 2));
     } finally {

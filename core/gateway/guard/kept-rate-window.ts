@@ -37,8 +37,8 @@ type KeptState = RateState & { readonly ahead?: number };
 
 /**
  * Opens the rate window of one gateway. Requests are counted in memory, but only as many as the database counts already:
- * a row is stored ahead of them, and what of it is not used is given back when no more come. So an instance that goes on
- * where a killed one stopped never lets in too many, at most too few by what that one had ahead.
+ * a row is stored ahead of them, and what of it is not used is given back when no more come. After a kill the next
+ * instance counts those as used: it may let in fewer than the limit, never more.
  */
 export async function keptRateWindow({ name, sql, system }: ActorContext): Promise<KeptRateWindow> {
   const [row] = await sql.all("SELECT state FROM gateway_rate WHERE actor = ?", [name]);

@@ -20,7 +20,7 @@ export interface PictureReading {
   readonly signal: AbortSignal;
 }
 
-/** What {@link readScans} needs. */
+/** Inputs of {@link readScans} beside the document. */
 export interface ScanReading {
   readonly reading: PictureReading;
   readonly finder: PictureFinder;

@@ -4,7 +4,7 @@ import { tokenCount } from "../../chat/usage.ts";
 export interface EmbeddingQuestion {
   readonly texts: readonly string[];
   readonly dimensions: number | undefined;
-  /** What the vectors are for, in the provider's own word. */
+  /** The use of the vectors, in the provider's own word. */
   readonly purpose: string | undefined;
 }
 
