@@ -45,6 +45,20 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/providers/cloud-embeddings"],
   },
   {
+    name: "vectors that are too long together are asked for no further",
+    file: "core/gateway/providers/clouds/embed-texts.ts",
+    find: "if (failures.length > 0 || size > MOST_BYTES) return;",
+    replace: "if (failures.length > 0) return;",
+    tests: ["tests/unit/gateway/providers/cloud-embeddings"],
+  },
+  {
+    name: "vectors that are too long together are no answer",
+    file: "core/gateway/providers/clouds/embed-texts.ts",
+    find: "if (size > MOST_BYTES) throw tooLong();",
+    replace: "",
+    tests: ["tests/unit/gateway/providers/cloud-embeddings"],
+  },
+  {
     name: "another attempt asks for no vector twice",
     file: "core/gateway/providers/clouds/embed-texts.ts",
     find: ".filter((index) => answered[index] === undefined)",

@@ -128,16 +128,16 @@ export function embedding(
       };
       const work = async (): Promise<void> => {
         for (let index = missing.shift(); index !== undefined; index = missing.shift()) {
-          if (failures.length > 0) return;
+          if (failures.length > 0 || size > MOST_BYTES) return;
           const found = await part(index);
           if ("vectors" in found) {
             answered[index] = found;
             size += found.vectors.reduce((sum, one) => sum + one.length, 0);
           } else failures.push(found);
-          if (size > MOST_BYTES) failures.push({ thrown: tooLong() });
         }
       };
       await Promise.all(Array.from({ length: Math.min(PARALLEL, missing.length) }, work));
+      if (size > MOST_BYTES) throw tooLong();
       const [failure] = failures;
       if (failure === undefined) return whole(answered, asked, parts);
       if ("thrown" in failure) throw failure.thrown;

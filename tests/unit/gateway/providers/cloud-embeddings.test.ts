@@ -187,6 +187,20 @@ describe("texts to embed for Bedrock", () => {
     expect((await gate.logs("open", 1))[0]).toMatchObject({ tokens_in: 6 });
   });
 
+  it("end where their vectors become too long together, also at another attempt", async () => {
+    const vector = `[${"0,".repeat(2 * 1024 * 1024)}0]`;
+    serve(() => ({ ...jsonReply({}), body: new TextEncoder().encode(`{"embedding":${vector}}`) }));
+    const input = Array.from({ length: 40 }, () => "x");
+    const answer = await gate.send("open/compat/embeddings", {
+      ...jsonInit(
+        { model: TITAN, input },
+        { "cf-aig-max-attempts": "2", "cf-aig-retry-delay": "0" },
+      ),
+    });
+    expect(answer.status).toBe(502);
+    expect(asked().length).toBeLessThan(20);
+  });
+
   it("are asked for once more alone where they had no answer", async () => {
     let failures = 0;
     serve((body) =>
