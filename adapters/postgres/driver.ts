@@ -1,4 +1,5 @@
 import type postgres from "postgres";
+import type { SqlRow, StatementResult } from "../../core/ports.ts";
 
 /** The npm package `postgres` (https://github.com/porsager/postgres). */
 export type Driver = typeof postgres;
@@ -17,4 +18,17 @@ export async function loadDriver(): Promise<Driver> {
     const message = 'A database needs the package "postgres": npm install postgres@3';
     throw new Error(message, { cause: error });
   }
+}
+
+const WRITES = /^(?:INSERT|UPDATE|DELETE|MERGE)$/u;
+
+/** Returns the rows of an answer. */
+export function rowsOf(answer: QueryResult): SqlRow[] {
+  return Array.from(answer, (row) => row as SqlRow);
+}
+
+/** Returns an answer as the result of a statement: what only reads changes nothing. */
+export function resultOf(answer: QueryResult): StatementResult {
+  const changes = WRITES.test(answer.command) ? answer.count : 0;
+  return { rows: rowsOf(answer), changes };
 }

@@ -2,9 +2,9 @@ import { setTimeout } from "node:timers";
 import type { SqlRow, Statement } from "../../core/ports.ts";
 import { SqlError } from "../../core/sql/sql-error.ts";
 import type { DatabaseConnection } from "./database-connection.ts";
+import { rowsOf } from "./driver.ts";
 import { isUnreachable, sqlErrorOf } from "./postgres-error.ts";
 import type { Reachability } from "./reachability.ts";
-import { rowsOf } from "./result.ts";
 
 /** Connections for queries. */
 export interface QueryPool {

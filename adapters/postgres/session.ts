@@ -1,6 +1,6 @@
 import type { SqlRow, SqlValue, Statement, StatementResult } from "../../core/ports.ts";
 import { sqlErrorOf } from "./postgres-error.ts";
-import { resultOf, rowsOf } from "./result.ts";
+import { resultOf, rowsOf } from "./driver.ts";
 import type { DatabaseConnection } from "./database-connection.ts";
 
 /** The transaction of a {@link RunSession}. */

@@ -1,18 +1,13 @@
 import type { Statement, StatementResult } from "../../core/ports.ts";
 import { SqlError } from "../../core/sql/sql-error.ts";
-import type { QueryResult } from "./driver.ts";
+import { eachAlone, joinStatements, resultsOf } from "./joined-statements.ts";
 import { isUnreachable } from "./postgres-error.ts";
-import { resultOf } from "./result.ts";
 import type { DatabaseConnection } from "./database-connection.ts";
 
-/**
- * The lease that a process needs for its writes to count. Each transaction checks it: the statement returns a row while the
- * process has the lease, and locks that row (`FOR SHARE`).
- */
+/** The lease that a process needs for its writes to count: a slot, and the epoch in which it has it. */
 export interface Fence {
-  /** The same for equal statements: one check serves all batches of a transaction. */
-  readonly key: string;
-  readonly statement: Statement;
+  readonly slot: number;
+  readonly epoch: number;
 }
 
 /** A batch, and who is told of its end. */
@@ -27,17 +22,29 @@ export interface Waiting {
 }
 
 /**
- * The server undoes what a process does not finish: one that stands still must not hold locks that others wait for. They
- * are settings of the transaction, as a pooler passes the session on.
+ * Counts the leases that hold, and locks their rows. The server undoes what a process does not finish: one that stands still
+ * must not hold locks that others wait for. They are settings of the transaction, as a pooler passes the session on.
  */
-const BEGIN = `BEGIN; SET LOCAL lock_timeout = 10000; SET LOCAL statement_timeout = 30000;
-  SET LOCAL idle_in_transaction_session_timeout = 10000`;
+const CHECK = `SELECT set_config('lock_timeout', '10000', true), set_config('statement_timeout', '30000', true),
+  set_config('idle_in_transaction_session_timeout', '10000', true),
+  (SELECT COUNT(*) FROM (SELECT mine.slot FROM causey_slots AS mine
+    JOIN unnest(CAST(STRING_TO_ARRAY(?, ' ') AS INTEGER[]), CAST(STRING_TO_ARRAY(?, ' ') AS BIGINT[])) AS one (slot, epoch)
+    ON mine.slot = one.slot AND mine.epoch = one.epoch ORDER BY mine.slot FOR SHARE OF mine) AS held) AS held`;
+
+/** The end of a transaction that a statement failed. */
+export interface FailedCommit {
+  readonly type: "failed";
+  readonly error: unknown;
+  /** Several statements were made one, and may succeed each for itself. */
+  readonly isJoined: boolean;
+}
 
 /** The end of a group's transaction. */
 export type CommitOutcome =
   | { readonly type: "committed" }
-  /** `failed`: by a statement. `lost`: the connection is gone, and nothing committed. `unknown`: it is gone, and that may be. */
-  | { readonly type: "failed" | "lost" | "unknown"; readonly error: unknown };
+  | FailedCommit
+  /** `lost`: the connection is gone, and nothing committed. `unknown`: it is gone, and that may be. */
+  | { readonly type: "lost" | "unknown"; readonly error: unknown };
 
 /**
  * Makes the group's batches one transaction. COMMIT goes out only when all of its statements are answered: until then a lost
@@ -47,15 +54,21 @@ export async function commitTogether(
   connection: DatabaseConnection,
   group: readonly Waiting[],
 ): Promise<CommitOutcome> {
-  const fences = new Map(group.flatMap(({ fence }) => (fence ? [[fence.key, fence]] : [])));
-  const checks = [...fences.values()].map(({ statement }) => statement);
+  const all = group.flatMap(({ batch }) => batch);
+  const isFirst = group.every(({ attempts }) => attempts === 0);
+  const leases = leasesOf(group);
+  let isJoined = false;
   try {
-    const begin: Statement = { sql: BEGIN };
-    const statements = group.flatMap(({ batch }) => batch);
-    const [, ...answers] = await connection.send([begin, ...checks, ...statements]);
-    if (answers.slice(0, checks.length).some((answer) => answer.length === 0))
+    const statements = isFirst ? joinStatements(all) : eachAlone(all);
+    isJoined = statements.length < all.length;
+    const [, check, ...answers] = await connection.send([
+      { sql: "BEGIN" },
+      checking(leases),
+      ...statements,
+    ]);
+    if (check?.[0]?.["held"] !== leases.length)
       throw new SqlError("fenced", "This process does not own what it writes any more");
-    return await commit(connection, group, answers.slice(checks.length));
+    return await commit(connection, group, resultsOf(statements, answers));
   } catch (error) {
     if (isUnreachable(error)) {
       connection.close();
@@ -64,14 +77,26 @@ export async function commitTogether(
     await connection.run("ROLLBACK").catch(() => {
       connection.close();
     });
-    return { type: "failed", error };
+    return { type: "failed", error, isJoined };
   }
+}
+
+/** One check serves all batches of a lease. */
+function leasesOf(group: readonly Waiting[]): readonly Fence[] {
+  const leases = new Map<string, Fence>();
+  for (const { fence } of group) if (fence) leases.set(`${fence.slot} ${fence.epoch}`, fence);
+  return [...leases.values()];
+}
+
+function checking(leases: readonly Fence[]): Statement {
+  const slots = leases.map(({ slot }) => slot).join(" ");
+  return { sql: CHECK, params: [slots, leases.map(({ epoch }) => epoch).join(" ")] };
 }
 
 async function commit(
   connection: DatabaseConnection,
   group: readonly Waiting[],
-  answers: readonly QueryResult[],
+  results: readonly StatementResult[],
 ): Promise<CommitOutcome> {
   try {
     await connection.run("COMMIT");
@@ -82,9 +107,9 @@ async function commit(
   }
   let at = 0;
   for (const one of group) {
-    const { batch } = one;
-    one.resolve(answers.slice(at, at + batch.length).map(resultOf));
-    at += batch.length;
+    const { length } = one.batch;
+    one.resolve(results.slice(at, at + length));
+    at += length;
   }
   return { type: "committed" };
 }

@@ -3,7 +3,13 @@ import type { Statement, StatementResult } from "../../core/ports.ts";
 import { SqlError } from "../../core/sql/sql-error.ts";
 import { isWorthAnother, sqlErrorOf } from "./postgres-error.ts";
 import type { Reachability } from "./reachability.ts";
-import { commitTogether, type Fence, type CommitOutcome, type Waiting } from "./transaction.ts";
+import {
+  commitTogether,
+  type CommitOutcome,
+  type FailedCommit,
+  type Fence,
+  type Waiting,
+} from "./transaction.ts";
 import type { DatabaseConnection } from "./database-connection.ts";
 
 /** Commits the batches of each owner in the order in which they came, those that wait together in one transaction. */
@@ -62,12 +68,12 @@ function writer({ open, reach }: WriteQueueOptions): Writer {
       reach.note(null);
       return [];
     }
-    const { error, type } = outcome;
+    const { error } = outcome;
     reach.note(error);
-    if (type === "lost") return waitOn(group, error);
-    if (type === "unknown") return refuse(group, new SqlError("unknown", String(error)));
+    if (outcome.type === "unknown") return refuse(group, new SqlError("unknown", String(error)));
+    if (outcome.type !== "failed") return waitOn(group, error);
     const [only] = group;
-    if (only !== undefined && group.length === 1) return decide(only, error);
+    if (only !== undefined && group.length === 1) return decide(only, outcome);
     // One of them failed: each for itself, one after the other.
     for (const one of group)
       for (let left: readonly Waiting[] = [one]; left.length > 0;) left = await commit(left);
@@ -93,9 +99,9 @@ function refuse(group: readonly Waiting[], error: SqlError): readonly Waiting[] 
 }
 
 /** Refuses a batch that failed, or returns it when it may succeed the next time. */
-function decide(one: Waiting, error: unknown): readonly Waiting[] {
+function decide(one: Waiting, { error, isJoined }: FailedCommit): readonly Waiting[] {
   one.attempts += 1;
-  if (isWorthAnother(error) && one.attempts < MOST_ATTEMPTS) return [one];
+  if ((isJoined || isWorthAnother(error)) && one.attempts < MOST_ATTEMPTS) return [one];
   one.reject(sqlErrorOf(error, "batch"));
   return [];
 }

@@ -16,17 +16,18 @@ export function joinConditions(conditions: readonly string[], by: "AND" | "OR"):
 }
 
 /**
- * Statements that lock the rows of a condition until their transaction ends: the next statements then see what others have
- * committed before. SQLite has one writer and needs no such lock.
+ * Statements that lock the rows with a value until their transaction ends: the next statements then see what others have
+ * committed before. SQLite has one writer and needs no such lock. Their results are without use: a database may lock for many at once.
  */
 export function lockRows(
   { dialect }: Pick<Sql, "dialect">,
   table: string,
-  where: string,
-  params: readonly SqlValue[],
+  column: string,
+  value: SqlValue,
 ): Statement[] {
   if (dialect === "sqlite") return [];
-  return [{ sql: `SELECT 1 AS locked FROM ${table} WHERE ${where} FOR UPDATE`, params }];
+  const sql = `SELECT 1 AS locked FROM ${table} WHERE ${column} = ? FOR UPDATE`;
+  return [{ sql, params: [value] }];
 }
 
 /**

@@ -72,7 +72,7 @@ const UNRENEWED = "The lease of this node cannot be renewed";
 const MOVED = [1012, "This object is at another node now: connect again"] as const;
 const ENDS = [1001, "The server is shutting down"] as const;
 /** Holds for no batch. */
-const NO_FENCE: Fence = { key: "none", statement: { sql: "SELECT 1 AS one WHERE 1 = 0" } };
+const NO_FENCE: Fence = { slot: -1, epoch: -1 };
 
 /**
  * Opens a node among those that share a database: each has the actors of some slots, and calls others where they are.

@@ -94,16 +94,7 @@ export async function openLeases(options: LeasesOptions): Promise<Leases> {
       if (owner === null || owner === options.node.id) return null;
       return state.nodes.get(owner) ?? null;
     },
-    fenceOf(slot) {
-      const epoch = state.own.get(slot) ?? -1;
-      return {
-        key: `${slot} ${epoch}`,
-        statement: {
-          sql: "SELECT slot FROM causey_slots WHERE slot = ? AND epoch = ? FOR SHARE",
-          params: [slot, epoch],
-        },
-      };
-    },
+    fenceOf: (slot) => ({ slot, epoch: state.own.get(slot) ?? -1 }),
     refresh: () => refresh(state),
     async close(graceMs) {
       state.isClosed = true;

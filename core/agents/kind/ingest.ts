@@ -73,7 +73,7 @@ function pruneEvery(maxEvents: number): number {
 export async function ingest(event: IncomingEvent, deps: IngestDeps): Promise<IngestReceipt> {
   if (deps.isClaimed) {
     // Otherwise the claim locks it: another process may store an event of the entity at the same moment.
-    const lock = lockRows(deps.sql, "agents_entities", "agent = ?", [deps.agent]);
+    const lock = lockRows(deps.sql, "agents_entities", "agent", deps.agent);
     const [seq] = await store(event, deps, lock);
     if (seq !== null) return { outcome: "stored", owner: deps.owner, seq, job: deps.jobId };
     // Either a duplicate, or the entity was destroyed meanwhile: the whole transaction finds out.

@@ -91,9 +91,9 @@ export const peerMutants: readonly Mutant[] = [
   },
   {
     name: "a node whose slot has changed hands writes nothing",
-    file: "adapters/postgres/slots/leases.ts",
-    find: "WHERE slot = ? AND epoch = ? FOR SHARE",
-    replace: "WHERE slot = ? AND epoch >= ? FOR SHARE",
+    file: "adapters/postgres/transaction.ts",
+    find: "AND mine.epoch = one.epoch ORDER",
+    replace: "AND mine.epoch >= one.epoch ORDER",
     tests: ["tests/local/postgres/leases"],
   },
   {

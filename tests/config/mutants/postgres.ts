@@ -30,8 +30,8 @@ export const postgresMutants: readonly Mutant[] = [
   {
     name: "a batch whose fence does not hold is not committed",
     file: "adapters/postgres/transaction.ts",
-    find: "some((answer) => answer.length === 0)",
-    replace: "some(() => false)",
+    find: '?.["held"] !== leases.length',
+    replace: '?.["held"] === undefined',
     tests,
   },
   {
@@ -54,6 +54,41 @@ export const postgresMutants: readonly Mutant[] = [
     find: "await store(event, deps, lock);",
     replace: "await store(event, deps, []);",
     tests: ["tests/local/postgres/concurrent-ingest"],
+  },
+  {
+    name: "joined inserts are undone when a row of theirs was there already",
+    file: "adapters/postgres/joined-statements.ts",
+    find: "answer.count !== stands.length",
+    replace: "false",
+    tests,
+  },
+  {
+    name: "equal inserts are one statement",
+    file: "adapters/postgres/joined-statements.ts",
+    find: "run.length === 1",
+    replace: "true",
+    tests,
+  },
+  {
+    name: "the rows of one statement are bounded",
+    file: "adapters/postgres/joined-statements.ts",
+    find: "part.size + row.length > MOST_CHARACTERS",
+    replace: "false",
+    tests,
+  },
+  {
+    name: "the rows of a batch that locks many are locked by one statement",
+    file: "adapters/postgres/joined-statements.ts",
+    find: "alone.filter(({ sql }) => LOCK.test(sql)),",
+    replace: "[],",
+    tests,
+  },
+  {
+    name: "a joined statement that fails is made again, each row for itself",
+    file: "adapters/postgres/write-queue.ts",
+    find: "(isJoined || isWorthAnother(error))",
+    replace: "isWorthAnother(error)",
+    tests,
   },
   {
     name: "an event that comes while an agent hears of another stays news",

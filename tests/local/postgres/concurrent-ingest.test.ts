@@ -35,7 +35,7 @@ const event = (id: string): IncomingEvent => ({
 /** The actors of a process that shares its database with others, and calls none of them. */
 async function lone(base: Platform, db: PostgresDatabase): Promise<LocalActors> {
   const { log, system } = base;
-  const fence = { key: "all", statement: { sql: "SELECT 1 AS one" } };
+  const fence = { slot: 0, epoch: 0 };
   const store = await postgresStore({ db, system, log, fenceOf: () => fence, ownSlots: () => [] });
   return localActors({ store, system, log, upgrade: () => null });
 }

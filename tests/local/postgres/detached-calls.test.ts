@@ -62,10 +62,7 @@ async function callsOf(
   hear: (name: string) => Promise<Plain>,
   holds = true,
 ): Promise<DetachedCalls> {
-  const fence = {
-    key: "f",
-    statement: { sql: `SELECT 1 AS one WHERE ${holds ? "1 = 1" : "1 = 0"}` },
-  };
+  const fence = { slot: 0, epoch: holds ? 0 : -1 };
   const ownSlots = () => slots;
   const store = await postgresStore({ db, system, log: silent, fenceOf: () => fence, ownSlots });
   const host = {

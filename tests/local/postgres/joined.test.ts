@@ -124,8 +124,9 @@ describe("the alarms of a node", () => {
       { actor: "b", slot: slotOf("k", "b") },
     ]);
     const system = localSystem(silent);
-    const holds = { key: "holds", statement: { sql: "SELECT 1 AS one" } };
-    const lost = { key: "lost", statement: { sql: "SELECT 1 AS one WHERE 1 = 0" } };
+    const [now] = await asAdmin(url, "SELECT epoch::int FROM causey_slots WHERE slot = 0");
+    const holds = { slot: 0, epoch: Number(now?.["epoch"]) };
+    const lost = { slot: 0, epoch: -1 };
     const store = await postgresStore({
       db,
       system,

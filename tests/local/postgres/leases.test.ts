@@ -136,7 +136,7 @@ describe("the leases of nodes", () => {
     await eventually(() => ownOf(a).length === 0, "its lease has run out");
     a.goOn();
     await eventually(() => ownOf(a).length === SLOTS, "it is renewed");
-    expect([a.dropped, a.leases.fenceOf(1).key]).toEqual([[], fence.key]);
+    expect([a.dropped, a.leases.fenceOf(1)]).toEqual([[], fence]);
   });
 });
 

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openPostgres, type PostgresDatabase } from "../../../adapters/postgres/open-postgres.ts";
+import { joinStatements } from "../../../adapters/postgres/joined-statements.ts";
 import { migrateTables } from "../../../adapters/postgres/schema.ts";
-import type { Statement } from "../../../core/ports.ts";
+import type { SqlRow, SqlValue, Statement } from "../../../core/ports.ts";
 import { SqlError } from "../../../core/sql/sql-error.ts";
+import { lockRows } from "../../../core/sql/sql-text.ts";
 import { eventually } from "../../cases/eventually.ts";
 import { sqlActor, sqlSuite } from "../../cases/sql.ts";
 import { asAdmin, freshDatabase, lacksPostgres } from "../../fakes/postgres.ts";
@@ -17,14 +19,16 @@ beforeAll(async () => {
   // Another order than that of bytes, as databases of a country have it.
   url = await freshDatabase("TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'");
   db = await openPostgres({ url, log: (_, line) => lines.push(line), waitMs: 1500 });
-  const slots = "CREATE TABLE t_slots (slot INTEGER PRIMARY KEY, epoch INTEGER NOT NULL)";
-  await migrateTables(db.session, { ...sqlActor, schema: [...sqlActor.schema, slots] });
+  const labels =
+    "CREATE TABLE t_labels (actor TEXT NOT NULL, id TEXT NOT NULL, n INTEGER, label TEXT, PRIMARY KEY (actor, id))";
+  await migrateTables(db.session, { ...sqlActor, schema: [...sqlActor.schema, labels] });
 });
 
 beforeEach(async ({ skip }) => {
   if (lacks !== undefined) return skip(lacks);
   lines.length = 0;
-  await db.sqlOf("").batch([{ sql: "DELETE FROM t_items" }, { sql: "DELETE FROM t_other" }]);
+  const tables = ["t_items", "t_other", "t_labels"];
+  await db.sqlOf("").batch(tables.map((table) => ({ sql: `DELETE FROM ${table}` })));
 });
 
 afterAll(async () => {
@@ -74,25 +78,14 @@ describe("texts", () => {
 });
 
 describe("a fence", () => {
-  const fence = (slot: number, epoch: number) => ({
-    key: `${slot} ${epoch}`,
-    statement: {
-      sql: "SELECT 1 AS held FROM t_slots WHERE slot = ? AND epoch = ? FOR SHARE",
-      params: [slot, epoch],
-    },
-  });
-
   it("refuses the batches of who has lost what it owned, and of nobody else", async () => {
     await db
       .sqlOf("")
-      .batch([
-        { sql: "DELETE FROM t_slots" },
-        { sql: "INSERT INTO t_slots (slot, epoch) VALUES (1, 7), (2, 3)" },
-      ]);
+      .batch([{ sql: "UPDATE causey_slots SET epoch = slot + 6 WHERE slot IN (1, 2)" }]);
     // The same name: all three wait in one queue.
     const [held, lost, free] = [
-      db.sqlOf("x", fence(1, 7)),
-      db.sqlOf("x", fence(2, 2)),
+      db.sqlOf("x", { slot: 1, epoch: 7 }),
+      db.sqlOf("x", { slot: 2, epoch: 7 }),
       db.sqlOf("x"),
     ];
     const reasons = await Promise.all([
@@ -102,6 +95,115 @@ describe("a fence", () => {
     ]);
     expect(reasons).toEqual(["no error", "fenced", "no error"]);
     expect(await ids()).toEqual(["free", "held"]);
+  });
+});
+
+describe("equal statements of a batch", () => {
+  const put = (id: string, label: SqlValue, n: SqlValue = null): Statement => ({
+    sql: "INSERT INTO t_labels (actor, id, n, label) VALUES (?, ?, ?, ?) ON CONFLICT (actor, id) DO NOTHING",
+    params: ["a", id, n, label],
+  });
+  const kept = async (): Promise<unknown[]> => {
+    const rows = await db.sqlOf("a").all("SELECT id FROM t_labels ORDER BY id");
+    return rows.map((row) => row["id"]);
+  };
+  /** Counts the statements that reach the table meanwhile. */
+  async function counted(work: () => Promise<unknown>): Promise<unknown> {
+    const counts = "CREATE TABLE t_statements (n INTEGER)";
+    const note = `CREATE FUNCTION t_note() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN INSERT INTO t_statements VALUES (1); RETURN NULL; END $$`;
+    const trigger =
+      "CREATE TRIGGER t_note AFTER INSERT ON t_labels FOR EACH STATEMENT EXECUTE FUNCTION t_note()";
+    for (const sql of [counts, note, trigger]) await asAdmin(url, sql);
+    try {
+      await work();
+      const [row] = await asAdmin(url, "SELECT COUNT(*)::int AS n FROM t_statements");
+      return row?.["n"];
+    } finally {
+      await asAdmin(url, "DROP FUNCTION t_note CASCADE");
+      await asAdmin(url, "DROP TABLE t_statements");
+    }
+  }
+
+  it("store what each alone would store", async () => {
+    const labels = [
+      "",
+      null,
+      "\0\u0001",
+      '"\\\n',
+      "\ud83d",
+      "😀",
+      "null",
+      "{}",
+      "[1]",
+      "\u007f\u2028",
+    ];
+    const numbers = [0, -1, Number.MAX_SAFE_INTEGER, null, 7n, Number.MIN_SAFE_INTEGER];
+    const both: SqlRow[][] = [];
+    for (const size of [1, labels.length]) {
+      await db.sqlOf("a").batch([{ sql: "DELETE FROM t_labels" }]);
+      const puts = labels.map((label, at) => put(String(at), label, numbers[at] ?? null));
+      for (let at = 0; at < puts.length; at += size)
+        await db.sqlOf("a").batch(puts.slice(at, at + size));
+      both.push(await db.sqlOf("a").all("SELECT * FROM t_labels ORDER BY id"));
+    }
+    expect(both[1]).toEqual(both[0]);
+    expect(both[1]?.map((row) => row["label"])).toEqual(
+      labels.map((one) => one?.toWellFormed() ?? null),
+    );
+  });
+
+  it("say of each whether its row was there", async () => {
+    await db.sqlOf("a").batch([put("b", "old")]);
+    const results = await db.sqlOf("a").batch([put("a", "1"), put("b", "2"), put("c", "3")]);
+    expect(results.map(({ changes }) => changes)).toEqual([1, 0, 1]);
+    const twice = await db.sqlOf("a").batch([put("d", "1"), put("d", "2")]);
+    expect(twice.map(({ changes }) => changes)).toEqual([1, 0]);
+  });
+
+  it("are one statement up to 4 MiB", async () => {
+    const few = counted(() => db.sqlOf("a").batch(["a", "b", "c"].map((id) => put(id, id))));
+    expect(await few).toBe(1);
+    const long = "x".repeat(3 * 1024 * 1024);
+    expect(await counted(() => db.sqlOf("a").batch([put("d", long), put("e", long)]))).toBe(2);
+    expect(await kept()).toEqual(["a", "b", "c", "d", "e"]);
+  });
+
+  it("fail for their batch alone, with the error of the one that fails", async () => {
+    const name = (id: string): Statement => ({
+      sql: "INSERT INTO t_labels (actor, id) VALUES (?, ?)",
+      params: ["a", id],
+    });
+    await db.sqlOf("a").batch([name("b")]);
+    const reasons = await Promise.all([
+      reasonOf(db.sqlOf("a").batch([name("a")])),
+      reasonOf(db.sqlOf("a").batch([name("c"), name("b")])),
+      reasonOf(db.sqlOf("a").batch([name("d"), name("e")])),
+      reasonOf(db.sqlOf("a").batch([put("f", "f"), put("g", "g", "none")])),
+      reasonOf(db.sqlOf("a").batch([put("h", "h"), put("i", {} as SqlValue)])),
+    ]);
+    expect(reasons).toEqual(["no error", "constraint", "no error", "invalid", "invalid"]);
+    expect(await kept()).toEqual(["a", "b", "d", "e"]);
+  });
+
+  it("lock all their rows first, in one order: two processes then do not wait for each other", async () => {
+    await db.sqlOf("a").batch(["a", "b", "\0"].map((id) => put(id, id)));
+    const other = await openPostgres({ url, log: () => undefined });
+    const lock = (id: string): Statement[] => [
+      ...lockRows({ dialect: "postgres" }, "t_labels", "id", id),
+      { sql: "UPDATE t_labels SET n = COALESCE(n, 0) + 1 WHERE id = ?", params: [id] },
+    ];
+    const rounds = Array.from({ length: 20 }, async () =>
+      Promise.all([
+        db.sqlOf("a").batch([...lock("b"), ...lock("a"), ...lock("\0")]),
+        other.sqlOf("a").batch([...lock("\0"), ...lock("a"), ...lock("b")]),
+      ]),
+    );
+    await Promise.all(rounds);
+    await other.close();
+    expect(await db.sqlOf("a").all("SELECT DISTINCT n FROM t_labels")).toEqual([{ n: 40 }]);
+    const stands = joinStatements([...lock("b"), ...lock("a")]).map((one) => one.stands);
+    expect(stands).toEqual([[0, 2], [1], [3]]);
   });
 });
 

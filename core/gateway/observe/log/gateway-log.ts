@@ -1,7 +1,7 @@
 import type { ActorContext, Sql, SqlRow, Statement } from "../../../ports.ts";
 import type { LogQuery } from "./log-filters.ts";
 import type { LogRow } from "../../call/ended-attempt.ts";
-import { insertLog, orderLogs, whereLogs } from "./log-sql.ts";
+import { insertLogs, orderLogs, whereLogs } from "./log-sql.ts";
 import { type LogSummary, summariseLogs } from "./log-summary.ts";
 import { logTail, type TailPage } from "./log-tail.ts";
 import { DEFAULT_LOG_ROWS, type GatewaySettings } from "../../account/settings/settings.ts";
@@ -58,7 +58,7 @@ export async function gatewayLog(
       const limit = maximum ?? DEFAULT_LOG_ROWS;
       const stops = strategy === "STOP_INSERTING";
       const kept = stops ? rows.slice(0, Math.max(0, limit - count)) : rows;
-      const statements = kept.flatMap((row, index) => insertLog(actor, row, last + 1 + index));
+      const statements = insertLogs(actor, kept, last + 1);
       const over = stops ? 0 : count + kept.length - limit;
       const excess = Math.min(over, kept.length + CATCH_UP);
       if (excess > 0) statements.push(...deleteOldest(actor, excess));
@@ -67,8 +67,8 @@ export async function gatewayLog(
       const results = await sql.batch(statements, { lazy: true });
       last += kept.length;
       tail.stored();
-      const stored = results.slice(0, kept.length * 2).filter(({ changes }) => changes > 0);
-      count += stored.length / 2 - (excess > 0 ? (results.at(-1)?.changes ?? 0) : 0);
+      const stored = results.slice(0, kept.length).filter(({ changes }) => changes > 0);
+      count += stored.length - (excess > 0 ? (results.at(-1)?.changes ?? 0) : 0);
     },
     async deleteLogs(query, limit) {
       const where = whereLogs(actor, query);

@@ -67,59 +67,60 @@ const insertBodies = `INSERT INTO gateway_log_bodies
   VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (actor, id) DO NOTHING`;
 
 /**
- * Returns the statements that store a row; `seq` grows in the order of storing. Storing a row twice, as after a retried
- * flush, changes nothing.
+ * Returns the statements that store rows, all rows before all bodies: a database may make equal statements one. Numbers grow from `first` in the
+ * order of storing. Storing a row twice, as after a retried flush, changes nothing.
  */
-export function insertLog(actor: string, row: LogRow, seq: number): Statement[] {
-  const { request, response } = row;
+export function insertLogs(actor: string, rows: readonly LogRow[], first: number): Statement[] {
   return [
-    {
-      sql: insertRow,
-      params: [
-        actor,
-        row.id,
-        row.createdAt,
-        row.provider,
-        row.model,
-        row.path,
-        row.statusCode,
-        Number(row.success),
-        Number(row.cached),
-        row.duration,
-        row.tokensIn,
-        row.tokensOut,
-        row.cost,
-        Number(row.customCost),
-        row.metadata,
-        row.modelType,
-        row.requestType,
-        row.requestContentType,
-        row.responseContentType,
-        row.step,
-        row.eventId,
-        row.userAgent,
-        Number(row.authentication),
-        row.dlpAction,
-        row.caller,
-        row.dropped,
-        row.note,
-        row.firstByte,
-        seq,
-      ],
-    },
-    {
-      sql: insertBodies,
-      params: [
-        actor,
-        row.id,
-        request.text,
-        request.size,
-        Number(request.complete),
-        response.text,
-        response.size,
-        Number(response.complete),
-      ],
-    },
+    ...rows.map((row, at) => ({ sql: insertRow, params: rowValues(actor, row, first + at) })),
+    ...rows.map((row) => ({ sql: insertBodies, params: bodyValues(actor, row) })),
+  ];
+}
+
+function rowValues(actor: string, row: LogRow, seq: number): SqlValue[] {
+  return [
+    actor,
+    row.id,
+    row.createdAt,
+    row.provider,
+    row.model,
+    row.path,
+    row.statusCode,
+    Number(row.success),
+    Number(row.cached),
+    row.duration,
+    row.tokensIn,
+    row.tokensOut,
+    row.cost,
+    Number(row.customCost),
+    row.metadata,
+    row.modelType,
+    row.requestType,
+    row.requestContentType,
+    row.responseContentType,
+    row.step,
+    row.eventId,
+    row.userAgent,
+    Number(row.authentication),
+    row.dlpAction,
+    row.caller,
+    row.dropped,
+    row.note,
+    row.firstByte,
+    seq,
+  ];
+}
+
+function bodyValues(actor: string, { id, request, response }: LogRow): SqlValue[] {
+  return [
+    actor,
+    id,
+    request.text,
+    request.size,
+    Number(request.complete),
+    response.text,
+    response.size,
+    Number(response.complete),
   ];
 }
 
