@@ -3,6 +3,9 @@ import type { ContentDecoder } from "../../../core/ports.ts";
 /** Bytes that workerd is given at a time: packed a thousand times they are eight megabytes. */
 const PIECE = 8192;
 
+/** Bytes that one read may bring. A read without a buffer of its own brings 4096, and costs as much. */
+const READ = 65_536;
+
 const formats: ReadonlyMap<string, CompressionFormat> = new Map([
   ["gzip", "gzip"],
   ["x-gzip", "gzip"],
@@ -19,16 +22,19 @@ export function piecewiseDecoder(encoding: string): ContentDecoder | null {
   if (format === undefined) return null;
   const decoder = new DecompressionStream(format);
   const writer = decoder.writable.getWriter();
-  const reader = decoder.readable.getReader();
+  const reader = decoder.readable.getReader({ mode: "byob" });
+  let buffer = new ArrayBuffer(READ);
   const asked = gate();
   const readable = new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
       async pull(controller) {
-        const read = reader.read();
+        const read = reader.read(new Uint8Array(buffer));
         asked.openUntil(read);
         const { done, value } = await read;
-        if (done) controller.close();
-        else controller.enqueue(value);
+        if (done) return controller.close();
+        // Copied: a part would keep the whole buffer, and many small parts are gathered before they are joined.
+        controller.enqueue(value.slice());
+        buffer = value.buffer;
       },
       async cancel(reason) {
         // A write that waits goes on, and fails.

@@ -38,6 +38,13 @@ export const httpMutants: readonly Mutant[] = [
     tests: ["tests/unit/workers/piecewise-decoder"],
   },
   {
+    name: "a small part of an unpacked body does not keep the buffer of its read",
+    file: "adapters/workers/env/piecewise-decoder.ts",
+    find: "value.slice()",
+    replace: "value",
+    tests: ["tests/unit/workers/piecewise-decoder"],
+  },
+  {
     name: "no sign of JSON is passed over with the digits and blanks before it",
     file: "core/http/json.ts",
     find: "SIGN.lastIndex - 1 : text.length",
