@@ -29,12 +29,13 @@ export function jsonUsage(
   return usageIn(last ?? text, noUsage, add);
 }
 
-/** Characters before the usage in which a tier may be named. */
-const TIER_LIMIT = 2048;
-
-/** Whether an answer names its tier before the usage; behind it, the tier is read with it. */
+/**
+ * Whether an answer may name its tier before the usage: OpenAI's responses do, with the request's instructions and tools
+ * between them. Behind it, the tier is read with it.
+ */
 function namesTier(text: string, at: number): boolean {
-  return text.slice(Math.max(0, at - TIER_LIMIT), at).includes('"service_tier"');
+  const found = text.indexOf('"service_tier"');
+  return found !== -1 && found < at;
 }
 
 /** The members in which Cohere's first API and its embeddings, and Replicate, report usage, and a name in each. */

@@ -34,14 +34,17 @@ export function tokens(usage: TokenUsage, found: Json): TokenUsage {
   const cohere = asObject(found["tokens"]);
   if (cohere !== null) return tokens(usage, cohere);
   const input = inputOf(found);
-  const { beside, ...cache } = cacheTokens(usage, found);
+  const within = inputDetails(found);
+  const details = outputDetails(found);
+  const { beside, ...cache } = cacheTokens(usage, found, within);
   const output = outputOf(found);
+  const thoughts = reasoningOf(found, details);
   return {
     tokensIn: input === null ? usage.tokensIn : input + beside,
-    tokensOut: output === null ? usage.tokensOut : output + thoughtsBeside(found),
+    tokensOut: output === null ? usage.tokensOut : output + apart(found, thoughts ?? 0),
     ...cache,
-    ...reasoned(reasoningOf(found), usage),
-    ...ofKinds(openaiKinds(usage, found)),
+    ...reasoned(thoughts, usage),
+    ...ofKinds(openaiKinds(usage, within, details)),
   };
 }
 
@@ -62,8 +65,11 @@ function outputOf(found: Json): number | null {
   );
 }
 
-function openaiKinds(usage: TokenUsage, found: Json): TokensByKind | undefined {
-  const [input, output] = [inputDetails(found), outputDetails(found)];
+function openaiKinds(
+  usage: TokenUsage,
+  input: Json | null,
+  output: Json | null,
+): TokensByKind | undefined {
   if (!namesKinds(input) && !namesKinds(output) && usage.kinds === undefined) return undefined;
   const cached = asObject(input?.["cached_tokens_details"]);
   return withReport(usage.kinds, (kind) => ({
@@ -101,11 +107,11 @@ function outputDetails(found: Json): Json | null {
 function cacheTokens(
   usage: TokenUsage,
   found: Json,
+  within: Json | null,
 ): Pick<TokenUsage, "cachedIn" | "cacheWriteIn" | "cacheWriteHourIn"> & {
   readonly beside: number;
 } {
   const { read, write } = besideInput(found);
-  const within = inputDetails(found);
   // Later reports of a stream may leave out what the first one said of the cache.
   const isBeside = within === null && tokenCount(found["input_tokens"]) !== null;
   const known = isBeside ? usage : noUsage;
@@ -128,8 +134,7 @@ function besideInput(found: Json): { readonly read: number | null; readonly writ
   };
 }
 
-function reasoningOf(found: Json): number | null {
-  const details = outputDetails(found);
+function reasoningOf(found: Json, details: Json | null): number | null {
   // Anthropic has another word for them; Perplexity counts them beside the details that others have.
   const within = details?.["reasoning_tokens"] ?? details?.["thinking_tokens"];
   return tokenCount(within) ?? tokenCount(found["reasoning_tokens"]);
@@ -140,7 +145,10 @@ function reasoningOf(found: Json): number | null {
  * Perplexity's deep research in no sum at all.
  */
 export function thoughtsBeside(found: Json): number {
-  const thoughts = reasoningOf(found) ?? 0;
+  return apart(found, reasoningOf(found, outputDetails(found)) ?? 0);
+}
+
+function apart(found: Json, thoughts: number): number {
   if (thoughts === 0) return 0;
   if (tokenCount(found["citation_tokens"]) !== null) return thoughts;
   const input = inputOf(found) ?? 0;

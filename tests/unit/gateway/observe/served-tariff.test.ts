@@ -81,6 +81,17 @@ describe("the tariff that a provider says it has served", () => {
     ).toBe(cost);
   });
 
+  it("is read however much stands between it and the usage", async () => {
+    const tools = [{ type: "function", name: "f", description: "d".repeat(10_000) }];
+    const usage = { input_tokens: 1000, output_tokens: 100 };
+    const answered = (answer: object) =>
+      costOf("openai/responses", { model: "gpt-5.5", input: "Hi" }, { ...answer, tools, usage });
+    const list = Number(await answered({}));
+    expect(await answered({ service_tier: "priority" })).toBe(2.5 * list);
+    // A text that names one says nothing.
+    expect(await answered({ instructions: '"service_tier": "priority"' })).toBe(list);
+  });
+
   it("at Anthropic is the place, also one that nobody has asked for", async () => {
     const body = { model: "claude-opus-4-6", max_tokens: 9, messages: gpt.messages };
     const message = (given: object, usage: object) =>
