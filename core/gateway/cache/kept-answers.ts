@@ -4,6 +4,7 @@ import type { System, InboundResponse, StreamEnd } from "../../ports.ts";
 import type { Answers, Flow, StepRun } from "../call/answers.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import { cacheKey, cacheTtl } from "./exact/cache-key.ts";
+import { unpackedReply } from "./exact/packed-reply.ts";
 import { type CacheLookup, replay, type ReplyCache } from "./exact/reply-cache.ts";
 import type { Leader } from "./exact/shared-call.ts";
 import type { StoredReplies } from "./exact/stored-replies.ts";
@@ -58,8 +59,8 @@ async function shared(
   const stored = cache.has(key) ? undefined : await replies?.find(call.name, key, call.signal);
   if (stored !== undefined && stored !== null) {
     // Another request may have brought it to memory meanwhile, or a newer one.
-    if (!cache.has(key)) cache.put(key, stored.reply, stored.expiresAt);
-    return flow.serve(run, replay(stored.reply));
+    if (!cache.has(key)) cache.put(key, stored);
+    return flow.serve(run, replay(unpackedReply(stored.packed)));
   }
   // A check that let one text pass may not let the other pass, nor may the embedder see it before.
   if (semantic !== undefined && checks === null && !cache.has(key)) {
@@ -88,7 +89,7 @@ function lookup(
       // As for an answer of its own.
       maxWait: flow.maxWait(call),
       isSound: (reply) => isSuccess(reply) && prepared.isRestorable?.(reply) !== false,
-      onKept: (reply, expiresAt) => replies?.keep(call.name, key, { reply, expiresAt }),
+      onKept: (reply) => replies?.keep(call.name, key, reply),
     })
     .catch(() => null);
 }

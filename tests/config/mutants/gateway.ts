@@ -983,11 +983,11 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/observe/spend-unknown"],
   },
   {
-    name: "a kept stream is in few pieces",
-    file: "core/gateway/cache/exact/reply-cache.ts",
-    find: "if (chunks.length < 2) return chunks;",
-    replace: "if (chunks.length > 0) return chunks;",
-    tests: ["tests/unit/gateway/answer/cache.test.ts"],
+    name: "a kept stream is in few pieces, and a whole answer in one",
+    file: "core/gateway/cache/exact/packed-reply.ts",
+    find: "head.streamed ? PIECE : bytes.length",
+    replace: "PIECE",
+    tests: ["tests/unit/gateway/answer/stored-replies"],
   },
   {
     name: "a tool call waits for the end of the one before it",

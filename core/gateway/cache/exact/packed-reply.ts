@@ -1,35 +1,29 @@
 import { utf8 } from "../../../crypto/encoding.ts";
 import type { CachedReply } from "../../wire/cached-reply.ts";
 
-/** An answer with the end of its time, Unix ms. */
+/** A packed answer with the end of its time, Unix ms. */
 export interface TimedReply {
-  readonly reply: CachedReply;
+  readonly packed: Uint8Array<ArrayBuffer>;
   readonly expiresAt: number;
 }
 
-/** Chunks that a stored stream keeps apart; a stream of more is replayed as one. */
-const CHUNKS = 2000;
-
 /** The head of a packed answer, as JSON behind four bytes of its length. */
-type Head = Pick<CachedReply, "status" | "headers" | "streamed"> & {
-  /** Lengths of the chunks; null when they are one. */
-  readonly lengths: readonly number[] | null;
-};
+type Head = Pick<CachedReply, "status" | "headers" | "streamed">;
 
-/** Bytes of an answer and its headers. */
-export function replySize({ headers, chunks }: CachedReply): number {
-  const head = headers.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
-  return chunks.reduce((sum, chunk) => sum + chunk.length, head);
-}
+/** Bytes of a piece of a stream: a piece for each event would cost every replay ten times as much. */
+const PIECE = 64 * 1024;
 
+/**
+ * Returns an answer in one piece of memory, as caches keep it: headers that stay for long would be copied and visited by the
+ * garbage collector one by one.
+ */
 export function packedReply({
   status,
   headers,
   chunks,
   streamed,
 }: CachedReply): Uint8Array<ArrayBuffer> {
-  const lengths = chunks.length > CHUNKS ? null : chunks.map((chunk) => chunk.length);
-  const head = utf8(JSON.stringify({ status, headers, streamed, lengths } satisfies Head));
+  const head = utf8(JSON.stringify({ status, headers, streamed } satisfies Head));
   const length = chunks.reduce((sum, chunk) => sum + chunk.length, 4 + head.length);
   const out = new Uint8Array(length);
   new DataView(out.buffer).setUint32(0, head.length);
@@ -42,15 +36,13 @@ export function packedReply({
   return out;
 }
 
-/** Undoes {@link packedReply}; what was sealed with the right key was packed by it. */
+/** Undoes {@link packedReply}; a stream comes in pieces of another length. */
 export function unpackedReply(bytes: Uint8Array<ArrayBuffer>): CachedReply {
   const start = 4 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0);
-  const text = new TextDecoder().decode(bytes.subarray(4, start));
-  const { status, headers, streamed, lengths } = JSON.parse(text) as Head;
-  let at = start;
-  const chunks = (lengths ?? [bytes.length - start]).map((length) => {
-    at += length;
-    return bytes.subarray(at - length, at);
-  });
-  return { status, headers, streamed, chunks };
+  const head = JSON.parse(new TextDecoder().decode(bytes.subarray(4, start))) as Head;
+  const chunks: Uint8Array[] = [];
+  const length = head.streamed ? PIECE : bytes.length;
+  for (let at = start; at < bytes.length; at += length)
+    chunks.push(bytes.subarray(at, at + length));
+  return { ...head, chunks };
 }

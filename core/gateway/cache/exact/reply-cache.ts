@@ -2,8 +2,7 @@ import type { InboundResponse, System } from "../../../ports.ts";
 import { type Leader, type SharedCall, startSharedCall, type JoinedAnswer } from "./shared-call.ts";
 import type { CachedReply } from "../../wire/cached-reply.ts";
 import { withinMs } from "../../../time/within-ms.ts";
-import { joinBytes } from "../../../http/stream.ts";
-import { chunkWeight } from "../../wire/late-readers.ts";
+import { packedReply, type TimedReply, unpackedReply } from "./packed-reply.ts";
 
 /** The result of a lookup: an answer, the leadership of a new call, or neither (then the request is sent alone). */
 export type CacheLookup = JoinedAnswer | { readonly leader: Leader } | { readonly alone: true };
@@ -13,8 +12,8 @@ export interface LookupOptions {
   readonly maxWait?: number;
   /** Whether a whole answer that the leader brought is worth keeping. @default each is */
   readonly isSound?: (reply: CachedReply) => boolean;
-  /** Called with the leader's answer once it is kept, and with its expiry in Unix ms. */
-  readonly onKept?: (reply: CachedReply, expiresAt: number) => void;
+  /** Called with the leader's answer once it is kept. */
+  readonly onKept?: (reply: TimedReply) => void;
 }
 
 /** Answers by key, for one process: least recently used ones go first when the bytes run out. */
@@ -29,8 +28,8 @@ export interface ReplyCache {
     client: AbortSignal,
     options?: LookupOptions,
   ): Promise<CacheLookup>;
-  /** Keeps an answer that came from elsewhere until `expiresAt` (Unix ms). */
-  put(key: string, reply: CachedReply, expiresAt: number): void;
+  /** Keeps an answer that came from elsewhere. */
+  put(key: string, reply: TimedReply): void;
   kept(key: string): CachedReply | null;
   /** Whether an answer is kept, or under way. */
   has(key: string): boolean;
@@ -46,12 +45,11 @@ const ENTRY_OVERHEAD = 1024;
 /** Milliseconds for which an entry that was just used keeps its place: each move leaves a hole in the `Map`. */
 const SETTLED = 1000;
 
-type Entry = CachedReply & {
-  readonly size: number;
+interface Entry extends Pick<TimedReply, "packed"> {
   /** When it expires, and when it took its place among the entries, in `monotonic()` ms. */
   readonly until: number;
   movedAt: number;
-};
+}
 
 /** Makes a cache of at most `capacity` bytes; as much again may be held of answers under way. */
 export function replyCache(system: System, capacity: number): ReplyCache {
@@ -59,15 +57,13 @@ export function replyCache(system: System, capacity: number): ReplyCache {
   const underway = new Map<string, SharedCall>();
   const limit = Math.min(REPLY_LIMIT, capacity - ENTRY_OVERHEAD);
   const budget = { left: capacity };
-  const put = (key: string, reply: CachedReply, expiresAt: number): CachedReply => {
-    const head = reply.headers.reduce((sum, pair) => sum + pair[0].length + pair[1].length, 0);
-    const chunks = inPieces(reply.chunks);
-    const size = chunks.reduce((sum, chunk) => sum + chunkWeight(chunk), head);
+  const put = (key: string, { packed, expiresAt }: TimedReply): void => {
     const now = system.monotonic();
-    const until = now + expiresAt - system.now();
-    const entry = { ...reply, chunks, size, until, movedAt: now };
-    entries.put(key, entry);
-    return entry;
+    entries.put(key, { packed, until: now + expiresAt - system.now(), movedAt: now });
+  };
+  const kept = (key: string): CachedReply | null => {
+    const entry = entries.get(key);
+    return entry === null ? null : unpackedReply(entry.packed);
   };
   const startLeading = (
     key: string,
@@ -78,9 +74,9 @@ export function replyCache(system: System, capacity: number): ReplyCache {
     const onClose = (reply: CachedReply | null): void => {
       if (underway.get(key) === started) underway.delete(key);
       if (reply === null || isSound?.(reply) === false) return;
-      const expiresAt = system.now() + ttl * 1000;
-      const kept = put(key, reply, expiresAt);
-      onKept?.(kept, expiresAt);
+      const timed = { packed: packedReply(reply), expiresAt: system.now() + ttl * 1000 };
+      put(key, timed);
+      onKept?.(timed);
     };
     const started = startSharedCall({ system, client, limit, budget, onClose });
     // A client that had left before does not lead: others would wait in vain for its answer.
@@ -88,11 +84,9 @@ export function replyCache(system: System, capacity: number): ReplyCache {
     return started.leader;
   };
   return {
-    put(key, reply, expiresAt) {
-      put(key, reply, expiresAt);
-    },
+    put,
     async lookup(key, ttl, client, options = {}) {
-      const hit = entries.get(key);
+      const hit = kept(key);
       if (hit !== null) return { hit };
       const other = underway.get(key);
       if (other !== undefined) {
@@ -102,41 +96,18 @@ export function replyCache(system: System, capacity: number): ReplyCache {
               other.join(signal),
             ));
         if (answer !== null) return answer;
-        const arrived = entries.get(key);
+        const arrived = kept(key);
         if (arrived !== null) return { hit: arrived };
         if (underway.has(key)) return { alone: true };
       }
       return { leader: startLeading(key, ttl, client, options) };
     },
-    kept: (key) => entries.get(key),
+    kept,
     has: (key) => underway.has(key) || entries.get(key) !== null,
     get bytes() {
       return entries.bytes;
     },
   };
-}
-
-/** Bytes of a piece of a kept stream. */
-const PIECE = 64 * 1024;
-
-/**
- * Returns the same bytes in few pieces: a chunk for each event would cost every replay ten times as much, and a chunk can
- * hold a whole buffer of the network.
- */
-function inPieces(chunks: readonly Uint8Array[]): readonly Uint8Array[] {
-  if (chunks.length < 2) return chunks;
-  const pieces: Uint8Array[] = [];
-  let [from, size] = [0, 0];
-  const flush = (to: number): void => {
-    if (to > from) pieces.push(joinBytes(chunks.slice(from, to)));
-    [from, size] = [to, 0];
-  };
-  for (const [at, { length }] of chunks.entries()) {
-    if (size + length > PIECE) flush(at);
-    size += length;
-  }
-  flush(chunks.length);
-  return pieces;
 }
 
 interface LruEntries {
@@ -152,7 +123,7 @@ function lruEntries(system: System, capacity: number): LruEntries {
   const drop = (key: string): void => {
     const entry = entries.get(key);
     if (entry === undefined) return;
-    bytes -= entry.size + ENTRY_OVERHEAD;
+    bytes -= entry.packed.length + ENTRY_OVERHEAD;
     entries.delete(key);
   };
   return {
@@ -173,9 +144,9 @@ function lruEntries(system: System, capacity: number): LruEntries {
     put(key, entry) {
       drop(key);
       // It would throw out all others, and then itself.
-      if (entry.size + ENTRY_OVERHEAD > capacity) return;
+      if (entry.packed.length + ENTRY_OVERHEAD > capacity) return;
       entries.set(key, entry);
-      bytes += entry.size + ENTRY_OVERHEAD;
+      bytes += entry.packed.length + ENTRY_OVERHEAD;
       for (const oldest of entries.keys()) {
         if (bytes <= capacity) break;
         drop(oldest);

@@ -3,11 +3,8 @@ import type { System } from "../../../ports.ts";
 import { actorName, type GatewayName } from "../../account/settings/gateway-name.ts";
 import type { TimedReply } from "./packed-reply.ts";
 
-export interface WaitingReply {
+export interface WaitingReply extends TimedReply {
   readonly key: string;
-  readonly kept: TimedReply;
-  /** Bytes of the answer. */
-  readonly size: number;
 }
 
 /** Collects answers and stores those of a moment together: a commit for each would cost more than all the rest of a miss. */
@@ -68,7 +65,7 @@ export function replyQueue({ system, store, failed }: ReplyQueueOptions): ReplyQ
   };
   return {
     push(name, reply) {
-      const weight = reply.size + OVERHEAD;
+      const weight = reply.packed.length + OVERHEAD;
       if (held + weight > WAITING_LIMIT) return;
       held += weight;
       const batch = batchOf(name);

@@ -6,7 +6,7 @@ import type { Log, System } from "../../../ports.ts";
 import { TIMER_OVER } from "../../../time/timer-over.ts";
 import { whenReady, type NowOrLater } from "../../../work/now-or-later.ts";
 import { actorName, type GatewayName } from "../../account/settings/gateway-name.ts";
-import { packedReply, replySize, type TimedReply, unpackedReply } from "./packed-reply.ts";
+import type { TimedReply } from "./packed-reply.ts";
 import { replyQueue, type WaitingReply } from "./reply-queue.ts";
 
 /**
@@ -62,7 +62,7 @@ export function storedReplies({ store, system, log, capacity }: StoredRepliesDep
     if (found === null) return null;
     const cipher = await cipherOf(key, system);
     const plain = await cipher.unseal(new Uint8Array(found.sealed), placeOf(name, id));
-    return plain === null ? null : { reply: unpackedReply(plain), expiresAt: found.expiresAt };
+    return plain === null ? null : { packed: plain, expiresAt: found.expiresAt };
   };
   /** Under way, by key: identical requests share one answer and its memory. */
   const reads = new Map<string, Promise<TimedReply | null>>();
@@ -84,8 +84,7 @@ export function storedReplies({ store, system, log, capacity }: StoredRepliesDep
       });
     },
     keep(name, key, kept) {
-      const size = replySize(kept.reply);
-      if (size <= REPLY_LIMIT) queue.push(name, { key, kept, size });
+      if (kept.packed.length <= REPLY_LIMIT) queue.push(name, { key, ...kept });
     },
   };
 }
@@ -97,12 +96,15 @@ function sealed(
   system: System,
 ): Promise<SealedReply[]> {
   const nonces = system.random(NONCE * replies.length);
-  const sealOne = async ({ key, kept }: WaitingReply, at: number): Promise<SealedReply> => {
+  const sealOne = async (
+    { key, packed, expiresAt }: WaitingReply,
+    at: number,
+  ): Promise<SealedReply> => {
     const nonce = nonces.slice(NONCE * at, NONCE * (at + 1));
     const id = await idOf(key, system);
     const cipher = await cipherOf(key, system);
-    const bytes = await cipher.seal(packedReply(kept.reply), placeOf(name, id), nonce);
-    return { id, sealed: bytes, expiresAt: kept.expiresAt };
+    const bytes = await cipher.seal(packed, placeOf(name, id), nonce);
+    return { id, sealed: bytes, expiresAt };
   };
   return Promise.all(replies.map(sealOne));
 }
@@ -142,7 +144,7 @@ async function inTime<T>(
  * in it: processes of two versions may share a database.
  */
 function idOf(key: string, system: System): NowOrLater<string> {
-  return quickSha256Hex(`stored reply ${key}`, system);
+  return quickSha256Hex(`packed reply ${key}`, system);
 }
 
 /** The place of an answer, which is sealed with it: a row that is moved cannot be opened. */

@@ -1,5 +1,6 @@
 import { openPlatform } from "#platform";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { packedReply } from "../../../../core/gateway/cache/exact/packed-reply.ts";
 import { replyCache } from "../../../../core/gateway/cache/exact/reply-cache.ts";
 import { keptRateWindow, rateSchema } from "../../../../core/gateway/guard/kept-rate-window.ts";
 import {
@@ -114,7 +115,7 @@ describe("what is kept for a time", () => {
     const system: Partial<System> = clock;
     const cache = replyCache(system as System, 100_000);
     const reply = { status: 200, headers: [], chunks: [new Uint8Array(1)], streamed: false };
-    cache.put("a", reply, wall + 60_000);
+    cache.put("a", { packed: packedReply(reply), expiresAt: wall + 60_000 });
     wall += HOUR;
     expect(cache.kept("a")).not.toBeNull();
     wall -= 2 * HOUR;
