@@ -122,6 +122,7 @@ const rendering = v.strictObject({
       action: v.exactOptional(milliseconds),
     }),
   ),
+  adLists: v.exactOptional(v.pipe(v.array(url), v.minLength(1, "Expected at least one list"))),
   unsafeRegex: v.exactOptional(v.boolean()),
   frontmatter: v.exactOptional(v.boolean()),
   crawls: v.exactOptional(

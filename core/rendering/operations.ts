@@ -1,3 +1,5 @@
+import { AD_LISTS, adLists } from "./ads/ad-lists.ts";
+import { parseAllowHosts } from "../net/allow-hosts.ts";
 import type { RenderingOptions } from "./job/options.ts";
 import type { Background } from "../ports.ts";
 import { fairSlots } from "../work/fair-slots.ts";
@@ -168,6 +170,7 @@ export function renderDeps(options: RenderingOptions): RenderDeps {
   const { platform, maxConcurrency = 2 } = options;
   const most = Math.min(maxConcurrency, 4);
   const { pagesAhead: ahead = most, pagesKept: kept = most + 1 } = options;
+  const documents = platform.browser.documents ?? platform.egress;
   const deps = {
     browser: platform.browser,
     system: platform.system,
@@ -177,7 +180,13 @@ export function renderDeps(options: RenderingOptions): RenderDeps {
   };
   return {
     ...deps,
-    documents: platform.browser.documents ?? platform.egress,
+    documents,
+    ads: adLists({
+      urls: options.adLists ?? AD_LISTS,
+      documents,
+      allow: parseAllowHosts(options.allowHosts),
+      platform,
+    }),
     ahead: platform.browser.lasting === true ? pagesAhead(ahead, deps) : noPagesAhead,
     kept: platform.browser.lasting === true ? keptPages(kept, deps) : noKeptPages,
     slots: fairSlots({

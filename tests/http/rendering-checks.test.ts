@@ -15,7 +15,11 @@ const account = inject("accountId");
 interface Envelope {
   readonly result: string | null;
   readonly errors: readonly { readonly code: number; readonly message: string }[];
-  readonly meta?: { readonly partial?: string; readonly status?: number };
+  readonly meta?: {
+    readonly partial?: string;
+    readonly status?: number;
+    readonly failedFiles?: readonly { readonly url: string }[];
+  };
 }
 
 const words = "<p>Words that a reader reads. ".repeat(40);
@@ -31,7 +35,11 @@ const covered = `<style>body { overflow: hidden }
   <div class="bar">We use cookies. <button>Accept</button></div>
   <div class="shade"></div><div class="box" role="dialog">Subscribe to our letter</div>`;
 
-describe("checks of a page, and what covers it", () => {
+/** A page with files of an advertiser, a tracker, and of another host. */
+const withAds = `<h1>x</h1><img src="http://ads.example/a.png"><script src="http://x.tracker.example/t.js"></script>
+  <img src="http://pictures.example/b.png">`;
+
+describe("checks of a page, and what it does without", () => {
   const site = createServer(({ url = "" }, response) => {
     const html = (text: string, status = 200): void =>
       void response.writeHead(status, { "content-type": "text/html" }).end(text);
@@ -41,7 +49,11 @@ describe("checks of a page, and what covers it", () => {
     else if (url === "/writes") html("<h1>x</h1><script>console.error('it is', 'wrong')</script>");
     else if (url === "/warns") html("<h1>x</h1><script>console.warn('careful')</script>");
     else if (url === "/file") html('<h1>x</h1><img src="/gone">');
-    else if (url === "/covered") html(covered);
+    else if (url === "/ads") html(withAds);
+    else if (url === "/ads.txt") {
+      listReads += 1;
+      response.end("! A list\n||ads.example^$third-party\n0.0.0.0 tracker.example\n");
+    } else if (url === "/covered") html(covered);
     else if (url === "/locked")
       html(`<style>body { position: fixed; width: 100% }</style>${covered}`);
     else if (url === "/packed-short") {
@@ -50,6 +62,7 @@ describe("checks of a page, and what covers it", () => {
     } else html("<p>none", 404);
   });
   let siteAt = "";
+  let listReads = 0;
   let folder = "";
   let target: Target;
 
@@ -59,7 +72,8 @@ describe("checks of a page, and what covers it", () => {
     siteAt = `http://127.0.0.1:${port}`;
     folder = mkdtempSync(join(tmpdir(), "causey-checks-"));
     const config = join(folder, "causey.json");
-    writeFileSync(config, JSON.stringify({ rendering: { allowHosts: [`127.0.0.1:${port}`] } }));
+    const rendering = { allowHosts: [`127.0.0.1:${port}`], adLists: [`${siteAt}/ads.txt`] };
+    writeFileSync(config, JSON.stringify({ rendering }));
     target = await startTarget({
       args: ["--account-id", account, "--config", config],
       env: { CAUSEY_TOKEN: token },
@@ -145,6 +159,26 @@ describe("checks of a page, and what covers it", () => {
     });
     expect([read.status, read.result]).toEqual([200, expect.stringContaining("overflow: visible")]);
   });
+
+  withBrowser(
+    "advertisers and trackers of a list are not asked, and the list is read once",
+    async () => {
+      const missing = async (body: object): Promise<string[]> => {
+        const loaded = { gotoOptions: { waitUntil: "networkidle0" } };
+        const { status, meta } = await ask("content", { ...at("/ads"), ...loaded, ...body });
+        expect(status).toBe(200);
+        return (meta?.failedFiles ?? []).map(({ url }) => new URL(url).hostname).toSorted();
+      };
+      const other = "pictures.example";
+      expect(await missing({})).toEqual(["ads.example", other, "x.tracker.example"]);
+      expect(listReads).toBe(0);
+      expect(await missing({ blockAds: true })).toEqual([other]);
+      expect(await missing({ blockAds: true })).toEqual([other]);
+      expect(listReads).toBe(1);
+      const own = { url: undefined, html: withAds, blockAds: true };
+      expect(await missing(own)).toEqual([other]);
+    },
+  );
 
   withBrowser("a PDF may have one page, as long as it has to be", async () => {
     const pages = async (html: string, pdfOptions: object): Promise<number[][]> => {

@@ -104,6 +104,8 @@ export interface RenderBody {
   readonly failOnConsoleError?: boolean | undefined;
   /** Whether a missing file of the page ends the rendering. @default false */
   readonly failOnResource?: boolean | undefined;
+  /** Whether the page does without the files of advertisers and trackers (`rendering.adLists`). @default false */
+  readonly blockAds?: boolean | undefined;
   /** Whether banners that ask for consent are hidden. @default false */
   readonly hideCookieBanners?: boolean | undefined;
   /** Whether dialogs and whatever else covers the page are hidden. @default false */

@@ -50,6 +50,11 @@ export interface RenderingOptions {
   readonly timeouts?: TimerCaps;
   /** Hosts that pages may reach although they are not public; give the platform's browser the same list. @default [] */
   readonly allowHosts?: readonly string[];
+  /**
+   * Lists of advertisers and trackers for `blockAds`, by their addresses: filter lists, of which the lines for whole hosts count, or
+   * files of hosts. They are read when a page first asks for it, and once a day. @default EasyList and EasyPrivacy
+   */
+  readonly adLists?: readonly string[];
   /** Runs request patterns on the host's own engine, without any bound on time. @default false */
   readonly unsafeRegex?: boolean;
   /** Finds the main content for `{"extract": "main"}`: `mainContent` of `causey/rendering/extract`. @default 503 for it */

@@ -2,6 +2,17 @@ import type { AllowHosts } from "../../net/allow-hosts.ts";
 import { checkUrl } from "../../net/check-url.ts";
 import type { Matcher } from "./patterns.ts";
 
+/** Hosts of advertisements and trackers, and all hosts below them. */
+export interface AdHosts {
+  has(host: string): boolean;
+}
+
+/** The hosts of the operator's lists. */
+export interface AdLists {
+  /** Returns them, read at the first call and once a day. @throws ApiError `unavailable` with the list that cannot be read, and why */
+  hosts(): Promise<AdHosts>;
+}
+
 /** The rules for what a page may request. */
 export interface RequestRules {
   readonly allow: AllowHosts;
@@ -9,6 +20,8 @@ export interface RequestRules {
   readonly rejectPatterns: readonly Matcher[];
   readonly allowTypes: readonly string[];
   readonly rejectTypes: readonly string[];
+  /** Hosts that files of the page may not come from, but for the site itself. @default none */
+  readonly ads?: { readonly hosts: AdHosts; readonly site: string };
 }
 
 /** One request of a page. */
@@ -37,10 +50,22 @@ export function decideRequest(request: PageRequest, rules: RequestRules): GateDe
   if (matchesAny(rules.rejectPatterns, request.url) || rules.rejectTypes.includes(request.type))
     return "blocked";
   if (request.main) return "continue";
+  if (isAd(request.url, rules)) return "blocked";
   if (rules.allowPatterns.length > 0 && !matchesAny(rules.allowPatterns, request.url))
     return "blocked";
   if (rules.allowTypes.length > 0 && !rules.allowTypes.includes(request.type)) return "blocked";
   return "continue";
+}
+
+function isAd(url: string, { ads }: RequestRules): boolean {
+  if (ads === undefined) return false;
+  // A name may end in a dot, and is the same.
+  const host = (URL.parse(url)?.hostname ?? "").replace(/\.$/u, "");
+  return !isBelow(host, ads.site) && !isBelow(ads.site, host) && ads.hosts.has(host);
+}
+
+function isBelow(host: string, parent: string): boolean {
+  return host === parent || host.endsWith(`.${parent}`);
 }
 
 function matchesAny(matchers: readonly Matcher[], url: string): boolean {

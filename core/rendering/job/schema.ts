@@ -209,6 +209,7 @@ export const common: {
   ),
   failOnConsoleError: v.optional(v.boolean()),
   failOnResource: v.optional(v.boolean()),
+  blockAds: v.optional(v.boolean()),
   hideCookieBanners: v.optional(v.boolean()),
   removeOverlays: v.optional(v.boolean()),
   setExtraHTTPHeaders: v.optional(v.pipe(notArray, v.record(v.string(), v.string()))),

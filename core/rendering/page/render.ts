@@ -2,6 +2,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { isTunnelFailure, networkFailure, renderFailure } from "../input/errors.ts";
 import { evaluate } from "./evaluate.ts";
 import type { Job } from "../job/job.ts";
+import type { AdLists } from "../job/request-gate.ts";
 import { loadPage } from "./load.ts";
 import { readFacts } from "./scripts/page-scripts.ts";
 import type { RefusedNavigation } from "../intercept/intercept.ts";
@@ -21,6 +22,8 @@ export interface RenderDeps extends PageDeps {
   readonly slots: FairSlots;
   /** Reaches sites as the browser does. */
   readonly documents: Transport;
+  /** The hosts that pages with `blockAds` do without. */
+  readonly ads: AdLists;
 }
 
 /** Facts about a page that travel beside the result. */
@@ -89,10 +92,14 @@ export async function render<T>(
   return within(
     { ms: deps.requestMs, system: deps.system, signal, expired: tooLate },
     async (inner) => {
+      const { ready, missed } = await withoutAds(job, deps.ads);
       const free = await deps.slots.take(job.owner ?? OWN, inner);
       const started = deps.system.monotonic();
       try {
-        return await withPage(deps, job, inner, (page) => use(page, job, inner, action));
+        const { result, meta } = await withPage(deps, ready, inner, (page) =>
+          use(page, ready, inner, action),
+        );
+        return { result, meta: missed === null ? meta : { partial: missed, ...meta } };
       } catch (error) {
         throw renderFailure(await withReason(error, job, deps, inner));
       } finally {
@@ -101,6 +108,27 @@ export async function render<T>(
       }
     },
   );
+}
+
+/**
+ * Has the page of a job do without the files of advertisers and trackers, if its body says so. With `bestAttempt` it has them
+ * when no list can be read: `missed` says why.
+ */
+async function withoutAds(
+  job: Job,
+  ads: AdLists,
+): Promise<{ readonly ready: Job; readonly missed: string | null }> {
+  if (job.body.blockAds !== true) return { ready: job, missed: null };
+  try {
+    const rules = {
+      ...job.rules,
+      ads: { hosts: await ads.hosts(), site: job.url?.hostname ?? "" },
+    };
+    return { ready: { ...job, rules }, missed: null };
+  } catch (error) {
+    if (job.body.bestAttempt !== true || !(error instanceof ApiError)) throw error;
+    return { ready: job, missed: error.message };
+  }
 }
 
 /** The failure of a page whose site gave no connection, with the reason. */

@@ -27,6 +27,7 @@ async function failureOf(behave: () => InboundResponse): Promise<unknown> {
     ahead: noPagesAhead,
     kept: noKeptPages,
     documents,
+    ads: { hosts: () => Promise.reject(new Error("The lists are not asked for")) },
     slots: fairSlots({ running: 1, waiting: 1, refuse: () => new Error("full") }),
   };
   const policy = { allow: allowNone, caps: {}, unsafeRegex: false };
