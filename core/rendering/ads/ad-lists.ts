@@ -81,12 +81,8 @@ async function readLists(deps: AdListDeps): Promise<AdHosts> {
   const hosts = hostList();
   for (const url of deps.urls) {
     const before = hosts.size();
-    try {
-      await addLines(await readList(url, deps), hosts, deps.platform.system);
-    } catch (error) {
-      throw unread(url, error instanceof Error ? error.message : String(error), error);
-    }
-    if (hosts.size() === before) throw unread(url, "It names no host", undefined);
+    await addLines(await readList(url, deps), hosts, deps.platform.system);
+    if (hosts.size() === before) throw unread(url, "It names no host");
   }
   return hosts;
 }
@@ -95,16 +91,20 @@ async function readList(
   url: string,
   { documents, allow, platform: { system } }: AdListDeps,
 ): Promise<Uint8Array> {
-  return withinMs({ ms: TIMEOUT, signal: undefined, system }, async (signal) => {
+  const fail = (error: unknown): never => {
+    throw unread(url, error instanceof Error ? error.message : String(error), error);
+  };
+  const late = (): Error => unread(url, `No answer within ${TIMEOUT} ms`);
+  return withinMs({ ms: TIMEOUT, signal: undefined, system, late }, async (signal) => {
     const { answer } = await followRedirects(documents, new URL(url), {
       headersFor: () => [["accept-encoding", "gzip"]],
       allow,
       signal,
       most: REDIRECTS,
-    });
-    const bytes = await readBody(answer, (body) => readUpTo(body, LIST_LIMIT));
-    if (answer.status !== 200) throw new Error(`Its site answers status ${answer.status}`);
-    if (bytes === null) throw new Error(`It has more than ${LIST_LIMIT} bytes`);
+    }).catch(fail);
+    const bytes = await readBody(answer, (body) => readUpTo(body, LIST_LIMIT)).catch(fail);
+    if (answer.status !== 200) throw unread(url, `Its site answers status ${answer.status}`);
+    if (bytes === null) throw unread(url, `It has more than ${LIST_LIMIT} bytes`);
     return bytes;
   });
 }
@@ -122,7 +122,7 @@ async function addLines(bytes: Uint8Array, hosts: HostList, system: System): Pro
   }
 }
 
-function unread(url: string, why: string, cause: unknown): ApiError {
+function unread(url: string, why: string, cause?: unknown): ApiError {
   const message = `blockAds: The list ${url} cannot be read: ${why}. rendering.adLists names other lists`;
   const headers = { "retry-after": String(COOLDOWN / 1000) };
   return new ApiError("unavailable", { message, headers, cause });
