@@ -3,8 +3,8 @@ import { ApiError } from "../http/api-error.ts";
 import { errorResponse } from "../http/envelope.ts";
 import { isOrigin } from "../net/public-url.ts";
 import { copyOf } from "../net/client-address.ts";
-import { answerHits, type Host } from "./handle.ts";
-import { findHits, presentHits } from "./hits.ts";
+import { answerFound, type Host } from "./handle.ts";
+import { findHits } from "./hits.ts";
 import { compile, type Deprecations, type DeprecationsOptions } from "./options.ts";
 import { pathStart } from "./translate/pathname.ts";
 
@@ -43,12 +43,10 @@ export function compatProxy(options: CompatProxyOptions): (request: Request) => 
   const forward = (request: Request): Promise<Response> =>
     forwarded(request, origin, (one) => inTime(one, ask, timeoutMs));
   const root = compile(rest);
-  return async (request) => {
+  return (request) => {
     const maybe = findHits(request, root);
-    const present = maybe === null ? null : await presentHits(request, maybe, root);
-    if (present === null) return await forward(request);
-    const { hits, known } = present;
-    return await answerHits(request, hits, upstreamHost(forward, known), known);
+    if (maybe === null) return forward(request);
+    return answerFound(request, maybe, root, (known) => upstreamHost(forward, known));
   };
 }
 

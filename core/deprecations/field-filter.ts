@@ -14,10 +14,17 @@ const ERRORS = "errors";
 /** The list of the envelope that takes notes. */
 const MESSAGES = "messages";
 
+/** The entries that responses of a kind can carry. */
+export interface SoughtFields {
+  readonly entries: readonly ScheduledEntry[];
+  /** The signs of all entries: one search is several times faster than one for each. */
+  readonly signs: RegExp;
+}
+
 /** The names and values that a filter looks for. */
 export interface FilterParts {
   /** Either those of failures or those of all other answers. */
-  readonly entries: readonly ScheduledEntry[];
+  readonly sought: SoughtFields;
   /** The JSON of notes that `messages` is to have, too. @default [] */
   readonly notes?: readonly string[];
   readonly now: number;
@@ -36,7 +43,6 @@ export class FieldFilter {
   #notes: readonly string[];
   readonly #isNoting: boolean;
   readonly #isFailure: boolean;
-  /** The signs of all entries: one search is several times faster than one for each. */
   readonly #signs: RegExp;
   #units: JsonUnits | undefined;
   /** All text until its units are read, in pieces; then it is needed no more. */
@@ -50,20 +56,18 @@ export class FieldFilter {
   #passed = 0;
   #skip = 0;
 
-  constructor({ entries, notes = [], now }: FilterParts) {
+  constructor({ sought: { entries, signs }, notes = [], now }: FilterParts) {
     this.#entries = entries;
+    this.#signs = signs;
     this.#now = now;
     this.#notes = notes;
     this.#isNoting = notes.length > 0;
     this.#isFailure = entries.some(({ where }) => where === "error response");
-    const signs = entries.flatMap(signsOf);
-    if (this.#isNoting) signs.push(`"${MESSAGES}"`);
-    this.#signs = new RegExp([...new Set(signs)].map(escaped).join("|"));
   }
 
   /** Whether a text has the sign of a field: a search, no more. */
   mayBeIn(text: string): boolean {
-    return this.#signs.test(text);
+    return this.#signs.test(text) || (this.#isNoting && text.includes(`"${MESSAGES}"`));
   }
 
   /** Does the same with the bytes of a text, in slices: making one long string would cost more than the search. */
@@ -196,13 +200,19 @@ function isSearched({ isServed }: ScheduledEntry, name: string | null): boolean 
   return isServed === true || name === RECORDS;
 }
 
+/** Compiles the pattern of entries. Without any it finds nothing. */
+export function soughtFields(entries: readonly ScheduledEntry[]): SoughtFields {
+  const signs = new Set(entries.flatMap(signsOf));
+  return { entries, signs: new RegExp([...signs].map(escaped).join("|") || "(?!)") };
+}
+
 /** Signs are quoted names: a longer one is looked for by its end. */
 const LONGEST_SIGN = 128;
 /** The most bytes of a sign in UTF-8. */
 const SEAM = 3 * LONGEST_SIGN;
 
 /** Whether a text can hold the field of an entry: a search, no more. */
-export function hasSign(entry: ScheduledEntry, text: string): boolean {
+function hasSign(entry: ScheduledEntry, text: string): boolean {
   return signsOf(entry).some((sign) => text.includes(sign));
 }
 

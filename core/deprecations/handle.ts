@@ -4,11 +4,11 @@ import { type ArrivingRoom, arrivingRoom } from "../http/arriving-body.ts";
 import { errorResponse } from "../http/envelope.ts";
 import { jsonObject } from "../http/json.ts";
 import { answerFanOut } from "./fan-out.ts";
-import type { Hits } from "./hits.ts";
+import { entriesOf, type Hits, presentHits, type RouteEntries } from "./hits.ts";
 import type { Deprecations } from "./options.ts";
 import { brownoutEnd, isEnforced, type ScheduledEntry } from "./phase.ts";
 import { inOldForm, type Pin, pinOf, plainRequest } from "./pin.ts";
-import { brownedOut, errorSignals, retired } from "./refuse.ts";
+import { brownedOut, errorSignals, refusalText, retired } from "./refuse.ts";
 import { answerRewritten, twice } from "./rewrite-call.ts";
 import { endedInQuery, type Revision, reviseRequest } from "./revise-request.ts";
 import { reviseResponse, rewriteNote, withNotes } from "./revise-response.ts";
@@ -28,52 +28,52 @@ export interface Host {
   isUnrouted(response: Response): boolean;
 }
 
+/** Answers a request that may hit entries: as a hit if it is one at this moment, else as the host does. */
+export async function answerFound(
+  request: Request,
+  maybe: Hits,
+  root: Deprecations,
+  hostOf: (known: Deprecations) => Host,
+): Promise<Response> {
+  const present = await presentHits(request, maybe, root);
+  if (present === null) return await hostOf(root).next(request);
+  const { hits, known } = present;
+  return await answerHits(request, hits, hostOf(known), known);
+}
+
 /**
  * Answers a request that hit entries: announced by headers, rewritten or refused past their cut-off. A route that the
  * host serves always wins over a retired endpoint.
  */
 export async function answerHits(
-  request: Request,
+  given: Request,
   hits: Hits,
   host: Host,
-  known: Deprecations,
+  root: Deprecations,
 ): Promise<Response> {
   if (hits.badFraming)
     return errorResponse(new ApiError("ambiguous_framing"), "api", { connection: "close" });
-  const room = known.platform === undefined ? undefined : arrivingRoom(known.platform, true);
+  const now = root.now();
+  const { endpoints, finer } = entriesOf(hits, given.method);
+  const pin = finer.length === 0 ? null : await pinOf(given, finer, root).catch(asApiError);
+  if (pin instanceof ApiError) return errorResponse(pin, "api");
+  const request = pin === null ? given : plainRequest(given);
+  const room = root.platform === undefined ? undefined : arrivingRoom(root.platform, true);
+  const known = { ...root, room };
   try {
-    return await answerEntries(request, hits, host, { ...known, room });
+    return await answerArrival(request, { hits, endpoints, finer, pin, now, host, known });
   } finally {
     room?.release();
   }
 }
 
 /** A request that hit entries, as the moment sees them. */
-interface Arrival {
+interface Arrival extends RouteEntries {
   readonly hits: Hits;
-  readonly endpoints: readonly ScheduledEntry[];
-  readonly finer: readonly ScheduledEntry[];
   readonly pin: Pin | null;
   readonly now: number;
   readonly host: Host;
   readonly known: Deprecations & { readonly room: ArrivingRoom | undefined };
-}
-
-async function answerEntries(
-  given: Request,
-  hits: Hits,
-  host: Host,
-  known: Arrival["known"],
-): Promise<Response> {
-  const now = known.now();
-  const isRead = given.method === "GET" || given.method === "HEAD";
-  const present = hits.entries.map((entry) => (isRead ? (entry.forReads ?? entry) : entry));
-  const endpoints = present.filter((entry) => entry.kind === "endpoint");
-  const finer = present.filter((entry) => entry.kind !== "endpoint");
-  const pin = await pinOf(given, finer, known).catch(asApiError);
-  if (pin instanceof ApiError) return errorResponse(pin, "api");
-  const request = pin === null ? given : plainRequest(given);
-  return await answerArrival(request, { hits, endpoints, finer, pin, now, host, known });
 }
 
 async function answerArrival(request: Request, arrival: Arrival): Promise<Response> {
@@ -134,7 +134,11 @@ async function answerPlain(
   const revision =
     judged.length === 0
       ? unrevised(request)
-      : await reviseRequest(request, judged, now, known).catch(unread(request));
+      : await reviseRequest(request, judged, now, known).catch((error: unknown) => ({
+          // An unreadable body is refused here, because a host's own error handler may not know our errors.
+          ...unrevised(request),
+          refusal: asApiError(error),
+        }));
   if (revision.refusal !== null) return await refuse(revision.refusal, revision.used);
   const response = await answerOf(revision, host);
   if ("kind" in response) return await refuse(response, revision.used);
@@ -158,14 +162,15 @@ async function answerRouted(
   { hits, endpoints, finer, pin, now, host, known }: Arrival,
 ): Promise<Response> {
   const notes = rewriteNotes(request, revision, now);
-  const entries = finer.filter((entry) => pin?.entries.includes(entry) !== true);
+  const entries = pin === null ? finer : finer.filter((entry) => !pin.entries.includes(entry));
   const revised = await reviseResponse(response, { entries, notes, now }, known);
   const origin = { request, path: hits.path, ask: host.ask, known };
   const old =
     pin === null ? null : await inOldForm(revised.response, pin, origin).catch(asApiError);
   if (old instanceof ApiError) return errorResponse(old, "api");
-  const used = [...endpoints, ...revision.used, ...revised.used, ...(old?.used ?? [])];
-  return announced(old?.response ?? revised.response, [...new Set(used)], hits.path, known);
+  const more = [...revision.used, ...revised.used, ...(old?.used ?? [])];
+  const used = more.length === 0 ? endpoints : [...new Set([...endpoints, ...more])];
+  return announced(old?.response ?? revised.response, used, hits.path, known);
 }
 
 /** The entries finer than an endpoint that a request is looked at for. */
@@ -209,12 +214,15 @@ function refusedBefore(
   routed: boolean | null,
   { now, place }: Moment,
 ): ErrorFacts | null {
+  if (endpoints.length === 0) return null;
   const ending = endpoints.filter((entry) => entry.pastCutOff === "refuse");
   // A HEAD is only announced, but where a handler must not run any more.
   const refusable = method === "HEAD" ? ending : endpoints;
-  return (
-    brownout(refusable, now, place) ?? goneAt(routed === false ? refusable : ending, now, place)
+  const dark = refusable.find(
+    (entry) => brownoutEnd(entry, now) !== null && !isEnforced(entry, now),
   );
+  if (dark !== undefined) return brownedOut(dark, place, now);
+  return goneAt(routed === false ? refusable : ending, now, place);
 }
 
 function goneAt(
@@ -224,11 +232,6 @@ function goneAt(
 ): ErrorFacts | null {
   const entry = endpoints.find((one) => isEnforced(one, now));
   return entry === undefined ? null : retired(entry, place);
-}
-
-/** Refuses an unreadable body here, because a host's own error handler may not know our errors. */
-function unread(request: Request): (error: unknown) => Revision {
-  return (error) => ({ request, used: [], refusal: asApiError(error) });
 }
 
 function asApiError(error: unknown): ApiError {
@@ -245,18 +248,6 @@ function announced(
   return entries.length === 0
     ? response
     : withSignals(response, deprecationSignals(entries, place, path));
-}
-
-function brownout(
-  endpoints: readonly ScheduledEntry[],
-  now: number,
-  place: Deprecations["place"],
-): ErrorFacts | null {
-  for (const entry of endpoints) {
-    const end = brownoutEnd(entry, now);
-    if (end !== null && !isEnforced(entry, now)) return brownedOut(entry, place, end, now);
-  }
-  return null;
 }
 
 interface RefusedEntries {
@@ -279,9 +270,10 @@ async function refusal(
   }
   const signals =
     entries.length === 0 ? {} : errorSignals(deprecationSignals(entries, place, path));
-  const { id } = jsonObject(error.options.body?.["deprecation"]);
+  const { id } = respond === undefined ? {} : jsonObject(error.options.body?.["deprecation"]);
   const entry = entries.find((one) => one.id === id);
-  if (respond === undefined || entry === undefined) return errorResponse(error, "api", signals);
+  if (respond === undefined || entry === undefined)
+    return errorResponse(error, "api", signals, refusalText(error));
   const { status, code, message } = error;
   const own = respond({ status, code, message, entry });
   const headers = new Headers(own.headers);

@@ -1,4 +1,5 @@
 import { withoutNeedlessEscapes } from "../net/needless-escapes.ts";
+import { oncePer } from "../work/once-per.ts";
 import type { Deprecations } from "./options.ts";
 import { isEnforced, type ScheduledEntry } from "./phase.ts";
 import { pathEnd, pathStart } from "./translate/pathname.ts";
@@ -10,6 +11,27 @@ export interface Hits {
   readonly path: string;
   /** The request is declined for its framing. */
   readonly badFraming: boolean;
+}
+
+/** The entries of a route, by what they are looked for in. */
+export interface RouteEntries {
+  /** Those of the whole route. */
+  readonly endpoints: readonly ScheduledEntry[];
+  /** Those of its parameters and fields. */
+  readonly finer: readonly ScheduledEntry[];
+}
+
+const sorted = oncePer((entries: readonly ScheduledEntry[]): RouteEntries => ({
+  endpoints: entries.filter(({ kind }) => kind === "endpoint"),
+  finer: entries.filter(({ kind }) => kind !== "endpoint"),
+}));
+const ofReads = oncePer((entries: readonly ScheduledEntry[]) =>
+  sorted(entries.map((entry) => entry.forReads ?? entry)),
+);
+
+/** Sorts the entries that a method hits. The same lists come back each time, so that others can be kept for them. */
+export function entriesOf({ entries }: Hits, method: string): RouteEntries {
+  return method === "GET" || method === "HEAD" ? ofReads(entries) : sorted(entries);
 }
 
 /** Finds the entries that concern a request; null without any. */

@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler, Next } from "hono";
 import { matchedRoutes } from "hono/route";
 import { ApiError } from "../http/api-error.ts";
-import { answerHits, type Host } from "./handle.ts";
+import { answerFound, answerHits, type Host } from "./handle.ts";
 import { findHits, type Hits, presentHits } from "./hits.ts";
 import { routedPath } from "../http/mount-path.ts";
 import { wholeRequest } from "../http/whole-request.ts";
@@ -116,19 +116,16 @@ export function withDeprecations(
   options: DeprecationsOptions,
 ): (request: Request, next: (request: Request) => Promise<Response>) => Promise<Response> {
   const root = compile(options);
-  return async (request, next) => {
+  return (request, next) => {
     const maybe = findHits(request, root);
-    const present = maybe === null ? null : await presentHits(request, maybe, root);
-    if (present === null) return next(request);
-    const { hits, known } = present;
-    const host: Host = {
+    if (maybe === null) return next(request);
+    return answerFound(request, maybe, root, (known) => ({
       next,
       ask: known.ask ?? next,
       isRouted: known.isMounted ?? (() => null),
       mayBeRouted: () => true,
       isUnrouted: ({ status }) => status === 404 || status === 405,
-    };
-    return answerHits(request, hits, host, known);
+    }));
   };
 }
 

@@ -182,9 +182,9 @@ export function brownoutEnd(entry: ScheduledEntry, now: number): number | null {
 }
 
 /** Whether the old form is refused or gone at `now`. */
-export function isEnforced(entry: ScheduledEntry, now: number): boolean {
-  if (entry.mode === "off" || entry.mode === "warn") return false;
-  return (entry.mode === "strict" && entry.enforceAt !== null) || phase(entry, now) === "retired";
+export function isEnforced({ mode, enforceAt }: ScheduledEntry, now: number): boolean {
+  if (enforceAt === null || mode === "off" || mode === "warn") return false;
+  return mode === "strict" || now >= enforceAt;
 }
 
 const PROGRESSION = [

@@ -1,27 +1,36 @@
 import { type ErrorFacts, errorFacts } from "../http/api-error.ts";
+import { errorBody } from "../http/envelope.ts";
+import { oncePer } from "../work/once-per.ts";
 import type { DeprecationEntry } from "./table/entry.ts";
-import type { ScheduledEntry } from "./phase.ts";
+import { brownoutEnd, type ScheduledEntry } from "./phase.ts";
 import { documentationUrl, type SignalPlace, type DeprecationSignals } from "./signal.ts";
 
 /** 410 is cacheable by default, and SDKs retry whatever they may: these headers forbid both. */
 const REFUSAL_HEADERS = { "cache-control": "no-store", "x-should-retry": "false" };
 
+const retiredAt = oncePer((place: SignalPlace) =>
+  oncePer((entry: ScheduledEntry) => {
+    const day = new Date(entry.enforceAt ?? entry.deprecatedAt).toISOString().slice(0, 10);
+    return errorFacts("retired", {
+      message: sentences(replacementText(entry), `${routeOf(entry)} was retired on ${day}`, entry),
+      ...refusal(entry, place),
+    });
+  }),
+);
+
 /** 410 for a retired endpoint; the replacement is named in the message, where SDK users look. */
 export function retired(entry: ScheduledEntry, place: SignalPlace): ErrorFacts {
-  const day = new Date(entry.enforceAt ?? entry.deprecatedAt).toISOString().slice(0, 10);
-  return errorFacts("retired", {
-    message: sentences(replacementText(entry), `${routeOf(entry)} was retired on ${day}`, entry),
-    ...refusal(entry, place),
-  });
+  return retiredAt(place)(entry);
 }
 
-/** 410 during a brownout; `end` is Unix ms. */
-export function brownedOut(
-  entry: ScheduledEntry,
-  place: SignalPlace,
-  end: number,
-  now: number,
-): ErrorFacts {
+/** The JSON of a refusal. That of a 410 is made once. */
+export const refusalText: (error: ErrorFacts) => string = oncePer((error) =>
+  JSON.stringify(errorBody(error, "api")),
+);
+
+/** 410 during a brownout. */
+export function brownedOut(entry: ScheduledEntry, place: SignalPlace, now: number): ErrorFacts {
+  const end = brownoutEnd(entry, now) ?? now;
   const until = new Date(end).toISOString();
   const { headers, ...rest } = refusal(entry, place);
   return errorFacts("brownout", {

@@ -1,5 +1,6 @@
 import { type ErrorFacts, errorFacts } from "../http/api-error.ts";
 import { isObject } from "../http/json.ts";
+import { oncePer } from "../work/once-per.ts";
 import type { ArrivingRoom } from "../http/arriving-body.ts";
 import { copyOf } from "../net/client-address.ts";
 import { requestCarries } from "./fields.ts";
@@ -42,8 +43,9 @@ export async function reviseRequest(
   known: RevisionParts,
 ): Promise<Revision> {
   const inQuery = reviseQuery(request, entries, now, known.place);
-  if (inQuery.refusal !== null) return inQuery;
-  const inBody = await reviseBody(inQuery.request, entries, now, known);
+  const { inBodies } = sorted(entries);
+  if (inQuery.refusal !== null || inBodies.length === 0) return inQuery;
+  const inBody = await reviseBody(inQuery.request, inBodies, now, known);
   return { ...inBody, fanOut: inQuery.fanOut, used: [...inQuery.used, ...inBody.used] };
 }
 
@@ -57,7 +59,7 @@ function reviseQuery(
   now: number,
   place: SignalPlace,
 ): Revision {
-  const entries = all.filter(({ kind }) => kind === "query");
+  const { inQueries: entries, planners } = sorted(all);
   const query = entries.length === 0 ? "" : rawQuery(request.url);
   if (query === "") return { request, used: [], refusal: null };
   if (hasMoreParameters(query, PARAMETERS))
@@ -67,7 +69,7 @@ function reviseQuery(
       refusal: errorFacts("invalid_request", { message: TOO_MANY }),
     };
   const parameters = parseRawQuery(query);
-  const used = usedAmong(parameters, entries);
+  const used = usedAmong(parameters, all);
   const enforced = used.filter((entry) => isEnforced(entry, now));
   const refuse = (entry: ScheduledEntry, instead: string): Revision => ({
     request,
@@ -79,12 +81,12 @@ function reviseQuery(
   );
   if (refused !== undefined) return refuse(refused, insteadOf(refused));
 
-  const dropped = new Set(
-    enforced.filter((entry) => entry.pastCutOff === "drop").flatMap((e) => e.fields),
+  const dropped = enforced.flatMap(({ pastCutOff, fields }) =>
+    pastCutOff === "drop" ? fields : [],
   );
-  let kept = parameters.filter(({ name }) => !dropped.has(name));
+  let kept = parameters.filter(({ name }) => !dropped.includes(name));
   let fanOut: Revision["fanOut"];
-  for (const plan of new Set(entries.flatMap(({ planQuery }) => planQuery ?? []))) {
+  for (const plan of planners) {
     const planned = plan(kept, (id) =>
       entries.some((one) => one.id === id && isEnforced(one, now)),
     );
@@ -127,8 +129,7 @@ export function endedInQuery(
 ): { readonly ended: readonly ScheduledEntry[]; readonly notes: readonly string[] } {
   const query = rawQuery(url);
   const parameters = hasMoreParameters(query, PARAMETERS) ? [] : parseRawQuery(query);
-  const ofQuery = entries.filter(({ kind }) => kind === "query");
-  const ended = usedAmong(parameters, ofQuery).filter((entry) => isEnforced(entry, now));
+  const ended = usedAmong(parameters, entries).filter((entry) => isEnforced(entry, now));
   const notes = ended.map((entry) => {
     const what = `${entry.fields.join(", ")} of ${routeOf(entry)}`;
     return `${what} is no longer supported (${entry.id}). Instead: ${insteadOf(entry)}`;
@@ -136,14 +137,25 @@ export function endedInQuery(
   return { ended, notes };
 }
 
+/** The entries that requests are looked at for, sorted once for each list. */
+const sorted = oncePer((all: readonly ScheduledEntry[]) => {
+  const entries = all.filter(({ kind }) => kind === "query");
+  return {
+    inQueries: entries,
+    inBodies: all.filter(({ where }) => where === "request" || where === "request and response"),
+    planners: new Set(entries.flatMap(({ planQuery }) => planQuery ?? [])),
+    readers: new Set(entries.flatMap(({ usedIds }) => usedIds ?? [])),
+  };
+});
+
 function usedAmong(
   parameters: readonly RawParameter[],
-  ofQuery: readonly ScheduledEntry[],
+  all: readonly ScheduledEntry[],
 ): ScheduledEntry[] {
+  const { inQueries, readers } = sorted(all);
   const names = new Set(parameters.map(({ name }) => name));
-  const readers = new Set(ofQuery.flatMap(({ usedIds }) => usedIds ?? []));
   const ids = new Set([...readers].flatMap((usedIds) => usedIds(parameters)));
-  return ofQuery.filter(({ id, fields, usedIds }) =>
+  return inQueries.filter(({ id, fields, usedIds }) =>
     usedIds === undefined ? fields.some((field) => names.has(field)) : ids.has(id),
   );
 }
@@ -154,13 +166,10 @@ async function reviseBody(
   now: number,
   { place, room }: RevisionParts,
 ): Promise<Revision> {
-  const candidates = entries.filter(
-    ({ where }) => where === "request" || where === "request and response",
-  );
-  const inspected = candidates.length === 0 ? null : await inspectRequest(request, room);
+  const inspected = await inspectRequest(request, room);
   if (inspected === null) return { request, used: [], refusal: null };
   const { message, json } = inspected;
-  const used = candidates.filter((entry) => requestCarries(entry, json));
+  const used = entries.filter((entry) => requestCarries(entry, json));
   const enforced = used.filter((entry) => isEnforced(entry, now));
   const refused = enforced.find(
     (entry) => entry.mode !== "translate" || entry.pastCutOff === "refuse",

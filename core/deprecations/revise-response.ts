@@ -5,8 +5,9 @@ import { begins, endsAtOnce, piecesOf, readSoon, RESPONSE_SLICE } from "../http/
 import { noteResponse, responseNote } from "../http/response-note.ts";
 import { joinBytes, pulledStream, readUpTo, withPrefix } from "../http/stream.ts";
 import { utf8 } from "../crypto/encoding.ts";
+import { oncePer } from "../work/once-per.ts";
 import type { ContentDecoder, StreamChange, System } from "../ports.ts";
-import { FieldFilter } from "./field-filter.ts";
+import { FieldFilter, type SoughtFields, soughtFields } from "./field-filter.ts";
 import { describesBytes, INSPECT_LIMIT, isJsonType, reshaped } from "./json-body.ts";
 import type { Deprecations } from "./options.ts";
 import type { ScheduledEntry } from "./phase.ts";
@@ -41,12 +42,12 @@ export async function reviseResponse(
   { entries, notes, now }: ResponseParts,
   known: EncodedDeps,
 ): Promise<RevisedResponse> {
-  const concerned = entries.filter(({ where }) => isIn(where, response.status));
-  const isWanted = concerned.length > 0 || notes.length > 0;
+  const sought = soughtAmong(entries, response.status);
+  const isWanted = sought.entries.length > 0 || notes.length > 0;
   const { body, headers } = response;
   if (!isWanted || body === null || !isJsonType(headers))
     return { response, used: [], isSame: true };
-  const filter = new FieldFilter({ entries: concerned, notes: notes.map(noteJson), now });
+  const filter = new FieldFilter({ sought, notes: notes.map(noteJson), now });
   const encoding = headers.get("content-encoding");
   const system = known.platform?.system;
   if (encoding === null) return await reviseFields(response, filter, system);
@@ -59,10 +60,21 @@ export async function reviseResponse(
   return revised.isSame && encoded !== null ? { ...revised, response: encoded } : revised;
 }
 
-/** Whether an answer of a status can have the fields of a place. */
-function isIn(where: ScheduledEntry["where"], status: number): boolean {
-  if (where === "error response") return status >= 400;
-  return (where === "response" || where === "request and response") && status < 300;
+const NOTHING_SOUGHT = soughtFields([]);
+
+const inFailures = oncePer((entries: readonly ScheduledEntry[]) =>
+  soughtFields(entries.filter(({ where }) => where === "error response")),
+);
+const inSuccesses = oncePer((entries: readonly ScheduledEntry[]) =>
+  soughtFields(
+    entries.filter(({ where }) => where === "response" || where === "request and response"),
+  ),
+);
+
+/** The fields that an answer of a status can have. */
+function soughtAmong(entries: readonly ScheduledEntry[], status: number): SoughtFields {
+  if (status < 300) return inSuccesses(entries);
+  return status >= 400 ? inFailures(entries) : NOTHING_SOUGHT;
 }
 
 /** Adds sentences to the `messages` of a response, where it has them: SDKs ignore them, but people see them. */

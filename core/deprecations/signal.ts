@@ -1,4 +1,5 @@
 import { carryNote } from "../http/response-note.ts";
+import { oncePer } from "../work/once-per.ts";
 import type { ScheduledEntry } from "./phase.ts";
 import { fillPath } from "./translate/pathname.ts";
 
@@ -22,25 +23,31 @@ export interface DeprecationSignals {
   readonly links: readonly string[];
 }
 
+/** The texts of an entry in an announcement, made once. */
+const textsAt = oncePer((place: SignalPlace) =>
+  oncePer((entry: ScheduledEntry) => ({
+    link: `<${documentationUrl(entry, place)}>; rel="deprecation"; type="text/html"`,
+    end: new Date(entry.enforceAt ?? 0).toUTCString(),
+  })),
+);
+
 /** The headers of several entries that one request hit; `path` is its raw pathname below the API root. Needs at least one entry. */
 export function deprecationSignals(
   entries: readonly ScheduledEntry[],
   place: SignalPlace,
   path: string,
 ): DeprecationSignals {
+  const textsOf = textsAt(place);
   const deprecatedAt = Math.min(...entries.map((entry) => entry.deprecatedAt));
-  const ends = entries
-    .flatMap((entry) => entry.enforceAt ?? [])
-    .filter((end) => end >= deprecatedAt);
+  const ends = entries.flatMap((entry) => {
+    const { enforceAt } = entry;
+    return enforceAt === null || enforceAt < deprecatedAt ? [] : [{ entry, enforceAt }];
+  });
+  const [first] = ends.toSorted((a, b) => a.enforceAt - b.enforceAt);
   return {
     deprecation: `@${Math.floor(deprecatedAt / 1000)}`,
-    sunset: ends.length === 0 ? null : new Date(Math.min(...ends)).toUTCString(),
-    links: [
-      ...entries.map(
-        (entry) => `<${documentationUrl(entry, place)}>; rel="deprecation"; type="text/html"`,
-      ),
-      ...successors(entries, place, path),
-    ],
+    sunset: first === undefined ? null : textsOf(first.entry).end,
+    links: [...entries.map((entry) => textsOf(entry).link), ...successors(entries, place, path)],
   };
 }
 
@@ -71,22 +78,21 @@ function successors(
 function addSignals(headers: Headers, sent: DeprecationSignals): void {
   headers.set("deprecation", sent.deprecation);
   if (sent.sunset !== null) headers.set("sunset", sent.sunset);
-  const links = [headers.get("link") ?? "", ...sent.links].filter((link) => link !== "");
-  headers.set("link", links.join(", "));
-  headers.set(
-    "access-control-expose-headers",
-    exposed(headers.get("access-control-expose-headers")),
-  );
+  const links = sent.links.join(", ");
+  const others = headers.get("link") ?? "";
+  headers.set("link", others === "" ? links : `${others}, ${links}`);
+  headers.set(EXPOSE, exposed(headers.get(EXPOSE)));
 }
 
+const EXPOSE = "access-control-expose-headers";
+
 function exposed(existing: string | null): string {
-  const names = (existing ?? "")
-    .split(",")
-    .map((name) => name.trim())
-    .filter((name) => name !== "");
-  const known = new Set(names.map((name) => name.toLowerCase()));
-  const added = ["Deprecation", "Sunset", "Link"].filter((name) => !known.has(name.toLowerCase()));
-  return [...names, ...added].join(", ");
+  const names = existing?.split(",").map((name) => name.trim()) ?? [];
+  const known = names.map((name) => name.toLowerCase());
+  const added = ["Deprecation", "Sunset", "Link"].filter(
+    (name) => !known.includes(name.toLowerCase()),
+  );
+  return [...names.filter((name) => name !== ""), ...added].join(", ");
 }
 
 /** The same response with the signals; its body is passed on untouched. An upgrade (101) is left alone. */

@@ -80,12 +80,12 @@ export function errorBody(error: ErrorFacts, shape: ErrorShape): Record<string, 
   return { ...base, error: [entry], name: "AiGatewayError", internalCode: error.code, ...body };
 }
 
-/** The response for an error in one of the three shapes. */
+/** The response for an error in one of the three shapes; `body` is its text, where that is known. */
 export function errorResponse(
   error: ErrorFacts,
   shape: ErrorShape,
   headers: Readonly<Record<string, string>> = {},
+  body: string = JSON.stringify(errorBody(error, shape)),
 ): Response {
-  const body = JSON.stringify(errorBody(error, shape));
   return textResponse(body, error.status, { ...headers, ...error.options.headers }, error);
 }
