@@ -1,10 +1,10 @@
-import { asObject, jsonText } from "../../http/json.ts";
+import { asObject, jsonText, mayMention } from "../../http/json.ts";
 import type { Price } from "./price.ts";
 import { flexPrice, regionalPrice, timesPrice } from "./regional.ts";
 import type { HeaderPair } from "../../ports.ts";
 import type { NamedTariff } from "../chat/usage.ts";
 
-const MENTIONED = /"(?:service_?tier|inference_geo)"|\\u00/i;
+const MEMBERS = ['service_tier"', 'serviceTier"', 'inference_geo"'];
 
 /**
  * Headers by which a request asks for a tier: Vertex AI's
@@ -36,7 +36,7 @@ export function askedTariff({ headers, json, value }: TariffRequest): NamedTarif
   const header = headers.find(([name]) => TIER_HEADERS.has(name));
   if (header !== undefined && !LIST_PRICE.has(tierNamed(header[1])))
     return { member: "service_tier", value: tierNamed(header[1]) };
-  if (json === null || !MENTIONED.test(json)) return null;
+  if (json === null || !mayMention(json, MEMBERS)) return null;
   const body = asObject(value());
   if (body === null) return UNREADABLE;
   const { service_tier: tier = body["serviceTier"], inference_geo: place } = body;

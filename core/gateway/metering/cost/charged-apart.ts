@@ -1,9 +1,16 @@
-import { asObject, type Json, jsonObject, jsonObjects, jsonText } from "../../../http/json.ts";
+import {
+  asObject,
+  type Json,
+  jsonObject,
+  jsonObjects,
+  jsonText,
+  mayMention,
+} from "../../../http/json.ts";
 import type { Step } from "../../call/call.ts";
 import { bodyValue } from "../../wire/readable-body.ts";
 
-/** The members that are looked at; a name can be escaped. */
-const MENTIONED = /"(?:tools|plugins|speed|web_search_options|search_parameters)"|\\u00/;
+/** The ends of the members that are looked at. */
+const MEMBERS = ['tools"', 'plugins"', 'speed"', 'search_options"', 'search_parameters"'];
 
 /** Tools that run at the caller, or cost what their tokens cost; Anthropic's have their date behind the name. */
 const TOKENS_ONLY =
@@ -17,7 +24,7 @@ const GEMINI_TOKENS_ONLY =
  */
 export function chargedApart(step: Step, json: string | null): string | null {
   const searches = step.slug === "perplexity-ai";
-  if (json === null || !(searches || MENTIONED.test(json))) return null;
+  if (json === null || !(searches || mayMention(json, MEMBERS))) return null;
   const body = asObject(bodyValue(step));
   if (body === null) return "what is in a body that cannot be parsed";
   if (searches && body["disable_search"] !== true) return "searches";

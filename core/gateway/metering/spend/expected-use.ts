@@ -1,4 +1,4 @@
-import { endOfText } from "../../../http/json.ts";
+import { endOfText, mayMention } from "../../../http/json.ts";
 import type { System } from "../../../ports.ts";
 import type { Call, Step } from "../../call/call.ts";
 import { BYTES_PER_TOKEN } from "../../chat/usage.ts";
@@ -137,10 +137,13 @@ function customClaim(custom: CustomCost, tokens: Claim): Claim {
   };
 }
 
+/** Ends of the members by which a request asks for sound: `modalities`, and Google's `responseModalities`. */
+const OF_SOUND = ['"audio"', 'odalities"'];
+
 /** Whether an answer may be something else than text. */
 function mayBeSound({ type, json, realtime }: CostQuestion): boolean {
   if (realtime === true || type !== "text-generation") return true;
-  return json !== null && /"audio"|modalities|\\u00/i.test(json);
+  return json !== null && mayMention(json, OF_SOUND);
 }
 
 /** A price whose output costs what the dearest kind of it does. */

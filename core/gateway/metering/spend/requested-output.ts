@@ -1,4 +1,4 @@
-import { asObject, type Json, jsonObject } from "../../../http/json.ts";
+import { asObject, type Json, jsonObject, mayMention } from "../../../http/json.ts";
 import type { Step } from "../../call/call.ts";
 import type { CostQuestion } from "../cost/known-cost.ts";
 import { bodyValue } from "../../wire/readable-body.ts";
@@ -86,7 +86,7 @@ export function requestedOutput({ step, type, json }: CostQuestion): RequestedOu
     step.format === undefined ? path.test(step.rest) : step.format === own,
   );
   // Most requests name none of it; names can be escaped.
-  if (format === undefined || json === null || !mentionsOutput(json))
+  if (format === undefined || json === null || !mayMention(json, MENTIONS))
     return { tokens: GUESSED_OUTPUT, isNamed: false };
   const body = asObject(bodyValue(step));
   if (body === null) return { tokens: GUESSED_OUTPUT, isNamed: false };
@@ -101,11 +101,6 @@ export function requestedOutput({ step, type, json }: CostQuestion): RequestedOu
 
 /** Texts of which each bound, and each number of answers, has one. */
 const MENTIONS = ["max_", "maxOutput", "maxTokens", '"n"', "best_of", "candidate", '"prompt"'];
-
-/** Engines look for each text much faster than for all in one pattern. */
-function mentionsOutput(json: string): boolean {
-  return json.includes("\\u00") || MENTIONS.some((text) => json.includes(text));
-}
 
 function bound(value: unknown): number | null {
   return typeof value === "number" && value > 0 ? Math.min(MOST, Math.ceil(value)) : null;

@@ -64,9 +64,8 @@ function groupOf(
   const key = (grant !== undefined && caller?.id) || "";
   const [model, team] = [label(row), grant?.team ?? ""];
   const nameOf = (shown: string): string =>
-    [day, name.gateway, row.provider, shown, key, team].join("\0");
-  const isNew = groups.size >= GROUPS && !groups.has(nameOf(model));
-  const shown = isNew ? OTHER_MODEL : model;
+    `${day}\0${name.gateway}\0${row.provider}\0${shown}\0${key}\0${team}`;
+  const shown = groups.size < GROUPS || groups.has(nameOf(model)) ? model : OTHER_MODEL;
   const found = groups.get(nameOf(shown));
   if (found !== undefined) return found;
   const tags = JSON.stringify(grant?.tags ?? []);
