@@ -105,20 +105,6 @@ const LONGEST_NAME = 256;
  * surely the same shares no name with it.
  */
 export function modelSpellings(model: string, provider: string): ModelSpellings {
-  const key = `${provider}\n${model}`;
-  const found = known.get(key);
-  if (found !== undefined) return found;
-  if (known.size >= REMEMBERED) known.clear();
-  const spellings = spellingsOf(model, provider);
-  known.set(key, spellings);
-  return spellings;
-}
-
-/** Models whose names are remembered: each limit and price asks for them anew, and callers name them. */
-const REMEMBERED = 1000;
-const known = new Map<string, ModelSpellings>();
-
-function spellingsOf(model: string, provider: string): ModelSpellings {
   const name = normalized(model, provider);
   if (name === "" || model.length > LONGEST_NAME * 2)
     return { family: null, priced: [], covered: [] };
