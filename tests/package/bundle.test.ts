@@ -1,7 +1,10 @@
 import { build } from "esbuild";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
+import { bundle } from "../../scripts/bundle.ts";
 import { root } from "../config/shared.ts";
 import { foundations } from "./sources.ts";
 
@@ -205,6 +208,21 @@ test.each([
   const { bytes } = await minified(entry);
   expect(bytes).toBeGreaterThan(1_000_000);
   expect(bytes).toBeLessThanOrEqual(mebibytes * 1024 * 1024);
+});
+
+test("the files of the package are ASCII: V8 keeps two bytes for each character of any other", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "causey-bundle-"));
+  try {
+    await bundle(folder, [{ in: `${root}adapters/cli/main.ts`, out: "cli/main" }]);
+    const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+    const codes = files
+      .filter((path) => path.endsWith(".js"))
+      .map((path) => readFileSync(join(folder, path), "utf8"));
+    expect(codes.some((code) => code.includes(String.raw`/[\u4e0d\u6ca1`))).toBe(true);
+    expect(codes.flatMap((code) => code.match(/^.*[^\0-\x7f].*$/gmu) ?? [])).toEqual([]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 test("a server's start loads no HTML parser: what converts pages is loaded by the first page", async () => {
