@@ -1,8 +1,9 @@
 import { createReadStream, createWriteStream } from "node:fs";
-import { chmod, lstat, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { brotliDecompress, createBrotliDecompress } from "node:zlib";
 
 /** The browser that comes from npm, as packed files. */
@@ -12,6 +13,12 @@ export interface PackedChromium {
   /** The version of the package. */
   readonly version: string;
 }
+
+/** The beginning of the names of folders that are being written. */
+const FRESH = ".new-";
+/** How long a process that unpacks may write nothing, and the time between two looks at it, in ms. */
+const STILL_MS = 5000;
+const LOOK_MS = 100;
 
 /** Finds the optional package `@sparticuz/chromium`, a headless shell in npm form; null when it is not installed. */
 export async function findPackedChromium(): Promise<PackedChromium | null> {
@@ -34,14 +41,16 @@ export async function findPackedChromium(): Promise<PackedChromium | null> {
  * Unpacks the npm browser once per version below `stateDir` and returns the folder. The package's own way
  * uses fixed names in the shared temporary folder, where anyone could have planted a file: here everything
  * is written into a fresh private folder that is then renamed, so a half-written browser is never seen and
- * two servers that start at once do not disturb each other.
+ * two servers that start at once do not disturb each other. It waits for a process that is unpacking already: a server's
+ * first page would else leave it with 15 MB that unpacking takes, while the process of its first start unpacks too.
  */
 export async function extractChromium(chromium: PackedChromium, stateDir: string): Promise<string> {
   const parent = join(stateDir, "chromium");
   const final = join(parent, `${chromium.version}-${process.arch}`);
   await mkdir(parent, { recursive: true, mode: 0o700 });
+  while (!(await isPrivate(final)) && (await isUnpacking(parent))) await sleep(LOOK_MS);
   if (await isPrivate(final)) return final;
-  const fresh = join(parent, `.new-${process.pid}-${crypto.randomUUID()}`);
+  const fresh = join(parent, `${FRESH}${process.pid}-${crypto.randomUUID()}`);
   await mkdir(fresh, { mode: 0o700 });
   try {
     await Promise.all([
@@ -58,6 +67,14 @@ export async function extractChromium(chromium: PackedChromium, stateDir: string
     await rm(fresh, { recursive: true, force: true });
   }
   return final;
+}
+
+/** Whether a process is writing into a fresh folder. One that was killed has left its folder as it was. */
+async function isUnpacking(parent: string): Promise<boolean> {
+  const folders = (await readdir(parent)).filter((name) => name.startsWith(FRESH));
+  const paths = folders.flatMap((name) => [join(parent, name), join(parent, name, "chromium")]);
+  const stats = await Promise.all(paths.map((path) => lstat(path).catch(() => null)));
+  return stats.some((stat) => stat !== null && Math.abs(Date.now() - stat.mtimeMs) < STILL_MS);
 }
 
 /** Whether a path is a real folder to which only this user may write. */

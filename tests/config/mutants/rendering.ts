@@ -3,6 +3,20 @@ import type { Mutant } from "./mutant.ts";
 /** Those of pages and crawls that came last. */
 export const renderingMutants: readonly Mutant[] = [
   {
+    name: "a process that unpacks the browser is waited for",
+    file: "adapters/shared/chromium/chromium-extract.ts",
+    find: "(await isUnpacking(parent))) await",
+    replace: "parent === stateDir) await",
+    tests: ["tests/local/chromium-extract"],
+  },
+  {
+    name: "a process that was killed while it unpacked the browser is not waited for",
+    file: "adapters/shared/chromium/chromium-extract.ts",
+    find: "Math.abs(Date.now() - stat.mtimeMs) < STILL_MS",
+    replace: "stat.mtimeMs > STILL_MS",
+    tests: ["tests/local/chromium-extract"],
+  },
+  {
     name: "a footer fetches nothing ahead",
     file: "core/rendering/actions/template-files.ts",
     find: "stylesheet|modulepreload|prefetch",
