@@ -534,4 +534,11 @@ export const gatewayKeyMutants: readonly Mutant[] = [
     replace: "misfitOf(declaration, options)",
     tests: ["tests/unit/gateway/providers/key-origins"],
   },
+  {
+    name: "a virtual key ends at a date that can be written",
+    file: "core/gateway/account/keys/virtual-key.ts",
+    find: "  v.maxValue(LAST_INSTANT, INSTANT),\n",
+    replace: "",
+    tests: ["tests/unit/gateway/keys/virtual-keys"],
+  },
 ];

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { isKeyShaped } from "../../../auth/token-format.ts";
+import { LAST_INSTANT } from "../../../http/fields/bounded-number.ts";
 import { formatInstant, parseInstant } from "../../../http/fields/instant.ts";
 import { isGatewayId } from "../settings/settings.ts";
 import { type KeyLimit, keyLimits, modelPattern, strictLimits } from "./key-limit.ts";
@@ -51,11 +52,14 @@ export type LimitUsage = KeyLimit & {
 };
 
 const text = (most: number) => v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(most));
+const INSTANT = 'expected an RFC 3339 date-time such as "2030-01-01T00:00:00Z"';
 const instant = v.pipe(
   // A number is what a text was parsed to before, as in a checked configuration.
   v.union([v.string(), v.number()]),
   v.transform((given) => (typeof given === "number" ? given : parseInstant(given))),
-  v.number('expected an RFC 3339 date-time such as "2030-01-01T00:00:00Z"'),
+  v.number(INSTANT),
+  v.minValue(0, INSTANT),
+  v.maxValue(LAST_INSTANT, INSTANT),
 );
 const gateway = v.pipe(v.string(), v.check(isGatewayId, "expected the id of a gateway"));
 const alias = v.pipe(

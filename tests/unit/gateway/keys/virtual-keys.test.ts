@@ -284,6 +284,8 @@ describe("a virtual key", () => {
     [{ limits: [{ limitType: "tokens", limit: 1.5 }] }, "limits"],
     [{ limits: [1, 2].map((limit) => ({ limitType: "requests", limit, window: 60 })) }, "limits"],
     [{ expires_at: "tomorrow" }, "expires_at"],
+    [{ expires_at: 1e300 }, "expires_at: expected an RFC 3339 date-time"],
+    [{ expires_at: -1e300 }, "expires_at: expected an RFC 3339 date-time"],
     [{ expires_at: "2020-01-01T00:00:00Z" }, "expires_at: 2020-01-01T00:00:00Z is in the past"],
     [{ on_unknown: "guess" }, "on_unknown"],
   ])("is not made of %j", async (settings, field) => {
