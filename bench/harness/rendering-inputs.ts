@@ -57,8 +57,8 @@ export const renderingInputs: readonly RenderingInput[] = [
   { action: "content", what: "40 MB", body: () => ({ html: page(40_000_000) }) },
   {
     action: "content",
-    what: "a script of 40 MB",
-    body: () => ({ html: "<p>short", addScriptTag: [{ content: "1;".repeat(20_000_000) }] }),
+    what: "a script of 4 MB",
+    body: () => ({ html: "<p>short", addScriptTag: [{ content: "1;".repeat(2_000_000) }] }),
   },
   { action: "markdown", what: "16 Mi characters", body: () => ({ html: page(15.5 * MI) }) },
   { action: "markdown", what: "40 MB", body: () => ({ html: page(40_000_000) }) },

@@ -84,6 +84,8 @@ const MEMBERS = 20_000;
 const NAMES = 5000;
 /** Elements, members and containers in all. */
 const VALUES = 200_000;
+/** Lists and objects: engines take ten times as long for one as for a number. */
+const CONTAINERS = 50_000;
 /** Characters that hold too few of anything to take long; every level takes two. */
 const SHORT = 2 * LEVELS;
 
@@ -97,10 +99,11 @@ const COLON = 58;
  * through one body of a megabyte can hold a process up for a quarter of a second. Long strings are harmless, so quoted
  * text is skipped.
  */
-export function jsonExcess(text: string): string | null {
+export function jsonExcess(text: string, mostValues: number = VALUES): string | null {
   if (text.length <= SHORT) return null;
   let members = 0;
   let values = 0;
+  let containers = 0;
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -110,12 +113,14 @@ export function jsonExcess(text: string): string | null {
     // { and [ differ in one bit, } and ] likewise.
     else if ((code | 32) === 123) {
       values++;
+      containers++;
       depth++;
       if (depth > LEVELS) return `more than ${LEVELS} levels`;
     } else if ((code | 32) === 125) depth--;
     else at = nextSign(text, at) - 1;
     if (members > MEMBERS) return `more than ${MEMBERS} members`;
-    if (values > VALUES) return `more than ${VALUES} values`;
+    if (values > mostValues) return `more than ${mostValues} values`;
+    if (containers > CONTAINERS) return `more than ${CONTAINERS} lists and objects`;
   }
   return members > NAMES && hasManyNames(text) ? `more than ${NAMES} different names` : null;
 }
@@ -151,14 +156,26 @@ export function memberCount(json: string): number {
 }
 
 const SIGN = /["{}[\],:]/gu;
+/** Characters that are looked at one by one: an expression takes as long to begin. */
+const NEAR = 16;
 
 /**
- * The index of the next sign of JSON, a quote included, from `at` on; the text's end behind the last one. It passes over
+ * The index of the next sign of JSON, a quote included, from `start` on; the text's end behind the last one. It passes over
  * ten million digits or blanks in a millisecond; looking at each takes 60 ms.
  */
-function nextSign(text: string, at: number): number {
+function nextSign(text: string, start: number): number {
+  let at = start;
+  for (const near = Math.min(start + NEAR, text.length); at < near; at++)
+    if (isSign(text.charCodeAt(at))) return at;
   SIGN.lastIndex = at;
   return SIGN.test(text) ? SIGN.lastIndex - 1 : text.length;
+}
+
+/** The signs of {@link SIGN}; { and [ differ in one bit, } and ] likewise. */
+function isSign(code: number): boolean {
+  return (
+    code === QUOTE || code === COMMA || code === COLON || (code | 32) === 123 || (code | 32) === 125
+  );
 }
 
 /** The index of the quote that ends the string which begins at `start`; the text's end for an unclosed string. */

@@ -1,7 +1,10 @@
+/** Characters of the longest word that candidates are compared with: a stranger's may be the whole body. */
+const LONGEST = 64;
+
 /** The candidate closest to a word, if one is close enough to be offered: a misspelling, the same meaning, or few letters away. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const sure = misspelling(word, candidates);
-  if (sure !== undefined) return sure;
+  if (sure !== undefined || word.length > LONGEST) return sure;
   const plain = withoutNotation(word);
   const meant = meanings.filter((words) => words.includes(plain)).flat();
   const synonym = candidates.find((one) => meant.includes(withoutNotation(one)));
@@ -49,6 +52,7 @@ export function unknownMembers(options: object, known: readonly string[]): strin
  * `cache-ttl`), or one that is one typing error away, two in words of eight letters and more.
  */
 export function misspelling(word: string, candidates: readonly string[]): string | undefined {
+  if (word.length > LONGEST) return undefined;
   const plain = withoutNotation(word);
   const same = candidates.find((candidate) => withoutNotation(candidate) === plain);
   if (same !== undefined || word.length < 3) return same;

@@ -82,7 +82,7 @@ describe("GET /agents/{class}/{name} as a WebSocket", () => {
     const args = [Array.from({ length: 200_000 }, () => [])];
     ws.send(JSON.stringify({ type: "rpc", id: "1", method: "none", args }));
     const { code, reason } = await closed;
-    expect([code, reason]).toEqual([1009, "A frame has more than 200000 values"]);
+    expect([code, reason]).toEqual([1009, "A frame has more than 50000 lists and objects"]);
   });
 });
 

@@ -20,6 +20,9 @@ import { wholeRequest } from "../whole-request.ts";
 /** Bytes of JSON that a management call may send. */
 export const JSON_BODY_LIMIT: number = 1024 * 1024;
 
+/** Values of a body that a schema checks: it looks at each element of a list before it counts them. */
+const CHECKED_VALUES = 20_000;
+
 /**
  * Reads a whole body and passes it to `use`; it counts among the bodies in memory until `use` is done. Throws as {@link
  * readBytes} does, `bodies_full` when memory is full and `request_timeout` when the body does not arrive in time.
@@ -77,6 +80,8 @@ export interface ReadJsonOptions {
   readonly error?: ErrorName;
   /** Whether no body at all stands for `{}`. @default false */
   readonly optional?: boolean;
+  /** Whether a part of it is any JSON, which the schema does not look into: it may have ten times as many values. @default false */
+  readonly hasPayload?: boolean;
   /** Has the body count among those in memory until it is parsed, and arrive in time. */
   readonly platform?: BodyPlatform;
   /** Receives the messages about unknown fields. @default the answer's `messages`, if a context is passed */
@@ -113,9 +118,14 @@ export async function readNothing(c: Context, platform: BodyPlatform): Promise<v
 export function readJsonBytes<S extends v.GenericSchema>(
   bytes: Uint8Array,
   schema: S,
-  { optional = false, error }: Pick<ReadJsonOptions, "optional" | "error"> = {},
+  {
+    optional = false,
+    error,
+    hasPayload = false,
+  }: Pick<ReadJsonOptions, "optional" | "error" | "hasPayload"> = {},
 ): { readonly output: v.InferOutput<S>; readonly unknown: readonly string[] } {
-  const value = optional && bytes.length === 0 ? {} : parseJson(bytes, error);
+  const values = hasPayload ? undefined : CHECKED_VALUES;
+  const value = optional && bytes.length === 0 ? {} : parseJson(bytes, error, values);
   return parseKnown(schema, value, error);
 }
 
@@ -158,7 +168,11 @@ function parseKnown<S extends v.GenericSchema>(
 }
 
 /** Parses bytes as JSON; malformed UTF-8 or JSON, or what {@link jsonExcess} finds too much of, is a 400. */
-export function parseJson(bytes: Uint8Array, error: ErrorName = "invalid_request"): unknown {
+export function parseJson(
+  bytes: Uint8Array,
+  error: ErrorName = "invalid_request",
+  mostValues?: number,
+): unknown {
   if (bytes.length === 0)
     throw new ApiError(error, { message: "The request has no body: send JSON" });
   let text: string;
@@ -167,7 +181,7 @@ export function parseJson(bytes: Uint8Array, error: ErrorName = "invalid_request
   } catch {
     throw new ApiError(error, { message: "Request body is not valid JSON: it is not UTF-8" });
   }
-  const excess = jsonExcess(text);
+  const excess = jsonExcess(text, mostValues);
   if (excess !== null) throw new ApiError(error, { message: `Request body has ${excess}` });
   return fromJson(text, "Request body", error);
 }

@@ -249,7 +249,7 @@ function deliveryRoutes(
 async function readSend(c: Context, platform: Platform): Promise<SendBody & { json: string }> {
   const request = await wholeRequest(c.req);
   return withBytes(request, JSON_BODY_LIMIT, platform, (bytes) => {
-    const { output, unknown } = readJsonBytes(bytes, sendInput);
+    const { output, unknown } = readJsonBytes(bytes, sendInput, { hasPayload: true });
     noteUnknownFields(c, unknown);
     return { ...output, json: jsonSource(new TextDecoder().decode(bytes), ["payload"]) ?? "null" };
   });

@@ -632,4 +632,18 @@ export const renderingMutants: readonly Mutant[] = [
     replace: "if (count < 0)",
     tests: ["tests/unit/rendering/ad-lists"],
   },
+  {
+    name: "fields beside a page are short enough to be parsed",
+    file: "core/rendering/read-body.ts",
+    find: "      checkLength(rest);\n",
+    replace: "",
+    tests: ["tests/unit/rendering/read-body"],
+  },
+  {
+    name: "fields without a page are short enough to be parsed",
+    file: "core/rendering/read-body.ts",
+    find: "        checkLength(bytes);\n",
+    replace: "",
+    tests: ["tests/unit/rendering/read-body"],
+  },
 ];

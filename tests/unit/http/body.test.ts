@@ -103,6 +103,20 @@ describe("readJson()", () => {
     ).toBe(2019);
   });
 
+  it("refuses a list that a schema would look at for long, but in a payload", async () => {
+    const listed = v.object({ list: v.array(v.number()) });
+    const body = (count: number): string => JSON.stringify({ list: Array(count).fill(0) });
+    const fits = await readJson(post(body(19_998)), listed);
+    expect(fits.list).toHaveLength(19_998);
+    const error = await failure(readJson(post(body(20_002)), listed));
+    expect(error).toMatchObject({
+      status: 400,
+      message: "Request body has more than 20000 values",
+    });
+    const payload = await readJson(post(body(20_002)), listed, { hasPayload: true });
+    expect(payload.list).toHaveLength(20_002);
+  });
+
   it("quotes no more than a line of what does not fit", async () => {
     const huge = "x".repeat(100_000);
     const value = await failure(readJson(post(JSON.stringify({ user: huge })), schema));
@@ -155,7 +169,9 @@ describe("parseJson() and parse()", () => {
     const list = (count: number): Uint8Array => utf8(JSON.stringify(Array(count).fill(0)));
     expect(parseJson(list(200_000))).toHaveLength(200_000);
     expect(() => parseJson(list(200_001))).toThrow("more than 200000 values");
-    expect(() => parseJson(utf8(`[${"{},".repeat(100_000)}{}]`))).toThrow("more than 200000");
+    expect(() => parseJson(utf8(`[${"{},".repeat(100_000)}{}]`))).toThrow(
+      "more than 50000 lists and objects",
+    );
   });
 
   it("find all that is wrong with a small value, and the first that is wrong with a large one", () => {

@@ -16,6 +16,12 @@ it.each([
   expect(nearest(word, candidates)).toBe(meant);
 });
 
+it("no candidate is like a word that is longer than all of them, which may be a whole body", () => {
+  expect(nearest(`cache${"_".repeat(56)}ttl`, ["cache_ttl"])).toBe("cache_ttl");
+  expect(nearest(`cache${"_".repeat(57)}ttl`, ["cache_ttl"])).toBeUndefined();
+  expect(nearest(`expiry${"_".repeat(59)}`, ["expires_at"])).toBeUndefined();
+});
+
 it.each([
   ["rate", ["name"]],
   ["size", ["name", "mode"]],
