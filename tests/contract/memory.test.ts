@@ -1,5 +1,8 @@
 import { openPlatform } from "#platform";
+import { compiledSqlite } from "#sqlite";
 import { describe, inject } from "vitest";
+import type { MemoryPlatformOptions } from "../../adapters/memory/mod.ts";
+import type { Platform } from "../../core/ports.ts";
 import { actorsSuite } from "../cases/actors.ts";
 import { backgroundSuite } from "../cases/background.ts";
 import { socketsKind, socketsSuite } from "../cases/sockets.ts";
@@ -12,6 +15,10 @@ import { connectInMemory, evictFromMemory, openMemory } from "../platform/memory
 
 // What every runtime's own platform shows, shown by memoryPlatform() on that runtime.
 
+// That a platform starts the SQLite of its package shows unit/memory/platform.test.ts.
+const open = (options: MemoryPlatformOptions = {}): Promise<Platform> =>
+  openMemory({ ...compiledSqlite, ...options });
+
 const FORGETS = "What is in memory is gone when it is closed";
 const KEEPS =
   "fetch keeps several connections, and lets none be chosen: the next one may have ended too";
@@ -21,14 +28,14 @@ describe("memoryPlatform()", () => {
   runSuite(
     actorsSuite,
     async () => {
-      const platform = await openMemory();
-      return { platform, subject: { platform, reopen: () => openMemory() } };
+      const platform = await open();
+      return { platform, subject: { platform, reopen: () => open() } };
     },
     ({ restarts }) => (restarts === true ? FORGETS : null),
   );
 
   runSuite<RunSqlCase>(sqlInside, async () => {
-    const platform = await openMemory();
+    const platform = await open();
     platform.actors.define(sqlActor);
     return {
       platform,
@@ -37,17 +44,17 @@ describe("memoryPlatform()", () => {
   });
 
   runSuite(backgroundSuite, async () => {
-    const platform = await openMemory();
+    const platform = await open();
     return { platform, subject: platform };
   });
 
   runSuite(systemSuite, async () => {
-    const platform = await openMemory();
+    const platform = await open();
     return { platform, subject: platform.system };
   });
 
   runSuite(socketsSuite, async () => {
-    const platform = await openMemory();
+    const platform = await open();
     platform.actors.define(socketsKind);
     return {
       platform,
@@ -64,7 +71,7 @@ describe("memoryPlatform()", () => {
   runSuite(
     transportSuite,
     async () => {
-      const platform = await openMemory();
+      const platform = await open();
       const { transport, runtime } = platform;
       return { platform, subject: { transport, runtime, upstream: inject("upstream") } };
     },
@@ -78,7 +85,7 @@ describe("memoryPlatform()", () => {
     // The standard client sends no headers: the host brings another.
     const allowHosts = ["localhost"];
     const host = await openPlatform({ allowHosts });
-    const platform = await openMemory({ allowHosts, dialWebSocket: host.webSockets.dial });
+    const platform = await open({ allowHosts, dialWebSocket: host.webSockets.dial });
     const close = async (): Promise<void> => {
       await platform.close();
       await host.close();

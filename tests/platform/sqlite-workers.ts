@@ -4,3 +4,6 @@ import type { MemoryPlatformOptions } from "../../adapters/memory/platform.ts";
 
 /** See `sqlite.d.ts`. */
 export const ownSqlite: MemoryPlatformOptions = { sqlite };
+
+/** See `sqlite.d.ts`. */
+export const compiledSqlite: MemoryPlatformOptions = ownSqlite;
