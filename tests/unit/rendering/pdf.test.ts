@@ -1,8 +1,10 @@
+import { openPlatform } from "#platform";
 import { describe, expect, it } from "vitest";
 import type { InboundResponse } from "../../../core/ports.ts";
 import type { RenderingSettings } from "../../../core/rendering/mod.ts";
 import { pdfReader } from "../../../core/rendering/pdf/mod.ts";
 import { mainContent } from "../../../core/rendering/extract/mod.ts";
+import { readHere } from "../../fakes/read-here.ts";
 import { crawlUnderTest, type PlayedSite } from "../../fakes/rendering-crawl.ts";
 import { lockedPdf, pdf } from "../../fakes/search-documents.ts";
 
@@ -31,7 +33,8 @@ interface Answer {
 
 /** Renders without a browser, of a site with PDFs. */
 async function opened(options: Partial<RenderingSettings> = { readPdf: pdfReader }) {
-  const { app, crawl } = await crawlUnderTest(site, options);
+  const platform = { ...(await openPlatform()), ...readHere };
+  const { app, crawl } = await crawlUnderTest(site, options, platform);
   const send = (name: string, body: object): Promise<Response> =>
     Promise.resolve(
       app.request(`http://test/accounts/a/browser-rendering/${name}?cacheTTL=0`, {

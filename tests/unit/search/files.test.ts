@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fileReader } from "../../../core/search/files/mod.ts";
+import { readHere } from "../../fakes/read-here.ts";
 import { searchUnderTest, type SearchUnderTest } from "../../fakes/search-api.ts";
 import { docx, epub, mail, packageOf, pdf, pptx, xlsx } from "../../fakes/search-documents.ts";
 
 let api: SearchUnderTest;
 beforeAll(async () => {
-  api = await searchUnderTest({ readFile: fileReader });
+  api = await searchUnderTest({ readFile: fileReader }, {}, undefined, {}, readHere);
 });
 afterAll(() => api.close());
 

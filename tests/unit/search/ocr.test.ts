@@ -7,6 +7,7 @@ import type { System } from "../../../core/ports.ts";
 import { modelOcr, type NamedChatModel } from "../../../core/search/mod.ts";
 import { fileReader } from "../../../core/search/files/mod.ts";
 import type { Ocr, OcrPicture } from "../../../core/search/mod.ts";
+import { readHere } from "../../fakes/read-here.ts";
 import { searchUnderTest, type SearchUnderTest } from "../../fakes/search-api.ts";
 
 let api: SearchUnderTest;
@@ -67,7 +68,8 @@ async function open(
   given = settings,
   system: Partial<System> = {},
 ) {
-  api = await searchUnderTest({ readFile: fileReader, ocr, ...options }, given, undefined, system);
+  const parts = { readFile: fileReader, ocr, ...options };
+  api = await searchUnderTest(parts, given, undefined, system, readHere);
 }
 
 /** Uploads a file, and returns its item once the queue is through with it. */

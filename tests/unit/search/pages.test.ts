@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { fileReader } from "../../../core/search/files/mod.ts";
+import { readHere } from "../../fakes/read-here.ts";
 import { searchUnderTest, type SearchUnderTest } from "../../fakes/search-api.ts";
 import { pdf, pptx } from "../../fakes/search-documents.ts";
 import { fakeChatModel } from "../../fakes/search-models.ts";
@@ -25,7 +26,8 @@ async function opened(
   settings: Record<string, unknown> = {},
   options: Parameters<typeof searchUnderTest>[0] = {},
 ): Promise<SearchUnderTest> {
-  api = await searchUnderTest({ readFile: fileReader, ...options }, settings);
+  const parts = { readFile: fileReader, ...options };
+  api = await searchUnderTest(parts, settings, undefined, {}, readHere);
   return api;
 }
 
