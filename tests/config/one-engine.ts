@@ -59,11 +59,11 @@ export const logicFolders: readonly LogicFolder[] = [
     folder: "rendering",
     reason: "options, Markdown and the life of pages over a browser of the test",
     // The wire, decoders, compression, print streams, sealed text.
+    // http/rendering-edit.test.ts edits PDFs on all four.
     everywhere: [
       "binding",
       "cdp",
       "call-message",
-      "pdf-edit",
       "pdf",
       "static",
       "upload",
@@ -178,7 +178,6 @@ export const logicFolders: readonly LogicFolder[] = [
       "index",
       "many-names",
       "payload",
-      "replays",
       "stored-sources",
     ],
   },
