@@ -789,9 +789,16 @@ export const gatewayMutants: readonly Mutant[] = [
   {
     name: "a spend rule for a model holds for requests that name it to fall back on",
     file: "core/gateway/metering/spend/spend-rules.ts",
-    find: "const covered = [model, ...(further ?? [])].flatMap(",
-    replace: "const covered = [model].flatMap(",
+    find: "const names = [model, ...(further ?? [])];",
+    replace: "const names = [model];",
     tests: ["tests/unit/gateway/observe/fallback-cost"],
+  },
+  {
+    name: "the names of one request's models are not taken for another's",
+    file: "core/gateway/metering/spend/spend-rules.ts",
+    find: "JSON.stringify([provider, ...names])",
+    replace: "[provider, ...names].join()",
+    tests: ["tests/unit/gateway/observe/spend.test"],
   },
   {
     name: "a spend rule for a model holds where the models to fall back on cannot be read",

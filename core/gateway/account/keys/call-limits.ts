@@ -21,7 +21,7 @@ import {
   reserveIn,
 } from "../../metering/spend/spend.ts";
 import type { SpendLedger } from "../../metering/spend/spend-ledger.ts";
-import { mayLimit, spendFacts } from "../../metering/spend/spend-rules.ts";
+import { mayLimit, spendFacts, type SpendFactsOf } from "../../metering/spend/spend-rules.ts";
 import { type ConfiguredTargets, providerPath, targetsOf } from "../../providers/target.ts";
 import {
   gatewayBudgetOwner,
@@ -55,7 +55,7 @@ export interface CallLimits extends Limits {
 }
 
 export function callLimits(given: LimitParts): CallLimits {
-  const parts: LeaveParts = { ...given, settling: settlements(given) };
+  const parts: LeaveParts = { ...given, settling: settlements(given), factsOf: spendFacts() };
   return {
     checkModel(step, { caller, name }, model) {
       const models = caller?.grant?.models;
@@ -71,7 +71,10 @@ export function callLimits(given: LimitParts): CallLimits {
   };
 }
 
-type LeaveParts = LimitParts & { readonly settling: Settlements };
+type LeaveParts = LimitParts & {
+  readonly settling: Settlements;
+  readonly factsOf: SpendFactsOf;
+};
 
 interface AppliedLimits extends LimitScope, SettledLimits {
   /** Why they could not count what the step uses, where that is refused; null = they can. */
@@ -134,13 +137,13 @@ async function leaveToAsk(
 function gatewayLimits(
   expected: ExpectedUse,
   { settings, controls, name }: Call,
-  { store }: LimitParts,
+  { store, factsOf }: LeaveParts,
 ): AppliedLimits | null {
   const limits = settings.spend_limits;
   if (!limitsSpend(limits)) return null;
   const { model, question } = expected;
   const { step, further } = question;
-  const facts = spendFacts(step.slug, model, further, controls.metadata ?? null);
+  const facts = factsOf(step.slug, model, further, controls.metadata ?? null);
   if (!mayLimit(limits, facts)) return null;
   const reason = limits?.on_unknown === "allow" ? null : unknownCost(question);
   return {

@@ -16,18 +16,30 @@ export type SpendFacts = {
   readonly metadata: string | null;
 };
 
-/** Returns the facts of a request for a model (empty = none can be read), with those that may answer in its place; null where these cannot be read. */
-export function spendFacts(
+/**
+ * Returns the facts of a request for a model (empty = none can be read), with those that may answer in its place; null where
+ * these cannot be read.
+ */
+export type SpendFactsOf = (
   provider: string,
   model: string,
   further: readonly string[] | null,
   metadata: string | null,
-): SpendFacts {
-  const covered = [model, ...(further ?? [])].flatMap(
-    (name) => modelSpellings(name, provider).covered,
-  );
-  const models = [...covered, ...covered.map((name) => `${provider}/${name}`)];
-  return { provider, models, isUnread: model === "" || further === null, metadata };
+) => SpendFacts;
+
+/** Remembers the spellings of the last models: most requests of a while name the same ones. */
+export function spendFacts(): SpendFactsOf {
+  let [last, models]: [string, readonly string[]] = ["", []];
+  return (provider, model, further, metadata) => {
+    const names = [model, ...(further ?? [])];
+    // Callers write the names: no two lists may look alike.
+    const asked = JSON.stringify([provider, ...names]);
+    if (asked !== last) {
+      const covered = names.flatMap((name) => modelSpellings(name, provider).covered);
+      [last, models] = [asked, [...covered, ...covered.map((name) => `${provider}/${name}`)]];
+    }
+    return { provider, models, isUnread: model === "" || further === null, metadata };
+  };
 }
 
 /** Characters of one metadata value that tell partitions apart. */

@@ -61,7 +61,7 @@ const kind: ActorKind = {
         counter: () => counters.take("a", 1, window) === 0,
         async spend() {
           return (
-            "entries" in (await spend.methods.spendAdmit(spendFacts("p", "m", [], null), WHOLE))
+            "entries" in (await spend.methods.spendAdmit(spendFacts()("p", "m", [], null), WHOLE))
           );
         },
         async key() {

@@ -23,7 +23,7 @@ import { initialSettings } from "../../../../core/gateway/account/settings/setti
 import { gatewayStore } from "../../../../core/gateway/account/gateways/store.ts";
 import type { ActorKind, Platform, Sql } from "../../../../core/ports.ts";
 
-const facts = spendFacts("openai", "gpt-4o", [], null);
+const facts = spendFacts()("openai", "gpt-4o", [], null);
 const rule = { limit: 1, limitType: "cost" as const, window: 3600 };
 
 describe("sliceAt()", () => {
@@ -33,6 +33,21 @@ describe("sliceAt()", () => {
     expect([slice, since, ends]).toEqual([10_000_000, 10_000_000, 10_100_000]);
     const rolling = sliceAt({ window: 100, technique: "sliding" }, now);
     expect(rolling).toEqual({ slice: 10_000_500, since: 9_900_500, ends: 10_100_600 });
+  });
+});
+
+describe("spendFacts()", () => {
+  it("has the names of each request, whatever the one before has named", () => {
+    const factsOf = spendFacts();
+    const named = (...asked: Parameters<typeof factsOf>) => factsOf(...asked).models;
+    expect(named("openai", "a,b", [], null)).toEqual(["a,b", "openai/a,b"]);
+    expect(named("openai", "a", ["b"], null)).toEqual(["a", "b", "openai/a", "openai/b"]);
+    expect(named("grok", "a", ["b"], null)).toEqual(["a", "b", "grok/a", "grok/b"]);
+    expect(factsOf("grok", "a", ["b"], "{}").metadata).toBe("{}");
+    expect(factsOf("grok", "a", null, null)).toMatchObject({
+      models: ["a", "grok/a"],
+      isUnread: true,
+    });
   });
 });
 
