@@ -1,6 +1,7 @@
 import { type ActorClient, actorClient } from "../../actors/actor-client.ts";
 import type { Platform } from "../../ports.ts";
-import { INSTANCE_KIND, type InstanceMethods } from "./instance-actor.ts";
+import type { InstanceMethods } from "./instance-actor.ts";
+import { INSTANCE_KIND } from "./instance-kind.ts";
 
 /** The typed near end of an instance actor. */
 export type Instance = ActorClient<InstanceMethods>;

@@ -1,6 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Embedder } from "../../ports.ts";
-import { type NewChunk, type NewVectors, embeddedText } from "./commit-item.ts";
+import { embeddedText } from "../text/embedded-text.ts";
+import type { NewChunk, NewVectors } from "./commit-item.ts";
 import { normalize, toBytes } from "../vectors/dense.ts";
 import type { QueryVector } from "../retrieve/vector-leg.ts";
 

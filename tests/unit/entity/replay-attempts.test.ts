@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openPlatform } from "#platform";
 import { startClock } from "../../../core/entity/clock.ts";
-import { nextReplay, replaySchema, startReplays } from "../../../core/entity/webhook-replays.ts";
+import { replaySchema } from "../../../core/entity/webhook-index-schema.ts";
+import { nextReplay, startReplays } from "../../../core/entity/webhook-replays.ts";
 import type { ActorKind, Platform } from "../../../core/ports.ts";
 
 /** The entities that were asked for a slice. */
