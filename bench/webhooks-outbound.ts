@@ -6,7 +6,7 @@
 import { createServer, type Server, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { causeyCommand, TOKEN } from "./harness/causey.ts";
-import { type Figure, type Results, type Round, summarise } from "./harness/figure.ts";
+import { CPU, type Figure, type Results, type Round, summarise } from "./harness/figure.ts";
 import { sendAll, sendOne } from "./harness/load.ts";
 import type { Options } from "./harness/options.ts";
 import { runtimes, start } from "./harness/servers.ts";
@@ -114,13 +114,15 @@ async function causey(name: Runtime, { hanging, latencyMs }: Workload): Promise<
       for (let m = 0; m < 20; m++) await call("/send", { type: `hangs-${n}`, payload });
     }
     await call("/endpoints", { url, types: ["measured"] });
+    const cpu = target.cpuMicros();
     const began = performance.now();
     await sendAll(target.url, MESSAGES, () => ({
       ...post("/send", { type: "measured", payload }),
       headers,
     }));
     await arrived;
-    return ended(server, began);
+    const cpuMicros = target.cpuMicros() - cpu;
+    return { ...ended(server, began), [CPU]: cpuMicros / MESSAGES };
   } finally {
     await target.stop();
   }

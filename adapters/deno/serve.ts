@@ -77,6 +77,8 @@ function checkUnstableNet(): void {
  * Ends a server of the host's own as `serve()` ends its own: it takes no new connections, event streams end, answers under
  * way are written within the grace, and agents' sockets close.
  *
+ * Resolves a second after the grace at the latest. Deno cannot cut an answer then: one that never ends keeps the process running.
+ *
  * @example
  * ```ts
  * import { platformApi } from "causey";
