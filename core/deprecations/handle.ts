@@ -78,20 +78,19 @@ interface Arrival extends RouteEntries {
 
 async function answerArrival(request: Request, arrival: Arrival): Promise<Response> {
   const { hits, endpoints, host, known } = arrival;
-  const routed = host.isRouted(request.method, hits.path);
+  const { path } = hits;
+  const routed = host.isRouted(request.method, path);
   const rewritable = routed === true ? undefined : rewritableBy(arrival);
   if (rewritable === undefined) return await answerPlain(request, routed, arrival);
   const { room, place } = known;
   const rewrite = async (one: Request): Promise<Response | null> => {
-    const { path } = hits;
     const call = { request: one, entry: rewritable, path, basePath: place.basePath, known };
     const answer = await answerRewritten(call, host);
-    return answer === null ? null : announced(answer, endpoints, hits.path, known);
+    return answer === null ? null : announced(answer, endpoints, arrival);
   };
   if (routed === false) {
     const rewritten = await rewrite(request).catch(asApiError);
-    if (rewritten instanceof ApiError)
-      return await refusal(request, rewritten, { entries: endpoints, path: hits.path, known });
+    if (rewritten instanceof ApiError) return await refusal(request, rewritten, endpoints, arrival);
     return rewritten ?? (await answerPlain(request, routed, arrival));
   }
   // The host has the first word, because it may serve the route.
@@ -113,43 +112,30 @@ function rewritableBy({ endpoints, finer, now, host }: Arrival): ScheduledEntry 
   );
 }
 
-function unrevised(request: Request): Revision {
-  return { request, used: [], refusal: null };
-}
-
 async function answerPlain(
   request: Request,
   routed: boolean | null,
   arrival: Arrival,
   rewrite?: () => Promise<Response | null>,
 ): Promise<Response> {
-  const { hits, endpoints, finer, now, host, known } = arrival;
-  const { path } = hits;
+  const { endpoints, finer, now, host, known } = arrival;
   const refuse = (error: ErrorFacts, entries: readonly ScheduledEntry[]): Promise<Response> =>
-    refusal(request, error, { entries, path, known });
+    refusal(request, error, entries, arrival);
 
-  const before = refusedBefore(request, endpoints, routed, { now, place: known.place });
+  const before = refusedBefore(request, routed, arrival);
   if (before !== null) return await refuse(before, endpoints);
-  const judged = judgedEntries(finer, routed, host);
-  const revision =
-    judged.length === 0
-      ? unrevised(request)
-      : await reviseRequest(request, judged, now, known).catch((error: unknown) => ({
-          // An unreadable body is refused here, because a host's own error handler may not know our errors.
-          ...unrevised(request),
-          refusal: asApiError(error),
-        }));
+  const revision = await revisionOf(request, routed, arrival);
   if (revision.refusal !== null) return await refuse(revision.refusal, revision.used);
   const response = await answerOf(revision, host);
   if ("kind" in response) return await refuse(response, revision.used);
   if (routed === false || (routed === null && host.isUnrouted(response))) {
     const rewritten = (await rewrite?.()) ?? null;
     if (rewritten !== null) return rewritten;
-    const gone = request.method === "HEAD" ? null : goneAt(endpoints, now, known.place);
+    const gone = request.method === "HEAD" ? null : goneAt(endpoints, arrival);
     if (gone !== null) return await refuse(gone, endpoints);
     const { ended, notes } = endedInQuery(request, finer, now);
     const noted = notes.length === 0 ? response : await withNotes(response, notes, known);
-    return announced(noted, [...endpoints, ...ended], path, known);
+    return announced(noted, [...endpoints, ...ended], arrival);
   }
   return await answerRouted(request, response, revision, arrival);
 }
@@ -159,8 +145,9 @@ async function answerRouted(
   request: Request,
   response: Response,
   revision: Revision,
-  { hits, endpoints, finer, pin, now, host, known }: Arrival,
+  arrival: Arrival,
 ): Promise<Response> {
+  const { hits, endpoints, finer, pin, now, host, known } = arrival;
   const notes = rewriteNotes(request, revision, now);
   const entries = pin === null ? finer : finer.filter((entry) => !pin.entries.includes(entry));
   const revised = await reviseResponse(response, { entries, notes, now }, known);
@@ -170,17 +157,25 @@ async function answerRouted(
   if (old instanceof ApiError) return errorResponse(old, "api");
   const more = [...revision.used, ...revised.used, ...(old?.used ?? [])];
   const used = more.length === 0 ? endpoints : [...new Set([...endpoints, ...more])];
-  return announced(old?.response ?? revised.response, used, hits.path, known);
+  return announced(old?.response ?? revised.response, used, arrival);
 }
 
-/** The entries finer than an endpoint that a request is looked at for. */
-function judgedEntries(
-  finer: readonly ScheduledEntry[],
+/** The effect on a request of the entries finer than an endpoint, where a route may take it. */
+async function revisionOf(
+  request: Request,
   routed: boolean | null,
-  host: Host,
-): readonly ScheduledEntry[] {
+  { finer, now, host, known }: Arrival,
+): Promise<Revision> {
+  const none = { request, used: [], refusal: null };
   const mayBeRouted = routed ?? (finer.length > 0 && host.mayBeRouted());
-  return mayBeRouted ? finer : finer.filter(({ isServed }) => isServed);
+  const judged = mayBeRouted ? finer : finer.filter(({ isServed }) => isServed);
+  if (judged.length === 0) return none;
+  try {
+    return await reviseRequest(request, judged, now, known);
+  } catch (error) {
+    // An unreadable body is refused here, because a host's own error handler may not know our errors.
+    return { ...none, refusal: asApiError(error) };
+  }
 }
 
 /** The rewriting that an answer has to say. */
@@ -202,18 +197,13 @@ async function answerOf({ request, fanOut }: Revision, host: Host): Promise<Resp
   return merged ?? fanOut.refusal;
 }
 
-interface Moment {
-  readonly now: number;
-  readonly place: Deprecations["place"];
-}
-
 /** The refusal that the host must not act before: a brownout, and the end of a route that is not there or has to end. */
 function refusedBefore(
   { method }: Request,
-  endpoints: readonly ScheduledEntry[],
   routed: boolean | null,
-  { now, place }: Moment,
+  arrival: Arrival,
 ): ErrorFacts | null {
+  const { endpoints, now, known } = arrival;
   if (endpoints.length === 0) return null;
   const ending = endpoints.filter((entry) => entry.pastCutOff === "refuse");
   // A HEAD is only announced, but where a handler must not run any more.
@@ -221,17 +211,13 @@ function refusedBefore(
   const dark = refusable.find(
     (entry) => brownoutEnd(entry, now) !== null && !isEnforced(entry, now),
   );
-  if (dark !== undefined) return brownedOut(dark, place, now);
-  return goneAt(routed === false ? refusable : ending, now, place);
+  if (dark !== undefined) return brownedOut(dark, known.place, now);
+  return goneAt(routed === false ? refusable : ending, arrival);
 }
 
-function goneAt(
-  endpoints: readonly ScheduledEntry[],
-  now: number,
-  place: Deprecations["place"],
-): ErrorFacts | null {
+function goneAt(endpoints: readonly ScheduledEntry[], { now, known }: Arrival): ErrorFacts | null {
   const entry = endpoints.find((one) => isEnforced(one, now));
-  return entry === undefined ? null : retired(entry, place);
+  return entry === undefined ? null : retired(entry, known.place);
 }
 
 function asApiError(error: unknown): ApiError {
@@ -242,25 +228,18 @@ function asApiError(error: unknown): ApiError {
 function announced(
   response: Response,
   entries: readonly ScheduledEntry[],
-  path: string,
-  { place }: Deprecations,
+  { hits, known }: Arrival,
 ): Response {
-  return entries.length === 0
-    ? response
-    : withSignals(response, deprecationSignals(entries, place, path));
-}
-
-interface RefusedEntries {
-  readonly entries: readonly ScheduledEntry[];
-  readonly path: string;
-  readonly known: Deprecations;
+  if (entries.length === 0) return response;
+  return withSignals(response, deprecationSignals(entries, known.place, hits.path));
 }
 
 /** Refuses only after authentication, so that strangers cannot query the table. */
 async function refusal(
   request: Request,
   error: ErrorFacts,
-  { entries, path, known: { auth, place, respond } }: RefusedEntries,
+  entries: readonly ScheduledEntry[],
+  { hits: { path }, known: { auth, place, respond } }: Arrival,
 ): Promise<Response> {
   try {
     if (auth !== "off") await requirePrincipal(auth, request);

@@ -42,12 +42,12 @@ export async function reviseResponse(
   { entries, notes, now }: ResponseParts,
   known: EncodedDeps,
 ): Promise<RevisedResponse> {
-  const sought = soughtAmong(entries, response.status);
-  const isWanted = sought.entries.length > 0 || notes.length > 0;
+  const concerned = soughtAmong(entries, response.status);
+  const isWanted = concerned.entries.length > 0 || notes.length > 0;
   const { body, headers } = response;
   if (!isWanted || body === null || !isJsonType(headers))
     return { response, used: [], isSame: true };
-  const filter = new FieldFilter({ sought, notes: notes.map(noteJson), now });
+  const filter = new FieldFilter({ sought: concerned, notes: notes.map(noteJson), now });
   const encoding = headers.get("content-encoding");
   const system = known.platform?.system;
   if (encoding === null) return await reviseFields(response, filter, system);
@@ -62,19 +62,19 @@ export async function reviseResponse(
 
 const NOTHING_SOUGHT = soughtFields([]);
 
-const inFailures = oncePer((entries: readonly ScheduledEntry[]) =>
-  soughtFields(entries.filter(({ where }) => where === "error response")),
-);
-const inSuccesses = oncePer((entries: readonly ScheduledEntry[]) =>
-  soughtFields(
-    entries.filter(({ where }) => where === "response" || where === "request and response"),
-  ),
-);
+const sought = oncePer((entries: readonly ScheduledEntry[]) => {
+  const among = (places: readonly ScheduledEntry["where"][]): SoughtFields =>
+    soughtFields(entries.filter(({ where }) => places.includes(where)));
+  return {
+    inSuccesses: among(["response", "request and response"]),
+    inFailures: among(["error response"]),
+  };
+});
 
 /** The fields that an answer of a status can have. */
 function soughtAmong(entries: readonly ScheduledEntry[], status: number): SoughtFields {
-  if (status < 300) return inSuccesses(entries);
-  return status >= 400 ? inFailures(entries) : NOTHING_SOUGHT;
+  if (status < 300) return sought(entries).inSuccesses;
+  return status >= 400 ? sought(entries).inFailures : NOTHING_SOUGHT;
 }
 
 /** Adds sentences to the `messages` of a response, where it has them: SDKs ignore them, but people see them. */

@@ -78,9 +78,7 @@ function successors(
 function addSignals(headers: Headers, sent: DeprecationSignals): void {
   headers.set("deprecation", sent.deprecation);
   if (sent.sunset !== null) headers.set("sunset", sent.sunset);
-  const links = sent.links.join(", ");
-  const others = headers.get("link") ?? "";
-  headers.set("link", others === "" ? links : `${others}, ${links}`);
+  headers.append("link", sent.links.join(", "));
   headers.set(EXPOSE, exposed(headers.get(EXPOSE)));
 }
 

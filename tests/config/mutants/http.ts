@@ -236,8 +236,8 @@ export const httpMutants: readonly Mutant[] = [
   {
     name: "a route that has ended does not run its handler",
     file: "core/deprecations/handle.ts",
-    find: "goneAt(routed === false ? refusable : ending, now, place)",
-    replace: "goneAt(routed === false ? refusable : [], now, place)",
+    find: "goneAt(routed === false ? refusable : ending, arrival)",
+    replace: "goneAt(routed === false ? refusable : [], arrival)",
     tests: ["tests/unit/deprecations/define"],
   },
   {
