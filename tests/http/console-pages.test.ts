@@ -323,6 +323,16 @@ describe("the console's page", () => {
     await expectFit(page);
   });
 
+  it("the page of the API fits, and breaks no name of a field", { timeout: LONG }, async () => {
+    const page = await browser.open(`${url}/docs`);
+    await page.until("document.querySelectorAll('td code').length > 1000");
+    await page.width(390);
+    const names = `[...document.querySelectorAll("td code")].filter((name) => name.getClientRects().length > 1)`;
+    await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
+    expect(await page.evaluate(`${names}.map((name) => name.textContent)`)).toEqual([]);
+    await page.until("document.documentElement.scrollWidth <= 390");
+  });
+
   it("Deprecations tells who still uses what", { timeout: LONG }, async () => {
     await (await fetch(`${root}/devices`, { headers })).text();
     const page = await at("deprecations");
