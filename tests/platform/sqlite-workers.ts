@@ -6,4 +6,4 @@ import type { MemoryPlatformOptions } from "../../adapters/memory/platform.ts";
 export const ownSqlite: MemoryPlatformOptions = { sqlite };
 
 /** See `sqlite.d.ts`. */
-export const compiledSqlite: MemoryPlatformOptions = ownSqlite;
+export const compiledSqlite: MemoryPlatformOptions = { ...ownSqlite };
