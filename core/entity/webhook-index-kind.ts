@@ -1,3 +1,4 @@
+import { startIndex } from "./webhook-index-actor.ts";
 import type { ActorKind } from "../ports.ts";
 import { plainHolder } from "./plain-holder.ts";
 import { INDEX_KIND } from "./webhook-index.ts";
@@ -21,8 +22,5 @@ export const webhookIndexKind: ActorKind = {
         plainHolder(context, agent, owners, isAlone),
     },
   },
-  async start(context) {
-    const { startIndex } = await import("./webhook-index-actor.ts");
-    return startIndex(context);
-  },
+  start: (context) => startIndex(context),
 };

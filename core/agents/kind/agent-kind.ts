@@ -1,3 +1,4 @@
+import { startAgent } from "./agent-actor.ts";
 import { agentKindName } from "../../entity/kebab.ts";
 import type { ActorKind } from "../../ports.ts";
 import type { AnyAgent } from "../define/definition.ts";
@@ -31,9 +32,6 @@ export function agentKind(definition: AnyAgent, services: AgentServices = {}): A
     ],
     timeOfDay: true,
     detached: detachedMethods(definition),
-    async start(context) {
-      const { startAgent } = await import("./agent-actor.ts");
-      return startAgent(context, definition, services);
-    },
+    start: (context) => startAgent(context, definition, services),
   };
 }
