@@ -1,4 +1,3 @@
-import { startIndex } from "./webhook-index-actor.ts";
 import type { ActorKind } from "../ports.ts";
 import { plainHolder } from "./plain-holder.ts";
 import { INDEX_KIND } from "./webhook-index.ts";
@@ -22,5 +21,8 @@ export const webhookIndexKind: ActorKind = {
         plainHolder(context, agent, owners, isAlone),
     },
   },
-  start: (context) => startIndex(context),
+  async start(context) {
+    const { startIndex } = await import("./webhook-index-actor.ts");
+    return startIndex(context);
+  },
 };

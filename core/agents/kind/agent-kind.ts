@@ -1,4 +1,3 @@
-import { startAgent } from "./agent-actor.ts";
 import { agentKindName } from "../../entity/kebab.ts";
 import type { ActorKind } from "../../ports.ts";
 import type { AnyAgent } from "../define/definition.ts";
@@ -32,6 +31,9 @@ export function agentKind(definition: AnyAgent, services: AgentServices = {}): A
     ],
     timeOfDay: true,
     detached: detachedMethods(definition),
-    start: (context) => startAgent(context, definition, services),
+    async start(context) {
+      const { startAgent } = await import("./agent-actor.ts");
+      return startAgent(context, definition, services);
+    },
   };
 }

@@ -1,7 +1,7 @@
 import { OUTBOUND_KIND } from "../../entity/outbound.ts";
 import type { ActorKind } from "../../ports.ts";
 import type { RequestsInFlight } from "./endpoint-queues.ts";
-import { startOutbound, type OutboundDeps } from "./outbound-actor.ts";
+import type { OutboundDeps } from "./outbound-actor.ts";
 import { outboundSchema } from "./outbound-schema.ts";
 
 /** Methods that may run while the alarm holds the mailbox. */
@@ -20,6 +20,9 @@ export function outboundKind(deps: OutboundDeps): ActorKind {
     name: OUTBOUND_KIND,
     schema: outboundSchema,
     interleaved: interleaved.split(" "),
-    start: (context) => startOutbound(context, { ...deps, ofApplications }),
+    async start(context) {
+      const { startOutbound } = await import("./outbound-actor.ts");
+      return startOutbound(context, { ...deps, ofApplications });
+    },
   };
 }
