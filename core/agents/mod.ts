@@ -10,7 +10,7 @@ import { storedTokens } from "../auth/mod.ts";
 import { whilePermitted } from "../auth/while-permitted.ts";
 import type { Retention } from "../entity/event.ts";
 import { eventCountsKind } from "../entity/event-counts.ts";
-import { webhookIndexKind } from "../entity/webhook-index-kind.ts";
+import { webhookIndexKind } from "../entity/webhook-index.ts";
 import { ApiError } from "../http/api-error.ts";
 import { envelope } from "../http/envelope.ts";
 import { addsUnknownFields } from "../http/fields/unknown-fields.ts";
@@ -28,7 +28,7 @@ import { webhookAgent, type AgentClass } from "./kind/define-agent.ts";
 import { eventStream } from "./feed/read-feed.ts";
 import { agentKind } from "./kind/agent-kind.ts";
 import type { AgentGateway, AgentRender, AgentSearch, AgentServices } from "./define/services.ts";
-import { positionOf } from "./feed/feed-position.ts";
+import { positionOf } from "./session/session.ts";
 import { agentStub, type AgentStub, type CallableClass } from "./define/agent-stub.ts";
 
 export { defineAgent, webhookAgent, type AgentClass } from "./kind/define-agent.ts";

@@ -1,6 +1,12 @@
 import type { ActorContext } from "../ports.ts";
 import { isAmong } from "../sql/sql-text.ts";
 
+/** A row for each agent class: the source that has had it to itself, empty where several came together. */
+export const holderSchema: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS webhooks_index_holders (
+    actor TEXT NOT NULL, agent TEXT NOT NULL, source TEXT NOT NULL, PRIMARY KEY (actor, agent))`,
+];
+
 /**
  * The source that had an agent class to itself and keeps its plain names; null without one. A source that is alone now
  * (`owners` are its names) takes the place of a removed one.

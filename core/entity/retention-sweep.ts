@@ -7,6 +7,12 @@ import { agentKindName } from "./kebab.ts";
 const SLICE = 16;
 const PAUSE_MS = 250;
 
+/** One row: the retention that the entities follow, and how far the sweep is; without `due` it is over. */
+export const sweepSchema: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS webhooks_index_sweep (
+    actor TEXT PRIMARY KEY, retention TEXT NOT NULL, agent TEXT NOT NULL, entity TEXT NOT NULL, due BIGINT)`,
+];
+
 /** Applies a changed retention to entities that no event, alarm or start of their own would inform. */
 export interface RetentionSweep {
   /** Takes the retention that is configured now, as an entity reports it. */

@@ -40,6 +40,21 @@ const ENTITIES = dueRows({
   leaseMs: 0,
 });
 
+export const replaySchema: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS webhooks_replays (
+    actor TEXT NOT NULL, id TEXT NOT NULL, status TEXT NOT NULL, filter TEXT NOT NULL, owners TEXT,
+    listed INTEGER NOT NULL, agent TEXT NOT NULL, entity TEXT NOT NULL, entities INTEGER NOT NULL,
+    done INTEGER NOT NULL, failed INTEGER NOT NULL, queued INTEGER NOT NULL, created_at TEXT NOT NULL,
+    finished_at TEXT, PRIMARY KEY (actor, id))`,
+  "CREATE INDEX IF NOT EXISTS webhooks_replays_time ON webhooks_replays (actor, created_at, id)",
+  `CREATE TABLE IF NOT EXISTS webhooks_replay_entities (
+    actor TEXT NOT NULL, replay TEXT NOT NULL, agent TEXT NOT NULL, entity TEXT NOT NULL,
+    due BIGINT NOT NULL, tries INTEGER NOT NULL, queued INTEGER NOT NULL,
+    PRIMARY KEY (actor, replay, agent, entity))`,
+  `CREATE INDEX IF NOT EXISTS webhooks_replay_entities_due
+    ON webhooks_replay_entities (actor, due, replay, agent, entity)`,
+];
+
 /** Replays over many entities: rows that the alarm works off, so a crash ends none and repeats nothing. */
 export interface Replays {
   create(filter: ReplayFilter, owners: readonly string[] | null): Promise<Plain>;

@@ -15,19 +15,23 @@ import { setAnswerHeader } from "../http/response-note.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import type { Platform, SiteCrawler } from "../ports.ts";
 import { devtoolsRoutes, pdfRoutes } from "./devtools.ts";
-import { jobPolicy } from "./job/job-policy.ts";
-import { type OperationName, operationNames, type RenderOperation } from "./operation-names.ts";
+import { jobPolicy } from "./job/job.ts";
+import {
+  type OperationName,
+  renderDeps,
+  type RenderOperation,
+  renderOperations,
+} from "./operations.ts";
 import { type CrawlDeps, crawlLimits, crawlSlots } from "./crawl/crawl-deps.ts";
 import { crawlRoutes } from "./crawl/begin/crawl-routes.ts";
 import { siteCrawler } from "./crawl/begin/site-crawler.ts";
-import { jsonDeps } from "./job/json-deps.ts";
+import { jsonDeps } from "./actions/json-answer.ts";
 import type { AskPage } from "./mcp/page-tools.ts";
 import { renderMcpRoutes } from "./mcp/render-mcp.ts";
 import type { RenderDeps } from "./page/render.ts";
 import { traceOf, type Tracer } from "../trace/trace-context.ts";
 import { errorType } from "../trace/traced-work.ts";
 import type { RenderingOptions } from "./job/options.ts";
-import { renderDeps } from "./render-deps.ts";
 import { renderBinding, type RenderBinding } from "./render-binding.ts";
 
 export type { RenderBinding, Scraped } from "./render-binding.ts";
@@ -105,7 +109,7 @@ export function renderingParts(options: RenderingSettings): RenderingParts {
   const app = new Hono();
   const auth = options.auth ?? storedTokens(platform);
   const deps = renderDeps(options);
-  const operations = tracedOperations(operationsOf(options, deps), options.tracer);
+  const operations = tracedOperations(renderOperations(options, deps), options.tracer);
   for (const prefix of prefixes) {
     for (const [name, operation] of Object.entries(operations)) {
       app.post(
@@ -211,21 +215,6 @@ function callerOf(c: Context, operation: string): string {
 }
 
 type Operations = Readonly<Record<OperationName, RenderOperation>>;
-
-/** The operations, whose code the first request loads. */
-function operationsOf(options: RenderingSettings, deps: RenderDeps): Operations {
-  let loading: Promise<Operations> | undefined;
-  const load = async (): Promise<Operations> => {
-    const { renderOperations } = await import("./operations.ts");
-    return renderOperations(options, deps);
-  };
-  const entries = operationNames.map((name): [OperationName, RenderOperation] => [
-    name,
-    async (call) => (await (loading ??= load()))[name](call),
-  ]);
-  // `as`: each of the names.
-  return Object.fromEntries(entries) as Operations;
-}
 
 /** The operations with a span of each rendering, which is named to the origin that is rendered. */
 function tracedOperations(operations: Operations, tracer: Tracer | undefined): Operations {

@@ -1,3 +1,5 @@
+import { AD_LISTS, adLists } from "./ads/ad-lists.ts";
+import { parseAllowHosts } from "../net/allow-hosts.ts";
 import type { RenderingOptions } from "./job/options.ts";
 import type { Background } from "../ports.ts";
 import { fairSlots } from "../work/fair-slots.ts";
@@ -10,6 +12,8 @@ import { type ContentExtractor, extractorFor } from "./input/extractor.ts";
 import { answerEdit, type EditDeps, editOfPdf } from "./actions/edited-pdf.ts";
 import { jsonAnswerOf } from "./actions/json-answer.ts";
 import { printAction } from "./actions/print.ts";
+import { keptPages, noKeptPages } from "./page/kept-pages.ts";
+import { noPagesAhead, pagesAhead } from "./page/pages-ahead.ts";
 import type { Action, RenderDeps, Rendered } from "./page/render.ts";
 import {
   accessibilitySchema,
@@ -21,11 +25,32 @@ import {
   screenshotSchema,
   snapshotSchema,
 } from "./job/schema.ts";
-import type { OperationName, RenderOperation } from "./operation-names.ts";
-import { type Operation, operationParts, perform, refuseStatic } from "./perform.ts";
+import {
+  type Operation,
+  operationParts,
+  perform,
+  refuseStatic,
+  type RenderCall,
+} from "./perform.ts";
 import { type Shortcut, staticShortcut } from "./static/shortcut.ts";
 import { tooManyRenderings } from "./input/errors.ts";
 import { type StaticAction, staticLinks, staticScrape } from "./static/static-page.ts";
+
+/** Answers one request. */
+export type RenderOperation = (call: RenderCall) => Promise<Response>;
+
+/** The last segment of an operation's path. */
+export type OperationName =
+  | "pdf"
+  | "pdf/edit"
+  | "markdown"
+  | "json"
+  | "content"
+  | "screenshot"
+  | "links"
+  | "scrape"
+  | "accessibilityTree"
+  | "snapshot";
 
 type MakeOperation = <B extends RenderBody, T>(one: Operation<B, T>) => RenderOperation;
 
@@ -138,6 +163,39 @@ function pageOperations(
 function inEnvelopeOf({ platform: { system } }: RenderingOptions) {
   return <T>(rendered: Rendered<T>, _body: unknown, signal: AbortSignal): Promise<Response> =>
     answerInEnvelope(rendered, system, signal);
+}
+
+/** Makes what all renderings share: one browser, and one bound on how much it does at a time. */
+export function renderDeps(options: RenderingOptions): RenderDeps {
+  const { platform, maxConcurrency = 2 } = options;
+  const most = Math.min(maxConcurrency, 4);
+  const { pagesAhead: ahead = most, pagesKept: kept = most + 1 } = options;
+  const documents = platform.browser.documents ?? platform.egress;
+  const deps = {
+    browser: platform.browser,
+    system: platform.system,
+    guarded: platform.browser.guarded === true,
+    login: () => platform.browser.proxyLogin?.() ?? null,
+    requestMs: options.requestTimeout ?? 180_000,
+  };
+  return {
+    ...deps,
+    documents,
+    ads: adLists({
+      urls: options.adLists ?? AD_LISTS,
+      documents,
+      allow: parseAllowHosts(options.allowHosts),
+      platform,
+    }),
+    ahead: platform.browser.lasting === true ? pagesAhead(ahead, deps) : noPagesAhead,
+    kept: platform.browser.lasting === true ? keptPages(kept, deps) : noKeptPages,
+    slots: fairSlots({
+      running: maxConcurrency,
+      waiting: options.maxQueue ?? 20,
+      reserve: 1,
+      refuse: tooManyRenderings,
+    }),
+  };
 }
 
 /** Conversions without a browser at a time; each has a thread where the runtime has threads. */

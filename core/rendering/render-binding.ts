@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { readTraceparent } from "../trace/trace-context.ts";
 import { refuseUnknown } from "../http/fields/body.ts";
-import type { OperationName, RenderOperation } from "./operation-names.ts";
+import type { RenderOperation, OperationName } from "./operations.ts";
 
 /** How a {@link RenderBinding} renders. */
 export interface RenderCallOptions {

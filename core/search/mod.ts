@@ -1,28 +1,46 @@
 import { Hono } from "hono";
 import { storedTokens } from "../auth/mod.ts";
 import { readJson, type ReadJsonOptions } from "../http/fields/body.ts";
+import { envelope } from "../http/envelope.ts";
 import { closeRoutes, onError } from "../http/routes.ts";
+import { chooseModel } from "./answer/chat.ts";
 import { directoryKind } from "./directory/directory.ts";
 import { searchBinding, type SearchBinding } from "./search-binding.ts";
-import { instanceKind } from "./actor/instance-kind.ts";
+import { findAcross } from "./answer/find-across.ts";
+import { instanceKind } from "./actor/instance-actor.ts";
 import { instanceRoutes } from "./routes/instance-routes.ts";
 import { itemRoutes } from "./routes/item-routes.ts";
 import { mcpRoutes } from "./routes/mcp-routes.ts";
 import { jobRoutes } from "./routes/job-routes.ts";
 import { questionRoutes } from "./routes/question-routes.ts";
 import { publicRoutes } from "./routes/public-routes.ts";
+import {
+  answerChat,
+  answerSearch,
+  messagesOf,
+  replyWith,
+  tracedBy,
+} from "./routes/query-answers.ts";
 import { tokenRoutes } from "./routes/token-routes.ts";
 import { namespaceRoutes } from "./routes/namespace-routes.ts";
+import { rewrittenQuery } from "./answer/rewrite-query.ts";
 import {
+  accountOf,
   instanceRoots,
+  namespaceOf,
   type RouteContext,
   routeContext,
-  tracedBy,
   withNearInstance,
 } from "./routes/route-context.ts";
 import { withModelDeadlines } from "./models/model-deadlines.ts";
 import type { SearchOptions } from "./models/search-deps.ts";
-import { chatSchema, SEARCH_BODY_LIMIT, searchSchema } from "./state/search-schema.ts";
+import {
+  chatSchema,
+  modelParameters,
+  queryOf,
+  SEARCH_BODY_LIMIT,
+  searchSchema,
+} from "./state/search-schema.ts";
 
 export type { CountTokens } from "./text/count-tokens.ts";
 export type { HtmlToMarkdown } from "./read/html-text.ts";
@@ -145,13 +163,11 @@ function queryRoutes(app: Hono, root: string, { options: all, may, instance }: R
   app.post(`${root}/search`, may("AI Search Run"), async (c) => {
     const options = tracedBy(c, all);
     const body = await readJson(c, searchSchema, reading(options));
-    const { answerSearch } = await import("./routes/query-answers.ts");
     return answerSearch(c, instance(c), body, options);
   });
   app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {
     const options = tracedBy(c, all);
     const body = await readJson(c, chatSchema, reading(options));
-    const { answerChat } = await import("./routes/query-answers.ts");
     return answerChat(c, instance(c), body, options);
   });
 }
@@ -161,13 +177,54 @@ function crossRoutes(app: Hono, { options: all, may }: RouteContext): void {
   app.post(`${root}/search`, may("AI Search Run"), async (c) => {
     const options = tracedBy(c, all);
     const body = await readJson(c, searchSchema, reading(options));
-    const { answerSearchAcross } = await import("./routes/query-answers.ts");
-    return answerSearchAcross(c, body, options);
+    const query = queryOf(body, "missing_query_search");
+    const text = await rewrittenQuery(query.text, {
+      body,
+      settings: null,
+      options,
+      signal: c.req.raw.signal,
+    });
+    const { facets, notes, ...found } = await findAcross(text, {
+      account: accountOf(c),
+      namespace: namespaceOf(c),
+      options: body.ai_search_options,
+      deps: options,
+      signal: c.req.raw.signal,
+    });
+    const result = { search_query: text, query_kind: query.kind, ...found, ...facets };
+    return envelope(result, { messages: messagesOf(notes) });
   });
   app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {
     const options = tracedBy(c, all);
     const body = await readJson(c, chatSchema, reading(options));
-    const { answerChatAcross } = await import("./routes/query-answers.ts");
-    return answerChatAcross(c, body, options);
+    const query = queryOf({ messages: body.messages }, "missing_query_chat");
+    const text = await rewrittenQuery(query.text, {
+      body,
+      settings: null,
+      options,
+      signal: c.req.raw.signal,
+    });
+    const parameters = modelParameters(body);
+    const { model, answerer } = chooseModel(body.model, "", parameters, options);
+    const found = await findAcross(text, {
+      account: accountOf(c),
+      namespace: namespaceOf(c),
+      options: body.ai_search_options,
+      deps: options,
+      signal: c.req.raw.signal,
+    });
+    return replyWith(c, {
+      body,
+      input: {
+        query: text,
+        messages: body.messages ?? [],
+        model,
+        parameters,
+        wantsUsage: body.stream_options?.include_usage === true,
+        ...found,
+      },
+      answerer,
+      options,
+    });
   });
 }

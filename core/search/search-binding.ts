@@ -1,7 +1,7 @@
 import { ApiError } from "../http/api-error.ts";
 import { checkedJson } from "../http/fields/body.ts";
-import type { SearchResult } from "./answer/ask.ts";
-import type { ChatCompletion } from "./answer/chat.ts";
+import { findForChat, searchInstance, type SearchResult } from "./answer/ask.ts";
+import { type ChatCompletion, completeChat } from "./answer/chat.ts";
 import { instanceAt } from "./actor/instance-client.ts";
 import { DEFAULT_NAMESPACE } from "./directory/namespace-store.ts";
 import { checkInstanceId, checkNamespace } from "./routes/route-context.ts";
@@ -45,7 +45,6 @@ export function searchBinding(place: SearchPlace, options: SearchOptions): Searc
   return {
     async search(body, { signal = never, traceparent } = {}) {
       const checked = checkedJson(body, searchSchema, SEARCH_BODY_LIMIT);
-      const { searchInstance } = await import("./answer/ask.ts");
       const found = await searchInstance(instance, checked, traced(traceparent), signal);
       return { ...found, notes: found.notes.map(({ message }) => message) };
     },
@@ -56,8 +55,6 @@ export function searchBinding(place: SearchPlace, options: SearchOptions): Searc
         throw new ApiError("invalid_request", { message });
       }
       const own = traced(traceparent);
-      const { findForChat } = await import("./answer/ask.ts");
-      const { completeChat } = await import("./answer/chat.ts");
       const { input, answerer } = await findForChat(instance, checked, own, signal);
       return completeChat(input, answerer, own, signal);
     },

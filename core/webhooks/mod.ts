@@ -8,7 +8,7 @@ import { Hono, type Context } from "hono";
 import { authorize, type Auth } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
 import { eventCountsKind, eventTally } from "../entity/event-counts.ts";
-import { webhookIndexKind } from "../entity/webhook-index-kind.ts";
+import { webhookIndexKind } from "../entity/webhook-index.ts";
 import { decodeName } from "../entity/name.ts";
 import { rawSegment } from "../entity/segments.ts";
 import { ApiError } from "../http/api-error.ts";

@@ -25,10 +25,9 @@ import { jobCancel, jobCreate } from "../../core/search/routes/job-routes.ts";
 import { questionClick } from "../../core/search/routes/question-routes.ts";
 import { chatSchema, searchSchema } from "../../core/search/state/search-schema.ts";
 import { visitorChatSchema, visitorSearchSchema } from "../../core/search/state/visitor-schema.ts";
+import { applicationInput, applicationPatch } from "../../core/webhooks/outbound/applications.ts";
 import { deliveryReplayInput } from "../../core/webhooks/outbound/outbound-routes.ts";
 import {
-  applicationInput,
-  applicationPatch,
   endpointInput,
   endpointPatch,
   rotateInput,

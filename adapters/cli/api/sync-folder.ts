@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import process from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
-import { FILE_LIMIT } from "../../../core/search/rows/source-reader.ts";
+import { FILE_LIMIT } from "../../../core/search/ingest/extract-text.ts";
 import { doubledPause } from "../../../core/work/backoff.ts";
 import { commandFailure } from "../context/command-options.ts";
 import { type ApiClient, ServerRefusal } from "./api-client.ts";

@@ -3,6 +3,7 @@ import type { IncomingEvent } from "../../entity/event.ts";
 import type { DetachedMethods } from "../../ports.ts";
 import type { AnyAgent } from "../define/definition.ts";
 import { entityOwner } from "../feed/claim-entity.ts";
+import { ingest } from "./ingest.ts";
 
 /** Methods of a class of agents for events whose instance does not answer: a webhook waits for no other process. */
 export function detachedMethods(definition: AnyAgent): DetachedMethods {
@@ -12,7 +13,6 @@ export function detachedMethods(definition: AnyAgent): DetachedMethods {
       ownerOf: ({ name, sql }) => entityOwner(sql, keyOf(name)),
       async ingest(context, event: IncomingEvent) {
         const { name, sql, system } = context;
-        const { ingest } = await import("./ingest.ts");
         const receipt = await ingest(
           // The queue runs the job as soon as the instance hears of it: no call waits for it.
           { ...event, respond: "queued" },

@@ -1,5 +1,4 @@
 import type { ActorContext, Connection } from "../../ports.ts";
-import { positionOf } from "../feed/feed-position.ts";
 import type { RunHandler } from "../handlers/agent-api.ts";
 import type { AnyAgent } from "../define/definition.ts";
 import type { Agent, AgentConnection } from "../define/agent.ts";
@@ -181,6 +180,11 @@ async function failed(
 /** The client's own id of the connection. It can claim any: an equal one replaces the older connection. */
 function connectionId(text: string | null): string | null {
   return text !== null && /^[\w.:-]{1,128}$/.test(text) ? text : null;
+}
+
+/** Reads a position in the feed from a query or header; null when there is none. */
+export function positionOf(text: string | null): number | null {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
 async function open(

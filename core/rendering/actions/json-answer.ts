@@ -1,11 +1,15 @@
 import * as v from "valibot";
 import { envelope } from "../../http/envelope.ts";
 import type { RenderingOptions } from "../job/options.ts";
+import { fairSlots } from "../../work/fair-slots.ts";
 import type { UploadedFiles } from "../job/uploaded-files.ts";
 import type { OwnedWork } from "../../work/owned-work.ts";
-import { askJson, checkJsonRequest } from "../json/ask-json.ts";
-import { jsonDeps } from "../job/json-deps.ts";
+import { tooManyRenderings } from "../input/errors.ts";
+import { askJson, checkJsonRequest, type JsonDeps } from "../json/ask-json.ts";
 import { checkWanted, type JsonBody } from "../json/json-body.ts";
+
+/** Requests to models at a time. */
+const ASKING = 16;
 
 const rendered = v.object({
   result: v.string(),
@@ -38,5 +42,21 @@ export function jsonAnswerOf(options: RenderingOptions): AroundRendering<JsonBod
       const { value, isCut } = await askJson({ ...deps, ...work }, result, body, signal);
       return envelope(value, { meta: { ...meta, ...(isCut ? { truncated: true } : {}) } });
     },
+  };
+}
+
+/** Takes from the operator's options what asking a model needs. */
+export function jsonDeps(options: RenderingOptions): JsonDeps {
+  const { system } = options.platform;
+  return {
+    model: options.chatModel,
+    modelOf: options.customModel,
+    system,
+    modelMs: options.chatTimeoutMs ?? 60_000,
+    slots: fairSlots({
+      running: ASKING,
+      waiting: options.maxQueue ?? 20,
+      refuse: tooManyRenderings,
+    }),
   };
 }

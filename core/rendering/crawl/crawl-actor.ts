@@ -1,4 +1,5 @@
-import type { Actor, ActorContext } from "../../ports.ts";
+import { type ActorClient, actorClient } from "../../actors/actor-client.ts";
+import type { Actor, ActorContext, ActorKind, Actors } from "../../ports.ts";
 import type { CrawlDeps } from "./crawl-deps.ts";
 import { inserts } from "./rows/crawl-pages.ts";
 import {
@@ -9,6 +10,7 @@ import {
 } from "./rows/crawl-records.ts";
 import type { CrawlBody, CrawlFormat } from "./rows/crawl-schema.ts";
 import { type CrawlState, endCrawl, openCrawl, writeFacts } from "./rows/crawl-state.ts";
+import { crawlTables } from "./rows/crawl-tables.ts";
 import { pageIdentity } from "./rules/page-identity.ts";
 import type { Robots } from "./rules/robots.ts";
 import { crawlRunner } from "./run-crawl.ts";
@@ -31,8 +33,32 @@ export interface CrawlMethods {
   expire(): Promise<void>;
 }
 
-/** Starts one crawl. */
-export async function startCrawl(context: ActorContext, deps: CrawlDeps): Promise<Actor> {
+/** The name of the kind of actor that is one crawl; each is named `account/id`. */
+const CRAWL_KIND = "rendering-crawl";
+
+/** The mailbox belongs to the alarm, which lasts as long as there are pages to read. */
+const interleaved = ["create", "read", "contentPart", "cancel", "expire"];
+
+/** Makes the kind of actor that is one crawl, with what it reads pages with. */
+export function crawlKind(deps: CrawlDeps): ActorKind {
+  return {
+    name: CRAWL_KIND,
+    schema: crawlTables,
+    interleaved,
+    start: (context) => start(context, deps),
+  };
+}
+
+/** Returns a crawl of an account, whether it exists or not. */
+export function crawlAt(
+  actors: Pick<Actors, "get">,
+  account: string,
+  id: string,
+): ActorClient<CrawlMethods> {
+  return actorClient(actors.get(CRAWL_KIND, `${account}/${id}`));
+}
+
+async function start(context: ActorContext, deps: CrawlDeps): Promise<Actor> {
   const state = await openCrawl(context, deps.secrets);
   const run = crawlRunner(state, deps);
   const methods: CrawlMethods = {

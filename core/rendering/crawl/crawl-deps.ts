@@ -1,7 +1,7 @@
 import type { Platform, Transport } from "../../ports.ts";
 import type { Tracer } from "../../trace/trace-context.ts";
 import type { ContentExtractor } from "../input/extractor.ts";
-import type { JobPolicy } from "../job/job-policy.ts";
+import type { JobPolicy } from "../job/job.ts";
 import { type FairSlots, fairSlots } from "../../work/fair-slots.ts";
 import { workFor } from "../../work/owned-work.ts";
 import { tooManyRenderings } from "../input/errors.ts";

@@ -1,8 +1,7 @@
 import type { CdpData, CdpEvent } from "../cdp/cdp.ts";
 import { proxyFailure } from "../input/errors.ts";
 import type { ProxyLogin } from "../../ports.ts";
-import type { Job } from "../job/job.ts";
-import { pageBytes } from "../job/page-bytes.ts";
+import { type Job, pageBytes } from "../job/job.ts";
 import { longBase64 } from "../../http/json/long-json.ts";
 import { fileAnswer, isUploaded } from "../job/uploaded-files.ts";
 import { decideRequest } from "../job/request-gate.ts";

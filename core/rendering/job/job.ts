@@ -1,12 +1,13 @@
+import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { AllowHosts } from "../../net/allow-hosts.ts";
+import { type AllowHosts, parseAllowHosts } from "../../net/allow-hosts.ts";
 import { checkUrl } from "../../net/check-url.ts";
 import type { PdfBody, RenderBody } from "../input/body.ts";
 import { compilePatterns } from "./patterns.ts";
-import type { JobPolicy } from "./job-policy.ts";
+import type { RenderingOptions } from "./options.ts";
 import type { RequestRules } from "./request-gate.ts";
 import type { UploadedFiles } from "./uploaded-files.ts";
-import { readTimers, type Timers } from "../input/timers.ts";
+import { readTimers, type TimerCaps, type Timers } from "../input/timers.ts";
 
 /** One rendering, checked and ready to run. */
 export interface Job {
@@ -25,6 +26,27 @@ export interface Job {
   readonly upload?: UploadedFiles | undefined;
   /** Extra headers by lower-case name; they go to the origin of `url` only, because they are credentials. */
   readonly headers: ReadonlyMap<string, string>;
+}
+
+/** The `html` of a job in UTF-8; empty when it has none. */
+export function pageBytes({ page, body }: Job): Uint8Array<ArrayBuffer> {
+  return page ?? utf8(body.html ?? "");
+}
+
+/** The operator's rules for jobs. */
+export interface JobPolicy {
+  readonly allow: AllowHosts;
+  readonly caps: TimerCaps;
+  readonly unsafeRegex: boolean;
+}
+
+/** Reads the rules for jobs from the operator's options. */
+export function jobPolicy(options: RenderingOptions): JobPolicy {
+  return {
+    allow: parseAllowHosts(options.allowHosts),
+    caps: options.timeouts ?? {},
+    unsafeRegex: options.unsafeRegex === true,
+  };
 }
 
 /** Headers that frame a request: a caller who sets them breaks it, or smuggles a second one into it. */

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { notFound } from "../../http/api-error.ts";
 import { type McpTool, mcpTool } from "../../mcp/mcp-tool.ts";
 import type { SitePage } from "../../ports.ts";
+import { beginCrawl } from "../crawl/begin/begin-crawl.ts";
 import { siteCrawler } from "../crawl/begin/site-crawler.ts";
 import type { CrawlWork } from "../crawl/crawl-deps.ts";
 
@@ -69,7 +70,6 @@ function beginTool(deps: CrawlWork, caller: CrawlingAccount): McpTool {
         crawlPurposes: ["ai-input"] as const,
         options: { includePatterns: include, excludePatterns: exclude },
       };
-      const { beginCrawl } = await import("../crawl/begin/begin-crawl.ts");
       const { id } = await beginCrawl(deps, body, caller);
       return { structured: { id, status: "running" } };
     },

@@ -1,6 +1,7 @@
-import type { Actor, ActorContext } from "../../ports.ts";
+import type { Actor, ActorContext, ActorKind } from "../../ports.ts";
 import type { Answer } from "../retrieve/answerer.ts";
 import { cachedAnswer, keepAnswer } from "./stored-answers.ts";
+import type { FairSlots } from "../../work/fair-slots.ts";
 import type { CacheThreshold } from "../state/search-schema.ts";
 import { commitItem, type IndexedContent } from "../ingest/commit-item.ts";
 import {
@@ -31,21 +32,52 @@ import {
   type QuestionPage,
 } from "../rows/question-log.ts";
 import { performWork, type ItemWorkOptions } from "../queue/perform-work.ts";
+import { pictureSlots } from "../queue/index-pictures.ts";
 import { queueRunner } from "../queue/run-queue.ts";
 import { releaseWork } from "../state/work-rows.ts";
 import { retrieve } from "../retrieve/retrieve.ts";
 import type { SearchInput } from "../retrieve/search-input.ts";
+import { instanceTables } from "../state/tables.ts";
 import { failItem, removeItem } from "../ingest/remove-item.ts";
 import { unchangedItem, type UploadFacts } from "../ingest/unchanged-item.ts";
 import { type PicturesAttempt, queuePictures } from "../ingest/queue-pictures.ts";
 import { trainInstance } from "../ingest/train-instance.ts";
-import type { VectorBudget } from "../vectors/vector-budget.ts";
+import { createVectorBudget, type VectorBudget } from "../vectors/vector-budget.ts";
 import type { SearchOptions } from "../models/search-deps.ts";
 import { type VisitCounter, visitCounter } from "../state/visit-counter.ts";
 import { steadyNow } from "../../time/steady-now.ts";
 
-/** Starts one search instance. */
-export async function startInstance(
+/** The name of the kind of actor that is one search instance; each is named `account/namespace/id`. */
+export const INSTANCE_KIND: string = "search";
+
+/**
+ * The methods, all of which run beside the mailbox: what changes something waits for its turn among its like. The
+ * mailbox belongs to the alarm, which lasts as long as the queue has work to do.
+ */
+const interleaved =
+  "create change destroy read stats search train admitVisit questions clickQuestion clearQuestions cachedAnswer keepAnswer unchanged begin beginSync queuePictures commit fail release remove item items chunks content logs startJob cancelJob job jobLogs jobs";
+
+/** Bytes of vectors in memory: an isolate of Workers has 128 MB for all that it does. */
+const VECTORS = 512 * 1024 * 1024;
+const WORKER_VECTORS = 48 * 1024 * 1024;
+
+/** Makes the kind of actor that is one search instance, with what its queue indexes with. */
+export function instanceKind(deps: SearchOptions): ActorKind {
+  const { runtime, system } = deps.platform;
+  const bytes = deps.vectorMemoryBytes ?? (runtime === "workers" ? WORKER_VECTORS : VECTORS);
+  const budget = createVectorBudget(bytes, () => system.monotonic());
+  const shared = pictureSlots();
+  // A Durable Object may not wake another one. Each has slots of its own, and runs in an isolate with few others.
+  const pictures = (): FairSlots => (runtime === "workers" ? pictureSlots() : shared);
+  return {
+    name: INSTANCE_KIND,
+    schema: instanceTables,
+    interleaved: interleaved.split(" "),
+    start: (context) => start(context, { ...deps, pictures: pictures() }, budget),
+  };
+}
+
+async function start(
   context: ActorContext,
   deps: SearchOptions & Pick<ItemWorkOptions, "pictures">,
   budget: VectorBudget,

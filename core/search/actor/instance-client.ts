@@ -1,7 +1,6 @@
 import { type ActorClient, actorClient } from "../../actors/actor-client.ts";
 import type { Platform } from "../../ports.ts";
-import type { InstanceMethods } from "./instance-actor.ts";
-import { INSTANCE_KIND } from "./instance-kind.ts";
+import { INSTANCE_KIND, type InstanceMethods } from "./instance-actor.ts";
 
 /** The typed near end of an instance actor. */
 export type Instance = ActorClient<InstanceMethods>;

@@ -1,6 +1,6 @@
 import { LEXICAL_RERANKER, checkReranker } from "../models/models.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { embeddedText } from "../text/embedded-text.ts";
+import { embeddedText } from "../ingest/commit-item.ts";
 import type { InstanceSettings } from "../state/instance-settings.ts";
 import { round } from "../lexical/trained-model.ts";
 import type { Chunk } from "../retrieve/chunk-view.ts";

@@ -20,7 +20,6 @@ import {
   withFileFields,
 } from "../filter/metadata.ts";
 import type { FileWarning } from "../read/file-warning.ts";
-import { embeddedText } from "../text/embedded-text.ts";
 import type { TextChunk } from "../text/split.ts";
 
 /** A chunk on its way to the instance. */
@@ -116,6 +115,11 @@ export async function commitItem(
 
 /** Chunks whose text is prepared before others may go on: a few milliseconds. */
 const SLICE = 1000;
+
+/** Returns the text that vectors are made of: a chunk under its headings. */
+export function embeddedText(chunk: { readonly heading: string; readonly text: string }): string {
+  return chunk.heading === "" ? chunk.text : `${chunk.heading}\n${chunk.text}`;
+}
 
 async function vectorsOf(
   state: InstanceState,

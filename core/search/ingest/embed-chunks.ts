@@ -1,7 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { Embedder } from "../../ports.ts";
-import { embeddedText } from "../text/embedded-text.ts";
-import type { NewChunk, NewVectors } from "./commit-item.ts";
+import { type NewChunk, type NewVectors, embeddedText } from "./commit-item.ts";
 import { normalize, toBytes } from "../vectors/dense.ts";
 import type { QueryVector } from "../retrieve/vector-leg.ts";
 

@@ -16,6 +16,9 @@ import { type PictureReading, readScans, textOfPicture } from "./read-pictures.t
 import { readText } from "../read/read-text.ts";
 import type { WorkOptions } from "../models/search-deps.ts";
 
+/** Bytes of one file (docs/compatibility.md). */
+export const FILE_LIMIT: number = 4 * 1024 * 1024;
+
 /** The text of a file and how it is structured. */
 export type ExtractedText = DocumentText & { readonly format: "markdown" | "text" | "code" };
 

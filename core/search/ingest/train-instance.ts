@@ -3,7 +3,7 @@ import type { Background, SqlRow } from "../../ports.ts";
 import { asSet, isOneOf } from "../../sql/sql-text.ts";
 import { withinMs } from "../../time/within-ms.ts";
 import { type InstanceState, vectorTag } from "../state/instance-state.ts";
-import { embeddedText } from "../text/embedded-text.ts";
+import { embeddedText } from "./commit-item.ts";
 import { toBlock, type VectorBlock } from "../vectors/vector-block.ts";
 import { addVectors } from "../vectors/vector-rows.ts";
 import {

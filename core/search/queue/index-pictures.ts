@@ -1,5 +1,5 @@
 import { ApiError } from "../../http/api-error.ts";
-import { type FairSlots, inSlot } from "../../work/fair-slots.ts";
+import { fairSlots, type FairSlots, inSlot } from "../../work/fair-slots.ts";
 import { TIMER_OVER } from "../../time/timer-over.ts";
 import { indexContent } from "../ingest/index-content.ts";
 import type { WorkOptions } from "../models/search-deps.ts";
@@ -13,8 +13,20 @@ import {
 } from "../state/work-rows.ts";
 import { newsOrTime } from "./news-or-time.ts";
 
+/** Files whose pictures are read at a time, and further ones of instances that have none read. */
+const FILES = 4;
+const RESERVE = 4;
+/** Files that wait for their turn: an instance has two at most. */
+const WAITING = 10_000;
 /** Milliseconds between two looks at whether the work is still wanted, unless something happens before. */
 const LOOK_MS = 60_000;
+
+/** Makes the slots in which the instances of a process have pictures read: a slow scan keeps no other instance waiting. */
+export function pictureSlots(): FairSlots {
+  const refuse = (): ApiError =>
+    new ApiError("unavailable", { message: "Too many files wait to have their pictures read" });
+  return fairSlots({ running: FILES, reserve: RESERVE, waiting: WAITING, refuse });
+}
 
 /** Indexes an item whose file holds pictures of text. Deleting the item, or uploading another file in its place, ends it. */
 export async function indexPictures(

@@ -11,8 +11,9 @@ import { checkQuery } from "../../http/fields/query.ts";
 import { traceparentOf } from "../../trace/trace-context.ts";
 import type { SearchOptions, WorkOptions } from "../models/search-deps.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
-import { FILE_LIMIT, MAX_SOURCE_KEY } from "../rows/source-reader.ts";
-import type { FileUpload } from "./index-item.ts";
+import { MAX_SOURCE_KEY } from "../rows/source-reader.ts";
+import { FILE_LIMIT } from "../ingest/extract-text.ts";
+import { type FileUpload, syncItem, uploadItem } from "./index-item.ts";
 import type { Instance } from "../actor/instance-client.ts";
 import { instanceRoots, numberOf, pageInfo, pageOf, type RouteContext } from "./route-context.ts";
 
@@ -58,7 +59,6 @@ export function itemRoutes(app: Hono, { options, may, instance }: RouteContext):
   for (const root of instanceRoots.map((one) => `${one}/:id/items`)) {
     app.get(root, may("AI Search Read"), (c) => listItems(c, instance(c)));
     app.post(root, may("AI Search Edit"), async (c) => {
-      const { uploadItem } = await import("./index-item.ts");
       const upload = async ({ file, wait }: Upload): Promise<Response> =>
         envelope(await uploadItem(instance(c), file, wait, worked(c, options)));
       return withForm(await wholeRequest(c.req), options.platform, upload);
@@ -78,7 +78,6 @@ export function itemRoutes(app: Hono, { options, may, instance }: RouteContext):
           message: `item_not_found: upload "${key}" first, it has no content yet`,
         });
       }
-      const { syncItem } = await import("./index-item.ts");
       return envelope(await syncItem(instance(c), item.id, wait, worked(c, options)));
     });
     app.get(`${root}/:item_id`, may("AI Search Read"), async (c) =>
@@ -88,7 +87,6 @@ export function itemRoutes(app: Hono, { options, may, instance }: RouteContext):
       const { wait_for_completion: wait } = await readJson(c, syncSchema, {
         platform: options.platform,
       });
-      const { syncItem } = await import("./index-item.ts");
       return envelope(await syncItem(instance(c), itemId(c), wait, worked(c, options)));
     });
     app.delete(`${root}/:item_id`, may("AI Search Edit"), async (c) =>

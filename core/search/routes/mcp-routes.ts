@@ -5,6 +5,7 @@ import { traceOf } from "../../trace/trace-context.ts";
 import { instanceRoots, type RouteContext } from "./route-context.ts";
 import { SEARCH_BODY_LIMIT } from "../state/search-schema.ts";
 import { withTracedModels } from "../models/traced-models.ts";
+import { searchTools } from "./mcp-tools.ts";
 
 /** Registers the endpoint of each instance for clients of the Model Context Protocol. */
 export function mcpRoutes(app: Hono, { options, may, instance }: RouteContext): void {
@@ -16,7 +17,6 @@ export function mcpRoutes(app: Hono, { options, may, instance }: RouteContext): 
         const found = instance(c);
         const { id } = await found.read();
         const traced = withTracedModels(options, traceOf(c.req.raw));
-        const { searchTools } = await import("./mcp-tools.ts");
         return searchTools(id, found, { ...traced, owner: workOwner(c) }, request);
       }),
     );

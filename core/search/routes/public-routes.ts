@@ -15,14 +15,15 @@ import {
 } from "../directory/public-endpoints.ts";
 import { shownFailure } from "../answer/hidden-failures.ts";
 import type { SearchOptions } from "../models/search-deps.ts";
+import { searchScript } from "../snippet/search-script.ts";
 import { mayAsk, type PublicEndpoint } from "../state/public-endpoint.ts";
 import {
   VISITOR_BODY_LIMIT,
   visitorChatSchema,
   visitorSearchSchema,
 } from "../state/visitor-schema.ts";
+import { answerChat, answerSearch, tracedBy } from "./query-answers.ts";
 import { questionClick } from "./question-routes.ts";
-import { tracedBy } from "./route-context.ts";
 
 /** The public endpoints, by their ids. */
 const PUBLIC = "/ai-search/:endpoint_id";
@@ -45,9 +46,8 @@ export function publicRoutes(given: SearchOptions): Hono {
   platform.actors.define(publicEndpointsKind);
   const app = new Hono();
   app.use(`${PUBLIC}/*`, findsEndpoint(options), allowOriginsBy(mayRead), notesVisitor(options));
-  app.get(`${PUBLIC}/search.js`, async (c) => {
+  app.get(`${PUBLIC}/search.js`, (c) => {
     endpointOf(c);
-    const { searchScript } = await import("../snippet/search-script.ts");
     return packedText(c.req.raw, searchScript, {
       "content-type": "text/javascript; charset=utf-8",
       "cache-control": "public, max-age=3600",
@@ -59,7 +59,6 @@ export function publicRoutes(given: SearchOptions): Hono {
   const reading = { limit: VISITOR_BODY_LIMIT, platform };
   app.post(`${PUBLIC}/search`, admits("search_endpoint", options), async (c) => {
     const body = await readJson(c, visitorSearchSchema, reading);
-    const { answerSearch } = await import("./query-answers.ts");
     return answerSearch(c, endpointOf(c).instance, body, tracedBy(c, options));
   });
   app.post(
@@ -67,7 +66,6 @@ export function publicRoutes(given: SearchOptions): Hono {
     admits("chat_completions_endpoint", options),
     async (c) => {
       const body = await readJson(c, visitorChatSchema, reading);
-      const { answerChat } = await import("./query-answers.ts");
       return answerChat(c, endpointOf(c).instance, body, tracedBy(c, options));
     },
   );

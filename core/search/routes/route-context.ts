@@ -12,8 +12,6 @@ import { type Instance, type InstanceAddress, instanceAt } from "../actor/instan
 import { instanceId } from "../state/instance-schema.ts";
 import { DEFAULT_NAMESPACE } from "../directory/namespace-store.ts";
 import type { SearchOptions } from "../models/search-deps.ts";
-import { withTracedModels } from "../models/traced-models.ts";
-import { traceOf } from "../../trace/trace-context.ts";
 
 /** Dependencies that the route files of this folder share. */
 export interface RouteContext {
@@ -147,9 +145,4 @@ export function pageInfo(
     total_count: total,
     total_pages: Math.ceil(total / perPage),
   };
-}
-
-/** Returns the options for one request, whose models' calls are spans of its trace. */
-export function tracedBy(c: Context, options: SearchOptions): SearchOptions {
-  return withTracedModels(options, traceOf(c.req.raw));
 }

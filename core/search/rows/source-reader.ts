@@ -47,8 +47,5 @@ export interface SourceReader {
   cancel(cursor: string): Promise<void>;
 }
 
-/** Bytes of one file (docs/compatibility.md). */
-export const FILE_LIMIT: number = 4 * 1024 * 1024;
-
 /** Bytes of a key. */
 export const MAX_SOURCE_KEY = 1024;

@@ -2,6 +2,7 @@ import { runInSteps } from "../../work/background.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { globParts, matchGlob } from "../../net/glob.ts";
 import type { LongTask } from "../../ports.ts";
+import { FILE_LIMIT } from "../ingest/extract-text.ts";
 import {
   askBucket,
   type BucketAccess,
@@ -9,12 +10,7 @@ import {
   bucketFailure,
 } from "./bucket-request.ts";
 import type { ListedObject, ObjectPage } from "./parse-object-page.ts";
-import {
-  FILE_LIMIT,
-  type SourceContent,
-  type SourceEntry,
-  type SourceReader,
-} from "../rows/source-reader.ts";
+import type { SourceContent, SourceEntry, SourceReader } from "../rows/source-reader.ts";
 
 /** Objects of one part, and bytes of its list: a key has 1024, each three when it is encoded. */
 const PART = 200;

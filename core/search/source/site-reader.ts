@@ -1,12 +1,8 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { SitePage, SiteCrawler } from "../../ports.ts";
+import { FILE_LIMIT } from "../ingest/extract-text.ts";
 import type { SiteSource } from "../state/check-site.ts";
-import {
-  FILE_LIMIT,
-  type SourceContent,
-  type SourceEntry,
-  type SourceReader,
-} from "../rows/source-reader.ts";
+import type { SourceContent, SourceEntry, SourceReader } from "../rows/source-reader.ts";
 
 /** How far a website is. */
 interface Place {

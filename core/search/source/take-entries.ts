@@ -1,13 +1,14 @@
 import { sha256Hex } from "../../crypto/digest.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { InstanceState } from "../state/instance-state.ts";
+import { FILE_LIMIT } from "../ingest/extract-text.ts";
 import { beginUpload } from "../rows/item-store.ts";
 import { failItem } from "../ingest/remove-item.ts";
 import { indexContent, indexedNote } from "../ingest/index-content.ts";
 import { releaseWork } from "../state/work-rows.ts";
 import type { WorkOptions } from "../models/search-deps.ts";
 import { type KnownItem, knownItems, markSeen, noteSourceFailure } from "./source-items.ts";
-import { FILE_LIMIT, MAX_SOURCE_KEY, type SourceEntry } from "../rows/source-reader.ts";
+import { MAX_SOURCE_KEY, type SourceEntry } from "../rows/source-reader.ts";
 
 export interface EntryOutcome {
   readonly what: "indexed" | "unchanged" | "failed";

@@ -1,4 +1,4 @@
-/** The tables of a search instance, see `instance-kind.ts`. All in the subset of SQLite and PostgreSQL. */
+/** The tables of a search instance, see `instance-actor.ts`. All in the subset of SQLite and PostgreSQL. */
 export const instanceTables: readonly string[] = [
   `CREATE TABLE search_instances (
     actor TEXT PRIMARY KEY, settings TEXT NOT NULL, next_chunk INTEGER NOT NULL, chunks INTEGER NOT NULL,

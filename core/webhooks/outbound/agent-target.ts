@@ -11,7 +11,7 @@ import type { ActorContext } from "../../ports.ts";
 import { choiceHint } from "../../text/nearest.ts";
 import { withinMs } from "../../time/within-ms.ts";
 import type { OutboundMessage } from "./attempt.ts";
-import type { AttemptResult } from "../pace/retry-policy.ts";
+import type { AttemptResult } from "./retry-policy.ts";
 
 /** The agents that endpoints can be. */
 export interface AgentTargets {

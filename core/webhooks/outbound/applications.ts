@@ -1,8 +1,9 @@
+import * as v from "valibot";
 import { eventTime } from "../../entity/event.ts";
-import type { ApplicationLimits } from "../../entity/outbound.ts";
+import { applicationId, type ApplicationLimits } from "../../entity/outbound.ts";
 import { ApiError, notFound } from "../../http/api-error.ts";
 import type { ActorContext, SqlRow, SqlValue, Statement } from "../../ports.ts";
-import type { ApplicationInput, ApplicationPatch } from "./outbound-schema.ts";
+import { ENDPOINT_LIMIT } from "./endpoints.ts";
 
 /** Most applications of an account. */
 const APPLICATION_LIMIT = 10_000;
@@ -15,6 +16,39 @@ export type Application = ApplicationLimits & {
   readonly name: string | null;
   readonly created_at: string;
 };
+
+/** A checked body of `POST …/applications`. */
+export type ApplicationInput = ApplicationLimits & {
+  readonly id: string;
+  readonly name?: string | undefined;
+};
+
+/** A checked body of `PATCH …/applications/:application_id`. */
+export type ApplicationPatch = {
+  readonly name?: string | undefined;
+  readonly max_endpoints?: number | undefined;
+  readonly messages_per_second?: number | null | undefined;
+};
+
+const name = v.optional(v.pipe(v.string(), v.maxLength(256)));
+const maxEndpoints = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(ENDPOINT_LIMIT));
+const messageRate = v.nullable(v.pipe(v.number(), v.minValue(0.01), v.maxValue(10_000)));
+
+/** Body of `POST …/applications`. */
+export const applicationInput: v.GenericSchema<unknown, ApplicationInput> = v.object({
+  /** The account's own id of the customer. */
+  id: applicationId,
+  name,
+  max_endpoints: v.optional(maxEndpoints, 50),
+  messages_per_second: v.optional(messageRate, null),
+});
+
+/** Body of `PATCH …/applications/:application_id`. */
+export const applicationPatch: v.GenericSchema<unknown, ApplicationPatch> = v.object({
+  name,
+  max_endpoints: v.optional(maxEndpoints),
+  messages_per_second: v.optional(messageRate),
+});
 
 /** A page of applications; `cursor` is the last id, null on the last page. */
 export type ApplicationPage = {

@@ -5,7 +5,7 @@ import { hmacKey, hmacSign } from "../../crypto/hmac.ts";
 import { headerText } from "../../http/header-text.ts";
 import type { HeaderPair, InboundResponse, System, Transport } from "../../ports.ts";
 import { TransportError } from "../../net/transport-error.ts";
-import type { AttemptResult } from "../pace/retry-policy.ts";
+import type { AttemptResult } from "./retry-policy.ts";
 import { isEd25519, signEd25519 } from "../signing/ed25519.ts";
 import { textAt } from "../signing/pick.ts";
 import { TIMER_OVER } from "../../time/timer-over.ts";

@@ -1,5 +1,5 @@
 import type { ActorContext, Plain, Sql, Statement } from "../../ports.ts";
-import { TRIP_FAILURES } from "../pace/retry-policy.ts";
+import { TRIP_FAILURES } from "./retry-policy.ts";
 
 /** Names of the counters, which count from the first day of an account; a restart does not reset them. */
 export const counterNames = [

@@ -19,7 +19,7 @@ import {
   scheduleOf,
   type AttemptResult,
   type Verdict,
-} from "../pace/retry-policy.ts";
+} from "./retry-policy.ts";
 import { exhausted } from "./notices.ts";
 import { type EndpointSender, requestEndpoint } from "./request-endpoint.ts";
 import { TIMER_OVER } from "../../time/timer-over.ts";

@@ -2,7 +2,7 @@ import { eventTime } from "../../entity/event.ts";
 import type { ActorContext, Log, SqlRow, Statement } from "../../ports.ts";
 import { count } from "./counters.ts";
 import { notice } from "./notices.ts";
-import { isHopeless, TRIP_FAILURES, trippedUntil, type Verdict } from "../pace/retry-policy.ts";
+import { isHopeless, TRIP_FAILURES, trippedUntil, type Verdict } from "./retry-policy.ts";
 
 /**
  * Counts an endpoint's failures: several in a row pause it, and it is disabled when it is gone or has failed for days.

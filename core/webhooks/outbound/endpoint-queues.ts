@@ -1,5 +1,5 @@
 import type { ActorContext, SqlRow, SqlValue } from "../../ports.ts";
-import { TRIP_FAILURES } from "../pace/retry-policy.ts";
+import { TRIP_FAILURES } from "./retry-policy.ts";
 import { fullBucket, hasToken, refill, type TokenBucket, tokenIn } from "../pace/token-bucket.ts";
 
 /** Requests to one endpoint in flight at a time, unless the endpoint sets its own number. */

@@ -20,6 +20,9 @@ import { headerNames, sealHeaders } from "./endpoint-headers.ts";
 import type { EndpointSecrets } from "./endpoint-secrets.ts";
 import type { Sealer } from "./sealer.ts";
 
+/** Most endpoints of an account, and of an application. */
+export const ENDPOINT_LIMIT = 500;
+
 /** An endpoint as the API shows it: without its secrets. */
 export type EndpointView = {
   readonly id: string;

@@ -1,7 +1,7 @@
 import { eventTime } from "../../entity/event.ts";
 import type { ActorContext, Plain, SqlRow, Statement } from "../../ports.ts";
 import { prepareMessage } from "./messages.ts";
-import type { AttemptResult } from "../pace/retry-policy.ts";
+import type { AttemptResult } from "./retry-policy.ts";
 
 /** Types of the messages that the sender itself sends about its work. */
 type NoticeType =

@@ -29,15 +29,10 @@ import { type ActorClient, actorClient } from "../../actors/actor-client.ts";
 import type { Platform } from "../../ports.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
 import { traceparentOf } from "../../trace/trace-context.ts";
+import { applicationInput, applicationPatch } from "./applications.ts";
 import type { DeliveryFilter } from "./deliveries.ts";
-import type { OutboundMethods } from "./outbound-actor.ts";
-import {
-  applicationInput,
-  applicationPatch,
-  endpointInput,
-  endpointPatch,
-  rotateInput,
-} from "./outbound-schema.ts";
+import type { OutboundMethods } from "./outbound-kind.ts";
+import { endpointInput, endpointPatch, rotateInput } from "./outbound-schema.ts";
 
 export interface OutboundRouteDeps {
   readonly platform: Platform;

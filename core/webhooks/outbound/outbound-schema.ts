@@ -1,4 +1,3 @@
-import { applicationId, type ApplicationLimits } from "../../entity/outbound.ts";
 import { notArray } from "../../http/fields/schema-fields.ts";
 import { invalidUrl } from "../../net/check-url.ts";
 import * as v from "valibot";
@@ -253,39 +252,3 @@ function isTarget(text: string): boolean {
   const { protocol, username, password } = new URL(text);
   return (protocol === "https:" || protocol === "http:") && username === "" && password === "";
 }
-
-/** Most endpoints of an account, and of an application. */
-export const ENDPOINT_LIMIT = 500;
-
-/** A checked body of `POST …/applications`. */
-export type ApplicationInput = ApplicationLimits & {
-  readonly id: string;
-  readonly name?: string | undefined;
-};
-
-/** A checked body of `PATCH …/applications/:application_id`. */
-export type ApplicationPatch = {
-  readonly name?: string | undefined;
-  readonly max_endpoints?: number | undefined;
-  readonly messages_per_second?: number | null | undefined;
-};
-
-const applicationName = v.optional(v.pipe(v.string(), v.maxLength(256)));
-const maxEndpoints = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(ENDPOINT_LIMIT));
-const messageRate = v.nullable(v.pipe(v.number(), v.minValue(0.01), v.maxValue(10_000)));
-
-/** Body of `POST …/applications`. */
-export const applicationInput: v.GenericSchema<unknown, ApplicationInput> = v.object({
-  /** The account's own id of the customer. */
-  id: applicationId,
-  name: applicationName,
-  max_endpoints: v.optional(maxEndpoints, 50),
-  messages_per_second: v.optional(messageRate, null),
-});
-
-/** Body of `PATCH …/applications/:application_id`. */
-export const applicationPatch: v.GenericSchema<unknown, ApplicationPatch> = v.object({
-  name: applicationName,
-  max_endpoints: v.optional(maxEndpoints),
-  messages_per_second: v.optional(messageRate),
-});

@@ -10,7 +10,7 @@ import {
 } from "./attempt.ts";
 import { openHeaders } from "./endpoint-headers.ts";
 import type { EndpointSecrets } from "./endpoint-secrets.ts";
-import type { AttemptResult } from "../pace/retry-policy.ts";
+import type { AttemptResult } from "./retry-policy.ts";
 import type { Sealer } from "./sealer.ts";
 
 export interface EndpointSender {

@@ -173,7 +173,7 @@ export const agentsMutants: readonly Mutant[] = [
   },
   {
     name: "an application's endpoints are limited",
-    file: "core/webhooks/outbound/outbound-actor.ts",
+    file: "core/webhooks/outbound/outbound-kind.ts",
     find: "limits?.max_endpoints ?? ENDPOINT_LIMIT",
     replace: "ENDPOINT_LIMIT",
     tests: ["tests/unit/webhooks/outbound/applications"],
@@ -194,7 +194,7 @@ export const agentsMutants: readonly Mutant[] = [
   },
   {
     name: "a replay counts against the rate of an application",
-    file: "core/webhooks/outbound/outbound-actor.ts",
+    file: "core/webhooks/outbound/outbound-kind.ts",
     find: "      allowed(limits);\n      return queue.replay(id);",
     replace: "      return queue.replay(id);",
     tests: ["tests/unit/webhooks/outbound/applications"],
@@ -341,7 +341,7 @@ export const agentsMutants: readonly Mutant[] = [
   },
   {
     name: "deliveries that wait for a silent endpoint come before nobody else's",
-    file: "core/webhooks/outbound/outbound-actor.ts",
+    file: "core/webhooks/outbound/outbound-kind.ts",
     find: "Math.max(due, context.steady())",
     replace: "due",
     tests: ["tests/unit/webhooks/outbound/silent-applications"],
@@ -736,7 +736,7 @@ export const agentsMutants: readonly Mutant[] = [
   },
   {
     name: "a changed retention reaches entities that nobody touches",
-    file: "core/entity/webhook-index-actor.ts",
+    file: "core/entity/webhook-index.ts",
     find: "await sweep.run();",
     replace: "",
     tests: ["tests/unit/agents/feed/retention"],
@@ -918,7 +918,7 @@ export const agentsMutants: readonly Mutant[] = [
   },
   {
     name: "a network error of onRequest is a failure",
-    file: "core/agents/kind/agent-actor.ts",
+    file: "core/agents/kind/agent-kind.ts",
     find: 'if (response.type === "error")',
     replace: "if (false)",
     tests: ["tests/unit/agents/surface"],

@@ -18,7 +18,7 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     name: "a receiver asks for a day of patience at most",
-    file: "core/webhooks/pace/retry-policy.ts",
+    file: "core/webhooks/outbound/retry-policy.ts",
     find: "Math.min(retryAfterMs(retryAfter, now) ?? 0, RETRY_AFTER_LIMIT)",
     replace: "retryAfterMs(retryAfter, now) ?? 0",
     tests: ["tests/unit/webhooks/outbound/outbound"],

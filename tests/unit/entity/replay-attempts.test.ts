@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openPlatform } from "#platform";
 import { startClock } from "../../../core/entity/clock.ts";
-import { replaySchema } from "../../../core/entity/webhook-index-schema.ts";
-import { nextReplay, startReplays } from "../../../core/entity/webhook-replays.ts";
+import { nextReplay, replaySchema, startReplays } from "../../../core/entity/webhook-replays.ts";
 import type { ActorKind, Platform } from "../../../core/ports.ts";
 
 /** The entities that were asked for a slice. */

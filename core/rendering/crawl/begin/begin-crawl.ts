@@ -1,5 +1,5 @@
 import { checkCrawl } from "./check-crawl.ts";
-import { crawlAt } from "../crawl-kind.ts";
+import { crawlAt } from "../crawl-actor.ts";
 import type { CrawlWork } from "../crawl-deps.ts";
 import { crawlListAt } from "../rows/crawl-list.ts";
 import type { CrawlBody } from "../rows/crawl-schema.ts";

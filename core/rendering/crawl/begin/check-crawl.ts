@@ -1,6 +1,6 @@
 import { ApiError } from "../../../http/api-error.ts";
 import { extractorFor } from "../../input/extractor.ts";
-import { type Job, prepareJob } from "../../job/job.ts";
+import { prepareJob } from "../../job/job.ts";
 import { checkJsonRequest } from "../../json/ask-json.ts";
 import { checkWanted } from "../../json/json-body.ts";
 import type { CrawlDeps, CrawlWork } from "../crawl-deps.ts";
@@ -26,10 +26,12 @@ export async function checkCrawl(
   body: CrawlBody,
   signal: AbortSignal,
 ): Promise<CheckedCrawl> {
+  checkCrawlFields(deps, body);
   extractorFor(body.extract, deps.extract);
-  const { url } = checkCrawlBody(deps, body);
+  const { url } = prepareJob(body, deps.policy);
   const address = url === null ? null : pageAddress(url.href);
   if (address === null) throw refuse("url: At most 2048 characters are allowed");
+  compileScope(body.options ?? {}, deps.policy.allow);
   await checkJsonOptions(deps, body, signal);
   const robots = await fetchRobots(deps, address.origin, body, signal).catch((error: unknown) => {
     signal.throwIfAborted();
@@ -50,16 +52,8 @@ function notesOn({ browser }: CrawlBody): string[] {
     : [`browser: "${browser}" has no effect: pages are rendered by Chromium`];
 }
 
-/** Checks a body without asking the site. @throws ApiError naming the field */
-export function checkCrawlBody(deps: CrawlDeps, body: CrawlBody): Job {
-  checkCrawlFields(deps, body);
-  const job = prepareJob(body, deps.policy);
-  compileScope(body.options ?? {}, deps.policy.allow);
-  return job;
-}
-
 /** Checks the fields of a body that depend on each other, or on what this server has. */
-function checkCrawlFields({ platform }: CrawlDeps, body: CrawlBody): void {
+export function checkCrawlFields({ platform }: CrawlDeps, body: CrawlBody): void {
   const { modifiedSince } = body;
   const now = platform.system.now();
   if (modifiedSince !== undefined) {

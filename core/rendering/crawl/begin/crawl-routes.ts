@@ -8,7 +8,8 @@ import { noteUnknownFields } from "../../../http/fields/unknown-fields.ts";
 import { checkQuery, readQuery } from "../../../http/fields/query.ts";
 import { pulledStream } from "../../../http/stream.ts";
 import { traceparentOf } from "../../../trace/trace-context.ts";
-import { crawlAt, crawlKind } from "../crawl-kind.ts";
+import { beginCrawl } from "./begin-crawl.ts";
+import { crawlAt, crawlKind } from "../crawl-actor.ts";
 import { workOwner } from "../../../auth/authorize.ts";
 import { type CrawlDeps, crawlWork } from "../crawl-deps.ts";
 import { crawlListAt, crawlListKind, type ListedCrawl } from "../rows/crawl-list.ts";
@@ -17,6 +18,7 @@ import { type CrawlRead, type CrawlRecord, recordStatuses } from "../rows/crawl-
 import { type CrawlFormat, crawlSchema } from "../rows/crawl-schema.ts";
 import { hostTurnsKind } from "../host-turns.ts";
 import { llmsText } from "../llms-text.ts";
+import { mapSchema, mapSite } from "../map-site.ts";
 
 /** Bytes of a body. */
 const BODY = 1024 * 1024;
@@ -64,7 +66,6 @@ export function crawlRoutes(
   for (const prefix of prefixes) {
     app.post(`${prefix}/map`, ...guard, async (c) => {
       checkQuery(c, []);
-      const { mapSchema, mapSite } = await import("../map-site.ts");
       const body = await readJson(c, mapSchema, { limit: BODY, platform: deps.platform });
       return envelope(await mapSite(crawlWork(deps, workOwner(c)), body, c.req.raw.signal));
     });
@@ -110,7 +111,6 @@ async function createCrawl(c: Context, deps: CrawlDeps): Promise<string> {
   const body = await readJson(c, crawlSchema, { limit: BODY, platform });
   const { raw } = c.req;
   const trace = traceparentOf(raw);
-  const { beginCrawl } = await import("./begin-crawl.ts");
   const { id, notes } = await beginCrawl(crawlWork(deps, workOwner(c)), body, {
     account: accountOf(c),
     signal: raw.signal,

@@ -4,22 +4,27 @@ import type { AllowHosts } from "../../../net/allow-hosts.ts";
 import { checkUrl } from "../../../net/check-url.ts";
 import type { SiteCrawl, SiteCrawler, SitePage, SiteWish } from "../../../ports.ts";
 import { isInstalled } from "../../input/extractor.ts";
-import { crawlAt } from "../crawl-kind.ts";
+import { prepareJob } from "../../job/job.ts";
+import { beginCrawl } from "./begin-crawl.ts";
+import { checkCrawlFields } from "./check-crawl.ts";
+import { crawlAt } from "../crawl-actor.ts";
 import { type CrawlDeps, crawlWork } from "../crawl-deps.ts";
 import { CONTENT_PART } from "../rows/crawl-pages.ts";
 import { jsonStringReader } from "../rows/json-string.ts";
 import type { CrawlRecord } from "../rows/crawl-records.ts";
 import type { CrawlBody } from "../rows/crawl-schema.ts";
 import type { CrawlStatus } from "../rows/crawl-state.ts";
-import { compileUrlPatterns } from "../rules/scope.ts";
+import { compileScope, compileUrlPatterns } from "../rules/scope.ts";
 
 /** Makes crawls for code of the same process: websites that search instances have as their source. */
 export function siteCrawler(deps: CrawlDeps): SiteCrawler {
   const { actors } = deps.platform;
   return {
     async check(wish) {
-      const { checkCrawlBody } = await import("./check-crawl.ts");
-      checkCrawlBody(deps, siteCrawlBody(wish, deps.extract !== null));
+      const body = siteCrawlBody(wish, deps.extract !== null);
+      checkCrawlFields(deps, body);
+      prepareJob(body, deps.policy);
+      compileScope(body.options ?? {}, deps.policy.allow);
       checkSitemaps(wish, deps.policy.allow);
       await checkParts(wish);
     },
@@ -28,9 +33,13 @@ export function siteCrawler(deps: CrawlDeps): SiteCrawler {
       // Without its packages, every page would fail instead of being read whole.
       const isMain = extract !== null && (await isInstalled(extract, platform.background, signal));
       const body = siteCrawlBody(wish, isMain);
-      const { beginCrawl } = await import("./begin-crawl.ts");
-      const trace = traceparent ?? null;
-      return (await beginCrawl(crawlWork(deps, account), body, { account, signal, trace })).id;
+      return (
+        await beginCrawl(crawlWork(deps, account), body, {
+          account,
+          signal,
+          trace: traceparent ?? null,
+        })
+      ).id;
     },
     async read(account, id, seq, limit) {
       const crawl = crawlAt(actors, account, id);

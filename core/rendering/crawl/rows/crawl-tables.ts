@@ -1,4 +1,4 @@
-/** The tables of a crawl, see `crawl-kind.ts`. All in the subset of SQLite and PostgreSQL. Times are of `steady()` where they end in `due`. */
+/** The tables of a crawl, see `crawl-actor.ts`. All in the subset of SQLite and PostgreSQL. Times are of `steady()` where they end in `due`. */
 export const crawlTables: readonly string[] = [
   `CREATE TABLE rendering_crawls (
     actor TEXT PRIMARY KEY, input TEXT NOT NULL, status TEXT NOT NULL, homes TEXT NOT NULL, next_seq INTEGER NOT NULL,

@@ -9,7 +9,7 @@ import {
   judge,
   STANDARD_SCHEDULE,
   type AttemptResult,
-} from "../../../../core/webhooks/pace/retry-policy.ts";
+} from "../../../../core/webhooks/outbound/retry-policy.ts";
 import { delayAfter } from "../../../../core/work/backoff.ts";
 import { schemes, type SchemeName } from "../../../../core/webhooks/signing/schemes.ts";
 import { verify } from "../../../../core/webhooks/signing/verify.ts";
