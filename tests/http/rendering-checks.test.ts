@@ -87,14 +87,18 @@ describe("checks of a page, and what it does without", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const send = (name: string, body: object): Promise<Response> =>
-    fetch(`${target.url}/client/v4/accounts/${account}/browser-rendering/${name}?cacheTTL=0`, {
+  const send = (name: string, body: object, to: Target = target): Promise<Response> =>
+    fetch(`${to.url}/client/v4/accounts/${account}/browser-rendering/${name}?cacheTTL=0`, {
       method: "POST",
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
-  const ask = async (name: string, body: object): Promise<Envelope & { status: number }> => {
-    const answer = await send(name, body);
+  const ask = async (
+    name: string,
+    body: object,
+    to: Target = target,
+  ): Promise<Envelope & { status: number }> => {
+    const answer = await send(name, body, to);
     return { status: answer.status, ...((await answer.json()) as Envelope) };
   };
   const at = (path: string): { url: string } => ({ url: `${siteAt}${path}` });
@@ -213,6 +217,31 @@ describe("checks of a page, and what it does without", () => {
     const endless = '<p style="height: 20000px">x';
     const tooLong = await ask("pdf", { html: endless, pdfOptions: { singlePage: true } });
     expect(tooLong).toMatchObject({ status: 422, errors: [{ code: 6003 }] });
+  });
+
+  withBrowser("without a list a page fails, or has all of its files at the best", async () => {
+    const config = join(folder, "no-list.json");
+    const rendering = { allowHosts: [new URL(siteAt).host], adLists: [`${siteAt}/gone`] };
+    writeFileSync(config, JSON.stringify({ rendering }));
+    const other = await startTarget({
+      args: ["--account-id", account, "--config", config],
+      env: { CAUSEY_TOKEN: token },
+    });
+    try {
+      const why = `blockAds: The list ${siteAt}/gone cannot be read: Its site answers status 410`;
+      const page = { ...at("/fine"), blockAds: true };
+      const failure = await ask("content", page, other);
+      expect(failure).toMatchObject({
+        status: 503,
+        errors: [{ message: expect.stringContaining(why) }],
+      });
+      expect(await ask("content", { ...page, bestAttempt: true }, other)).toMatchObject({
+        status: 200,
+        meta: { partial: expect.stringContaining(why) },
+      });
+    } finally {
+      await other.stop();
+    }
   });
 
   withBrowser(

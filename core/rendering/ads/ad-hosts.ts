@@ -2,14 +2,11 @@ import type { AdHosts } from "../job/request-gate.ts";
 
 /** Hosts that lists name. */
 export interface HostList extends AdHosts {
-  /** Takes the host of a line; other lines have no effect. */
-  add(line: string): void;
-  /** Hosts so far. */
+  /** Takes the host of a line, and returns whether it names one. */
+  add(line: string): boolean;
+  /** Hosts so far, exceptions included. */
   size(): number;
 }
-
-/** Hosts of all lists together: the largest have some 200,000. */
-const HOST_LIMIT = 500_000;
 
 /** Options with which a filter still means each request of a page to a host. */
 const wholeHost: ReadonlySet<string> = new Set(["third-party", "3p", "all", "important"]);
@@ -26,7 +23,7 @@ export function hostList(): HostList {
   const hosts = new Set<string>();
   const exceptions = new Set<string>();
   return {
-    size: () => hosts.size,
+    size: () => hosts.size + exceptions.size,
     add(line) {
       const text = line.trim();
       const filter = filterForm.exec(text)?.groups;
@@ -34,9 +31,9 @@ export function hostList(): HostList {
       const options = filter?.["options"]?.split(",") ?? [];
       // A name without a dot is one of the machine's own, as "localhost"; addresses have no letters behind their last dot.
       if (!/\.[a-z][a-z0-9-]*$/iu.test(host) || !options.every((option) => wholeHost.has(option)))
-        return;
-      const into = filter?.["free"] === undefined ? hosts : exceptions;
-      if (into.size < HOST_LIMIT) into.add(host.toLowerCase());
+        return false;
+      (filter?.["free"] === undefined ? hosts : exceptions).add(host.toLowerCase());
+      return true;
     },
     has(host) {
       const names = [host, ...parentsOf(host)];

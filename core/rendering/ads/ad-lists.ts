@@ -1,6 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import { readUpTo } from "../../http/stream.ts";
 import type { AllowHosts } from "../../net/allow-hosts.ts";
+import { TransportError } from "../../net/transport-error.ts";
 import type { Platform, System, Transport } from "../../ports.ts";
 import { withinMs } from "../../time/within-ms.ts";
 import { followRedirects, readBody } from "../static/fetch-document.ts";
@@ -15,6 +16,8 @@ export const AD_LISTS: readonly string[] = [
 
 /** Bytes of a list, unpacked; EasyList has some two million. */
 const LIST_LIMIT = 16 * 1024 * 1024;
+/** Hosts of all lists together: the largest have some 200,000. */
+const HOST_LIMIT = 500_000;
 /** Ms that a list may take. */
 const TIMEOUT = 20_000;
 /** Lists are read again after this many ms. */
@@ -67,7 +70,7 @@ export function adLists(deps: AdListDeps): AdLists {
         if (kept === null) throw failure;
         return kept;
       }
-      // On Workers a read ends with its request, without settling: others begin anew once it has had its time.
+      // On Workers a read ends with the request that began it, and its promise stays pending: after its time the next request reads.
       if (reading === null || now - triedAt > 2 * TIMEOUT * deps.urls.length) {
         reading = read();
         system.waitUntil(reading.catch(() => undefined));
@@ -78,12 +81,20 @@ export function adLists(deps: AdListDeps): AdLists {
 }
 
 async function readLists(deps: AdListDeps): Promise<AdHosts> {
+  const { system, log } = deps.platform;
   const hosts = hostList();
   for (const url of deps.urls) {
-    const before = hosts.size();
-    await addLines(await readList(url, deps), hosts, deps.platform.system);
-    if (hosts.size() === before) throw unread(url, "It names no host");
+    try {
+      const count = await addLines(await readList(url, deps), hosts, system);
+      if (count === 0) throw new TransportError("broken", "It names no host");
+    } catch (error) {
+      throw unread(url, error);
+    }
   }
+  log("info", "The lists of advertisers were read", {
+    lists: deps.urls.length,
+    hosts: hosts.size(),
+  });
   return hosts;
 }
 
@@ -91,38 +102,39 @@ async function readList(
   url: string,
   { documents, allow, platform: { system } }: AdListDeps,
 ): Promise<Uint8Array> {
-  const fail = (error: unknown): never => {
-    throw unread(url, error instanceof Error ? error.message : String(error), error);
-  };
-  const late = (): Error => unread(url, `No answer within ${TIMEOUT} ms`);
-  return withinMs({ ms: TIMEOUT, signal: undefined, system, late }, async (signal) => {
+  return withinMs({ ms: TIMEOUT, signal: undefined, system }, async (signal) => {
     const { answer } = await followRedirects(documents, new URL(url), {
       headersFor: () => [["accept-encoding", "gzip"]],
       allow,
       signal,
       most: REDIRECTS,
-    }).catch(fail);
-    const bytes = await readBody(answer, (body) => readUpTo(body, LIST_LIMIT)).catch(fail);
-    if (answer.status !== 200) throw unread(url, `Its site answers status ${answer.status}`);
-    if (bytes === null) throw unread(url, `It has more than ${LIST_LIMIT} bytes`);
+    });
+    const bytes = await readBody(answer, (body) => readUpTo(body, LIST_LIMIT));
+    if (answer.status !== 200)
+      throw new TransportError("broken", `Its site answers status ${answer.status}`);
+    if (bytes === null) throw new TransportError("broken", `It has more than ${LIST_LIMIT} bytes`);
     return bytes;
   });
 }
 
-/** Adds the lines of a list, and lets others go on in between. */
-async function addLines(bytes: Uint8Array, hosts: HostList, system: System): Promise<void> {
+/** Adds the lines of a list, and lets others go on in between. Resolves to how many of them name a host. */
+async function addLines(bytes: Uint8Array, hosts: HostList, system: System): Promise<number> {
   const text = new TextDecoder().decode(bytes);
-  let at = 0;
-  for (let count = 1; at < text.length; count++) {
-    if (count % LINES === 0) await system.sleep(0);
+  let [at, named] = [0, 0];
+  for (let line = 1; at < text.length; line++) {
+    if (line % LINES === 0) await system.sleep(0);
     const found = text.indexOf("\n", at);
     const end = found === -1 ? text.length : found;
-    if (end - at <= LINE_LIMIT) hosts.add(text.slice(at, end));
+    if (end - at <= LINE_LIMIT && hosts.add(text.slice(at, end))) named += 1;
+    if (hosts.size() > HOST_LIMIT)
+      throw new TransportError("broken", `The lists name more than ${HOST_LIMIT} hosts`);
     at = end + 1;
   }
+  return named;
 }
 
-function unread(url: string, why: string, cause?: unknown): ApiError {
+function unread(url: string, cause: unknown): ApiError {
+  const why = cause instanceof Error ? cause.message : String(cause);
   const message = `blockAds: The list ${url} cannot be read: ${why}. rendering.adLists names other lists`;
   const headers = { "retry-after": String(COOLDOWN / 1000) };
   return new ApiError("unavailable", { message, headers, cause });

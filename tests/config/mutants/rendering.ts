@@ -626,10 +626,17 @@ export const renderingMutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/ad-lists"],
   },
   {
+    name: "lists of advertisers do not fill the memory",
+    file: "core/rendering/ads/ad-lists.ts",
+    find: "hosts.size() > HOST_LIMIT",
+    replace: "hosts.size() < 0",
+    tests: ["tests/unit/rendering/ad-lists"],
+  },
+  {
     name: "a long list of advertisers is read with pauses",
     file: "core/rendering/ads/ad-lists.ts",
-    find: "if (count % LINES === 0)",
-    replace: "if (count < 0)",
+    find: "if (line % LINES === 0)",
+    replace: "if (line < 0)",
     tests: ["tests/unit/rendering/ad-lists"],
   },
   {

@@ -63,14 +63,23 @@ describe("requests of a page without ads", () => {
   });
 });
 
+const SILENT: unique symbol = Symbol("no answer");
+
+/** The text of a list, the status that its site answers, or why it does not answer. */
+type Answer = Error | string | number | typeof SILENT;
+
 describe("lists that are read", () => {
-  function reading(answers: (Error | string | number)[], most = 1) {
+  function reading(answers: Answer[], most = 1) {
     const { system, advance } = fakeClock();
     const asked: string[] = [];
     const documents: Transport = {
-      send: async ({ url }) => {
+      send: async ({ url, signal }) => {
         asked.push(url);
         const answer = answers.shift() ?? "||ads.example^";
+        if (answer === SILENT)
+          return await new Promise((_, reject) =>
+            signal?.addEventListener("abort", () => reject(signal.reason)),
+          );
         if (answer instanceof Error) throw answer;
         const isStatus = typeof answer === "number";
         const body = new TextEncoder().encode(isStatus ? "" : answer);
@@ -89,6 +98,8 @@ describe("lists that are read", () => {
   }
   const blocks = async (lists: AdLists) => (await lists.hosts()).has("ads.example");
   const day = 24 * 60 * 60_000;
+  const names = (count: number): string =>
+    Array.from({ length: count }, (_, at) => `h${at}.example`).join("\n");
 
   it("are read once by many, and again after a day", async () => {
     const { lists, asked, pass } = reading(["||b.example^", "||ads.example^"], 2);
@@ -112,12 +123,18 @@ describe("lists that are read", () => {
     expect([await blocks(lists), asked.length]).toEqual([true, 3]);
   });
 
+  it("may name the same hosts", async () => {
+    const { lists } = reading(["||ads.example^", "0.0.0.0 ads.example"], 2);
+    expect(await blocks(lists)).toBe(true);
+  });
+
   it("say which of them cannot be read, and why", async () => {
-    const said: readonly (readonly [Error | string | number, string])[] = [
+    const said: readonly (readonly [Answer, string])[] = [
       [new Error("no route"), "no route"],
       [404, "Its site answers status 404"],
       ["<html>Welcome</html>", "It names no host"],
       [`${"x".repeat(100)}\n`.repeat(170_000), "It has more than 16777216 bytes"],
+      [names(500_001), "The lists name more than 500000 hosts"],
     ];
     for (const [answer, why] of said) {
       const { lists, asked } = reading([answer]);
@@ -126,6 +143,15 @@ describe("lists that are read", () => {
       await expect(lists.hosts()).rejects.toMatchObject({ message });
       expect(asked).toHaveLength(1);
     }
+  });
+
+  it("are given up when no answer comes in 20 seconds", async () => {
+    const { lists, pass } = reading([SILENT]);
+    const said = expect(lists.hosts()).rejects.toMatchObject({
+      message: expect.stringContaining("cannot be read: No answer within 20000 ms"),
+    });
+    await pass(20_000);
+    await said;
   });
 
   it("let others go on while a long one is read", async () => {
