@@ -43,8 +43,8 @@ export function joinStatements(statements: readonly Statement[]): JoinedStatemen
 }
 
 /**
- * Returns the result of each statement of a transaction. Throws when a joined INSERT has not stored all of its rows: which
- * of them were there already is known only when each is alone.
+ * Returns the result of each statement of a transaction. Throws when a joined INSERT has not stored all of its rows: only
+ * single statements show which rows were there already.
  */
 export function resultsOf(
   statements: readonly JoinedStatement[],
