@@ -1,6 +1,5 @@
 import { setInterval } from "node:timers";
 
-/** Options of {@link heartbeat}. */
 export interface HeartbeatOptions {
   /** Whether anything is waited for. */
   readonly isBusy: () => boolean;

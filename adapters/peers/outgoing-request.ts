@@ -25,7 +25,6 @@ export interface OutgoingRequest {
   closeSocket(code: number, reason: string): void;
 }
 
-/** Options of {@link outgoingRequest}. */
 export interface OutgoingRequestOptions {
   readonly upgrade: Upgrade;
   readonly errors: OwnerErrors;

@@ -17,7 +17,6 @@ export type PeerAddress =
   | { readonly path: string }
   | { readonly host: string; readonly port: number };
 
-/** Options of {@link servePeers}. */
 export interface ServePeersOptions {
   readonly address: PeerAddress;
   readonly actors: Pick<Actors, "get">;

@@ -21,7 +21,6 @@ export interface DatabaseConnection {
   close(): void;
 }
 
-/** Options of {@link openDatabaseConnection}. */
 export interface DatabaseConnectionOptions {
   readonly driver: Driver;
   readonly address: DatabaseAddress;

@@ -10,7 +10,6 @@ export interface FullText {
   close(): Promise<void>;
 }
 
-/** Options of {@link fullText}. */
 export interface FullTextOptions {
   /** Folder of the process, which others may use too. */
   readonly stateDir: string;

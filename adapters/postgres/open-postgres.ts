@@ -10,7 +10,6 @@ import { openDatabaseConnection } from "./database-connection.ts";
 import type { Fence } from "./transaction.ts";
 import { writeQueue, type WriteQueue } from "./write-queue.ts";
 
-/** Options of {@link openPostgres}. */
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string;

@@ -6,7 +6,6 @@ import { migrateTables } from "./schema.ts";
 import { slotAlarms } from "./slot-alarms.ts";
 import type { Fence } from "./transaction.ts";
 
-/** Options of {@link postgresStore}. */
 export interface PostgresStoreOptions {
   readonly db: PostgresDatabase;
   readonly system: Pick<System, "monotonic" | "now">;

@@ -13,7 +13,6 @@ export interface QueryPool {
   close(): Promise<void>;
 }
 
-/** Options of {@link queryPool}. */
 export interface QueryPoolOptions {
   readonly open: () => Promise<DatabaseConnection>;
   readonly connections: number;
@@ -93,7 +92,6 @@ function newPlace(): Place {
   return { connection: undefined, running: 0 };
 }
 
-/** Makes a pool. */
 export function queryPool(options: QueryPoolOptions): QueryPool {
   const { limit, reach } = options;
   const places = placesOf(options);

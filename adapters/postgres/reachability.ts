@@ -13,7 +13,6 @@ export interface Reachability {
   stop(): void;
 }
 
-/** Options of {@link reachability}. */
 export interface ReachabilityOptions {
   readonly log: Log;
   /** How long work waits for a database that went away, in ms. */

@@ -23,7 +23,6 @@ export interface WriteQueue {
   close(): Promise<void>;
 }
 
-/** Options of {@link writeQueue}. */
 export interface WriteQueueOptions {
   readonly open: () => Promise<DatabaseConnection>;
   /** Hears of each transaction that was committed, and why one was not. */
@@ -106,7 +105,6 @@ function decide(one: Waiting, { error, isJoined }: FailedCommit): readonly Waiti
   return [];
 }
 
-/** Makes a queue. */
 export function writeQueue(options: WriteQueueOptions): WriteQueue {
   const { limit } = options;
   const committing = writer(options);

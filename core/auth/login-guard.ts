@@ -41,7 +41,6 @@ export interface LoginGuard {
   failed(request: Request): void;
 }
 
-/** Options of {@link loginGuard}. */
 export interface LoginGuardOptions {
   /**
    * The number of proxies before the server, each of which appends the address that it sees to `X-Forwarded-For`. With

@@ -32,7 +32,6 @@ export const id: v.GenericSchema<string> = v.pipe(
 export const strings: v.GenericSchema<string[]> = v.array(v.pipe(v.string(), v.minLength(1)));
 /** A count of at least one. */
 export const positiveInteger: v.GenericSchema<number> = whole(1, LARGEST_COUNT);
-/** A count. */
 export const anyCount: v.GenericSchema<number> = whole(0, LARGEST_COUNT);
 /** A timeout in ms. */
 export const milliseconds: v.GenericSchema<number> = whole(1, LONGEST_TIMER_MS);

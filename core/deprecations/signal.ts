@@ -51,7 +51,6 @@ export function deprecationSignals(
   };
 }
 
-/** The documentation of one entry. */
 export function documentationUrl(entry: { readonly id: string }, place: SignalPlace): string {
   return `${place.docs}#${encodeURIComponent(entry.id)}`;
 }

@@ -2,7 +2,6 @@ import { TransportError } from "../net/transport-error.ts";
 import { utf8 } from "../crypto/encoding.ts";
 import { noteResponse, passingBytes } from "./response-note.ts";
 
-/** One server-sent event. */
 export interface ServerSentEvent {
   /** One line per event: pass `JSON.stringify` output, so that no text can break the framing. */
   readonly data: string;

@@ -17,7 +17,6 @@ export interface AccountCounts<T> {
   flush(account: string): Promise<void>;
 }
 
-/** Options of {@link accountCounts}. */
 export interface AccountCountsOptions<T> {
   readonly system: System;
   readonly log: Log;

@@ -12,7 +12,6 @@ export interface PartHealth {
   readonly detail?: string;
 }
 
-/** The health of all parts. */
 export type Health = Readonly<Record<string, PartHealth>>;
 
 const READY: PartHealth = { status: "ready" };

@@ -24,7 +24,6 @@ export interface Exported {
 /** Members of an object as the API shows or takes it. */
 export type SettingFacts = Readonly<Record<string, unknown>>;
 
-/** An export that holds nothing. */
 export const nothing: Exported = {
   causey: FORM,
   custom_providers: [],

@@ -25,7 +25,6 @@ export interface SlotHost {
   readonly detached: RoutedActorsOptions["detached"];
 }
 
-/** Options of {@link openCluster}. */
 export interface ClusterOptions {
   readonly db: Pick<PostgresDatabase, "failure" | "sqlOf">;
   readonly host: SlotHost;

@@ -17,7 +17,6 @@ export interface DetachedCalls {
   stop(): Promise<void>;
 }
 
-/** Options of {@link detachedCalls}. */
 export interface DetachedCallsOptions {
   readonly db: Pick<PostgresDatabase, "sqlOf">;
   readonly store: Pick<PostgresStore, "clock" | "prepared" | "sql" | "sqlOf">;

@@ -1,6 +1,5 @@
 import type { Sql, SqlRow } from "../../../core/ports.ts";
 
-/** A node of a cluster. */
 export interface ClusterNode {
   readonly id: string;
   /** The `host:port` at which other nodes call it. */
@@ -62,7 +61,6 @@ const GIVE = `UPDATE causey_slots SET owner = ?, epoch = epoch + 1
 /** Removes itself, and nodes that have ended without doing so. */
 const LEAVE = `DELETE FROM causey_nodes WHERE id = ? OR expires < clock_timestamp() - INTERVAL '1 day'`;
 
-/** Makes the leases of a node. */
 export function leaseStore(sql: Pick<Sql, "all">, node: ClusterNode, leaseMs: number): LeaseStore {
   return {
     async renew() {

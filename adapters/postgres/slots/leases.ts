@@ -23,7 +23,6 @@ export interface Leases {
   close(graceMs: number): Promise<void>;
 }
 
-/** Options of {@link openLeases}. */
 export interface LeasesOptions {
   readonly node: ClusterNode;
   readonly store: LeaseStore;

@@ -15,7 +15,6 @@ export interface PeerNodes {
   close(): void;
 }
 
-/** Options of {@link peerNodes}. */
 export interface PeerNodesOptions {
   readonly upgrade: Upgrade;
   readonly speaks: string;

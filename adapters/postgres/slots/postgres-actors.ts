@@ -16,7 +16,6 @@ import { clusterStatus } from "./cluster-status.ts";
 import { detachedCalls } from "./detached-calls.ts";
 import { checkCluster, type CheckedSettings, type ClusterSettings } from "./cluster-settings.ts";
 
-/** Options of {@link postgresActors}. */
 export interface PostgresActorsOptions extends Omit<LocalActorsOptions, "homes" | "store"> {
   /** The address of the database, `postgres://…`. */
   readonly database: string;

@@ -17,7 +17,6 @@ export interface RoutedActors {
   readonly retry: () => void;
 }
 
-/** Options of {@link routedActors}. */
 export interface RoutedActorsOptions {
   /** Undefined until this node has joined: calls wait for that. */
   readonly leases: () => Pick<Leases, "isOwn" | "ownerOf" | "refresh"> | undefined;

@@ -22,7 +22,6 @@ export interface ActorDirectory {
 
 export type ActorFilter = (kind: string, name: string) => boolean;
 
-/** Options of {@link actorDirectory}. */
 export interface DirectoryOptions {
   /** `hold` keeps the instance in memory until the work has settled. */
   readonly contextOf: (

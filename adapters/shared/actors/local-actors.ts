@@ -29,7 +29,6 @@ export interface ActorHomes {
   readonly isHere: (kind: string, name: string) => boolean;
 }
 
-/** Options of {@link localActors}. */
 export interface LocalActorsOptions {
   readonly store: ActorStore;
   readonly system: System;

@@ -4,7 +4,6 @@ import { withinMs } from "../../../core/time/within-ms.ts";
 import type { Isolate } from "./isolate.ts";
 import type { TaskMessage, TaskOutcome } from "./messages.ts";
 
-/** Options of {@link isolatePool}. */
 export interface IsolatePoolOptions {
   readonly system: System;
   readonly log: Log;

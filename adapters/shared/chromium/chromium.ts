@@ -17,7 +17,6 @@ import { startEgressProxy, type EgressProxy } from "../egress/egress-proxy.ts";
 import type { Resolve } from "../egress/egress-resolve.ts";
 import { denoGlobal } from "../work/deno-global.ts";
 
-/** Options of {@link chromium}. */
 export interface ChromiumOptions {
   /** The browser to start. @default a known name on PATH, else the npm package `@sparticuz/chromium` */
   readonly executablePath?: string | undefined;

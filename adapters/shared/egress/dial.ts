@@ -195,7 +195,6 @@ export function wsAsksLookup(): Promise<boolean> {
   });
 }
 
-/** Options of {@link webSocketDialler}. */
 export interface DiallerOptions {
   /** Hosts that are let through although they are not public. @default [] */
   readonly allowHosts?: readonly string[] | undefined;

@@ -11,7 +11,6 @@ import { resolveChecked, type Resolve } from "./egress-resolve.ts";
 import { inboxOf, type Inbox } from "./inbox.ts";
 import { requestEnd } from "./message-body.ts";
 
-/** Options of {@link startEgressProxy}. */
 export interface EgressProxyOptions {
   /** Hosts that are let through although they are not public, see `parseAllowHosts`. @default [] */
   readonly allowHosts?: readonly string[];

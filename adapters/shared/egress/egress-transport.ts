@@ -20,7 +20,6 @@ import { failSoon, type SilenceLimit, silenceLimit, SilentAnswer } from "../http
 import { endToEnd, REQUEST_FRAMING } from "../http/header-pairs.ts";
 import { type Lookup, pinnedLookup } from "./pinned-lookup.ts";
 
-/** Options of {@link egressTransport}. */
 export interface EgressTransportOptions {
   /** Hosts that are let through although they are not public, see `parseAllowHosts`. @default [] */
   readonly allowHosts?: readonly string[];

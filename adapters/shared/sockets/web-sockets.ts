@@ -4,7 +4,6 @@ import type { System } from "../../../core/ports.ts";
 import { localDuplex } from "./duplex.ts";
 import { upgradeOrThrow, type Upgrade } from "./sockets.ts";
 
-/** Options of {@link webSockets}. */
 export interface WebSocketsOptions {
   readonly upgrade: Upgrade;
   readonly dial: WebSockets["dial"];

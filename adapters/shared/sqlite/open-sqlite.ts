@@ -10,7 +10,6 @@ import { toSqlError } from "./sqlite-error.ts";
 import type { SqliteConnection } from "./sqlite-library.ts";
 import { longWriter } from "./writer.ts";
 
-/** Options of {@link openSqlite}. */
 export interface SqliteOptions extends JournalOptions {
   /** `FULL` survives a power cut, `NORMAL` only the death of the process. @default "FULL" */
   readonly synchronous?: "FULL" | "NORMAL" | undefined;

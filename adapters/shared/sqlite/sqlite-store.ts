@@ -6,7 +6,6 @@ import { steadyClock } from "./sqlite-clock.ts";
 import { createTables, isOutdated, migrate } from "./schema.ts";
 import type { SqliteDatabase } from "./sqlite.ts";
 
-/** Options of {@link sqliteStore}. */
 export interface SqliteStoreOptions {
   readonly db: SqliteDatabase;
   readonly system: Pick<System, "monotonic" | "now">;

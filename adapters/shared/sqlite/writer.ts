@@ -13,7 +13,6 @@ import {
   type WriterState,
 } from "./writer-messages.ts";
 
-/** Options of {@link longWriter}. */
 export interface WriterOptions {
   /** Statements that set up the connection as that of the event loop is. */
   readonly pragmas: string;

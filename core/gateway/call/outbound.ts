@@ -26,7 +26,6 @@ export interface Outbound {
   readonly request: OutboundRequest;
   /** Whether the caller brought the provider's credential, and the operator added none. */
   readonly bringsKey: boolean;
-  /** Sends it. */
   readonly via: Pick<Transport, "send">;
   /** Turns the provider's answer into what the client expects. */
   readonly restore: (answer: InboundResponse) => Promise<InboundResponse> | InboundResponse;

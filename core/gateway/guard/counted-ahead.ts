@@ -9,7 +9,6 @@ export interface CountedAhead {
   stop(): void;
 }
 
-/** Options of {@link countedAhead}. */
 export interface CountedAheadOptions {
   readonly system: Pick<System, "sleep" | "waitUntil">;
   /** Milliseconds between two writes while requests come. */

@@ -72,7 +72,6 @@ function tooLarge(limit: number): ApiError {
   return new ApiError("too_large", { message, headers: { connection: "close" } });
 }
 
-/** Options of {@link readJson}. */
 export interface ReadJsonOptions {
   /** Bytes. @default JSON_BODY_LIMIT */
   readonly limit?: number;

@@ -45,7 +45,6 @@ export class CdpError extends Error {
   }
 }
 
-/** Options of {@link openCdp}. */
 export interface CdpOptions {
   readonly system: System;
   /** How long any single call may take, in ms. */

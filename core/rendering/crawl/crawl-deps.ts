@@ -56,7 +56,6 @@ export function crawlWork(deps: CrawlDeps, owner: string): CrawlWork {
   };
 }
 
-/** Limits on crawls. */
 export interface CrawlLimits {
   readonly running: number;
   readonly kept: number;

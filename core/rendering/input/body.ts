@@ -174,7 +174,6 @@ export interface DocumentBody extends RenderBody {
   readonly excludeTags?: readonly string[] | undefined;
 }
 
-/** The body of `/pdf`. */
 export interface PdfBody extends RenderBody {
   readonly pdfOptions?: PdfOptions | undefined;
   /** Changes the printed PDF before it is answered. @default no changes */
@@ -202,20 +201,17 @@ export interface ScreenshotOptions {
   readonly encoding?: "binary" | "base64" | undefined;
 }
 
-/** The body of `/screenshot`. */
 export interface ScreenshotBody extends RenderBody {
   readonly screenshotOptions?: ScreenshotOptions | undefined;
   readonly selector?: string | undefined;
   readonly scrollPage?: boolean | undefined;
 }
 
-/** The body of `/links`. */
 export interface LinksBody extends RenderBody {
   readonly visibleLinksOnly?: boolean | undefined;
   readonly excludeExternalLinks?: boolean | undefined;
 }
 
-/** The body of `/scrape`. */
 export interface ScrapeBody extends RenderBody {
   readonly elements: readonly { readonly selector: string }[];
 }
@@ -231,7 +227,6 @@ export interface AccessibilityBody extends RenderBody {
 /** One part of a `/snapshot`. */
 export type SnapshotFormat = "content" | "screenshot" | "markdown" | "accessibilityTree";
 
-/** The body of `/snapshot`. */
 export interface SnapshotBody extends RenderBody {
   readonly formats?: readonly SnapshotFormat[] | undefined;
   readonly screenshotOptions?: ScreenshotOptions | undefined;

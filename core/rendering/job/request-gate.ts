@@ -24,7 +24,6 @@ export interface RequestRules {
   readonly ads?: { readonly hosts: AdHosts; readonly site: string };
 }
 
-/** One request of a page. */
 export interface PageRequest {
   readonly url: string;
   /** One of the 18 values of `rejectResourceTypes`. */

@@ -23,7 +23,6 @@ interface ResponseFormat {
   readonly json_schema: Readonly<Record<string, unknown>>;
 }
 
-/** The body of `/json`. */
 export interface JsonBody extends DocumentBody, JsonOptions {}
 
 /** Characters of a schema, as JSON. */

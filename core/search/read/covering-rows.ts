@@ -6,7 +6,6 @@ const MAX_COLUMNS = 200;
 /** Equal rows that are kept: programs write a row that goes on to the end of a sheet once. */
 const MAX_EQUAL = 1000;
 
-/** The size of a cell. */
 export interface CellSize {
   readonly columns: number;
   readonly rows: number;

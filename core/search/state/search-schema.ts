@@ -115,7 +115,6 @@ export interface RequestOptions {
   readonly instance_ids?: Opt<readonly string[]>;
 }
 
-/** The body of a search. */
 export interface SearchBody {
   readonly query?: string | undefined;
   readonly messages?: readonly Message[] | undefined;

@@ -16,7 +16,6 @@ import {
 
 const LIST_LIMIT = 1000;
 
-/** The result of `send`. */
 export type SendResult = {
   readonly id: string;
   /** An equal idempotency key had been used before: nothing new is sent. */

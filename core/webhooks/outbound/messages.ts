@@ -8,7 +8,6 @@ import { payloadFilter } from "../../http/json/payload-filter.ts";
 export const PRUNE_EVERY = 8;
 const PRUNE_LIMIT = 160;
 
-/** The input of `send`. */
 export type SendInput = {
   readonly type: string;
   readonly payload?: Plain;

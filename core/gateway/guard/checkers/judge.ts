@@ -5,7 +5,6 @@ import type { ChatModel } from "../../../ports.ts";
 import type { Checker, CheckPhase } from "../detect/checker.ts";
 import { hazards } from "../../account/settings/hazards.ts";
 
-/** Options of {@link llmJudge}. */
 export interface JudgeOptions {
   /** Answers chat requests in OpenAI's format. */
   readonly ask: ChatModel;

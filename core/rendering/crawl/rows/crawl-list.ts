@@ -46,7 +46,6 @@ export const crawlListKind: ActorKind = {
   start: (context): Actor => ({ methods: { ...methodsOf(context) } }),
 };
 
-/** Returns the list of an account. */
 export function crawlListAt(actors: Pick<Actors, "get">, account: string): ActorClient<CrawlList> {
   return actorClient(actors.get(crawlListKind.name, account));
 }
