@@ -1,5 +1,6 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
+import { hopByHop } from "../../http/hop-by-hop.ts";
 import { type AllowHosts, parseAllowHosts } from "../../net/allow-hosts.ts";
 import { checkUrl } from "../../net/check-url.ts";
 import type { PdfBody, RenderBody } from "../input/body.ts";
@@ -50,18 +51,7 @@ export function jobPolicy(options: RenderingOptions): JobPolicy {
 }
 
 /** Headers that frame a request: a caller who sets them breaks it, or smuggles a second one into it. */
-const framingHeaders: readonly string[] = [
-  "connection",
-  "content-length",
-  "host",
-  "keep-alive",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-];
+const framingHeaders: ReadonlySet<string> = new Set([...hopByHop, "content-length", "host"]);
 
 /**
  * Checks what a schema cannot: the source, its address, patterns, timers and headers.
@@ -123,7 +113,7 @@ function readHeaders(headers: Readonly<Record<string, string>>): ReadonlyMap<str
   const read = new Map<string, string>();
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
-    if (!/^[!#$%&'*+.^_`|~\w-]{1,256}$/u.test(name) || framingHeaders.includes(lower)) {
+    if (!/^[!#$%&'*+.^_`|~\w-]{1,256}$/u.test(name) || framingHeaders.has(lower)) {
       throw new ApiError("invalid_request", {
         message: `setExtraHTTPHeaders: "${name.slice(0, 60)}" is not allowed`,
       });
