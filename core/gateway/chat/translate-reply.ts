@@ -1,7 +1,7 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import type { InboundResponse, System } from "../../ports.ts";
 import { TransportError } from "../../net/transport-error.ts";
-import { headerValue } from "../wire/header-hygiene.ts";
+import { BODY_HEADERS, headerValue } from "../wire/header-hygiene.ts";
 import { type Json, jsonObject, parsedJson } from "../../http/json.ts";
 import { sseEvents, sseData } from "../../http/sse.ts";
 import { streamOf } from "../wire/reply-body.ts";
@@ -22,14 +22,6 @@ import { type CachedReply, lastText } from "../wire/cached-reply.ts";
 /** Milliseconds between the words of an error and the break of its stream: most clients drop what they have not read by then. */
 const ERROR_PAUSE = 200;
 
-/** Headers of a native answer that describe bytes which the translation replaces. */
-const replaced: ReadonlySet<string> = new Set([
-  "content-type",
-  "content-length",
-  "content-encoding",
-  "etag",
-]);
-
 /** Translates a provider's answer to a chat: success, stream or error. Throws `TransportError` for anything else. */
 export async function translateReply(
   translation: Translation,
@@ -42,7 +34,7 @@ export async function translateReply(
   const created = Math.floor(system.now() / 1000);
   const context: ReplyContext = { chat, given, id: system.id(), created };
   const replied = (type: string, more: Pick<InboundResponse, "status" | "body">) => {
-    const kept = headers.filter(([name]) => !replaced.has(name));
+    const kept = headers.filter(([name]) => !BODY_HEADERS.has(name));
     return { ...more, headers: [...kept, ["content-type", `${type}; charset=utf-8`] as const] };
   };
   const isStream = /^text\/event-stream/i.test(headerValue(headers, "content-type") ?? "");

@@ -2,6 +2,14 @@ import { hopByHop } from "../../http/hop-by-hop.ts";
 import type { HeaderPair } from "../../ports.ts";
 import type { ContentDecoding } from "../../http/body/content-decoder.ts";
 
+/** Headers of an answer that describe its bytes. */
+export const BODY_HEADERS: ReadonlySet<string> = new Set([
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "etag",
+]);
+
 /** Request headers that describe the client's connection to the gateway, not the request. */
 const requestOnly: ReadonlySet<string> = new Set([
   "content-length",

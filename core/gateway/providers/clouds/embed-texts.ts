@@ -13,7 +13,7 @@ import type {
 } from "../../../ports.ts";
 import { wholeText } from "../../chat/translate-reply.ts";
 import { tokenCount } from "../../chat/usage.ts";
-import { headerValue } from "../../wire/header-hygiene.ts";
+import { BODY_HEADERS, headerValue } from "../../wire/header-hygiene.ts";
 import { plainBody } from "../../wire/reply-body.ts";
 import {
   embeddingModels,
@@ -188,7 +188,7 @@ async function embedPart(
   const answer = await via.send({ ...request, headers: [...kept, json], body });
   const { status } = answer;
   const text = await wholeText(plainBody(answer, decoding) ?? new Uint8Array());
-  const headers = answer.headers.filter(([name]) => !OF_BODY.has(name));
+  const headers = answer.headers.filter(([name]) => !BODY_HEADERS.has(name));
   if (status >= 300) return { status, headers, body: utf8(text) };
   const found = models.read(parsedObject(text) ?? {});
   if (found.vectors.length !== texts.length)
@@ -201,14 +201,6 @@ async function embedPart(
     headers,
   };
 }
-
-/** Headers of an answer that describe its bytes. */
-const OF_BODY: ReadonlySet<string> = new Set([
-  "content-type",
-  "content-length",
-  "content-encoding",
-  "etag",
-]);
 
 function written(vector: unknown, isBase64: boolean): Uint8Array {
   const isVector = Array.isArray(vector) && vector.every((one) => typeof one === "number");
