@@ -1,5 +1,5 @@
 /** Other requests than chats that the unified endpoint takes, by their paths. */
-export const unifiedTasks: readonly [
+export const unifiedTasks = [
   "embeddings",
   "images/generations",
   "audio/speech",
@@ -7,15 +7,7 @@ export const unifiedTasks: readonly [
   "audio/translations",
   "moderations",
   "rerank",
-] = [
-  "embeddings",
-  "images/generations",
-  "audio/speech",
-  "audio/transcriptions",
-  "audio/translations",
-  "moderations",
-  "rerank",
-];
+] as const;
 
 /** One of {@link unifiedTasks}. */
 export type UnifiedTask = (typeof unifiedTasks)[number];
