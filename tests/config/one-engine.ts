@@ -142,7 +142,14 @@ export const logicFolders: readonly LogicFolder[] = [
     folder: "gateway/guard",
     reason: "rules over texts and counters",
     // Decoders, WebCrypto, held streams and what a database counts.
-    everywhere: ["body-text", "inspection", "kept-rate-window", "own-tokens", "token-guard"],
+    everywhere: [
+      "body-text",
+      "inspection",
+      "kept-ledger",
+      "kept-rate-window",
+      "own-tokens",
+      "token-guard",
+    ],
   },
   { folder: "gateway/manage", reason: "rows and their rules", everywhere: ["management"] },
   { folder: "gateway/choose", reason: "choices between models", everywhere: ["auto-router"] },

@@ -49,8 +49,11 @@ const DATABASE_GONE_MS = 10_000;
 const ENTITIES = Array.from({ length: 12 }, (_, n) => `soak-${n}`);
 const PAUSE_MS = 20;
 const UPLOAD_PAUSE_MS = 1000;
-/** Chats that the gateway lets through in a day before now: a fixed window may turn while the servers run. */
+/** Chats that each gateway lets through in a day before now: a fixed window may turn while the servers run. */
 const CHATS = 500;
+/** A gateway with a rate limit, and one with a budget; what the caller says of the cost counts. */
+const GATEWAYS = ["limited", "budgeted"] as const;
+const COST = { "cf-aig-custom-cost": '{"total_cost":1}' };
 const INSTANCES = "/client/v4/accounts/local/ai-search/instances";
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -60,7 +63,8 @@ interface Load {
   isOver: boolean;
   acknowledged: number;
   longestMs: number;
-  chats: number;
+  /** By gateway. */
+  readonly chats: Record<(typeof GATEWAYS)[number], number>;
   /** Numbers of the last event of each entity. */
   readonly sent: Map<string, number>;
   readonly uploads: string[];
@@ -84,7 +88,7 @@ export async function clusterRun(options: ClusterRunOptions): Promise<ClusterTot
     isOver: false,
     acknowledged: 0,
     longestMs: 0,
-    chats: 0,
+    chats: { limited: 0, budgeted: 0 },
     sent: new Map(ENTITIES.map((entity) => [entity, 0])),
     uploads: [],
   };
@@ -114,7 +118,7 @@ export async function clusterRun(options: ClusterRunOptions): Promise<ClusterTot
     await prepare(servers[0]!);
     const under = Promise.all([
       ...ENTITIES.map((entity) => sendEvents(entity, servers, load)),
-      sendChats(servers, load),
+      ...GATEWAYS.map((gateway) => sendChats(gateway, servers, load)),
       sendUploads(servers, load),
     ]);
     for (let count = 1; count <= options.faults; count += 1) {
@@ -129,9 +133,12 @@ export async function clusterRun(options: ClusterRunOptions): Promise<ClusterTot
     const violations = [
       ...(await eventViolations(postgres.url, load.sent)),
       ...(await uploadViolations(servers[0]!, load.uploads)),
-      ...(load.chats > CHATS ? [`${load.chats} chats passed a limit of ${CHATS}`] : []),
+      ...GATEWAYS.filter((gateway) => load.chats[gateway] > CHATS).map(
+        (gateway) => `${load.chats[gateway]} chats passed a limit of ${CHATS}: ${gateway}`,
+      ),
     ];
-    return { ...load, uploads: load.uploads.length, faults: options.faults, violations };
+    const chats = load.chats.limited + load.chats.budgeted;
+    return { ...load, chats, uploads: load.uploads.length, faults: options.faults, violations };
   } finally {
     for (const { child } of servers) child.kill("SIGKILL");
     postgres.stop();
@@ -145,6 +152,8 @@ async function prepare(server: SharingServer): Promise<void> {
     rate_limiting_limit: CHATS,
     rate_limiting_technique: "sliding",
   });
+  const rule = { limit: CHATS, limitType: "cost", window: 86_400, technique: "sliding" };
+  await makeGateway(server, "budgeted", { spend_limits: { rules: [rule], on_unknown: "allow" } });
   const made = await server.ask(INSTANCES, {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -174,11 +183,15 @@ async function sendEvents(
   }
 }
 
-async function sendChats(servers: readonly SharingServer[], load: Load): Promise<void> {
+async function sendChats(
+  gateway: (typeof GATEWAYS)[number],
+  servers: readonly SharingServer[],
+  load: Load,
+): Promise<void> {
   for (let turn = 0; !load.isOver; turn += 1) {
-    const status = await chat(servers[turn % servers.length]!, "limited").catch(() => 0);
+    const status = await chat(servers[turn % servers.length]!, gateway, COST).catch(() => 0);
     if (status === 200) {
-      load.chats += 1;
+      load.chats[gateway] += 1;
       load.acknowledged += 1;
     }
     await wait(PAUSE_MS);

@@ -285,8 +285,8 @@ export const gatewayKeyMutants: readonly Mutant[] = [
   {
     name: "a soft limit lets pass",
     file: "core/gateway/metering/spend/ledger.ts",
-    find: "budget.soft !== true && (",
-    replace: "(",
+    find: ".filter(({ budget }) => budget.soft !== true)",
+    replace: "",
     tests: ["tests/unit/gateway/keys/teams"],
   },
   {

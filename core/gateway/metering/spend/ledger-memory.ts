@@ -1,19 +1,36 @@
 import type { LedgerEntry, LedgerTable, LedgerPlace, Slice, LedgerSlices } from "./budget.ts";
 import type { ActorContext, Statement } from "../../../ports.ts";
+import { SqlError } from "../../../sql/sql-error.ts";
 import type { NowOrLater } from "../../../work/now-or-later.ts";
+import { type HeldSlice, heldSlice, sliceWriter, withRequest, withWanted } from "./slice-writer.ts";
 
-/** Milliseconds after which a change is stored: what a killed process may forget. */
-const STORE_AFTER = 200;
 /** LedgerSlices that are kept in memory. */
 const REMEMBERED = 100_000;
 /** Milliseconds between removals of what counts no longer. */
 const TIDY_AFTER = 60_000;
 
-/** The counts of an actor's ledger in memory; a change is stored a moment later. */
+/** An entry that is to be reserved, and its budget's limit and use in units. */
+export interface EntryDraw {
+  readonly entry: LedgerEntry;
+  readonly limit: number;
+  readonly used: number;
+}
+
+/** The counts of an actor's ledger in memory. */
 export interface LedgerMemory {
   /** Does work once the counts of all these places are there. */
   with<T>(places: readonly LedgerPlace[], work: () => NowOrLater<T>): NowOrLater<T>;
   slices(place: LedgerPlace): LedgerSlices;
+  /** Whether the row of an entry counts it already: then a kill does not forget it. */
+  covers(entry: LedgerEntry): boolean;
+  /**
+   * Writes rows that cover these, and more while many requests come; afterwards other requests may have taken it. Resolves to
+   * false when the disk is full: it takes no counts, and holds up no requests.
+   */
+  writeAhead(draws: readonly EntryDraw[]): Promise<boolean>;
+  /** Enters what a request claims. */
+  reserve(entry: LedgerEntry): void;
+  /** Adds units; they are stored a moment later. */
   add(entry: LedgerEntry, units: number): void;
   readonly forget: (scope?: string) => Statement;
 }
@@ -26,35 +43,24 @@ export function ledgerMemory(
   const { sql, system } = context;
   const rows = ledgerRows(context, table);
   const counts = heldCounts();
-  const changed = new Set<Slice>();
-  let [generation, tidiedAt, isPlanned] = [0, 0, false];
+  const tidy = tidier(counts, rows, now);
+  let generation = 0;
   const load = async (place: LedgerPlace): Promise<void> => {
     const before = generation;
     const slices = await rows.read(place, now());
     // A second reader leaves the counts of the first in place: they may have changed since.
     if (before === generation && counts.find(place) === undefined) counts.hold(place, slices);
   };
-  const tidy = (): Statement[] => {
-    const at = now();
-    if (at - tidiedAt < TIDY_AFTER) return [];
-    tidiedAt = at;
-    counts.drop(at);
-    return [rows.tidy(at)];
-  };
-  const store = async (): Promise<void> => {
-    isPlanned = false;
-    const slices = [...changed];
-    changed.clear();
-    if (slices.length === 0) return;
-    try {
+  const writer = sliceWriter({
+    system,
+    isHeld: (one) => counts.find(one)?.get(one.slice) === one,
+    async store(slices) {
       await sql.batch([...slices.map(rows.put), ...tidy()], { lazy: true });
-    } catch (error) {
-      // Stored with the next change.
-      for (const one of slices) if (counts.find(one)?.get(one.slice) === one) changed.add(one);
-      throw error;
-    }
-    if (counts.size() > REMEMBERED && changed.size === 0) counts.clear();
-  };
+    },
+    onStored() {
+      if (counts.size() > REMEMBERED) counts.dropPlaces((one) => !writer.isWaiting(one));
+    },
+  });
   const withCounts: LedgerMemory["with"] = (places, work) => {
     if (places.every((place) => counts.find(place) !== undefined)) return work();
     const missing = places.filter((place) => counts.find(place) === undefined);
@@ -63,60 +69,95 @@ export function ledgerMemory(
   return {
     with: withCounts,
     slices: (place) => counts.find(place) ?? new Map<number, Slice>(),
+    covers(entry) {
+      const one = counts.find(entry)?.get(entry.slice);
+      return entry.reserved <= (one === undefined ? 0 : one.stored - one.amount);
+    },
+    writeAhead(draws) {
+      const slices = draws.map(({ entry, limit, used }) =>
+        withWanted(counts.at(entry), entry.reserved, limit - used),
+      );
+      return writer.write(slices).then(() => true, isNotFull);
+    },
+    reserve(entry) {
+      if (entry.reserved > 0) writer.note(withRequest(counts.at(entry), entry.reserved));
+    },
     add(entry, units) {
       // An entry that was deleted meanwhile leaves no credit to the next scope of its name.
       if (units === 0 || (units < 0 && counts.find(entry)?.has(entry.slice) !== true)) return;
-      changed.add(counts.add(entry, units));
-      if (isPlanned) return;
-      isPlanned = true;
-      system.waitUntil(system.sleep(STORE_AFTER).then(store));
+      const one = counts.at(entry);
+      one.amount += units;
+      writer.note(one);
     },
     forget(scope) {
       generation++;
       counts.clear(scope);
-      for (const one of changed)
-        if (scope === undefined || one.scope === scope) changed.delete(one);
+      writer.forget((one) => scope === undefined || one.scope === scope);
       return rows.forget(scope);
     },
   };
 }
 
+/** Makes the statements, once in a while, that remove what counts no longer. */
+function tidier(counts: HeldCounts, rows: LedgerRows, now: () => number): () => Statement[] {
+  let tidiedAt = 0;
+  return () => {
+    const at = now();
+    if (at - tidiedAt < TIDY_AFTER) return [];
+    tidiedAt = at;
+    counts.drop(at);
+    return [rows.tidy(at)];
+  };
+}
+
+function isNotFull(error: unknown): false {
+  if (error instanceof SqlError && error.reason === "full") return false;
+  throw error;
+}
+
 /** Counts in memory, by scope and rule. */
 interface HeldCounts {
-  find(place: LedgerPlace): LedgerSlices | undefined;
+  find(place: LedgerPlace): Map<number, HeldSlice> | undefined;
   hold(place: LedgerPlace, slices: readonly Slice[]): void;
-  add(entry: LedgerEntry, units: number): Slice;
+  /** Returns the slice of an entry; makes it where there is none. */
+  at(entry: LedgerEntry): HeldSlice;
   /** Drops slices that count no longer at `now`. */
   drop(now: number): void;
+  /** Drops the places of which each slice may go: their rows are read again. */
+  dropPlaces(mayGo: (one: HeldSlice) => boolean): void;
   clear(scope?: string): void;
   /** How many slices there may be. */
   size(): number;
 }
 
 function heldCounts(): HeldCounts {
-  const scopes = new Map<string, Map<string, LedgerSlices>>();
+  const scopes = new Map<string, Map<string, Map<number, HeldSlice>>>();
   let held = 0;
-  const find = ({ scope, rule }: LedgerPlace): LedgerSlices | undefined =>
-    scopes.get(scope)?.get(rule);
+  const find: HeldCounts["find"] = ({ scope, rule }) => scopes.get(scope)?.get(rule);
   return {
     find,
     hold({ scope, rule }, slices) {
-      const rules = scopes.get(scope) ?? new Map<string, LedgerSlices>();
-      scopes.set(scope, rules.set(rule, new Map(slices.map((one) => [one.slice, one]))));
+      const rules = scopes.get(scope) ?? new Map<string, Map<number, HeldSlice>>();
+      const kept = slices.map((one) => [one.slice, heldSlice(one)] as const);
+      scopes.set(scope, rules.set(rule, new Map(kept)));
       held += slices.length + 1;
     },
-    add({ scope, rule, slice, ends }, units) {
+    at({ scope, rule, slice, ends }) {
       const slices = find({ scope, rule });
-      const one = slices?.get(slice) ?? { scope, rule, slice, ends, amount: 0 };
+      const one = slices?.get(slice) ?? heldSlice({ scope, rule, slice, ends, amount: 0 });
       if (slices?.has(slice) === false) held++;
       slices?.set(slice, one);
-      one.amount += units;
       return one;
     },
     drop(now) {
       for (const slices of [...scopes.values()].flatMap((rules) => [...rules.values()]))
         for (const { ends, slice } of slices.values())
           if (ends <= now && slices.delete(slice)) held--;
+    },
+    dropPlaces(mayGo) {
+      for (const rules of scopes.values())
+        for (const [rule, slices] of rules)
+          if ([...slices.values()].every(mayGo) && rules.delete(rule)) held -= slices.size + 1;
     },
     clear(scope) {
       const rules = scope === undefined ? [...scopes.values()] : [scopes.get(scope) ?? new Map()];

@@ -21,8 +21,9 @@ import { sliceAt, sumSince, unitsOf } from "./time-slices.ts";
 /** Counts what is used of limits, in slices of time. */
 export interface Ledger {
   /**
-   * Sets claims aside, all or none. Nothing is awaited between reading and entering: requests that come together cannot
-   * all take the last of a limit, and one that does not fit is never in another's way.
+   * Sets claims aside, all or none, once the database counts them. Nothing is awaited between reading and entering: requests
+   * that come together cannot all take the last of a limit, and one that does not fit is never in another's way. After a kill
+   * the next instance counts what was written ahead as used: it may let in less than the limit, never more.
    */
   readonly reserve: (budgets: readonly Budget[], claims: Claims) => NowOrLater<Reservation>;
   /** Enters what was used in place of what was set aside; resolves to the budgets of which a share is used now. */
@@ -37,22 +38,30 @@ export function ledger(context: ActorContext, table: LedgerTable): Ledger {
   const now = steadyNow(context.system);
   const memory = ledgerMemory(context, table, now);
   const watch = budgetWatch(memory, now);
-  const draw = (counted: readonly Budget[], claims: Claims): NowOrLater<Reservation> => {
-    const at = now();
+  /** Draws on all budgets or none. `at` stays the same after a write: the slice of a later time would need a write of its own. */
+  const draw = (
+    counted: readonly Budget[],
+    claims: Claims,
+    at: number,
+    isFull = false,
+  ): NowOrLater<Reservation> => {
     const drawn = counted.map((budget) => drawOn(budget, claims, memory.slices(budget), at));
-    const short = drawn.find(
-      ({ budget, used, limit, needed }) =>
-        budget.soft !== true && (used >= limit || used + needed > limit),
-    );
+    const hard = drawn.filter(({ budget }) => budget.soft !== true);
+    const short = hard.find(({ used, limit, needed }) => used >= limit || used + needed > limit);
     if (short !== undefined) return refusal(short, at);
+    const behind = isFull ? [] : hard.filter(({ entry }) => !memory.covers(entry));
+    if (behind.length > 0)
+      return memory
+        .writeAhead(behind)
+        .then((isWritten) => memory.with(counted, () => draw(counted, claims, at, !isWritten)));
     const entries = drawn.map(({ entry }) => entry);
-    for (const entry of entries) memory.add(entry, entry.reserved);
+    for (const entry of entries) memory.reserve(entry);
     return whenReady(watch.reserved(counted, entries), (alerts) => ({ entries, alerts }));
   };
   return {
     reserve(budgets, claims) {
       const counted = budgets.filter(({ limitType }) => claims[limitType] != null);
-      return memory.with(counted, () => draw(counted, claims));
+      return memory.with(counted, () => draw(counted, claims, now()));
     },
     settle(ended) {
       const all = ended.flatMap(({ entries }) => entries);

@@ -19,6 +19,7 @@ import {
   type SpendLimits,
   spendLimits,
 } from "../../../../core/gateway/account/settings/spend-settings.ts";
+import { SqlError } from "../../../../core/sql/sql-error.ts";
 import { initialSettings } from "../../../../core/gateway/account/settings/settings.ts";
 import { gatewayStore } from "../../../../core/gateway/account/gateways/store.ts";
 import type { ActorKind, Platform, Sql } from "../../../../core/ports.ts";
@@ -296,9 +297,10 @@ describe("the spend ledger", () => {
 
   it("keeps counting what it cannot store, and stores it with the next change", async () => {
     const calls = await ledger({ rules: [{ ...rule, metadata: { user: { mode: "partition" } } }] });
-    failure = new Error("The disk is full");
+    failure = new SqlError("full", "The disk is full");
     await calls.admit(0.3);
-    await expect.poll(() => failures).toBe(1);
+    // Before the request, and a moment after it.
+    await expect.poll(() => failures).toBe(2);
     failure = null;
     expect("refused" in (await calls.admit(0.8))).toBe(true);
     await calls.admit(0.5, { metadata: '{"user":"bob"}' });
