@@ -6,8 +6,6 @@ export const accounts: readonly Row[] = [
   {
     row: "account-settings-nameservers",
     date: "2025-03-14",
-    eol: null,
-    enforceFrom: "2025-03-14",
     kind: "field",
     class: "B",
     lossless: "conditional",
@@ -24,9 +22,6 @@ export const accounts: readonly Row[] = [
   {
     row: "tunnels",
     date: "2024-02-04",
-    eol: null,
-    enforceFrom: "2024-02-04",
-    kind: "endpoint",
     class: "C",
     lossless: "no",
     rule: "The tunnel API equivalents.",
@@ -56,9 +51,6 @@ export const accounts: readonly Row[] = [
   {
     row: "billing",
     date: "2023-06-06",
-    eol: null,
-    enforceFrom: "2023-06-06",
-    kind: "endpoint",
     class: "D",
     lossless: "no",
     rule: "No API replacement; use the account dashboard.",
@@ -71,9 +63,6 @@ export const accounts: readonly Row[] = [
   {
     row: "images-direct-upload",
     date: "2022-07-01",
-    eol: null,
-    enforceFrom: "2022-07-01",
-    kind: "endpoint",
     class: "A",
     lossless: "conditional",
     rule: "v2 adds metadata, access policy, image identifier.",
@@ -88,9 +77,6 @@ export const accounts: readonly Row[] = [
   {
     row: "script-monitor",
     date: "2022-10-11",
-    eol: null,
-    enforceFrom: "2022-10-11",
-    kind: "endpoint",
     class: "A",
     lossless: "yes",
     rule: "Use page_shield in those routes.",
@@ -125,9 +111,6 @@ export const organizations: readonly Row[] = [
   {
     row: "organizations",
     date: "2020-04-02",
-    eol: null,
-    enforceFrom: "2020-04-02",
-    kind: "endpoint",
     class: "A",
     lossless: "conditional",
     rule: "The accounts API (backwards compatible).",

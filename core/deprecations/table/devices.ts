@@ -7,8 +7,6 @@ export const devices: readonly Row[] = [
     row: "devices",
     date: null,
     eol: "2025-11-11",
-    enforceFrom: "2025-11-11",
-    kind: "endpoint",
     class: "A",
     lossless: "conditional",
     rule: "Not supported on accounts with multi-user mode enabled.",

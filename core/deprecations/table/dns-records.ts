@@ -4,7 +4,7 @@ import { cnameFlattening, switchOf } from "../translate/endpoint-calls.ts";
 import { isChained, unwrapErrorChain, wrapErrorChain } from "../translate/error-chain.ts";
 import { hasSrvData } from "../translate/srv-data.ts";
 import type { RawParameter } from "../translate/raw-query.ts";
-import type { QueryPlan, Row } from "./entry.ts";
+import type { QueryPlan, Row, RowRoute } from "./entry.ts";
 
 const FILTERS = "dns-list-filters";
 
@@ -24,6 +24,16 @@ function planQuery(
 
 const RECORDS = "GET /zones/{zone_id}/dns_records";
 
+/** The routes that take or give records. */
+const RECORD_ROUTES: readonly RowRoute[] = [
+  { on: RECORDS },
+  { on: "POST /zones/{zone_id}/dns_records" },
+  ...["GET", "PATCH", "PUT"].map((method) => ({
+    on: `${method} /zones/{zone_id}/dns_records/{dns_record_id}`,
+    except: ["export", "usage"],
+  })),
+];
+
 const usedIds = (parameters: readonly RawParameter[]): string[] =>
   filtersAmong(parameters).map((number) => `${FILTERS}.${number}`);
 
@@ -32,8 +42,6 @@ export const dnsRecords: readonly Row[] = [
   {
     row: FILTERS,
     date: "2025-02-21",
-    eol: null,
-    enforceFrom: "2025-02-21",
     kind: "query",
     class: "A",
     lossless: "yes",
@@ -97,7 +105,6 @@ export const dnsRecords: readonly Row[] = [
   {
     row: "dns-record-zone-fields",
     date: "2024-11-30",
-    eol: null,
     enforceFrom: "2024-12-01",
     kind: "field",
     class: "B",
@@ -112,30 +119,11 @@ export const dnsRecords: readonly Row[] = [
       ...(typeof found["name"] === "string" && { zone_name: found["name"] }),
     }),
     rule: "Omitted from responses after the date; ignored in request bodies, so no request change. Zone name is available via GET /zones/:zone_id.",
-    routes: [
-      { on: RECORDS, to: ["GET /zones/{zone_id}"] },
-      { on: "POST /zones/{zone_id}/dns_records", to: ["GET /zones/{zone_id}"] },
-      {
-        on: "GET /zones/{zone_id}/dns_records/{dns_record_id}",
-        to: ["GET /zones/{zone_id}"],
-        except: ["export", "usage"],
-      },
-      {
-        on: "PATCH /zones/{zone_id}/dns_records/{dns_record_id}",
-        to: ["GET /zones/{zone_id}"],
-        except: ["export", "usage"],
-      },
-      {
-        on: "PUT /zones/{zone_id}/dns_records/{dns_record_id}",
-        to: ["GET /zones/{zone_id}"],
-        except: ["export", "usage"],
-      },
-    ],
+    routes: RECORD_ROUTES.map((route) => ({ ...route, to: ["GET /zones/{zone_id}"] })),
   },
   {
     row: "dns-error-chain",
     date: "2024-10-01",
-    eol: null,
     enforceFrom: "2024-10-02",
     kind: "behaviour",
     class: "B",
@@ -157,8 +145,6 @@ export const dnsRecords: readonly Row[] = [
   {
     row: "dns-record-locked",
     date: "2024-07-14",
-    eol: null,
-    enforceFrom: "2024-07-14",
     kind: "field",
     class: "B",
     lossless: "yes",
@@ -167,18 +153,11 @@ export const dnsRecords: readonly Row[] = [
     leavesResponses: true,
     oldRecord: (record) => ({ ...record, locked: false }),
     rule: "Always false; omitted from responses; still ignored when received.",
-    routes: [
-      { on: RECORDS },
-      { on: "POST /zones/{zone_id}/dns_records" },
-      { on: "GET /zones/{zone_id}/dns_records/{dns_record_id}", except: ["export", "usage"] },
-      { on: "PATCH /zones/{zone_id}/dns_records/{dns_record_id}", except: ["export", "usage"] },
-      { on: "PUT /zones/{zone_id}/dns_records/{dns_record_id}", except: ["export", "usage"] },
-    ],
+    routes: RECORD_ROUTES,
   },
   {
     row: "dns-srv-data",
     date: "2024-05-31",
-    eol: null,
     // The announcement names no day; the hosted service refused them from this one on:
     // https://github.com/cloudflare/terraform-provider-cloudflare/issues/3502
     enforceFrom: "2024-07-25",
@@ -192,17 +171,9 @@ export const dnsRecords: readonly Row[] = [
     isCarriedBy: hasSrvData,
     sign: '"SRV"',
     rule: "SRV records only: use only the name outside data (reading and writing). After the end-of-life date the fields are no longer produced, and an error is returned if a client sends them. priority, weight, port, target and other record types are unaffected.",
-    routes: [
-      { on: RECORDS, where: "response" },
-      { on: "POST /zones/{zone_id}/dns_records" },
-      {
-        on: "GET /zones/{zone_id}/dns_records/{dns_record_id}",
-        except: ["export", "usage"],
-        where: "response",
-      },
-      { on: "PATCH /zones/{zone_id}/dns_records/{dns_record_id}", except: ["export", "usage"] },
-      { on: "PUT /zones/{zone_id}/dns_records/{dns_record_id}", except: ["export", "usage"] },
-    ],
+    routes: RECORD_ROUTES.map((route) =>
+      route.on?.startsWith("GET") ? { ...route, where: "response" } : route,
+    ),
   },
 ];
 
@@ -210,6 +181,15 @@ const ZONE_DNS = {
   get: "GET /zones/{zone_id}/dns_settings dns.settings.zone.get",
   edit: "PATCH /zones/{zone_id}/dns_settings dns.settings.zone.edit",
 };
+
+/** The two routes of a setting that is a field of the zone's DNS settings today. */
+function subSetting(name: string, facts: Omit<RowRoute, "on">): RowRoute[] {
+  const path = `/zones/{zone_id}/dns_settings/${name}`;
+  return [
+    { on: `GET ${path}`, now: [ZONE_DNS.get], ...facts },
+    { on: `PATCH ${path}`, now: [ZONE_DNS.edit], ...facts },
+  ];
+}
 
 /** Lists and bulk changes of zone settings have one record per setting. */
 const isFlattening = (record: Json): boolean => record["id"] === "cname_flattening";
@@ -219,9 +199,6 @@ export const dnsSettings: readonly Row[] = [
   {
     row: "cname-flattening",
     date: "2025-06-08",
-    eol: null,
-    enforceFrom: "2025-06-08",
-    kind: "endpoint",
     class: "A",
     lossless: "yes",
     rule: "DNS settings endpoints (show and update). Old and new stay in sync, no migration needed. off and apex behave the same -> {flatten_all_cnames:false}; on -> {flatten_all_cnames:true}.",
@@ -256,9 +233,6 @@ export const dnsSettings: readonly Row[] = [
   {
     row: "custom-ns-availability",
     date: "2025-03-23",
-    eol: null,
-    enforceFrom: "2025-03-23",
-    kind: "endpoint",
     class: "D",
     lossless: "no",
     rule: "None: any zone is eligible for custom nameservers.",
@@ -267,35 +241,15 @@ export const dnsSettings: readonly Row[] = [
   {
     row: "dns-settings-sub",
     date: "2024-09-13",
-    eol: null,
-    enforceFrom: "2024-09-13",
-    kind: "endpoint",
     class: "A",
     lossless: "conditional",
     rule: "DNS settings endpoints: field multi_provider replaces the apex endpoint.",
     routes: [
-      {
-        on: "GET /zones/{zone_id}/dns_settings/use_apex_ns",
-        now: [ZONE_DNS.get],
-        rewriting: switchOf("use_apex_ns", "multi_provider"),
-      },
-      {
-        on: "PATCH /zones/{zone_id}/dns_settings/use_apex_ns",
-        now: [ZONE_DNS.edit],
-        rewriting: switchOf("use_apex_ns", "multi_provider"),
-      },
-      {
-        on: "GET /zones/{zone_id}/dns_settings/secondary_overrides",
-        now: [ZONE_DNS.get],
+      ...subSetting("use_apex_ns", { rewriting: switchOf("use_apex_ns", "multi_provider") }),
+      ...subSetting("secondary_overrides", {
         rewriting: switchOf("secondary_overrides", "secondary_overrides"),
         rule: "DNS settings endpoints: field secondary_overrides replaces this one.",
-      },
-      {
-        on: "PATCH /zones/{zone_id}/dns_settings/secondary_overrides",
-        now: [ZONE_DNS.edit],
-        rewriting: switchOf("secondary_overrides", "secondary_overrides"),
-        rule: "DNS settings endpoints: field secondary_overrides replaces this one.",
-      },
+      }),
     ],
   },
 ];

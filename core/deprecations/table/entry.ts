@@ -165,22 +165,41 @@ export interface RowRoute extends Partial<RowFacts> {
 }
 
 /** One row of the table, which is one announcement: facts that its routes share, then the routes. */
-export interface Row extends Omit<RowFacts, "fields" | "where"> {
+export interface Row extends Omit<
+  RowFacts,
+  "eol" | "enforceFrom" | "kind" | "fields" | "where" | "rule"
+> {
   readonly row: string;
+  /** @default null */
+  readonly eol?: string | null;
+  /** @default `eol`, else `date` */
+  readonly enforceFrom?: string | null;
+  /** @default "endpoint" */
+  readonly kind?: DeprecationKind;
   /** @default [] */
   readonly fields?: readonly string[];
   /** @default null */
   readonly where?: DeprecationWhere | null;
+  /** @default null */
+  readonly rule?: string | null;
   readonly routes: readonly RowRoute[];
 }
 
 /** The entries of a row, numbered in order: `row.01`, `row.02`, … */
 export function expandRow(row: Row): DeprecationEntry[] {
-  const { row: name, routes, fields = [], where = null, ...shared } = row;
+  const { row: name, routes, ...given } = row;
+  const { date, eol = null, enforceFrom = eol ?? date } = row;
+  const usual = {
+    eol,
+    enforceFrom,
+    kind: "endpoint",
+    fields: [],
+    where: null,
+    rule: null,
+  } as const;
   return routes.map(({ on, to = [], now, except = [], ...own }, index) => ({
-    ...shared,
-    fields,
-    where,
+    ...usual,
+    ...given,
     ...own,
     id: `${name}.${String(index + 1).padStart(2, "0")}`,
     row: name,

@@ -24,9 +24,6 @@ export const firewall: readonly Row[] = [
   {
     row: "firewall-rules",
     date: "2025-06-15",
-    eol: null,
-    enforceFrom: "2025-06-15",
-    kind: "endpoint",
     class: "C",
     lossless: "no",
     rule: "Custom rules of the web application firewall.",
@@ -52,9 +49,6 @@ export const firewall: readonly Row[] = [
   {
     row: "waf-previous-version",
     date: "2025-06-15",
-    eol: null,
-    enforceFrom: "2025-06-15",
-    kind: "endpoint",
     class: "C",
     lossless: "no",
     rule: "Rulesets API with the new managed rules version.",
@@ -78,9 +72,6 @@ export const firewall: readonly Row[] = [
   {
     row: "rate-limits",
     date: "2025-06-15",
-    eol: null,
-    enforceFrom: "2025-06-15",
-    kind: "endpoint",
     class: "C",
     lossless: "no",
     rule: "Rulesets API with new rate limiting rules.",

@@ -5,7 +5,6 @@ export const protocol: readonly Row[] = [
   {
     row: "web3-doh-resolver",
     date: "2025-07-01",
-    eol: null,
     enforceFrom: null,
     kind: "notice",
     class: "D",
@@ -16,7 +15,6 @@ export const protocol: readonly Row[] = [
   {
     row: "security-level-dashboard",
     date: "2025-03-17",
-    eol: null,
     enforceFrom: null,
     kind: "notice",
     class: "F",
@@ -27,7 +25,6 @@ export const protocol: readonly Row[] = [
   {
     row: "tls-chacha-draft",
     date: "2023-07-01",
-    eol: null,
     enforceFrom: null,
     kind: "protocol",
     class: "E",
@@ -38,8 +35,6 @@ export const protocol: readonly Row[] = [
   {
     row: "te-and-cl",
     date: "2023-07-01",
-    eol: null,
-    enforceFrom: "2023-07-01",
     kind: "protocol",
     class: "E",
     lossless: null,
@@ -51,7 +46,6 @@ export const protocol: readonly Row[] = [
   {
     row: "notification-email",
     date: "2023-04-03",
-    eol: null,
     enforceFrom: null,
     kind: "field",
     class: "C",

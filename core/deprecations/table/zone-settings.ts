@@ -3,6 +3,24 @@ import type { NamedIn, Row } from "./entry.ts";
 /** The client has no call of its own for it: `post` sends any request. */
 const GRAPHQL = "POST /graphql post";
 
+const REDIRECTS = "/zones/{zone_id}/rulesets/phases/http_request_dynamic_redirect/entrypoint";
+
+/** A setting that has ended, and the method that changed it. */
+function retired(setting: string, date: string, rule: string, method = "PATCH"): Row {
+  const path = `/zones/{zone_id}/settings/${setting}`;
+  return {
+    row: `setting-${setting.replaceAll("_", "-")}`,
+    date,
+    class: "D",
+    lossless: "no",
+    rule,
+    routes: [
+      { on: `GET ${path}` },
+      { on: `${method} ${path}`, namedIn: itemOfBulkChange(setting, rule) },
+    ],
+  };
+}
+
 /** A bulk change of settings that names a retired one: nothing of it is done. */
 function itemOfBulkChange(id: string, rule: string): NamedIn {
   return {
@@ -15,111 +33,40 @@ function itemOfBulkChange(id: string, rule: string): NamedIn {
 
 /** Zone settings and zone analytics. */
 export const zoneSettings: readonly Row[] = [
-  {
-    row: "setting-brotli",
-    date: "2024-08-15",
-    eol: null,
-    enforceFrom: "2024-08-15",
-    kind: "endpoint",
-    class: "D",
-    lossless: "no",
-    rule: "None; compression is available for non-enterprise zones; enterprise zones can override with compression rules.",
-    routes: [
-      { on: "GET /zones/{zone_id}/settings/brotli" },
-      {
-        on: "PATCH /zones/{zone_id}/settings/brotli",
-        namedIn: itemOfBulkChange(
-          "brotli",
-          "None; compression is available for non-enterprise zones; enterprise zones can override with compression rules.",
-        ),
-      },
-    ],
-  },
-  {
-    row: "setting-minify",
-    date: "2024-08-05",
-    eol: null,
-    enforceFrom: "2024-08-05",
-    kind: "endpoint",
-    class: "D",
-    lossless: "no",
-    rule: "None (the feature was retired).",
-    routes: [
-      { on: "GET /zones/{zone_id}/settings/minify" },
-      {
-        on: "PATCH /zones/{zone_id}/settings/minify",
-        namedIn: itemOfBulkChange("minify", "None (the feature was retired)."),
-      },
-    ],
-  },
+  retired(
+    "brotli",
+    "2024-08-15",
+    "None; compression is available for non-enterprise zones; enterprise zones can override with compression rules.",
+  ),
+  retired("minify", "2024-08-05", "None (the feature was retired)."),
   {
     row: "setting-mobile-redirect",
     date: "2024-06-30",
-    eol: null,
-    enforceFrom: "2024-06-30",
-    kind: "endpoint",
     class: "C",
     lossless: "no",
     rule: "Single redirects (redirect rules).",
     routes: [
       {
         on: "GET /zones/{zone_id}/settings/mobile_redirect",
-        now: [
-          "GET /zones/{zone_id}/rulesets/phases/http_request_dynamic_redirect/entrypoint rulesets.phases.get",
-        ],
+        now: [`GET ${REDIRECTS} rulesets.phases.get`],
       },
       {
         on: "PATCH /zones/{zone_id}/settings/mobile_redirect",
-        now: [
-          "PUT /zones/{zone_id}/rulesets/phases/http_request_dynamic_redirect/entrypoint rulesets.phases.update",
-        ],
+        now: [`PUT ${REDIRECTS} rulesets.phases.update`],
         namedIn: itemOfBulkChange("mobile_redirect", "Single redirects (redirect rules)."),
       },
     ],
   },
-  {
-    row: "setting-server-side-exclude",
-    date: "2024-06-14",
-    eol: null,
-    enforceFrom: "2024-06-14",
-    kind: "endpoint",
-    class: "D",
-    lossless: "no",
-    rule: "None stated.",
-    routes: [
-      { on: "GET /zones/{zone_id}/settings/server_side_exclude" },
-      {
-        on: "PATCH /zones/{zone_id}/settings/server_side_exclude",
-        namedIn: itemOfBulkChange("server_side_exclude", "None stated."),
-      },
-    ],
-  },
-  {
-    row: "setting-privacy-pass",
-    date: "2024-03-31",
-    eol: null,
-    enforceFrom: "2024-03-31",
-    kind: "endpoint",
-    class: "D",
-    lossless: "no",
-    rule: "None; legacy tokens are no longer an alternative to challenges.",
-    routes: [
-      { on: "GET /zones/{zone_id}/settings/privacy_pass" },
-      {
-        on: "POST /zones/{zone_id}/settings/privacy_pass",
-        namedIn: itemOfBulkChange(
-          "privacy_pass",
-          "None; legacy tokens are no longer an alternative to challenges.",
-        ),
-      },
-    ],
-  },
+  retired("server_side_exclude", "2024-06-14", "None stated."),
+  retired(
+    "privacy_pass",
+    "2024-03-31",
+    "None; legacy tokens are no longer an alternative to challenges.",
+    "POST",
+  ),
   {
     row: "zone-analytics",
     date: "2021-03-01",
-    eol: null,
-    enforceFrom: "2021-03-01",
-    kind: "endpoint",
     class: "C",
     lossless: "no",
     rule: "The GraphQL analytics API.",
