@@ -11,7 +11,7 @@ import { whilePermitted } from "../auth/while-permitted.ts";
 import type { Retention } from "../entity/event.ts";
 import { eventCountsKind } from "../entity/event-counts.ts";
 import { webhookIndexKind } from "../entity/webhook-index.ts";
-import { ApiError } from "../http/api-error.ts";
+import { ApiError, invalidRequest } from "../http/api-error.ts";
 import { envelope } from "../http/envelope.ts";
 import { addsUnknownFields } from "../http/fields/unknown-fields.ts";
 import { closeRoutes, methodNotAllowed, noRouteBut } from "../http/routes.ts";
@@ -304,7 +304,7 @@ function makesDifference({ definition }: AgentClass, access: Access): boolean {
 function checkSince(since: string | undefined): void {
   if (since === undefined || since === "" || since === "-1" || positionOf(since) !== null) return;
   const message = `since: expected the number of an event, got "${since.slice(0, 32)}"`;
-  throw new ApiError("invalid_request", { message });
+  throw invalidRequest(message);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { allows, type Principal } from "./principal.ts";
 import type { TokenQuery } from "./token-schema.ts";
-import { ApiError } from "../http/api-error.ts";
+import { invalidRequest } from "../http/api-error.ts";
 
 /** An account as the API shows it. Accounts are names: whatever a token may reach exists. */
 export interface AccountView {
@@ -39,7 +39,5 @@ const ACCOUNT_ID = /^[A-Za-z0-9_-]{1,64}$/;
 /** Throws 400 for an impossible account id, which would otherwise become part of keys and log lines. */
 export function checkAccountId(id: string): void {
   if (ACCOUNT_ID.test(id)) return;
-  throw new ApiError("invalid_request", {
-    message: "account_id must be 1 to 64 of A-Z, a-z, 0-9, _ and -",
-  });
+  throw invalidRequest("account_id must be 1 to 64 of A-Z, a-z, 0-9, _ and -");
 }

@@ -3,7 +3,7 @@ import { createLocalJWKSet } from "jose/jwks/local";
 import { JWKSNoMatchingKey } from "jose/errors";
 import type { JWTVerifyGetKey } from "jose";
 import * as v from "valibot";
-import { ApiError } from "../http/api-error.ts";
+import { ApiError, invalidOptions } from "../http/api-error.ts";
 import { parseJson } from "../http/fields/body.ts";
 import type { InboundResponse, Platform } from "../ports.ts";
 import { withinMs } from "../time/within-ms.ts";
@@ -78,9 +78,9 @@ function checkAddress(address: string): string {
   const url = URL.parse(address);
   const loopback = url !== null && ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);
   if (url?.protocol === "https:" || (url?.protocol === "http:" && loopback)) return url.href;
-  throw new ApiError("invalid_options", {
-    message: `Invalid jwksUrl "${address.slice(0, 200)}": use https, or http on loopback`,
-  });
+  throw invalidOptions(
+    `Invalid jwksUrl "${address.slice(0, 200)}": use https, or http on loopback`,
+  );
 }
 
 async function fetchKeySet(

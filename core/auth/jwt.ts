@@ -2,7 +2,7 @@ import { createLocalJWKSet } from "jose/jwks/local";
 import { decodeJwt } from "jose/jwt/decode";
 import { jwtVerify } from "jose/jwt/verify";
 import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey } from "jose";
-import { ApiError } from "../http/api-error.ts";
+import { ApiError, invalidOptions } from "../http/api-error.ts";
 import type { Authenticate } from "./authorize.ts";
 import { bearerToken } from "./bearer.ts";
 import { type JwksDeps, remoteJwks } from "./jwks.ts";
@@ -114,9 +114,9 @@ function isMeantFor(jwt: string, { issuer, audience }: JwtOptions): boolean {
 function checkAlgorithms(algorithms: readonly string[]): string[] {
   const wrong = algorithms.find((name) => !ALGORITHMS.has(name));
   if (algorithms.length > 0 && wrong === undefined) return [...algorithms];
-  throw new ApiError("invalid_options", {
-    message: `Unsupported JWT algorithm "${wrong ?? ""}": pin one or more of ${[...ALGORITHMS].join(", ")}`,
-  });
+  throw invalidOptions(
+    `Unsupported JWT algorithm "${wrong ?? ""}": pin one or more of ${[...ALGORITHMS].join(", ")}`,
+  );
 }
 
 function keySource(options: JwtOptions, platform: JwksDeps): JWTVerifyGetKey {
@@ -124,7 +124,7 @@ function keySource(options: JwtOptions, platform: JwksDeps): JWTVerifyGetKey {
     return createLocalJWKSet(options.jwks);
   if (options.jwksUrl !== undefined && options.jwks === undefined)
     return remoteJwks(options.jwksUrl, platform);
-  throw new ApiError("invalid_options", { message: "JWT options need either jwks or jwksUrl" });
+  throw invalidOptions("JWT options need either jwks or jwksUrl");
 }
 
 function claimReader(options: JwtOptions): (payload: JWTPayload) => Principal {

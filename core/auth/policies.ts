@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { ApiError } from "../http/api-error.ts";
+import { ApiError, invalidRequest } from "../http/api-error.ts";
 import { nearest } from "../text/nearest.ts";
 import { permissionGroup, permissionGroups } from "./permission-groups.ts";
 import { type Permission, permissions } from "./permissions.ts";
@@ -120,9 +120,9 @@ export function checkPolicies(
   for (const policy of policies) {
     for (const { account, gateways } of scopesOf(policy)) {
       if (owner !== "*" && account !== owner) {
-        throw new ApiError("invalid_request", {
-          message: `policies: A token of account "${owner}" can only name com.cloudflare.api.account.${owner}`,
-        });
+        throw invalidRequest(
+          `policies: A token of account "${owner}" can only name com.cloudflare.api.account.${owner}`,
+        );
       }
       if (policy.effect !== "allow") continue;
       for (const gateway of gateways ?? [undefined])

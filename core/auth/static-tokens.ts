@@ -2,7 +2,7 @@ import type { NowOrLater } from "../work/now-or-later.ts";
 import { constantTimeEqual } from "../crypto/equal.ts";
 import { sha256Hex } from "../crypto/digest.ts";
 import { utf8 } from "../crypto/encoding.ts";
-import { ApiError } from "../http/api-error.ts";
+import { invalidOptions } from "../http/api-error.ts";
 import { choiceHint } from "../text/nearest.ts";
 import { permissions, type Permission } from "./permissions.ts";
 import type { Principal } from "./principal.ts";
@@ -82,12 +82,11 @@ async function hashToken(token: string, grants: Principal["grants"]): Promise<Ha
 /** A token must not be guessable: the bounds are the same for every configured token. */
 function checkToken(token: string, index: number): string {
   if (/^[!-~]{16,512}$/.test(token)) return token;
-  throw new ApiError("invalid_options", {
-    message:
-      token === ""
-        ? `tokens[${index}].token is empty: set the environment variable that it is read from, such as CAUSEY_TOKEN`
-        : `tokens[${index}].token: expected 16 to 512 printable ASCII characters without spaces`,
-  });
+  throw invalidOptions(
+    token === ""
+      ? `tokens[${index}].token is empty: set the environment variable that it is read from, such as CAUSEY_TOKEN`
+      : `tokens[${index}].token: expected 16 to 512 printable ASCII characters without spaces`,
+  );
 }
 
 function checkGrant(token: StaticToken): Principal["grants"][number] {
@@ -103,8 +102,8 @@ export function checkPermissions(names: readonly string[]): (Permission | "*")[]
     const known = permissions.find((permission) => permission === name);
     if (known !== undefined) return known;
     const shown = name.slice(0, 64);
-    throw new ApiError("invalid_options", {
-      message: `Unknown permission "${shown}"${choiceHint(shown, [...permissions, "*"])}`,
-    });
+    throw invalidOptions(
+      `Unknown permission "${shown}"${choiceHint(shown, [...permissions, "*"])}`,
+    );
   });
 }

@@ -1,4 +1,4 @@
-import { ApiError } from "../http/api-error.ts";
+import { conflict } from "../http/api-error.ts";
 import type { ActorContext, ActorKind, SqlRow, SqlValue } from "../ports.ts";
 import { grantsOf, type Policy } from "./policies.ts";
 import type { Principal } from "./principal.ts";
@@ -68,18 +68,14 @@ function tokenMethods(context: ActorContext, index: TokenIndex): TokenMethods & 
     find: (hash) => find(hash, context, index),
     async add(record) {
       if (index.size() < TOKEN_LIMIT) return await save(record);
-      throw new ApiError("conflict", {
-        message: `The limit of ${TOKEN_LIMIT} API tokens is reached: delete some first`,
-      });
+      throw conflict(`The limit of ${TOKEN_LIMIT} API tokens is reached: delete some first`);
     },
     async replace(record, seenModifiedOn) {
       const current = index.byId(record.id);
       if (current?.modifiedOn === seenModifiedOn) {
         return await save({ ...record, lastUsedOn: current.lastUsedOn });
       }
-      throw new ApiError("conflict", {
-        message: "The API token was changed meanwhile: try again",
-      });
+      throw conflict("The API token was changed meanwhile: try again");
     },
     get(owner, id) {
       const record = index.byId(id);

@@ -1,6 +1,6 @@
 import { sha256Hex } from "../crypto/digest.ts";
 import { toHex } from "../crypto/encoding.ts";
-import { ApiError } from "../http/api-error.ts";
+import { ApiError, invalidRequest } from "../http/api-error.ts";
 import { checkFuture, formatInstant } from "../http/fields/instant.ts";
 import type { System } from "../ports.ts";
 import { checkPolicies, type Policy, type PolicyInput, showPolicy } from "./policies.ts";
@@ -53,7 +53,7 @@ export async function updateToken(
   checkPolicies(input.policies, deps.caller, deps.owner);
   const { not_before = old.notBefore, expires_on = old.expiresOn, status = old.status } = input;
   if (status === "expired") {
-    throw new ApiError("invalid_request", { message: 'status: Use "disabled", or set expires_on' });
+    throw invalidRequest('status: Use "disabled", or set expires_on');
   }
   const changed = {
     ...old,
@@ -137,7 +137,7 @@ function checkTimes(
 ): { notBefore: number | null; expiresOn: number | null } {
   if (notBefore === null || expiresOn === null || notBefore < expiresOn)
     return { notBefore, expiresOn };
-  throw new ApiError("invalid_request", { message: "expires_on: Must be later than not_before" });
+  throw invalidRequest("expires_on: Must be later than not_before");
 }
 
 /** Strictly increasing, because it also distinguishes the versions of a record. */

@@ -1,6 +1,6 @@
 import type { PlatformApiOptions } from "./platform-api-options.ts";
 import { checkPermissions } from "../auth/static-tokens.ts";
-import { ApiError } from "../http/api-error.ts";
+import { invalidRequest } from "../http/api-error.ts";
 import type { Platform } from "../ports.ts";
 import { type Checker, httpChecker } from "../gateway/mod.ts";
 import { httpReranker, modelOcr, openAiChatModel, openAiEmbedder } from "../search/mod.ts";
@@ -91,9 +91,9 @@ function pagesOf(config: Config, pages: ImportedPages): ImportedPages {
   };
   for (const key of ["console", "openApi"] as const) {
     if (config[key] !== true || pages[key] !== undefined) continue;
-    throw new ApiError("invalid_request", {
-      message: `Configuration key "${key}": Import ${need[key]}, and pass it beside the configuration`,
-    });
+    throw invalidRequest(
+      `Configuration key "${key}": Import ${need[key]}, and pass it beside the configuration`,
+    );
   }
   return {
     ...(config.console !== false && { console: pages.console }),

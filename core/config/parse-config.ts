@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { ApiError } from "../http/api-error.ts";
+import { invalidRequest } from "../http/api-error.ts";
 import { fromJson } from "../http/fields/from-json.ts";
 import { withSecrets } from "./secrets-in-environment.ts";
 import { misfitWords } from "../http/fields/misfit.ts";
@@ -22,7 +22,7 @@ export function parseConfig(input: unknown, env: ReadEnv): Config {
   const value = typeof input === "string" ? fromJson(input, "The configuration") : input;
   const result = v.safeParse(configSchema, resolveEnv(withSecrets(value, env), env));
   if (result.success) return result.output;
-  throw new ApiError("invalid_request", { message: describeIssue(result.issues[0]) });
+  throw invalidRequest(describeIssue(result.issues[0]));
 }
 
 function describeIssue(issue: v.BaseIssue<unknown>): string {

@@ -1,4 +1,4 @@
-import { ApiError } from "../http/api-error.ts";
+import { invalidRequest } from "../http/api-error.ts";
 
 /** Reads one environment variable; undefined when it is not set. */
 export type ReadEnv = (name: string) => string | undefined;
@@ -11,9 +11,9 @@ export function resolveEnv(value: unknown, env: ReadEnv, path: string = ""): unk
   if (typeof value === "string" && value.startsWith("env:")) {
     const found = env(value.slice(4));
     if (found !== undefined && found !== "") return found;
-    throw new ApiError("invalid_request", {
-      message: `Environment variable "${value.slice(4)}", named by "${path}" in the configuration, is not set`,
-    });
+    throw invalidRequest(
+      `Environment variable "${value.slice(4)}", named by "${path}" in the configuration, is not set`,
+    );
   }
   if (Array.isArray(value)) return value.map((item, i) => resolveEnv(item, env, `${path}[${i}]`));
   if (typeof value === "object" && value !== null) {

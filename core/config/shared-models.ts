@@ -2,7 +2,7 @@ import type { Own, PlatformApiOptions } from "./platform-api-options.ts";
 import type { GatewayParts } from "../gateway/mod.ts";
 import { type SemanticCacheFactory, semanticCache } from "../gateway/semantic-cache/mod.ts";
 import type { RenderingOptions } from "../rendering/mod.ts";
-import { ApiError } from "../http/api-error.ts";
+import { invalidOptions } from "../http/api-error.ts";
 import {
   gatewayChatModel,
   gatewayEmbedder,
@@ -72,16 +72,14 @@ export function sharedSemanticCache({
   const { embed: own } = gateway.semanticCache;
   if (own !== undefined) return semanticCache({ ...gateway.semanticCache, embed: own });
   if (embedder === undefined) {
-    throw new ApiError("invalid_options", {
-      message:
-        "gateway.semanticCache: expected an embedding model, semanticCache.embed or search.embedder; the builtin vectors compare spellings, not meanings",
-    });
+    throw invalidOptions(
+      "gateway.semanticCache: expected an embedding model, semanticCache.embed or search.embedder; the builtin vectors compare spellings, not meanings",
+    );
   }
   if ("gateway" in embedder) {
-    throw new ApiError("invalid_options", {
-      message:
-        "gateway.semanticCache: search.embedder is behind a gateway itself; expected semanticCache.embed, or an embedder with an address of its own",
-    });
+    throw invalidOptions(
+      "gateway.semanticCache: search.embedder is behind a gateway itself; expected semanticCache.embed, or an embedder with an address of its own",
+    );
   }
   // Questions are compared with questions, so both sides are embedded as queries.
   return semanticCache({

@@ -1,5 +1,5 @@
 import { hopByHop } from "../http/hop-by-hop.ts";
-import { ApiError } from "../http/api-error.ts";
+import { ApiError, invalidOptions } from "../http/api-error.ts";
 import { errorResponse } from "../http/envelope.ts";
 import { isOrigin } from "../net/public-url.ts";
 import { copyOf } from "../net/client-address.ts";
@@ -76,13 +76,13 @@ function upstreamHost(
 function checkTimeout(ms: number): void {
   if (Number.isInteger(ms) && ms >= 1 && ms <= 2 ** 31 - 1) return;
   const message = `timeoutMs ${ms}: expected a whole number of milliseconds from 1 to 2147483647`;
-  throw new ApiError("invalid_options", { message });
+  throw invalidOptions(message);
 }
 
 function originOf(upstream: string): string {
   if (isOrigin(upstream)) return upstream;
   const message = `upstream "${upstream}" is not an origin: write scheme, host and port, such as "https://api.example.com"`;
-  throw new ApiError("invalid_options", { message });
+  throw invalidOptions(message);
 }
 
 /** Headers of a request that describe its connection, beside those of `hopByHop`. */

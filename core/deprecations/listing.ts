@@ -1,7 +1,7 @@
 import { type Context, Hono } from "hono";
 import { toBase64 } from "../crypto/encoding.ts";
 import { sha256, sha256Hex } from "../crypto/digest.ts";
-import { ApiError } from "../http/api-error.ts";
+import { ApiError, invalidRequest } from "../http/api-error.ts";
 import { builtText } from "../http/built-text.ts";
 import { envelopeBody } from "../http/envelope.ts";
 import { checkWholeQuery } from "../http/fields/query.ts";
@@ -47,11 +47,8 @@ function wantedPhase(c: Context): string | undefined {
   const wrong = phases.find((one) => !PHASES.includes(one as Phase))?.slice(0, 64);
   const choice = `phase: expected one of ${PHASES.join(", ")}`;
   if (wrong !== undefined)
-    throw new ApiError("invalid_request", {
-      message: `${choice}, got "${wrong}"${didYouMean(wrong, PHASES)}`,
-    });
-  if (phases.length > 1)
-    throw new ApiError("invalid_request", { message: `${choice}, got ${phases.length} of them` });
+    throw invalidRequest(`${choice}, got "${wrong}"${didYouMean(wrong, PHASES)}`);
+  if (phases.length > 1) throw invalidRequest(`${choice}, got ${phases.length} of them`);
   return phases[0];
 }
 

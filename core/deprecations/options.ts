@@ -1,7 +1,7 @@
 import type { Auth } from "../auth/authorize.ts";
 import type { BodyPlatform } from "../http/arriving-body.ts";
 import { type ContentDecoding, contentDecoding } from "../http/body/content-decoder.ts";
-import { ApiError } from "../http/api-error.ts";
+import { invalidOptions } from "../http/api-error.ts";
 import { parseInstant } from "../http/fields/instant.ts";
 import { misspelling } from "../text/nearest.ts";
 import { checkMountPath } from "../http/mount-path.ts";
@@ -117,10 +117,10 @@ export function compile(options: DeprecationsOptions): Deprecations {
     fetch,
   } = options;
   const faults = checkOptions(options);
-  if (faults.length > 0) throw invalid(faults.join("; "));
+  if (faults.length > 0) throw invalidOptions(faults.join("; "));
   // The announced table was checked by the tests.
   const problems = table === deprecationTable ? [] : checkTable(table);
-  if (problems.length > 0) throw invalid(`Deprecation table: ${problems.join("; ")}`);
+  if (problems.length > 0) throw invalidOptions(`Deprecation table: ${problems.join("; ")}`);
   const mountPath = checkMountPath(options.mountPath);
   const shared = {
     now: clockOf(options),
@@ -227,7 +227,7 @@ function clockOf({ clock, platform }: DeprecationsOptions): () => number {
   if (typeof clock === "string") {
     const pinned = parseInstant(clock);
     if (pinned !== null) return () => pinned;
-    throw invalid(`Invalid clock "${clock}": use YYYY-MM-DD or an RFC 3339 instant`);
+    throw invalidOptions(`Invalid clock "${clock}": use YYYY-MM-DD or an RFC 3339 instant`);
   }
   // eslint-disable-next-line no-restricted-properties -- five fields must do for a host that has no platform
   return platform === undefined ? Date.now : () => platform.system.now();
@@ -283,8 +283,4 @@ function misspelt(options: DeprecationsOptions): string[] {
     const meant = OPTIONS.includes(name as never) ? undefined : misspelling(name, OPTIONS);
     return meant === undefined ? [] : [`Unknown option "${name}": did you mean "${meant}"?`];
   });
-}
-
-function invalid(message: string): ApiError {
-  return new ApiError("invalid_options", { message });
 }

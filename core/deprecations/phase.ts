@@ -1,4 +1,4 @@
-import { ApiError } from "../http/api-error.ts";
+import { invalidOptions } from "../http/api-error.ts";
 import { formatInstant, parseInstant } from "../http/fields/instant.ts";
 import { didYouMean, unknownMembers } from "../text/nearest.ts";
 import type { DeprecationEntry } from "./table/entry.ts";
@@ -86,9 +86,10 @@ export function schedule(
   const names =
     set.length === 0 ? [] : [...new Set(table.flatMap((entry) => [entry.id, entry.row]))];
   for (const [id, own] of set) {
-    if (!names.includes(id)) throw invalid(`Unknown deprecation "${id}"${didYouMean(id, names)}`);
+    if (!names.includes(id))
+      throw invalidOptions(`Unknown deprecation "${id}"${didYouMean(id, names)}`);
     const [unknown] = unknownMembers(own, SETTINGS);
-    if (unknown !== undefined) throw invalid(`Settings of "${id}": ${unknown}`);
+    if (unknown !== undefined) throw invalidOptions(`Settings of "${id}": ${unknown}`);
     if (own.mode !== undefined) checkMode(own.mode);
   }
   // The days of a table are few, and reading them is most of the work.
@@ -119,7 +120,7 @@ function plainly(
 
 function checkEnd(id: string, deprecatedAt: number, endAt: number | null): void {
   if (endAt !== null && endAt < deprecatedAt)
-    throw invalid(`The end of ${id} must not be earlier than its deprecation`);
+    throw invalidOptions(`The end of ${id} must not be earlier than its deprecation`);
 }
 
 function scheduled(
@@ -146,7 +147,7 @@ function extended(id: string, endAt: number | null, extend: string | undefined):
   if (extend === undefined) return endAt;
   const later = instant(extend);
   if (endAt === null || later <= endAt)
-    throw invalid(
+    throw invalidOptions(
       `extend of ${id}: ${formatInstant(later)} is not later than its end, ${endAt === null ? "never" : formatInstant(endAt)}`,
     );
   return later;
@@ -156,7 +157,7 @@ function endOfReads(id: string, reads: string, endAt: number | null): number | n
   if (reads === "after") return null;
   const at = instant(reads);
   if (endAt === null || at < endAt)
-    throw invalid(
+    throw invalidOptions(
       `reads of ${id} end on ${formatInstant(at)}, before writes do; set "after" or a later day`,
     );
   return at;
@@ -164,7 +165,7 @@ function endOfReads(id: string, reads: string, endAt: number | null): number | n
 
 function checkMode(mode: DeprecationMode): void {
   if (!MODES.includes(mode))
-    throw invalid(
+    throw invalidOptions(
       `Unknown mode "${mode}"${didYouMean(mode, MODES)} It is one of ${MODES.join(", ")}`,
     );
 }
@@ -203,13 +204,13 @@ function windows(
 ): ScheduledEntry["brownouts"] {
   if (brownouts.length === 0) return [];
   if (kind !== "endpoint")
-    throw invalid(`A brownout of ${id} has no effect: only a whole endpoint can go dark`);
+    throw invalidOptions(`A brownout of ${id} has no effect: only a whole endpoint can go dark`);
   if (typeof brownouts !== "string") {
     return brownouts.map(({ start, end }) => windowOf(id, instant(start), instant(end), enforceAt));
   }
   if (brownouts !== "progressive")
-    throw invalid(`Brownouts of ${id}: expected "progressive" or windows [{ start, end }]`);
-  if (enforceAt === null) throw invalid(`A progressive brownout of ${id} needs an end`);
+    throw invalidOptions(`Brownouts of ${id}: expected "progressive" or windows [{ start, end }]`);
+  if (enforceAt === null) throw invalidOptions(`A progressive brownout of ${id} needs an end`);
   let hour = 0;
   for (let i = 0; i < id.length; i++) hour = (hour * 31 + id.charCodeAt(i)) % 24;
   return PROGRESSION.map(({ daysBefore, hours }) => {
@@ -225,9 +226,11 @@ function windowOf(
   enforceAt: number | null,
 ): { readonly start: number; readonly end: number } {
   const shown = `from ${formatInstant(start)} to ${formatInstant(end)}`;
-  if (end <= start) throw invalid(`A brownout of ${id} ends before it begins: ${shown}`);
+  if (end <= start) throw invalidOptions(`A brownout of ${id} ends before it begins: ${shown}`);
   if (enforceAt !== null && end > enforceAt)
-    throw invalid(`A brownout of ${id} ends after the end ${formatInstant(enforceAt)}: ${shown}`);
+    throw invalidOptions(
+      `A brownout of ${id} ends after the end ${formatInstant(enforceAt)}: ${shown}`,
+    );
   return { start, end };
 }
 
@@ -242,10 +245,6 @@ function of(
 
 function instant(text: string): number {
   const at = parseInstant(text);
-  if (at === null) throw invalid(`Invalid date "${text}": use YYYY-MM-DD`);
+  if (at === null) throw invalidOptions(`Invalid date "${text}": use YYYY-MM-DD`);
   return at;
-}
-
-function invalid(message: string): ApiError {
-  return new ApiError("invalid_options", { message });
 }

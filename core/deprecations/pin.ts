@@ -1,4 +1,4 @@
-import { ApiError } from "../http/api-error.ts";
+import { invalidRequest } from "../http/api-error.ts";
 import { changedStream } from "../http/body/changed-stream.ts";
 import { piecesOf } from "../http/body/read-soon.ts";
 import { parseInstant } from "../http/fields/instant.ts";
@@ -44,7 +44,7 @@ export async function pinOf(
   if (!isPinDay(day)) {
     const shown = day.slice(0, 64);
     const message = `${COMPAT_DATE} "${shown}": expected a day such as "2024-06-01"`;
-    throw new ApiError("invalid_request", { message });
+    throw invalidRequest(message);
   }
   const at = parseInstant(day) ?? 0;
   const isLater = ({ enforceAt }: ScheduledEntry): boolean => enforceAt !== null && at < enforceAt;

@@ -1,6 +1,6 @@
 import { expecting } from "../http/fields/misfit.ts";
 import * as v from "valibot";
-import { ApiError } from "../http/api-error.ts";
+import { ApiError, conflict } from "../http/api-error.ts";
 import type { ActorRef, Actors } from "../ports.ts";
 
 /**
@@ -79,8 +79,7 @@ export const sendInput: v.GenericSchema<unknown, SendBody> = v.object({
 
 /** The error of a message whose idempotency key another message has. */
 export function keyConflict(): ApiError {
-  return new ApiError("conflict", {
-    message:
-      "The idempotency key was used for a message of another type, payload or entity: use a key for each message",
-  });
+  return conflict(
+    "The idempotency key was used for a message of another type, payload or entity: use a key for each message",
+  );
 }

@@ -1,5 +1,5 @@
 import { fromBase64Url, toBase64Url, utf8 } from "../crypto/encoding.ts";
-import { ApiError } from "../http/api-error.ts";
+import { invalidRequest } from "../http/api-error.ts";
 import { parsedJson } from "../http/json.ts";
 import { startClock } from "./clock.ts";
 import type { Retention } from "./event.ts";
@@ -260,9 +260,7 @@ function decodeCursor(cursor: string, length: number): string[] {
   const bytes = fromBase64Url(cursor);
   const values = bytes === null ? null : parsedJson(new TextDecoder().decode(bytes));
   if (Array.isArray(values) && values.length === length && values.every(isText)) return values;
-  throw new ApiError("invalid_request", {
-    message: 'cursor: Expected the "cursor" of the page before',
-  });
+  throw invalidRequest('cursor: Expected the "cursor" of the page before');
 }
 
 function isText(value: unknown): value is string {

@@ -1,5 +1,5 @@
 import type { ReplayFilter } from "./replay-filter.ts";
-import { ApiError, notFound } from "../http/api-error.ts";
+import { notFound, conflict } from "../http/api-error.ts";
 import type { ActorContext, Plain, SqlRow, Statement } from "../ports.ts";
 import type { Clock } from "./clock.ts";
 import { eventTime } from "./event.ts";
@@ -155,9 +155,7 @@ async function create(
     steady(),
   );
   if (inserted?.changes !== 1) {
-    throw new ApiError("conflict", {
-      message: `${RUNNING_LIMIT} replays are under way: wait for one of them, or cancel it`,
-    });
+    throw conflict(`${RUNNING_LIMIT} replays are under way: wait for one of them, or cancel it`);
   }
   return id;
 }

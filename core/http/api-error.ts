@@ -73,6 +73,21 @@ export function errorFacts(kind: ErrorName, options: ApiErrorOptions): ErrorFact
   return { kind, message, status, code: row.code, options };
 }
 
+/** The 400 for a request that says what cannot be. */
+export function invalidRequest(message: string): ApiError {
+  return new ApiError("invalid_request", { message });
+}
+
+/** The failure of a program that passes options that cannot be. */
+export function invalidOptions(message: string): ApiError {
+  return new ApiError("invalid_options", { message });
+}
+
+/** The 409 for what contradicts something that exists. */
+export function conflict(message: string): ApiError {
+  return new ApiError("conflict", { message });
+}
+
 /** Characters of a caller's id that are repeated. */
 const SHOWN = 64;
 

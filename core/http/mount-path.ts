@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { routePath } from "hono/route";
-import { ApiError } from "./api-error.ts";
+import { invalidOptions } from "./api-error.ts";
 
 /** Whether a text can be the option `mountPath`: it stands in addresses and in `Link` headers as it is. */
 export function isMountPath(text: string): boolean {
@@ -11,9 +11,9 @@ export function isMountPath(text: string): boolean {
 export function checkMountPath(path: string | undefined): string {
   if (path === undefined || path === "") return "";
   if (isMountPath(path)) return path;
-  throw new ApiError("invalid_options", {
-    message: `mountPath: expected a path such as "/platform", without a slash at its end, got "${path.slice(0, 64)}"`,
-  });
+  throw invalidOptions(
+    `mountPath: expected a path such as "/platform", without a slash at its end, got "${path.slice(0, 64)}"`,
+  );
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { ApiError } from "../http/api-error.ts";
+import { ApiError, invalidRequest } from "../http/api-error.ts";
 import { parseJson, withBytes } from "../http/fields/body.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import { answerOrigin } from "../net/public-url.ts";
@@ -43,7 +43,7 @@ function messagesOf(bytes: Uint8Array): unknown {
   const body = parseJson(bytes);
   if (!Array.isArray(body) || body.length <= MESSAGES) return body;
   const message = `A request may have at most ${MESSAGES} messages, got ${body.length}`;
-  throw new ApiError("invalid_request", { message });
+  throw invalidRequest(message);
 }
 
 /**

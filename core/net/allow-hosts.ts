@@ -1,5 +1,5 @@
 import ipaddr from "ipaddr.js";
-import { ApiError } from "../http/api-error.ts";
+import { ApiError, invalidRequest } from "../http/api-error.ts";
 import { inRange, parseAddress } from "./address.ts";
 
 /** The hosts that an operator lets through the egress guard, parsed by {@link parseAllowHosts}. */
@@ -69,7 +69,7 @@ function parseRule(entry: string): HostRule {
 }
 
 function refuse(entry: string): ApiError {
-  return new ApiError("invalid_request", {
-    message: `Allow-list entry "${entry.slice(0, 100)}" is not a host, host:port, *.suffix or CIDR block`,
-  });
+  return invalidRequest(
+    `Allow-list entry "${entry.slice(0, 100)}" is not a host, host:port, *.suffix or CIDR block`,
+  );
 }

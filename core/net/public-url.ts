@@ -1,4 +1,4 @@
-import { ApiError } from "../http/api-error.ts";
+import { invalidOptions } from "../http/api-error.ts";
 import { publicUrl } from "../http/mount-path.ts";
 
 /** Whether a text can be the option `publicUrl`: the origin that clients use, such as `https://ai.example.com`. */
@@ -9,9 +9,9 @@ export function isOrigin(text: string): boolean {
 /** Checks the option `publicUrl`; throws `invalid_options` for anything but an origin. */
 export function checkPublicUrl(text: string | undefined): string | undefined {
   if (text === undefined || isOrigin(text)) return text;
-  throw new ApiError("invalid_options", {
-    message: `publicUrl: expected scheme, host and port such as "https://ai.example.com", without a path, got "${text.slice(0, 100)}"`,
-  });
+  throw invalidOptions(
+    `publicUrl: expected scheme, host and port such as "https://ai.example.com", without a path, got "${text.slice(0, 100)}"`,
+  );
 }
 
 /** This machine's own names, which no other machine can follow. */

@@ -1,6 +1,6 @@
 import type * as v from "valibot";
 import { sha256Hex } from "../crypto/digest.ts";
-import { ApiError } from "../http/api-error.ts";
+import { ApiError, invalidRequest } from "../http/api-error.ts";
 import { readJsonBytes, withBytes } from "../http/fields/body.ts";
 import type { Background, Platform } from "../ports.ts";
 import type { TraceContext } from "../trace/trace-context.ts";
@@ -236,8 +236,7 @@ const passOn: Shortcut = (bytes) => Promise.resolve(bytes);
 
 /** Refuses a body that needs a browser and asks for none. */
 export function refuseStatic(): never {
-  throw new ApiError("invalid_request", {
-    message:
-      "render: false works with markdown, json, content, links and scrape; this needs a browser",
-  });
+  throw invalidRequest(
+    "render: false works with markdown, json, content, links and scrape; this needs a browser",
+  );
 }

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { utf8 } from "../crypto/encoding.ts";
-import { ApiError } from "../http/api-error.ts";
+import { invalidRequest } from "../http/api-error.ts";
 import { longResponse } from "../http/long-response.ts";
 import { responseNote } from "../http/response-note.ts";
 import type { System } from "../ports.ts";
@@ -137,9 +137,9 @@ export function readCacheTtl(query: URLSearchParams): number {
   const ttl = query.get("cacheTTL") ?? "5";
   const read = v.safeParse(cacheTtl, ttl);
   if (!read.success) {
-    throw new ApiError("invalid_request", {
-      message: `cacheTTL: "${ttl.slice(0, 40)}" is not a number of seconds from 0 to 86400`,
-    });
+    throw invalidRequest(
+      `cacheTTL: "${ttl.slice(0, 40)}" is not a number of seconds from 0 to 86400`,
+    );
   }
   return read.output * 1000;
 }

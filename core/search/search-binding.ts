@@ -1,4 +1,4 @@
-import { ApiError } from "../http/api-error.ts";
+import { invalidRequest } from "../http/api-error.ts";
 import { checkedJson } from "../http/fields/body.ts";
 import { findForChat, searchInstance, type SearchResult } from "./answer/ask.ts";
 import { type ChatCompletion, completeChat } from "./answer/chat.ts";
@@ -52,7 +52,7 @@ export function searchBinding(place: SearchPlace, options: SearchOptions): Searc
       const checked = checkedJson(body, chatSchema, SEARCH_BODY_LIMIT);
       if (checked.stream === true) {
         const message = "stream: code of the same process gets the whole answer; leave it out";
-        throw new ApiError("invalid_request", { message });
+        throw invalidRequest(message);
       }
       const own = traced(traceparent);
       const { input, answerer } = await findForChat(instance, checked, own, signal);

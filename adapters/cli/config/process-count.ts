@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import process from "node:process";
 import type { Config } from "../../../core/config/config.ts";
-import { ApiError } from "../../../core/http/api-error.ts";
+import { ApiError, invalidRequest } from "../../../core/http/api-error.ts";
 import { checkReusePort } from "../../shared/http/drain.ts";
 
 /** As many as the configuration may ask for. */
@@ -38,5 +38,5 @@ export function pagesOfEach({ rendering = {} }: Config, count: number): number {
 }
 
 function refusal(message: string): ApiError {
-  return new ApiError("invalid_request", { message: `--processes: ${message}` });
+  return invalidRequest(`--processes: ${message}`);
 }

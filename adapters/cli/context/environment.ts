@@ -1,5 +1,5 @@
 import type { ReadEnv } from "../../../core/config/resolve-env.ts";
-import { ApiError } from "../../../core/http/api-error.ts";
+import { invalidRequest } from "../../../core/http/api-error.ts";
 import { didYouMean } from "../../../core/text/nearest.ts";
 import { SHARED_PORT } from "./parent-process.ts";
 import { settings } from "./settings.ts";
@@ -41,9 +41,9 @@ export function watchedEnvironment(
         (name) => name.startsWith("CAUSEY_") && !named.has(name) && !FOREIGN.test(name),
       );
       if (unknown === undefined) return;
-      throw new ApiError("invalid_request", {
-        message: `Unknown environment variable "${unknown}"${didYouMean(unknown, known)}`,
-      });
+      throw invalidRequest(
+        `Unknown environment variable "${unknown}"${didYouMean(unknown, known)}`,
+      );
     },
   };
 }

@@ -1,4 +1,4 @@
-import { ApiError } from "../../../core/http/api-error.ts";
+import { ApiError, invalidRequest } from "../../../core/http/api-error.ts";
 import { fromJson } from "../../../core/http/fields/from-json.ts";
 import { didYouMean } from "../../../core/text/nearest.ts";
 import { parseConfig } from "../../../core/config/parse-config.ts";
@@ -212,8 +212,10 @@ export function parseCommandLine(
     if (arg === "-h" || arg === "-v") flags.set(arg === "-h" ? "help" : "version", "true");
     else if (arg.startsWith("--")) i += takeFlag(arg.slice(2), args[i + 1], flags);
     else if (command === undefined && commands.includes(arg)) command = arg;
-    else if (first.includes(arg)) throw refuse(`Put the command "${arg}" before its options`);
-    else throw refuse(`Unknown command "${arg}"${didYouMean(arg, [...commands, ...first])}`);
+    else if (first.includes(arg))
+      throw invalidRequest(`Put the command "${arg}" before its options`);
+    else
+      throw invalidRequest(`Unknown command "${arg}"${didYouMean(arg, [...commands, ...first])}`);
   }
   return { command: command ?? commands[0] ?? "", flags };
 }
@@ -224,14 +226,14 @@ function takeFlag(text: string, next: string | undefined, flags: Map<string, str
   const name = equals < 0 ? text : text.slice(0, equals);
   const isSwitch = switches.includes(name);
   if (!isSwitch && !valued.includes(name)) {
-    throw refuse(`Unknown option "--${name}"${didYouMean(name, [...valued, ...switches])}`);
+    throw invalidRequest(`Unknown option "--${name}"${didYouMean(name, [...valued, ...switches])}`);
   }
   if (equals >= 0 || isSwitch) {
     flags.set(name, equals < 0 ? "true" : text.slice(equals + 1));
     return 0;
   }
   if (next === undefined || next.startsWith("--")) {
-    throw refuse(`Option "--${name}" needs a value`);
+    throw invalidRequest(`Option "--${name}" needs a value`);
   }
   flags.set(name, next);
   return 1;
@@ -267,7 +269,7 @@ export function writtenConfig(
   const path = flags.get("config") ?? env("CAUSEY_CONFIG");
   const config: unknown = path === undefined ? {} : fromFile(path, readText);
   if (typeof config !== "object" || config === null || Array.isArray(config)) {
-    throw refuse(`The configuration file "${path}" does not hold a JSON object`);
+    throw invalidRequest(`The configuration file "${path}" does not hold a JSON object`);
   }
   let value: Record<string, unknown> = { ...config };
   const sources = new Map<string, string>();
@@ -310,10 +312,10 @@ function convert(setting: Setting, text: string, name: string): unknown {
   if (setting.kind !== "negative") {
     if (/^\d{1,9}$/.test(text)) return Number(text);
     const expected = setting.kind === "count" ? 'an integer or "auto"' : "an integer";
-    throw refuse(`${name}: expected ${expected}, got "${text}"`);
+    throw invalidRequest(`${name}: expected ${expected}, got "${text}"`);
   }
   if (!["true", "false", "1", "0"].includes(text)) {
-    throw refuse(`${name}: expected true or false, got "${text}"`);
+    throw invalidRequest(`${name}: expected true or false, got "${text}"`);
   }
   return text === "false" || text === "0";
 }
@@ -333,8 +335,4 @@ function withKey(
   const inner = target[first];
   const nested = typeof inner === "object" && inner !== null ? { ...inner } : {};
   return { ...target, [first]: withKey(nested, rest, value) };
-}
-
-function refuse(message: string): ApiError {
-  return new ApiError("invalid_request", { message });
 }

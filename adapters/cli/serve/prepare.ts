@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { ApiError } from "../../../core/http/api-error.ts";
+import { invalidRequest } from "../../../core/http/api-error.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { watchedEnvironment } from "../context/environment.ts";
 import { secretOf, type StoredSecret } from "./secrets.ts";
@@ -54,9 +54,9 @@ export function prepare(
 /** It may do everything, so it is not to be guessed: the same bounds as for tokens of the file. */
 function checkToken(token: string | undefined): string | undefined {
   if (token === undefined || token === "" || /^[!-~]{16,512}$/.test(token)) return token;
-  throw new ApiError("invalid_request", {
-    message: "CAUSEY_TOKEN: expected 16 to 512 printable ASCII characters without spaces",
-  });
+  throw invalidRequest(
+    "CAUSEY_TOKEN: expected 16 to 512 printable ASCII characters without spaces",
+  );
 }
 
 function randomText(): string {

@@ -1,4 +1,4 @@
-import { ApiError } from "../../../core/http/api-error.ts";
+import { ApiError, invalidRequest } from "../../../core/http/api-error.ts";
 import type { AcceptOptions, Connection, Plain, Sockets, System } from "../../../core/ports.ts";
 import type { VanishedPeers } from "../../../core/ports/sockets.ts";
 import { offeredProtocol } from "../../shared/sockets/subprotocol.ts";
@@ -149,9 +149,7 @@ function checkUpgrade(request: Request, id: string, tags: readonly string[]): vo
     throw new ApiError("upgrade_required", { headers: { upgrade: "websocket" } });
   }
   if (id === "" || id.length > MAX_TAG_LENGTH) {
-    throw new ApiError("invalid_request", {
-      message: `A connection id has 1 to ${MAX_TAG_LENGTH} characters`,
-    });
+    throw invalidRequest(`A connection id has 1 to ${MAX_TAG_LENGTH} characters`);
   }
   if (tags.length <= MAX_TAGS && tags.every((tag) => tag !== "" && tag.length <= MAX_TAG_LENGTH))
     return;

@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { invalidOptions } from "../../http/api-error.ts";
 import type { Deadline } from "../turns/deadline.ts";
 import type {
   AgentCall,
@@ -95,5 +95,5 @@ export function capabilitiesOf(
 function given<Capability>(name: string, capability: Capability | undefined): Capability {
   if (capability !== undefined) return capability;
   const message = `agent.${name} needs the option "${name}" of agents(), which platformApi() gives`;
-  throw new ApiError("invalid_options", { message });
+  throw invalidOptions(message);
 }

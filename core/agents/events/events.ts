@@ -1,5 +1,5 @@
 import { checkNumber } from "../../http/fields/bounded-number.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 import { EVENT_COLUMNS, type EventRecord } from "../../entity/event.ts";
 import type { ActorContext, Sql, SqlRow } from "../../ports.ts";
 import { startSlots, WAITING_LIMIT } from "../turns/slots.ts";
@@ -24,7 +24,7 @@ export type NumberedEvent = { readonly seq: number; readonly event: EventRecord 
 export function clampLimit(limit: unknown): number {
   if (limit === undefined || limit === null) return LIMIT_DEFAULT;
   if (typeof limit !== "number" || Number.isNaN(limit)) {
-    throw new ApiError("invalid_request", { message: "limit must be a number" });
+    throw invalidRequest("limit must be a number");
   }
   return Math.min(LIMIT_MAX, Math.max(0, Math.trunc(limit)));
 }
@@ -89,7 +89,7 @@ export function eventLister({ sql, system }: ActorContext, agent: string): Event
 
   return async ({ before = Number.MAX_SAFE_INTEGER, limit, since = 0, source, type }) => {
     if (type !== undefined && typeof type !== "string") {
-      throw new ApiError("invalid_request", { message: "type must be a string" });
+      throw invalidRequest("type must be a string");
     }
     const count = clampLimit(limit);
     const range = { since: position("since", since), before: position("before", before) };

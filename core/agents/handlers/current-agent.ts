@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { invalidOptions } from "../../http/api-error.ts";
 import type { Platform } from "../../ports.ts";
 import type { Agent } from "../define/agent.ts";
 
@@ -22,10 +22,9 @@ export function getCurrentAgent(platform: {
 }): Agent | null {
   const { asyncLocal } = platform.system;
   if (asyncLocal === undefined) {
-    throw new ApiError("invalid_options", {
-      message:
-        'getCurrentAgent() needs an AsyncLocalStorage: on Workers set the compatibility flag "nodejs_als" and give workersPlatform() asyncLocalStorage: new AsyncLocalStorage(), of "node:async_hooks"',
-    });
+    throw invalidOptions(
+      'getCurrentAgent() needs an AsyncLocalStorage: on Workers set the compatibility flag "nodejs_als" and give workersPlatform() asyncLocalStorage: new AsyncLocalStorage(), of "node:async_hooks"',
+    );
   }
   // `as`: nothing but the runner of handlers sets it.
   return (asyncLocal.getStore() as Agent | undefined) ?? null;

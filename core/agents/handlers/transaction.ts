@@ -1,5 +1,5 @@
 import type { AgentTransaction, OutboundWebhook } from "../define/agent.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 import type { Plain, SqlRow, Statement, StatementResult } from "../../ports.ts";
 import type { Clock } from "../../entity/clock.ts";
 import type { AnyAgent } from "../define/definition.ts";
@@ -48,7 +48,7 @@ function collectAll(collect: (tx: AgentTransaction) => unknown): CollectedWrites
   let isOver = false;
   const check = (): void => {
     if (isOver)
-      throw misuse("The transaction is over: ask for everything before its function ends");
+      throw invalidRequest("The transaction is over: ask for everything before its function ends");
   };
   const returned = collect({
     setState(next) {
@@ -69,13 +69,9 @@ function collectAll(collect: (tx: AgentTransaction) => unknown): CollectedWrites
   isOver = true;
   if (returned instanceof Promise) {
     returned.catch(() => undefined);
-    throw misuse(
+    throw invalidRequest(
       "transaction() takes a function that is not async: what it awaited would be left out",
     );
   }
   return collected;
-}
-
-function misuse(message: string): ApiError {
-  return new ApiError("invalid_request", { message });
 }

@@ -13,7 +13,7 @@ import {
 } from "../../entity/outbound.ts";
 import { checkFields } from "../../http/fields/unknown-fields.ts";
 import { parsedJson } from "../../http/json.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidOptions, invalidRequest } from "../../http/api-error.ts";
 import type { ActorContext, Plain, Statement } from "../../ports.ts";
 import { NonRetryableError } from "../define/tasks.ts";
 import type { NewJob, Queue } from "./queue.ts";
@@ -41,10 +41,9 @@ export async function queueWebhook(
   message: OutboundWebhook,
 ): Promise<Statement> {
   if (services.outboundAccount === undefined) {
-    throw new ApiError("invalid_options", {
-      message:
-        'agent.webhooks needs the option "sendsWebhooks" of agents(), beside webhooksManagement(); platformApi() has both',
-    });
+    throw invalidOptions(
+      'agent.webhooks needs the option "sendsWebhooks" of agents(), beside webhooksManagement(); platformApi() has both',
+    );
   }
   const { application, json, output } = checkedMessage(message);
   const { idempotency_key: key, payload, ...rest } = output;
@@ -87,19 +86,13 @@ function checkedMessage({ application, json, ...given }: OutboundWebhook): {
   readonly output: SendBody;
 } {
   const unknown = checkFields(sendInput, given);
-  if (unknown.length > 0)
-    throw new ApiError("invalid_request", { message: `webhooks.send: ${unknown.join("; ")}` });
+  if (unknown.length > 0) throw invalidRequest(`webhooks.send: ${unknown.join("; ")}`);
   const checked = v.safeParse(sendInput, json === undefined ? given : { ...given, payload: null });
-  if (!checked.success)
-    throw new ApiError("invalid_request", {
-      message: `webhooks.send: ${misfitText(checked.issues)}`,
-    });
+  if (!checked.success) throw invalidRequest(`webhooks.send: ${misfitText(checked.issues)}`);
   if (application !== undefined && !v.is(applicationId, application))
-    throw new ApiError("invalid_request", {
-      message: "webhooks.send: application: Expected the id of an application",
-    });
+    throw invalidRequest("webhooks.send: application: Expected the id of an application");
   if (json !== undefined && (typeof json !== "string" || parsedJson(json) === undefined))
-    throw new ApiError("invalid_request", { message: "webhooks.send: json: Expected a JSON text" });
+    throw invalidRequest("webhooks.send: json: Expected a JSON text");
   return { application, json, output: checked.output };
 }
 

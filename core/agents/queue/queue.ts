@@ -1,5 +1,5 @@
 import { boundedInstant, checkNumber, LONGEST_SECONDS } from "../../http/fields/bounded-number.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import type { ActorContext, Plain, SqlRow, Statement } from "../../ports.ts";
 import type { Clock } from "../../entity/clock.ts";
 import { checkRetry } from "./backoff.ts";
@@ -151,9 +151,7 @@ async function add(
   checkTask(definition, task);
   const { id = context.system.id(), delaySeconds = 0, retry } = options;
   if (typeof id !== "string" || id === "" || id.length > ID_LIMIT) {
-    throw new ApiError("invalid_request", {
-      message: `id: Expected 1 to ${ID_LIMIT} characters`,
-    });
+    throw invalidRequest(`id: Expected 1 to ${ID_LIMIT} characters`);
   }
   const delay = checkNumber("delaySeconds", delaySeconds, { min: 0, max: LONGEST_SECONDS });
   const due = context.steady() + Math.ceil(delay * 1000);
@@ -215,9 +213,7 @@ export function encodePayload(payload: Plain): string | null {
 /** Throws 400 unless the definition has a task of that name. */
 export function checkTask(definition: AnyAgent, task: string): void {
   if (Object.hasOwn(definition.tasks ?? {}, task)) return;
-  throw new ApiError("invalid_request", {
-    message: `The agent has no task "${task.slice(0, 64)}"`,
-  });
+  throw invalidRequest(`The agent has no task "${task.slice(0, 64)}"`);
 }
 
 function toTask({ steady, system }: ActorContext, row: SqlRow): QueuedTask {

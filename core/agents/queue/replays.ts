@@ -1,6 +1,6 @@
 import { EVENT_JOB, eventTime } from "../../entity/event.ts";
 import type { ReplaySlice, SliceReceipt } from "../../entity/webhook-replays.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { conflict } from "../../http/api-error.ts";
 import type { SqlRow, SqlValue, Statement } from "../../ports.ts";
 import { replayStatements, type QueueDeps } from "./queue.ts";
 
@@ -55,21 +55,15 @@ export function startInstanceReplays(deps: QueueDeps): InstanceReplays {
       );
       const [row] = rows;
       if (row === undefined) return null;
-      if (rows.length > 1)
-        throw new ApiError("conflict", {
-          message: 'Two sources sent that id: say which: "?source="',
-        });
+      if (rows.length > 1) throw conflict('Two sources sent that id: say which: "?source="');
       if (definition.onEvent === undefined)
-        throw new ApiError("conflict", {
-          message: "The agent has no handler that could run again",
-        });
+        throw conflict("The agent has no handler that could run again");
       const seq = Number(row["seq"]);
       const [waiting] = await sql.all(
         "SELECT id FROM agents_jobs WHERE agent = ? AND event_seq IS NOT NULL AND event_seq = ?",
         [agent, seq],
       );
-      if (waiting !== undefined)
-        throw new ApiError("conflict", { message: "The event still waits for its handler" });
+      if (waiting !== undefined) throw conflict("The event still waits for its handler");
       const job = system.id();
       await queueEvents(deps, [{ seq, job }], job, []);
       return job;

@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import { checkNumber, LAST_INSTANT, LONGEST_SECONDS } from "../../http/fields/bounded-number.ts";
 import type { ActorContext } from "../../ports.ts";
 import type { Schedule, When } from "../define/tasks.ts";
@@ -56,9 +56,7 @@ export function planOf(when: When, context: ActorContext): Plan {
     try {
       return wallPlan({ id, kind: "cron", rule: when }, nextCron(when, system.now()), context);
     } catch (error) {
-      throw new ApiError("invalid_request", {
-        message: error instanceof Error ? error.message : "",
-      });
+      throw invalidRequest(error instanceof Error ? error.message : "");
     }
   }
   if (typeof when === "number") {
@@ -82,5 +80,5 @@ export function spanOf(field: string, seconds: unknown): number {
 function noTime(when: unknown): ApiError {
   const shown = typeof when === "number" ? `${when} ms` : String(when);
   const message = `when: Expected seconds, a cron expression, or a date from 1970 to 9999, got ${shown}`;
-  return new ApiError("invalid_request", { message });
+  return invalidRequest(message);
 }

@@ -1,4 +1,4 @@
-import { ApiError, storageFailure } from "../../http/api-error.ts";
+import { ApiError, storageFailure, invalidRequest, conflict } from "../../http/api-error.ts";
 import type { ActorContext, Connection, Plain } from "../../ports.ts";
 import { SqlError } from "../../sql/sql-error.ts";
 import { timeOf, type RunHandler } from "../handlers/agent-api.ts";
@@ -92,7 +92,7 @@ export async function callByCode(
   const found = await findCallable(deps, method, { edit: true });
   if (typeof found === "object" && found.streaming === true) {
     const message = `${nameOf(method)} streams: only connections can call it`;
-    throw new ApiError("invalid_request", { message });
+    throw invalidRequest(message);
   }
   checkChain(chain, { agent: deps.agent, method, exclusive: isExclusive(found) });
   const own = (typeof found === "object" ? found.timeoutMs : undefined) ?? timeOf(deps.definition);
@@ -115,13 +115,11 @@ function isExclusive(found: Callable<Plain>): boolean {
 function checkChain(chain: readonly Caller[], call: Caller): void {
   const path = [...chain, call].map(({ agent, method }) => `${agent}.${method}`).join(" → ");
   if (call.exclusive && chain.some(({ agent, exclusive }) => exclusive && agent === call.agent)) {
-    throw new ApiError("conflict", {
-      message: `${nameOf(call.method)} is exclusive and would wait for itself: ${path}`,
-    });
+    throw conflict(`${nameOf(call.method)} is exclusive and would wait for itself: ${path}`);
   }
   if (chain.length >= CHAIN_LIMIT) {
     const message = `More than ${CHAIN_LIMIT} agents wait for each other: ${path.slice(0, 512)}`;
-    throw new ApiError("conflict", { message });
+    throw conflict(message);
   }
 }
 
@@ -156,8 +154,7 @@ function builtIn(deps: OperationDeps, method: string): Callable<Plain> | undefin
   if (method === getEvents) return (_, limit: unknown) => deps.events({ limit });
   if (method !== getEventsByType) return undefined;
   return (_, type: unknown, limit: unknown) => {
-    if (typeof type !== "string")
-      throw new ApiError("invalid_request", { message: "type must be a string" });
+    if (typeof type !== "string") throw invalidRequest("type must be a string");
     return deps.events({ type, limit });
   };
 }

@@ -1,5 +1,5 @@
 import type { ActorContext, Plain, Statement } from "../../ports.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import type { EventRecord } from "../../entity/event.ts";
 import type { AnyAgent } from "../define/definition.ts";
 import { LAST_SEQ } from "../events/events.ts";
@@ -59,8 +59,7 @@ export async function startState(
       announce(undefined);
     },
     async set(next, source, from, store = (row) => context.sql.batch([row])) {
-      if (feed)
-        throw new ApiError("invalid_request", { message: "This agent keeps its state itself" });
+      if (feed) throw invalidRequest("This agent keeps its state itself");
       definition.validateState?.(next, source);
       const text = encodeState(next);
       // Read back from the text: a handler that goes on changing its object changes nothing here.
@@ -85,8 +84,7 @@ export async function startState(
 
 function encodeState(state: Plain): string {
   const text = JSON.stringify(state);
-  if (text === undefined)
-    throw new ApiError("invalid_request", { message: "The state must be JSON" });
+  if (text === undefined) throw invalidRequest("The state must be JSON");
   if (text.length > STATE_LIMIT) {
     throw new ApiError("too_large", {
       message: `The state is over ${STATE_LIMIT} characters of JSON`,

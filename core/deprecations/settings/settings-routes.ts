@@ -1,6 +1,6 @@
 import { type Context, Hono } from "hono";
 import { type Auth, authorize, requesterId } from "../../auth/authorize.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import { envelope } from "../../http/envelope.ts";
 import { readJson } from "../../http/fields/body.ts";
 import { formatInstant } from "../../http/fields/instant.ts";
@@ -94,7 +94,7 @@ function checkSchedule(
     schedule(table, { settings });
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    throw new ApiError("invalid_request", { message: error.message });
+    throw invalidRequest(error.message);
   }
 }
 

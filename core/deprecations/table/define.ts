@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { invalidOptions } from "../../http/api-error.ts";
 import { unknownMembers } from "../../text/nearest.ts";
 import { checkTable } from "./check-table.ts";
 import type { DeprecationEntry, DeprecationWhere, Replacement } from "./entry.ts";
@@ -81,7 +81,7 @@ export function defineDeprecation(own: OwnDeprecation): DeprecationEntry {
   if (entry !== null) problems.push(...checkTable([entry]));
   if (entry !== null && problems.length === 0) return entry;
   const message = problems.map((problem) => `Deprecation ${problem}`).join("; ");
-  throw new ApiError("invalid_options", { message });
+  throw invalidOptions(message);
 }
 
 function entryOf(own: OwnDeprecation): DeprecationEntry {

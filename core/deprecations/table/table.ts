@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { invalidOptions } from "../../http/api-error.ts";
 import { checkTable } from "./check-table.ts";
 import { type DeprecationEntry, expandRow, type Row } from "./entry.ts";
 import { accessApps } from "./access-apps.ts";
@@ -60,5 +60,5 @@ export function extend(
   const extended = [...table, ...entries];
   const problems = checkTable(extended);
   if (problems.length === 0) return extended;
-  throw new ApiError("invalid_options", { message: `Deprecation table: ${problems.join("; ")}` });
+  throw invalidOptions(`Deprecation table: ${problems.join("; ")}`);
 }

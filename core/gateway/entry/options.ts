@@ -2,7 +2,7 @@ import { misfitText } from "../../http/fields/misfit.ts";
 import type { DeclaredKeys } from "../account/keys/declared-keys.ts";
 import * as v from "valibot";
 import type { Auth } from "../../auth/authorize.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { invalidOptions } from "../../http/api-error.ts";
 import type { AnswerSilence, Log, Platform } from "../../ports.ts";
 import { answerSilence } from "./silence.ts";
 import { providerProblem } from "../providers/configured/check-providers.ts";
@@ -127,7 +127,7 @@ export function gatewayVault({
 }: GatewayOptions): Vault {
   const keys = [...(masterKey === undefined ? [] : [masterKey]), ...formerMasterKeys];
   if (keys.some(({ length }) => length < 16)) {
-    throw new ApiError("invalid_options", { message: "A master key has at least 16 characters" });
+    throw invalidOptions("A master key has at least 16 characters");
   }
   return vault(keys, platform.system);
 }
@@ -155,7 +155,7 @@ export function ownPrices({
 }: GatewayOptions): Pick<OwnPrices, "file" | "free"> {
   const { success, issues } = v.safeParse(priceRows, prices);
   if (success) return { file: prices, free: freeProviders(options) };
-  throw new ApiError("invalid_options", { message: misfitText(issues, { within: "prices" }) });
+  throw invalidOptions(misfitText(issues, { within: "prices" }));
 }
 
 /** In milliseconds. */
@@ -177,17 +177,14 @@ export function waitLimits(options: GatewayOptions): WaitLimits {
 
 function milliseconds(name: string, seconds: number): number {
   if (seconds > 0) return seconds * 1000;
-  throw new ApiError("invalid_options", {
-    message: `${name}: expected a number above 0, got ${seconds}`,
-  });
+  throw invalidOptions(`${name}: expected a number above 0, got ${seconds}`);
 }
 
 /** Throws `invalid_options` for a provider that no request could reach. */
 export function checkProviders({ providers = {} }: GatewayOptions): void {
   for (const [slug, settings] of Object.entries(providers)) {
     const problem = providerProblem(slug, settings);
-    if (problem !== null)
-      throw new ApiError("invalid_options", { message: `providers: ${problem}` });
+    if (problem !== null) throw invalidOptions(`providers: ${problem}`);
   }
 }
 
@@ -198,8 +195,7 @@ export function checkDeclared(
 ): void {
   for (const [id, declaration] of Object.entries(gateways)) {
     const misfit = misfitOf(declaration, options) ?? keysProblem(declaration, options);
-    if (misfit !== null)
-      throw new ApiError("invalid_options", { message: `gateways.${id}.${misfit}` });
+    if (misfit !== null) throw invalidOptions(`gateways.${id}.${misfit}`);
   }
 }
 

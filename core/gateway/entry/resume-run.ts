@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import type { InboundResponse, System } from "../../ports.ts";
 import type { AbortLink } from "../call/abort-link.ts";
 import type { GatewayCaller } from "../call/caller.ts";
@@ -66,9 +66,9 @@ export function resumeRun(
     });
   }
   if (from === null || !/^\d{1,9}$/.test(from)) {
-    throw new ApiError("invalid_request", {
-      message: `from: expected the number of events that were received, got "${(from ?? "").slice(0, 32)}"`,
-    });
+    throw invalidRequest(
+      `from: expected the number of events that were received, got "${(from ?? "").slice(0, 32)}"`,
+    );
   }
   const { headers, body } = resume.resume({
     name,

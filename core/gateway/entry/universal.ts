@@ -1,7 +1,7 @@
 import { notArray } from "../../http/fields/schema-fields.ts";
 import * as v from "valibot";
 import type { BodyHold } from "../../work/body-budget.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import { parse, parseJson, readBytes } from "../../http/fields/body.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import type { HeaderPair, System } from "../../ports.ts";
@@ -94,10 +94,7 @@ function headersOf(
   const names = new Set<string>();
   for (const [name] of pairs) {
     if (!names.has(name)) names.add(name);
-    else
-      throw new ApiError("invalid_request", {
-        message: `The header "${name.slice(0, 64)}" is given twice`,
-      });
+    else throw invalidRequest(`The header "${name.slice(0, 64)}" is given twice`);
   }
   if (authorization == null || names.has("authorization")) return pairs;
   return [...pairs, headerOf("authorization", authorization)];
@@ -110,9 +107,7 @@ function headerOf(given: string, value: string): HeaderPair {
     ? /^[\t\x20-\x7e\x80-\u{10ffff}]*$/u
     : /^[\t\x20-\x7e\x80-\xff]*$/;
   if (isName && value.length <= HEADER_LIMIT && values.test(value)) return [name, value];
-  throw new ApiError("invalid_request", {
-    message: `"${given.slice(0, 64)}" is not a valid header`,
-  });
+  throw invalidRequest(`"${given.slice(0, 64)}" is not a valid header`);
 }
 
 /** The keys of a step's `config` are the headers of the same names in camel case. */

@@ -10,7 +10,7 @@ import type { AccountPrices } from "../prices/account-prices.ts";
 import type { Vault } from "../account/records/vault.ts";
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import { type Auth, authorize } from "../../auth/authorize.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 import { envelope } from "../../http/envelope.ts";
 import { checkQuery } from "../../http/fields/query.ts";
 import type { SafetyOptions } from "../guard/checkers/policies.ts";
@@ -85,9 +85,7 @@ export function flagOf(c: Context, name: string): boolean | undefined {
   const text = c.req.query(name);
   if (text === undefined || text === "") return undefined;
   if (text === "true" || text === "false") return text === "true";
-  throw new ApiError("invalid_request", {
-    message: `${name}: expected "true" or "false", got "${text.slice(0, 32)}"`,
-  });
+  throw invalidRequest(`${name}: expected "true" or "false", got "${text.slice(0, 32)}"`);
 }
 
 /** Whether a path segment names a provider: built in, configured, or defined in the account. */

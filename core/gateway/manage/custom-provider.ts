@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest, conflict } from "../../http/api-error.ts";
 import { plainText } from "../../http/plain-text.ts";
 import { checkUrl } from "../../net/check-url.ts";
 import { secretOrigin } from "../../net/secret-origin.ts";
@@ -145,17 +145,13 @@ function checkHeaders({ body }: StoredRecord, url: string | undefined): void {
   const { base_url: former, sealed } = body;
   if (url === undefined || sealed == null || typeof former !== "string") return;
   if (secretOrigin(url) === secretOrigin(former)) return;
-  throw new ApiError("invalid_request", {
-    message: 'base_url: the headers would go to another host: give "headers", too',
-  });
+  throw invalidRequest('base_url: the headers would go to another host: give "headers", too');
 }
 
 /** Refuses a slug that the configuration declares: it cannot be defined a second time. */
 function checkFree(wanted: string, { deps: { configured } }: RecordScope): void {
   if (!Object.hasOwn(configured, `${CUSTOM_PREFIX}${wanted}`)) return;
-  throw new ApiError("conflict", {
-    message: `The provider "${CUSTOM_PREFIX}${wanted}" is declared in the configuration`,
-  });
+  throw conflict(`The provider "${CUSTOM_PREFIX}${wanted}" is declared in the configuration`);
 }
 
 /** Returns why a base URL is refused; null when it is not. The addresses of its name are checked at each request. */

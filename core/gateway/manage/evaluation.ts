@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import { plainText } from "../../http/plain-text.ts";
 import { recordView, type StoredRecord } from "../account/records/record.ts";
 import type { Value } from "../../http/json.ts";
@@ -115,7 +115,7 @@ async function evaluated(
 }
 
 function unknownId(field: string, id: string): ApiError {
-  return new ApiError("invalid_request", { message: `${field}: there is no "${id}" here` });
+  return invalidRequest(`${field}: there is no "${id}" here`);
 }
 
 /** The route that lists the kinds of evaluation: `…/evaluation-types`. */
@@ -124,9 +124,9 @@ export const evaluationTypeRoutes: ManagementRoutes = (app, { auth }) => {
     const page = pageOfQuery(c, ["order_by", "order_by_direction"]);
     const direction = c.req.query("order_by_direction") ?? "asc";
     if (direction !== "asc" && direction !== "desc") {
-      throw new ApiError("invalid_request", {
-        message: `order_by_direction: expected "asc" or "desc", got "${direction.slice(0, 32)}"`,
-      });
+      throw invalidRequest(
+        `order_by_direction: expected "asc" or "desc", got "${direction.slice(0, 32)}"`,
+      );
     }
     const all = typesInOrder(c.req.query("order_by") || "id");
     const ordered = direction === "desc" ? all.toReversed() : all;
@@ -137,9 +137,7 @@ export const evaluationTypeRoutes: ManagementRoutes = (app, { auth }) => {
 /** The kinds of evaluation in an order. Throws `invalid_request` for a member that they do not have. */
 function typesInOrder(orderBy: string): Record<string, unknown>[] {
   if (!types.every((type) => Object.hasOwn(type, orderBy))) {
-    throw new ApiError("invalid_request", {
-      message: `order_by: evaluation types have no "${orderBy.slice(0, 64)}"`,
-    });
+    throw invalidRequest(`order_by: evaluation types have no "${orderBy.slice(0, 64)}"`);
   }
   const text = (type: Record<string, unknown>): string =>
     `${String(type[orderBy])} ${String(type["id"])}`;

@@ -11,7 +11,7 @@ import {
   gatewayWrite,
   type GatewayWrite,
 } from "../account/settings/settings.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { conflict } from "../../http/api-error.ts";
 import {
   API_ROOT,
   checkProvider,
@@ -82,9 +82,9 @@ function checkUnfixed(
   for (const [field, value] of Object.entries(declaration?.settings ?? {})) {
     const wanted = given.get(field);
     if (wanted === undefined || JSON.stringify(wanted) === JSON.stringify(value)) continue;
-    throw new ApiError("conflict", {
-      message: `${field}: the configuration declares it for the gateway "${former.id}": change it there`,
-    });
+    throw conflict(
+      `${field}: the configuration declares it for the gateway "${former.id}": change it there`,
+    );
   }
 }
 

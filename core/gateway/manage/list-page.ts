@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 
 export interface ListPage {
   readonly page: number;
@@ -25,9 +25,9 @@ function positive(
   if (text === undefined || text === "") return fallback;
   const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (number >= 1 && number <= maximum) return number;
-  throw new ApiError("invalid_request", {
-    message: `${name}: expected an integer from 1 to ${maximum}, got "${text.slice(0, 32)}"`,
-  });
+  throw invalidRequest(
+    `${name}: expected an integer from 1 to ${maximum}, got "${text.slice(0, 32)}"`,
+  );
 }
 
 /** The paging facts of a list answer. A page past the end is empty, which is how clients stop. */

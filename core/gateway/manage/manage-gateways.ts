@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, conflict } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
 import type { GatewayPage } from "../account/gateways/account-actor.ts";
 import type { ListPage } from "./list-page.ts";
@@ -32,7 +32,7 @@ export async function createGateway(
   const { id, ...changes } = body;
   // A declared gateway may exist without having been touched yet.
   if ((await store.settings({ account, gateway: id })) !== null) {
-    throw new ApiError("conflict", { message: `Gateway "${id}" already exists` });
+    throw conflict(`Gateway "${id}" already exists`);
   }
   const now = system.now();
   // On unless switched off: what a client forgets must not open a gateway to strangers.
@@ -68,9 +68,7 @@ export async function deleteGateway(
 ): Promise<GatewaySettings> {
   const settings = await getGateway(name, store);
   if (declared) {
-    throw new ApiError("conflict", {
-      message: `Gateway "${name.gateway}" is declared in the configuration: remove it there`,
-    });
+    throw conflict(`Gateway "${name.gateway}" is declared in the configuration: remove it there`);
   }
   await store.remove(name);
   return settings;

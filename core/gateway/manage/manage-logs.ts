@@ -3,7 +3,7 @@ import { boundedJson } from "../../http/json.ts";
 import { isExact } from "../../http/json/json-source.ts";
 import * as v from "valibot";
 import { between } from "../../http/fields/bounded-number.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import type { SqlRow } from "../../ports.ts";
 import { DELETE_LIMIT } from "../observe/log/gateway-log.ts";
 import { parseLogQuery } from "../observe/log/log-filters.ts";
@@ -69,9 +69,7 @@ export async function deleteLogs(
 ): Promise<number> {
   await getGateway(name, store);
   if (limit !== undefined && !/^\d{1,9}$/.test(limit)) {
-    throw new ApiError("invalid_request", {
-      message: `limit: expected an integer, got "${limit.slice(0, 32)}"`,
-    });
+    throw invalidRequest(`limit: expected an integer, got "${limit.slice(0, 32)}"`);
   }
   const query = parseLogQuery(search);
   const wanted = limit === undefined ? Number.POSITIVE_INFINITY : Number(limit);

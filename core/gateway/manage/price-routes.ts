@@ -1,5 +1,5 @@
 import { readJson } from "../../http/fields/body.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 import { envelope } from "../../http/envelope.ts";
 import { PRICES } from "../prices/account-prices.ts";
 import { priceView } from "../prices/price-book.ts";
@@ -31,8 +31,7 @@ export const priceRoutes: ManagementRoutes = (app, deps) => {
       c.req.query(name),
     );
     if (model !== undefined) {
-      if (provider === undefined)
-        throw new ApiError("invalid_request", { message: "model: name its provider, too" });
+      if (provider === undefined) throw invalidRequest("model: name its provider, too");
       const found = book.find(model, provider, system.now());
       const page = pageOfQuery(c, ["provider", "model", "origin"]);
       const shown = found === null ? [] : [priceView(found)];

@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 import { dlpProblem } from "../guard/checkers/policies.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { noSuchProvider, spendProviders } from "../metering/spend/spend-providers.ts";
@@ -23,15 +23,15 @@ export async function storedChanges(
 ): Promise<GatewayChanges> {
   const { platform, records, vault, safety } = deps;
   const problem = dlpProblem(changes.dlp, safety);
-  if (problem !== null) throw new ApiError("invalid_request", { message: `dlp: ${problem}` });
+  if (problem !== null) throw invalidRequest(`dlp: ${problem}`);
   await checkSpendProviders(name, changes.spend_limits, former?.spend_limits, deps);
   if (otel === undefined || otel === null) return { ...changes, otel };
   for (const [index, { url }] of otel.entries()) {
     const reason = platform.egress.refusal?.(url) ?? null;
     if (reason !== null) {
-      throw new ApiError("invalid_request", {
-        message: `otel.${index}.url: ${reason}. Name a collector of your own network in "webhooks.allowHosts" of the configuration`,
-      });
+      throw invalidRequest(
+        `otel.${index}.url: ${reason}. Name a collector of your own network in "webhooks.allowHosts" of the configuration`,
+      );
     }
   }
   return {
@@ -53,7 +53,7 @@ async function checkSpendProviders(
   for (const named of spendProviders(limits)) {
     if (known.has(named.segment) || (await isProvider(named.segment, account, deps))) continue;
     const message = noSuchProvider(named, Object.keys(deps.configured));
-    throw new ApiError("invalid_request", { message });
+    throw invalidRequest(message);
   }
 }
 

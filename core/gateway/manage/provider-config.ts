@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 import { recordView, type StoredRecord } from "../account/records/record.ts";
 import { headerCredential } from "../../http/fields/header-schema.ts";
 import { jsonText, ownMember } from "../../http/json.ts";
@@ -77,8 +77,7 @@ export const providerConfigs: RecordResource = recordResource({
 function checkSecret(slug: string, secret: string | null | undefined): void {
   if (secret == null || cloudOf(slug) === undefined) return;
   const read = readCloudSecret(slug, secret);
-  if (typeof read === "string")
-    throw new ApiError("invalid_request", { message: `secret: ${read}` });
+  if (typeof read === "string") throw invalidRequest(`secret: ${read}`);
 }
 
 /** Its provider stays. */
@@ -88,9 +87,9 @@ async function changed(
   scope: RecordScope,
 ): Promise<Pick<StoredRecord, "key" | "body">> {
   if (body.provider_slug !== undefined && body.provider_slug !== old.parent) {
-    throw new ApiError("invalid_request", {
-      message: `provider_slug: a stored key cannot move to another provider than "${old.parent}"`,
-    });
+    throw invalidRequest(
+      `provider_slug: a stored key cannot move to another provider than "${old.parent}"`,
+    );
   }
   checkSecret(old.parent, body.secret);
   const { rate_limit: was, rate_limit_period: wasPeriod, ...kept } = old.body;
@@ -143,9 +142,9 @@ async function secretOf(
     };
   }
   if (known == null) {
-    throw new ApiError("invalid_request", {
-      message: 'secret: a provider key is needed, or the "secret_id" of one that is stored',
-    });
+    throw invalidRequest(
+      'secret: a provider key is needed, or the "secret_id" of one that is stored',
+    );
   }
   const { body } = await sharedConfig(known, origin, scope);
   return {
@@ -169,12 +168,11 @@ async function sharedConfig(
     const own = config.parent.startsWith(CUSTOM_PREFIX) ? keyOrigin(config, of) : of.origin;
     if (own !== null && own === origin) return config;
   }
-  throw new ApiError("invalid_request", {
-    message:
-      found.length === 0
-        ? `secret_id: this gateway stores no secret "${id}"`
-        : `secret_id: the secret "${id}" belongs to another host than this provider's: give "secret"`,
-  });
+  throw invalidRequest(
+    found.length === 0
+      ? `secret_id: this gateway stores no secret "${id}"`
+      : `secret_id: the secret "${id}" belongs to another host than this provider's: give "secret"`,
+  );
 }
 
 /** Returns the origin of a provider. What a built-in one's path decides stands in it as it is written there. */

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 import { envelope } from "../../http/envelope.ts";
 import { didYouMean } from "../../text/nearest.ts";
 import { checkQuery } from "../../http/fields/query.ts";
@@ -32,9 +32,9 @@ function spendQuery(c: Context, now: number): SpendQuery {
   const since = dayOf(c, "since") ?? new Date(first).toISOString().slice(0, 10);
   const days = (Date.parse(until) - Date.parse(since)) / DAY_MS + 1;
   if (days < 1 || days > MOST_DAYS) {
-    throw new ApiError("invalid_request", {
-      message: `since: expected at most ${MOST_DAYS} days up to "until" (${until}), got "${since}"`,
-    });
+    throw invalidRequest(
+      `since: expected at most ${MOST_DAYS} days up to "until" (${until}), got "${since}"`,
+    );
   }
   const where = filters.map((name) => [name, c.req.query(name)?.slice(0, 256)] as const);
   return { since, until, by: columnsOf(c), where: Object.fromEntries(where) };
@@ -45,9 +45,7 @@ function dayOf(c: Context, name: string): string | undefined {
   if (text === undefined || text === "") return undefined;
   const at = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isFinite(at) && new Date(at).toISOString().startsWith(text)) return text;
-  throw new ApiError("invalid_request", {
-    message: `${name}: expected a day such as "2026-11-27", got "${text.slice(0, 32)}"`,
-  });
+  throw invalidRequest(`${name}: expected a day such as "2026-11-27", got "${text.slice(0, 32)}"`);
 }
 
 function columnsOf(c: Context): readonly SpendColumn[] {
@@ -56,12 +54,10 @@ function columnsOf(c: Context): readonly SpendColumn[] {
     const column = spendColumns.find((one) => one === name);
     if (column !== undefined) return column;
     const guess = didYouMean(name, spendColumns);
-    throw new ApiError("invalid_request", {
-      message: `by: there is no column "${name.slice(0, 32)}"${guess || `: use some of ${spendColumns.join(", ")}`}`,
-    });
+    throw invalidRequest(
+      `by: there is no column "${name.slice(0, 32)}"${guess || `: use some of ${spendColumns.join(", ")}`}`,
+    );
   });
   if (new Set(columns).size === names.length && names.length <= MOST_COLUMNS) return columns;
-  throw new ApiError("invalid_request", {
-    message: `by: expected up to ${MOST_COLUMNS} columns, each once`,
-  });
+  throw invalidRequest(`by: expected up to ${MOST_COLUMNS} columns, each once`);
 }

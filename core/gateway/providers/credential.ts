@@ -1,5 +1,5 @@
 import { ownMember } from "../../http/json.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
 import { HOW_TO_SEND } from "../call/gateway-token.ts";
 import type { Call } from "../call/call.ts";
@@ -74,9 +74,9 @@ export async function withCredential(
   if (custom?.headers.some(([name]) => provider.credentials.includes(name)) === true)
     return { headers: [...headers] };
   if (call.settings.byok_only === true && provider.local !== true) {
-    throw new ApiError("invalid_request", {
-      message: `This gateway takes customers' own keys only: send one for "${slug}" in the header ${native}, or store one`,
-    });
+    throw invalidRequest(
+      `This gateway takes customers' own keys only: send one for "${slug}" in the header ${native}, or store one`,
+    );
   }
   if (!isConfigured) return { headers: [...headers] };
   return credentialFrom(settings, headers, target, tokens);
@@ -87,7 +87,7 @@ function secretOf(slug: string, text: string): CloudSecret {
   if (cloudOf(slug) === undefined) return { apiKey: text };
   const secret = readCloudSecret(slug, text);
   if (typeof secret !== "string") return secret;
-  throw new ApiError("invalid_request", { message: `The stored key of "${slug}": ${secret}` });
+  throw invalidRequest(`The stored key of "${slug}": ${secret}`);
 }
 
 async function credentialFrom(

@@ -1,7 +1,7 @@
 import { ownMember } from "../../http/json.ts";
 import { didYouMean } from "../../text/nearest.ts";
 import { hasNeedlessEscapes } from "../../net/needless-escapes.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import type { CustomTarget } from "../account/records/stored-providers.ts";
 import type { Place, Provider } from "./known/provider.ts";
 import { plainPath } from "./reach/inferences.ts";
@@ -115,7 +115,7 @@ const CHANGED = /[\p{Cc}#]|^ | $/u;
 /** Refuses a path that could leave the configured base, or be another one to its provider than to the checks of a gateway. */
 function checkPath(rest: string, query: string): void {
   const refusal = (what: string): ApiError =>
-    new ApiError("invalid_request", { message: `The provider path must not contain ${what}` });
+    invalidRequest(`The provider path must not contain ${what}`);
   // A URL parser reads "%2e%2e" as "..".
   if (/(?:^|[\\/])(?:\.|%2e){1,2}(?:[\\/]|$)/i.test(rest)) throw refusal("dot segments");
   if (CHANGED.test(rest + query)) throw refusal('"#", control characters, or a space at its ends');
@@ -162,9 +162,7 @@ function expand(provider: Provider, base: string, rest: string): { url: string; 
     if (found !== null) return found;
   }
   const paths = [{ path }, ...places].map((place) => `"${place.path}"`).join(" or ");
-  throw new ApiError("invalid_request", {
-    message: `The path of this provider starts with ${paths}`,
-  });
+  throw invalidRequest(`The path of this provider starts with ${paths}`);
 }
 
 /** Null for a path that does not lead to this place. */
@@ -233,9 +231,7 @@ export function withNamedAddress(step: Step): Step {
   const [, host = "", rest = "", query = ""] =
     /^https:\/\/([^/?#]{1,253})(?:\/([^?#]*))?(\?[^#]*)?$/i.exec(address) ?? [];
   if (!row.hosts.test(host.toLowerCase())) {
-    throw new ApiError("invalid_request", {
-      message: `Header ${row.header}: expected an https address of this provider`,
-    });
+    throw invalidRequest(`Header ${row.header}: expected an https address of this provider`);
   }
   const headers = step.headers.filter(([name]) => name !== row.header);
   return { ...step, origin: `https://${host.toLowerCase()}`, rest, query, headers };

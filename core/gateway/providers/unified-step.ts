@@ -1,5 +1,5 @@
 import { utf8 } from "../../crypto/encoding.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import { didYouMean } from "../../text/nearest.ts";
 import type { Step } from "../call/call.ts";
 import { ECHO, isLocal, providerRow, providers } from "./known/table.ts";
@@ -87,9 +87,7 @@ export function compatStep(given: Step, names?: OperatorNames): Step {
 function taskStep(step: Step, path: string): Step {
   if (!isUnifiedTask(path)) {
     const all = [...chatFormats, COUNT_TOKENS, ...unifiedTasks].map((one) => `"${one}"`);
-    throw new ApiError("invalid_request", {
-      message: `The unified endpoint has only ${all.join(", ")} below "compat/"`,
-    });
+    throw invalidRequest(`The unified endpoint has only ${all.join(", ")} below "compat/"`);
   }
   const form = formOf(step);
   const body = form === null ? readChatBody(step.body) : { model: form.model };

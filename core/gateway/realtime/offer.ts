@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 import type { HeaderPair } from "../../ports.ts";
 import { AUTHORIZATION, gatewayHeader } from "../call/controls.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
@@ -51,9 +51,7 @@ function offeredProtocols(headers: readonly HeaderPair[]): string[] {
   const offered = [...new Set(names.filter((one) => one !== ""))];
   const isToken = (one: string): boolean => /^[\w!#$%&'*+.^`|~-]+$/.test(one);
   if (list.length <= OFFER_LIMIT && offered.every(isToken)) return offered;
-  throw new ApiError("invalid_request", {
-    message: "Header sec-websocket-protocol: expected a list of tokens",
-  });
+  throw invalidRequest("Header sec-websocket-protocol: expected a list of tokens");
 }
 
 /** A credential that was found among the subprotocols. */

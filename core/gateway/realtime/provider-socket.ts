@@ -1,5 +1,5 @@
 import { type Dialled, type Duplex, refusingDuplex } from "../../net/duplex.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import type { InboundResponse, Log, Platform, System } from "../../ports.ts";
 import { TransportError } from "../../net/transport-error.ts";
 import type { SocketRequest } from "../entry/front.ts";
@@ -116,9 +116,7 @@ async function opened(
   const targets = realtimeTargets(targetsOf(parts.targets, call.name), path.slug, path.rest);
   const { target, request: prepared, account } = await parts.prepare(step, call, targets);
   if (!/^(?:http|ws)s?:/.test(target.url)) {
-    throw new ApiError("invalid_request", {
-      message: `The provider "${path.slug.slice(0, 64)}" has no WebSocket`,
-    });
+    throw invalidRequest(`The provider "${path.slug.slice(0, 64)}" has no WebSocket`);
   }
   const foreign = await foreignProtocols(offer.protocols, call, parts);
   const protocols = foreign.filter((one) => account?.chooses(one) !== true);

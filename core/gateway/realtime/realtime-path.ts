@@ -1,5 +1,5 @@
 import { ownMember } from "../../http/json.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 import { decodedValue } from "../wire/own-tokens.ts";
 import { providerRow } from "../providers/known/table.ts";
 import { movedTo, type ConfiguredTargets } from "../providers/target.ts";
@@ -21,9 +21,9 @@ export function realtimePath(segment: string, rest: string, query: string): Real
   const renamed = renameParameters(query, row?.parameters ?? {});
   if (rest !== "" && rest !== "/") return { slug, rest, query: renamed };
   if (row?.path === undefined) {
-    throw new ApiError("invalid_request", {
-      message: `A WebSocket to "${segment.slice(0, 64)}" needs a path: …/${segment.slice(0, 64)}/{path}`,
-    });
+    throw invalidRequest(
+      `A WebSocket to "${segment.slice(0, 64)}" needs a path: …/${segment.slice(0, 64)}/{path}`,
+    );
   }
   const name = /\{(\w+)\}/.exec(row.path)?.[1];
   return name === undefined
@@ -36,7 +36,7 @@ function filled(path: string, name: string, query: string): { rest: string; quer
   const given = parts.find((part) => part.startsWith(`${name}=`));
   const value = decodedValue(given?.slice(name.length + 1) ?? "");
   if (!/^@?[\w-][\w./-]{0,255}$/.test(value)) {
-    throw new ApiError("invalid_request", { message: `Name the model: …?${name}=@cf/…` });
+    throw invalidRequest(`Name the model: …?${name}=@cf/…`);
   }
   return {
     rest: path.replace(`{${name}}`, value),

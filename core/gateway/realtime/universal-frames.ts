@@ -4,7 +4,7 @@ import * as v from "valibot";
 import type { BodyHold } from "../../work/body-budget.ts";
 import { base64InSteps } from "../../http/json/long-json.ts";
 import type { System } from "../../ports.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import { parse } from "../../http/fields/body.ts";
 import { errorBody } from "../../http/envelope.ts";
 import { TransportError } from "../../net/transport-error.ts";
@@ -46,7 +46,7 @@ export function eventIdOf(message: string | Uint8Array): string | null {
 /** Reads a client's message; throws `invalid_request`. */
 export function readCreate(message: string | Uint8Array): UniversalCreate {
   if (typeof message !== "string") {
-    throw new ApiError("invalid_request", { message: "Send messages as text frames of JSON" });
+    throw invalidRequest("Send messages as text frames of JSON");
   }
   const { eventId = null, ...step } = parse(create, messageOf(message)).request;
   // Frames carry text: an answer in another encoding could not be read here.
@@ -60,7 +60,7 @@ export function readCreate(message: string | Uint8Array): UniversalCreate {
 function messageOf(text: string): unknown {
   const value = boundedJson(text);
   if (value !== undefined) return value;
-  throw new ApiError("invalid_request", { message: "The message is not valid JSON" });
+  throw invalidRequest("The message is not valid JSON");
 }
 
 /**

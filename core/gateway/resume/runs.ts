@@ -1,5 +1,5 @@
 import { toHex } from "../../crypto/encoding.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidOptions, invalidRequest } from "../../http/api-error.ts";
 import type { HeaderPair, InboundResponse, System } from "../../ports.ts";
 import { actorName } from "../account/settings/gateway-name.ts";
 import { ownHeaders } from "../wire/own-headers.ts";
@@ -60,9 +60,9 @@ function makeShelf(
   system: System,
 ): Shelf {
   if (!(seconds > 0) || !(capacity > 0)) {
-    throw new ApiError("invalid_options", {
-      message: `resume: expected seconds and bytes above 0, got ${seconds} and ${capacity}`,
-    });
+    throw invalidOptions(
+      `resume: expected seconds and bytes above 0, got ${seconds} and ${capacity}`,
+    );
   }
   return { system, seconds, capacity, entries: new Map(), weight: 0 };
 }
@@ -136,9 +136,7 @@ function resume(shelf: Shelf, request: Resumption): InboundResponse {
   if (found.scope !== null && found.scope !== request.scope) throw gone(shelf);
   const { run, contentType } = found;
   if (from > run.events) {
-    throw new ApiError("invalid_request", {
-      message: `from: this run has had ${run.events} events, got ${from}`,
-    });
+    throw invalidRequest(`from: this run has had ${run.events} events, got ${from}`);
   }
   const stopTimer = keepAwake(system);
   const stream = run.read(from, stopTimer);

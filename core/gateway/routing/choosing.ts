@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import type { Json } from "../../http/json.ts";
 import type { System } from "../../ports.ts";
 import type { Call, Step } from "../call/call.ts";
@@ -97,8 +97,7 @@ async function forwardRoute(
       parts.forward(target, index, isLast && endsAt(fallback, graph), charging(run)),
     );
   };
-  const none = (): ApiError =>
-    new ApiError("invalid_request", { message: "The dynamic route ended without a model" });
+  const none = (): ApiError => invalidRequest("The dynamic route ended without a model");
   return askInOrder(modelsOf(run), ask, call, { system: parts.system, none });
 }
 

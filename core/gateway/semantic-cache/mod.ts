@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ApiError } from "../../http/api-error.ts";
+import { invalidOptions } from "../../http/api-error.ts";
 import { cacheKey } from "../cache/exact/cache-key.ts";
 import type { SemanticCacheFactory } from "../cache/similar-answers.ts";
 import { exactTerms } from "./exact-terms.ts";
@@ -81,7 +81,7 @@ export function semanticCache(options: SemanticCacheOptions): SemanticCacheFacto
 
 function checkRange(name: string, value: number, minimum: number, maximum: number): void {
   if (value >= minimum && value <= maximum) return;
-  throw new ApiError("invalid_options", {
-    message: `semanticCache.${name}: expected a number from ${minimum} to ${maximum}, got ${value}`,
-  });
+  throw invalidOptions(
+    `semanticCache.${name}: expected a number from ${minimum} to ${maximum}, got ${value}`,
+  );
 }

@@ -1,4 +1,4 @@
-import { ApiError } from "../api-error.ts";
+import { invalidRequest } from "../api-error.ts";
 import { LAST_INSTANT } from "./bounded-number.ts";
 
 /** The beginning of year 0. */
@@ -41,7 +41,7 @@ export function formatInstant(ms: number): string {
 /** Throws for an end that is over when a thing is made: it would never open anything. */
 export function checkFuture(field: string, at: number | null | undefined, now: number): void {
   if (at == null || at > now) return;
-  throw new ApiError("invalid_request", {
-    message: `${field}: ${formatInstant(at)} is in the past: write a later time, or leave it out for one that does not expire`,
-  });
+  throw invalidRequest(
+    `${field}: ${formatInstant(at)} is in the past: write a later time, or leave it out for one that does not expire`,
+  );
 }

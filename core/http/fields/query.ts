@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import * as v from "valibot";
-import { ApiError } from "../api-error.ts";
+import { invalidRequest } from "../api-error.ts";
 import { didYouMean } from "../../text/nearest.ts";
 import { parse } from "./body.ts";
 import { checkFields, noteUnknownFields } from "./unknown-fields.ts";
@@ -28,7 +28,7 @@ export function checkWholeQuery(c: Context, names: readonly string[]): void {
   const taken = names.length === 0 ? "this route takes none" : `it takes ${names.join(", ")}`;
   const help = didYouMean(name, names) || `: ${taken}`;
   const message = `Unknown parameter "${name}" with the value "${value}"${help}`;
-  throw new ApiError("invalid_request", { message });
+  throw invalidRequest(message);
 }
 
 /** Characters of a stranger's text that are repeated. */

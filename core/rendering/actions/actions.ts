@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import type {
   DocumentBody,
   LinksBody,
@@ -101,9 +101,7 @@ export function pictureAction(
 ): Action<Picture> {
   const format = options.type ?? "png";
   if (options.quality !== undefined && format === "png") {
-    throw new ApiError("invalid_request", {
-      message: "screenshotOptions.quality: A png has no quality",
-    });
+    throw invalidRequest("screenshotOptions.quality: A png has no quality");
   }
   return async (page, { drawable }, signal) => {
     if (scrollPage === true) await scrollThrough(page, signal);

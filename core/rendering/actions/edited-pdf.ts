@@ -1,5 +1,5 @@
 import { utf8 } from "../../crypto/encoding.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import { withBytes } from "../../http/fields/body.ts";
 import { longResponse } from "../../http/long-response.ts";
 import { isMultipart } from "../../http/fields/read-form.ts";
@@ -48,7 +48,7 @@ export async function answerEdit(
     // Not before: a client that is answered while it still sends may lose the answer.
     const edit = editorOf(editor);
     if (sent.length === 0 && isMultipart(contentType))
-      throw new ApiError("invalid_request", { message: "files: At least one PDF is needed" });
+      throw invalidRequest("files: At least one PDF is needed");
     const input = { ...none, sent, contentType, now: system.now() };
     return within(
       { ms: requestMs, system, signal: request.signal, expired: tooLate },

@@ -1,5 +1,5 @@
 import { ownMember } from "../../http/json.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 import type { Length, PdfOptions } from "../input/body.ts";
 import type { CdpData } from "../cdp/cdp.ts";
 
@@ -32,14 +32,15 @@ export function printParameters(options: PdfOptions): CdpData {
   const [paperWidth, paperHeight] = paper(options);
   const margin = margins(options.margin ?? {});
   const scale = options.scale ?? 1;
-  if (!(scale >= 0.1 && scale <= 2)) throw refuse(`pdfOptions.scale: ${scale} is outside 0.1 to 2`);
+  if (!(scale >= 0.1 && scale <= 2))
+    throw invalidRequest(`pdfOptions.scale: ${scale} is outside 0.1 to 2`);
   const [width, height] =
     options.landscape === true ? [paperHeight, paperWidth] : [paperWidth, paperHeight];
   if (
     margin.marginLeft + margin.marginRight >= width ||
     margin.marginTop + margin.marginBottom >= height
   ) {
-    throw refuse("pdfOptions.margin: The margins leave no content area");
+    throw invalidRequest("pdfOptions.margin: The margins leave no content area");
   }
   checkSinglePage(options);
   const outline = options.outline === true;
@@ -67,7 +68,7 @@ function checkSinglePage(options: PdfOptions): void {
   for (const name of ["height", "pageRanges", "preferCSSPageSize"] as const) {
     const value = options[name];
     if (value === undefined || value === false || value === "") continue;
-    throw refuse(`pdfOptions.singlePage: Cannot be combined with ${name}`);
+    throw invalidRequest(`pdfOptions.singlePage: Cannot be combined with ${name}`);
   }
 }
 
@@ -87,7 +88,7 @@ function paper(options: PdfOptions): readonly [width: number, height: number] {
     const name = options.format.toLowerCase();
     const size = ownMember(paperSizes, name);
     if (size === undefined) {
-      throw refuse(
+      throw invalidRequest(
         `pdfOptions.format: "${options.format.slice(0, 40)}" is unknown: use one of ${Object.keys(paperSizes).join(", ")}`,
       );
     }
@@ -103,7 +104,7 @@ function side(field: string, length: Length | undefined, fallback: number): numb
   if (length === undefined) return fallback;
   const value = inches(field, length);
   if (value <= 0 || value > SIDE_LIMIT)
-    throw refuse(`${field}: ${length} is outside 0 to ${SIDE_LIMIT} inches`);
+    throw invalidRequest(`${field}: ${length} is outside 0 to ${SIDE_LIMIT} inches`);
   return value;
 }
 
@@ -115,7 +116,7 @@ function inches(field: string, length: Length): number {
   const value = unit === undefined ? text : text.slice(0, -2);
   const number = value.trim() === "" ? Number.NaN : Number(value);
   if (!Number.isFinite(number) || number < 0) {
-    throw refuse(
+    throw invalidRequest(
       `${field}: "${length.slice(0, 40)}" is not a length: use a number with px, in, cm or mm`,
     );
   }
@@ -131,14 +132,10 @@ function pageRanges(text: string): string {
     const from = Number(match?.["from"] || 1);
     const to = match?.["dash"] === undefined ? from : Number(match["to"] || from);
     if (match === undefined || range === "" || range === "-" || from < 1 || to < from) {
-      throw refuse(
+      throw invalidRequest(
         `pdfOptions.pageRanges: "${text.slice(0, 60)}" is not a list of page ranges such as "1-5, 8"`,
       );
     }
   }
   return ranges.join(",");
-}
-
-function refuse(message: string): ApiError {
-  return new ApiError("invalid_request", { message });
 }

@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 import type { PdfOptions } from "../input/body.ts";
 import type { Attributes, readHtml as ReadHtml } from "../markdown/html-events.ts";
 
@@ -31,9 +31,9 @@ export async function templateFiles(options: PdfOptions): Promise<readonly Templ
     const files = filesOf(readHtml, (options[field] ?? "").slice(0, LOOKED_AT));
     const fatal = files.find(({ type }) => type !== "image");
     if (fatal === undefined) return files;
-    throw new ApiError("invalid_request", {
-      message: `pdfOptions.${field}: "${fatal.url.slice(0, 80)}" cannot be loaded. Chromium loads no style sheet or font for a header or footer, nor anything ahead: write them into a <style> of the template, fonts as data: addresses`,
-    });
+    throw invalidRequest(
+      `pdfOptions.${field}: "${fatal.url.slice(0, 80)}" cannot be loaded. Chromium loads no style sheet or font for a header or footer, nor anything ahead: write them into a <style> of the template, fonts as data: addresses`,
+    );
   });
 }
 

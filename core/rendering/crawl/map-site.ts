@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import { address } from "../job/schema.ts";
 import { tooLate } from "../page/render.ts";
 import { inSlot } from "../../work/fair-slots.ts";
@@ -57,10 +57,7 @@ export async function mapSite(
   const { policy, platform, render } = deps;
   compileScope(body.options ?? {}, policy.allow);
   const url = pageAddress(body.url);
-  if (url === null)
-    throw new ApiError("invalid_request", {
-      message: "url: A web address of at most 2048 characters is needed",
-    });
+  if (url === null) throw invalidRequest("url: A web address of at most 2048 characters is needed");
   const key = pageIdentity(body.options ?? {}).keyOf(url);
   const map: SiteMap = { links: [url.href], keys: new Set([key]), most: body.limit ?? USUAL };
   return within(

@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
 import type { PdfBody } from "./body.ts";
 import { TIMER_OVER } from "../../time/timer-over.ts";
@@ -80,9 +80,7 @@ function readTimer(
 ): number {
   if (value === undefined) return Math.min(fallback, cap);
   if (value > cap) {
-    throw new ApiError("invalid_request", {
-      message: `${field}: ${value} ms is above the maximum of ${cap} ms`,
-    });
+    throw invalidRequest(`${field}: ${value} ms is above the maximum of ${cap} ms`);
   }
   return value === 0 ? cap : value;
 }

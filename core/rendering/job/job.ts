@@ -1,5 +1,5 @@
 import { utf8 } from "../../crypto/encoding.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import { hopByHop } from "../../http/hop-by-hop.ts";
 import { type AllowHosts, parseAllowHosts } from "../../net/allow-hosts.ts";
 import { checkUrl } from "../../net/check-url.ts";
@@ -60,7 +60,7 @@ const framingHeaders: ReadonlySet<string> = new Set([...hopByHop, "content-lengt
  */
 export function prepareJob(body: RenderBody & PdfBody, policy: JobPolicy): Job {
   if (body.url === undefined && body.html === undefined) {
-    throw new ApiError("invalid_request", { message: "One of url and html is needed" });
+    throw invalidRequest("One of url and html is needed");
   }
   const url = body.url === undefined ? null : allowedUrl("url", body.url, policy.allow);
   checkWindow(body);
@@ -98,9 +98,9 @@ function checkWindow({ viewport }: RenderBody): void {
   if (viewport.height <= most) return;
   const sides = `${viewport.width} x ${viewport.height}`;
   const scale = density === 1 ? "" : ` with deviceScaleFactor ${density}`;
-  throw new ApiError("invalid_request", {
-    message: `viewport: ${sides}${scale} is more than ${AREA_LIMIT} pixels: a height of at most ${most} fits`,
-  });
+  throw invalidRequest(
+    `viewport: ${sides}${scale} is more than ${AREA_LIMIT} pixels: a height of at most ${most} fits`,
+  );
 }
 
 function allowedUrl(field: string, text: string, allow: AllowHosts): URL {
@@ -114,14 +114,10 @@ function readHeaders(headers: Readonly<Record<string, string>>): ReadonlyMap<str
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
     if (!/^[!#$%&'*+.^_`|~\w-]{1,256}$/u.test(name) || framingHeaders.has(lower)) {
-      throw new ApiError("invalid_request", {
-        message: `setExtraHTTPHeaders: "${name.slice(0, 60)}" is not allowed`,
-      });
+      throw invalidRequest(`setExtraHTTPHeaders: "${name.slice(0, 60)}" is not allowed`);
     }
     if (!/^[\t\x20-\x7e\x80-\xff]{0,8192}$/u.test(value)) {
-      throw new ApiError("invalid_request", {
-        message: `setExtraHTTPHeaders: The value of "${name}" is not a header value`,
-      });
+      throw invalidRequest(`setExtraHTTPHeaders: The value of "${name}" is not a header value`);
     }
     read.set(lower, value);
   }

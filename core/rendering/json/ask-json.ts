@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import { parsedJson } from "../../http/json.ts";
 import { readUpTo } from "../../http/stream.ts";
 import type { ChatModel, System } from "../../ports.ts";
@@ -113,7 +113,7 @@ function chosenModels(
 }
 
 function unasked(why: string): ApiError {
-  return new ApiError("invalid_request", { message: `custom_ai: ${why}` });
+  return invalidRequest(`custom_ai: ${why}`);
 }
 
 /**

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 import type { DocumentBody } from "../input/body.ts";
 import { isObject } from "../../http/json.ts";
 
@@ -73,9 +73,7 @@ export const jsonFields: {
 /** @throws ApiError `invalid_request` for a body without a prompt or a schema */
 export function checkWanted({ prompt, response_format: format }: JsonOptions, field = ""): void {
   if (prompt !== undefined || format !== undefined) return;
-  throw new ApiError("invalid_request", {
-    message: `${field}One of prompt and response_format is needed`,
-  });
+  throw invalidRequest(`${field}One of prompt and response_format is needed`);
 }
 
 /** Returns the JSON Schema that is asked for; also one that is wrapped as OpenAI has it. Null without any. */

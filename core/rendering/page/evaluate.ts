@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 import type { CdpData } from "../cdp/cdp.ts";
 import { isContextLoss } from "../input/errors.ts";
 import type { Page } from "./page.ts";
@@ -56,9 +56,7 @@ async function evaluateOnce(
     | undefined;
   if (failure !== undefined) {
     const text = failure.exception?.description ?? failure.text ?? "unknown";
-    throw new ApiError("invalid_request", {
-      message: `The page refused: ${text.split("\n")[0]?.slice(0, 200) ?? ""}`,
-    });
+    throw invalidRequest(`The page refused: ${text.split("\n")[0]?.slice(0, 200) ?? ""}`);
   }
   return (answer["result"] as CdpData)["value"];
 }

@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 import type { FunctionWait, PageAction, SelectorWait } from "../input/body.ts";
 import { isContextLoss, isExpressionEnd } from "../input/errors.ts";
 import type { CdpData } from "../cdp/cdp.ts";
@@ -48,9 +48,9 @@ export async function waitForFunction(
     const { className, description = "" } = exceptionDetails?.exception ?? {};
     // An error with a stack was thrown by an expression that runs, such as `JSON.parse()`: its own syntax is right.
     if (className === "SyntaxError" && !description.includes("\n    at "))
-      throw new ApiError("invalid_request", {
-        message: `waitForFunction.expression: ${description.split("\n", 1)[0]?.slice(0, 200) ?? ""}`,
-      });
+      throw invalidRequest(
+        `waitForFunction.expression: ${description.split("\n", 1)[0]?.slice(0, 200) ?? ""}`,
+      );
     if (exceptionDetails === undefined && isTrue(result)) return;
     await page.system.sleep(POLL_MS, signal);
   }

@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
 import type { RefusedNavigation } from "../intercept/intercept.ts";
 import type { Job } from "../job/job.ts";
@@ -144,9 +144,7 @@ function renewal({ isPlain, look }: Tab, job: Job): SetUpCall[] {
 async function setCookies({ cdp, context }: Tab, job: Job): Promise<void> {
   const cookies = (job.body.cookies ?? []).map(({ partitionKey, ...cookie }) => {
     if (cookie.url === undefined && cookie.domain === undefined && job.url === null) {
-      throw new ApiError("invalid_request", {
-        message: `cookies: "${cookie.name.slice(0, 60)}" needs a domain or url`,
-      });
+      throw invalidRequest(`cookies: "${cookie.name.slice(0, 60)}" needs a domain or url`);
     }
     const place =
       cookie.url === undefined && cookie.domain === undefined ? { url: job.url?.href } : {};

@@ -1,5 +1,5 @@
 import { fromBase64, utf8 } from "../../crypto/encoding.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 import { readJsonBytes, refuseUnknown } from "../../http/fields/body.ts";
 import { isMultipart, readFiles } from "../../http/fields/read-form.ts";
 import { editSchema, type PdfEdit } from "./edit-schema.ts";
@@ -22,8 +22,7 @@ const MAX_FILES = 100;
 export async function* readEdit(request: EditRequest): AsyncGenerator<void, ReadEdit, void> {
   const { sent, contentType, rendered, contents, placed } = request;
   const prefix = rendered === null ? "" : "edit.";
-  const refuse: RefuseField = (field, why) =>
-    new ApiError("invalid_request", { message: `${prefix}${field}: ${why}` });
+  const refuse: RefuseField = (field, why) => invalidRequest(`${prefix}${field}: ${why}`);
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
   const add = (name: string, bytes: Uint8Array<ArrayBuffer>): void => {
     if (files.has(name)) throw refuse("files", `"${name}" is there twice`);

@@ -6,7 +6,7 @@ import {
   type Selector,
   SelectorType,
 } from "css-what";
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 import { pseudoClass } from "./pseudo-classes.ts";
 import type { Tree } from "./tree.ts";
 
@@ -22,15 +22,12 @@ export type Chosen = Uint8Array;
  */
 export function parseSelector(field: string, text: string): ParsedSelector {
   const parsed = read(text);
-  if (parsed === null)
-    throw new ApiError("invalid_request", {
-      message: `${field}: "${text.slice(0, 80)}" is not a selector`,
-    });
+  if (parsed === null) throw invalidRequest(`${field}: "${text.slice(0, 80)}" is not a selector`);
   const wrong = firstUnknown(parsed);
   if (wrong === null) return parsed;
-  throw new ApiError("invalid_request", {
-    message: `${field}: "${wrong.slice(0, 80)}" is not known without a browser: leave out "render": false`,
-  });
+  throw invalidRequest(
+    `${field}: "${wrong.slice(0, 80)}" is not known without a browser: leave out "render": false`,
+  );
 }
 
 function read(text: string): ParsedSelector | null {

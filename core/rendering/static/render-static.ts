@@ -1,5 +1,5 @@
 import { utf8 } from "../../crypto/encoding.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import { type AllowHosts, parseAllowHosts } from "../../net/allow-hosts.ts";
 import type { System, Transport } from "../../ports.ts";
 import { envelopeBody } from "../../http/envelope.ts";
@@ -167,9 +167,9 @@ function passPdf({ bytes, contentType }: Pick<StaticPage, "bytes" | "contentType
       "content-type": PDF,
       "content-length": String(bytes.byteLength),
     });
-  throw new ApiError("invalid_request", {
-    message: "render: The URL is a page, and only a browser prints one: leave render out",
-  });
+  throw invalidRequest(
+    "render: The URL is a page, and only a browser prints one: leave render out",
+  );
 }
 
 /** A document as HTML or text: what a PDF says in its place. */

@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 import type { RenderBody } from "../input/body.ts";
 
 /** Fields that mean something without a browser; what only a browser can do is refused. */
@@ -45,7 +45,5 @@ export function fieldForBrowser(body: RenderBody): string | undefined {
 export function checkStatic(body: RenderBody): void {
   const wrong = fieldForBrowser(body);
   if (wrong === undefined) return;
-  throw new ApiError("invalid_request", {
-    message: `${wrong}: Needs a browser, which "render": false does without`,
-  });
+  throw invalidRequest(`${wrong}: Needs a browser, which "render": false does without`);
 }

@@ -1,5 +1,5 @@
 import { ownMember } from "../../http/json.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 import { isMultipart, readFiles } from "../../http/fields/read-form.ts";
 import type { Background, LongTask, Steps } from "../../ports.ts";
 import { checkUpload, INDEX } from "./upload-schema.ts";
@@ -117,10 +117,9 @@ export async function uploadOf(
   const contentType = request.headers.get("content-type") ?? "";
   if (!isMultipart(contentType)) return null;
   if (isTaken) return background.run(readUpload, { bytes, contentType }, signal);
-  throw new ApiError("invalid_request", {
-    message:
-      "Files are taken by pdf, screenshot, markdown, content and snapshot; send JSON here (content-type: application/json)",
-  });
+  throw invalidRequest(
+    "Files are taken by pdf, screenshot, markdown, content and snapshot; send JSON here (content-type: application/json)",
+  );
 }
 
 /** Returns a body whose page is that of an upload. @throws ApiError `invalid_request` when it names another */
@@ -128,9 +127,7 @@ export function withUploadedPage<B extends RenderBody>(body: B): B {
   const other = ["url", "html"].find((name) => name in body);
   // The bytes of the page are beside it, as those of a long request are.
   if (other === undefined) return { ...body, html: "page" };
-  throw new ApiError("invalid_request", {
-    message: `options.${other}: The page of an upload is its index.html`,
-  });
+  throw invalidRequest(`options.${other}: The page of an upload is its index.html`);
 }
 
 /** Returns a job whose page is given the files of an upload, at an address of its own. */

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 
 /** The name of the page in an upload, and bounds: files of one upload beside the page, bytes of a file, characters of a name. */
 export const INDEX = "index.html";
@@ -53,7 +53,7 @@ export function checkUpload(form: Readonly<Record<string, unknown>>): UploadForm
   // A misspelt part is why the right one is missing.
   const { path, message } = issues.find(({ type }) => type === "strict_object") ?? issues[0];
   const isFiles = path?.[0]?.key === "files";
-  throw new ApiError("invalid_request", { message: isFiles ? `files: ${message}` : message });
+  throw invalidRequest(isFiles ? `files: ${message}` : message);
 }
 
 /** Whether a name is a path below the page, and nothing that could be taken for another place. */

@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import type { ServerSentEvent } from "../../http/sse.ts";
 import type { AnswerDelta, Answerer, Question, Usage } from "../retrieve/answerer.ts";
 import type { Chunk } from "../retrieve/chunk-view.ts";
@@ -42,9 +42,9 @@ export function chooseModel(
   if (wanted === EXTRACTIVE_MODEL || (chatModel === undefined && wanted === "")) {
     const odd = Object.keys(parameters).find((key) => !FOR_EXTRACTIVE.has(key));
     if (odd === undefined) return { answerer: extractiveAnswerer, model: EXTRACTIVE_MODEL };
-    throw new ApiError("invalid_request", {
-      message: `${odd.slice(0, 64)}: has no effect on "${EXTRACTIVE_MODEL}", which quotes sentences; configure a chat model`,
-    });
+    throw invalidRequest(
+      `${odd.slice(0, 64)}: has no effect on "${EXTRACTIVE_MODEL}", which quotes sentences; configure a chat model`,
+    );
   }
   if (chatModel === undefined) {
     throw noChatModel(wanted);

@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import { instanceAt } from "../actor/instance-client.ts";
 import { addFacets, type Facets } from "../refine/facets.ts";
 import { comparePlaces, firstOfEach, type ItemPlace } from "../refine/order.ts";
@@ -46,9 +46,9 @@ export async function findAcross(
 ): Promise<CombinedChunks> {
   const ids = [...new Set(options?.instance_ids ?? [])];
   if (ids.length === 0)
-    throw new ApiError("invalid_request", {
-      message: 'Missing field "ai_search_options.instance_ids": a list of 1 to 10 ids of instances',
-    });
+    throw invalidRequest(
+      'Missing field "ai_search_options.instance_ids": a list of 1 to 10 ids of instances',
+    );
   if (ids.length > MAX_INSTANCES) throw new ApiError("too_many_instances");
   const results = await Promise.all(
     ids.map(async (id) => {

@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import type { Chunk } from "../retrieve/chunk-view.ts";
 import { embedQuery } from "../ingest/embed-chunks.ts";
 import type { Instance } from "../actor/instance-client.ts";
@@ -61,9 +61,9 @@ function rerankingOf(
 ): Reranking | null {
   const isSorted = (options?.retrieval?.sort ?? []).length > 0;
   if (isSorted && options?.reranking?.enabled === true) {
-    throw new ApiError("invalid_request", {
-      message: "ai_search_options.retrieval.sort: reranking orders too; leave one of them out",
-    });
+    throw invalidRequest(
+      "ai_search_options.retrieval.sort: reranking orders too; leave one of them out",
+    );
   }
   return isSorted ? null : chooseReranker(options?.reranking, settings, deps);
 }

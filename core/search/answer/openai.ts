@@ -1,7 +1,7 @@
 import { readUpTo } from "../../http/stream.ts";
 import { parsedJson } from "../../http/json.ts";
 import * as v from "valibot";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidOptions } from "../../http/api-error.ts";
 import type { Embedder, HeaderPair, InboundResponse, Transport } from "../../ports.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import { withTraceparent } from "../../trace/trace-context.ts";
@@ -94,9 +94,7 @@ const BATCH = 32;
 export function openAiEmbedder(endpoint: OpenAiEmbeddings, transport: Transport): Embedder {
   const { model, dimensions, batchSize = BATCH } = endpoint;
   if (!Number.isInteger(batchSize) || batchSize < 1 || batchSize > MAX_BATCH)
-    throw new ApiError("invalid_options", {
-      message: `batchSize: expected an integer from 1 to ${MAX_BATCH}, got ${batchSize}`,
-    });
+    throw invalidOptions(`batchSize: expected an integer from 1 to ${MAX_BATCH}, got ${batchSize}`);
   const known = prefixesOf(model);
   const prefixes = {
     query: endpoint.queryPrefix ?? known.query,

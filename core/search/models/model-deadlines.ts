@@ -1,5 +1,5 @@
 import { passThrough } from "../../http/stream.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidOptions } from "../../http/api-error.ts";
 import { copyOf } from "../../net/client-address.ts";
 import type { Embedder, System } from "../../ports.ts";
 import type { NamedChatModel, Ocr, Reranker, SearchOptions } from "./search-deps.ts";
@@ -37,9 +37,7 @@ export function withModelDeadlines(options: SearchOptions): SearchOptions {
 
 function checkTimeout(name: string, ms: number): void {
   if (ms >= 1 && ms <= 3_600_000) return;
-  throw new ApiError("invalid_options", {
-    message: `${name}: expected milliseconds from 1 to 3600000, got ${ms}`,
-  });
+  throw invalidOptions(`${name}: expected milliseconds from 1 to 3600000, got ${ms}`);
 }
 
 function timedEmbedder(embedder: Embedder, ms: number, system: System): Embedder {

@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 import { completionsOf } from "./completions.ts";
 import { otherForms } from "./other-forms.ts";
 import { typoSpellings } from "./typo-spellings.ts";
@@ -55,10 +55,9 @@ export async function keywordPlan(state: InstanceState, asked: QueryReading): Pr
   const required = phrases(parts.required);
   const excluded = phrases(parts.excluded);
   if (!settings.index_method.keyword && required.length + excluded.length > 0) {
-    throw new ApiError("invalid_request", {
-      message:
-        "query_operators: the instance has no keyword index, which phrases and exclusions need",
-    });
+    throw invalidRequest(
+      "query_operators: the instance has no keyword index, which phrases and exclusions need",
+    );
   }
   const asWritten = withSynonyms(queryTerms(parts.words, tokenizer), state, tokenizer);
   const known = await withForms(state, asWritten, tokenizer);

@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 import { didYouMean } from "../../text/nearest.ts";
 import type { Filter } from "../filter/filter.ts";
 import type { InstanceState } from "../state/instance-state.ts";
@@ -40,7 +40,5 @@ export function knownField(
   const field = name.toLowerCase();
   const names = [...fieldTypes(state).keys(), ...others];
   if (names.includes(field)) return field;
-  throw new ApiError("invalid_request", {
-    message: `${option}: the instance has no field ${nearestOr(field, names)}`,
-  });
+  throw invalidRequest(`${option}: the instance has no field ${nearestOr(field, names)}`);
 }

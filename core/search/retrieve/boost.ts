@@ -1,5 +1,5 @@
 import type { Boost } from "../state/instance-schema.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import { asSet, isOneOf } from "../../sql/sql-text.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import type { MetadataField } from "../filter/metadata.ts";
@@ -64,5 +64,5 @@ async function itemShares(
 }
 
 function invalid(why: string): ApiError {
-  return new ApiError("invalid_request", { message: `boost_by: ${why}` });
+  return invalidRequest(`boost_by: ${why}`);
 }

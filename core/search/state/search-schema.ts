@@ -1,6 +1,6 @@
 import { notArray } from "../../http/fields/schema-fields.ts";
 import * as v from "valibot";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import type { ErrorName } from "../../http/codes.ts";
 import { misspelling } from "../../text/nearest.ts";
 import { instanceId } from "./instance-schema.ts";
@@ -150,9 +150,7 @@ export function modelParameters(body: ChatBody): Readonly<Record<string, unknown
   for (const [key] of others) {
     const meant = misspelling(key, OWN);
     if (meant !== undefined)
-      throw new ApiError("invalid_request", {
-        message: `Unknown field "${key.slice(0, 64)}": did you mean "${meant}"?`,
-      });
+      throw invalidRequest(`Unknown field "${key.slice(0, 64)}": did you mean "${meant}"?`);
   }
   return Object.fromEntries(others);
 }

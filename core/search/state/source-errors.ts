@@ -1,7 +1,7 @@
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 
 export function invalid(field: string, why: string): ApiError {
-  return new ApiError("invalid_request", { message: `${field}: ${why}` });
+  return invalidRequest(`${field}: ${why}`);
 }
 
 /** Makes the error for a setting that would have no effect. */

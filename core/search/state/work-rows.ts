@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import type { Clock } from "../../entity/clock.ts";
 import type { ActorContext, SqlRow, SqlValue, Statement } from "../../ports.ts";
 import type { Notifier } from "./notifier.ts";
@@ -44,9 +44,7 @@ export const MOST_PICTURE_ATTEMPTS = 10;
 
 /** Makes the error for work that was cut off that often. */
 export function cutOff(what: "item" | "source", times: number = MOST_INTERRUPTIONS): ApiError {
-  return new ApiError("invalid_request", {
-    message: `Indexing was cut off ${times} times: sync the ${what} again`,
-  });
+  return invalidRequest(`Indexing was cut off ${times} times: sync the ${what} again`);
 }
 
 /** Work that is to wait in the queue. */

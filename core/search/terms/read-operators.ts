@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 
 /** A query as it was typed into a search box, taken apart. */
 export interface QueryParts {
@@ -51,5 +51,5 @@ export function withoutOperators(query: string): string {
 }
 
 function invalid(why: string): ApiError {
-  return new ApiError("invalid_request", { message: `query_operators: ${why}` });
+  return invalidRequest(`query_operators: ${why}`);
 }

@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { invalidOptions } from "../../http/api-error.ts";
 
 /** Memory that the vectors and the columns of all instances of a process share. */
 export interface VectorBudget {
@@ -26,9 +26,7 @@ interface Share {
 /** Makes a budget; `now` counts milliseconds. Throws for a negative or invalid size. */
 export function createVectorBudget(bytes: number, now: () => number): VectorBudget {
   if (!(bytes >= 0)) {
-    throw new ApiError("invalid_options", {
-      message: `vectorMemoryBytes: expected a count of bytes, got ${bytes}`,
-    });
+    throw invalidOptions(`vectorMemoryBytes: expected a count of bytes, got ${bytes}`);
   }
   // In the order of their last use.
   const shares = new Map<object, Share>();

@@ -1,4 +1,4 @@
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidOptions } from "../../http/api-error.ts";
 import { secret, type HiddenText } from "../../crypto/secret.ts";
 
 /** A kind of telemetry. */
@@ -133,7 +133,5 @@ function wholeOf(read: Read, name: string, fallback: number): number {
 }
 
 function wrong(name: string, expected: string, got: string): ApiError {
-  return new ApiError("invalid_options", {
-    message: `${name}: expected ${expected}, got "${got.slice(0, 100)}"`,
-  });
+  return invalidOptions(`${name}: expected ${expected}, got "${got.slice(0, 100)}"`);
 }

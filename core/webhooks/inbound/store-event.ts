@@ -2,7 +2,7 @@ import { type NowOrLater, whenReady } from "../../work/now-or-later.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import type { EventAnswer, IncomingEvent, IngestReceipt } from "../../entity/event.ts";
 import { guardedName } from "../../entity/name.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { conflict } from "../../http/api-error.ts";
 import type { Platform, System } from "../../ports.ts";
 import type { Entity } from "./entity-of.ts";
 import type { Delivery } from "./delivery.ts";
@@ -90,7 +90,7 @@ export async function storeEvent(
       const isForeign = place.claim === null && base === name && outcome === "foreign";
       if (isForeign) remember(source.prefixedEntities, name);
     } else if (base === name) place = { base: await guardedName(event.canonical ?? name), claim };
-    else throw new ApiError("conflict", { message: "The entity name is taken" });
+    else throw conflict("The entity name is taken");
   }
 }
 

@@ -6,7 +6,7 @@ import {
   type Retention,
 } from "../../entity/event.ts";
 import { decodeName, checkName } from "../../entity/name.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import type { ActorContext } from "../../ports.ts";
 import { choiceHint } from "../../text/nearest.ts";
 import { withinMs } from "../../time/within-ms.ts";
@@ -49,7 +49,7 @@ export function checkAgentTarget(
   own: string,
 ): void {
   const refuse = (message: string): never => {
-    throw new ApiError("invalid_request", { message: `url: ${message}` });
+    throw invalidRequest(`url: ${message}`);
   };
   if (account !== own)
     refuse("Only the account that has the agents can send to one, no application");

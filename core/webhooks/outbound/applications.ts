@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { eventTime } from "../../entity/event.ts";
 import { applicationId, type ApplicationLimits } from "../../entity/outbound.ts";
-import { ApiError, notFound } from "../../http/api-error.ts";
+import { ApiError, notFound, conflict } from "../../http/api-error.ts";
 import type { ActorContext, SqlRow, SqlValue, Statement } from "../../ports.ts";
 import { ENDPOINT_LIMIT } from "./endpoints.ts";
 
@@ -135,7 +135,7 @@ async function refusal({ name: actor, sql }: ActorContext, id: string): Promise<
     taken.length > 0
       ? `There is an application "${id}": take another id, or change that one by PATCH`
       : `An account has at most ${APPLICATION_LIMIT} applications: delete one first`;
-  return new ApiError("conflict", { message });
+  return conflict(message);
 }
 
 /** Deletes what an actor has sent and where to, in slices. The key that seals its secrets stays. */

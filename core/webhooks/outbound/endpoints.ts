@@ -1,6 +1,6 @@
 import type { Clock } from "../../entity/clock.ts";
 import { eventTime } from "../../entity/event.ts";
-import { ApiError, notFound } from "../../http/api-error.ts";
+import { notFound, invalidRequest, conflict } from "../../http/api-error.ts";
 import { secretOrigin } from "../../net/secret-origin.ts";
 import type { ActorContext, SqlRow, SqlValue, Statement, Transport } from "../../ports.ts";
 import type { Turns } from "../pace/turns.ts";
@@ -156,7 +156,7 @@ function checkUrl(
 
 function checkTarget(egress: Transport, url: string): void {
   const reason = egress.refusal?.(url) ?? null;
-  if (reason !== null) throw new ApiError("invalid_request", { message: `url: ${reason}` });
+  if (reason !== null) throw invalidRequest(`url: ${reason}`);
 }
 
 /**
@@ -168,7 +168,7 @@ function checkHeaders(before: SqlRow, { headers, url }: EndpointPatch): void {
   if (headerNames(before["headers"]).length === 0) return;
   if (secretOrigin(url) === secretOrigin(String(before["url"]))) return;
   const message = 'url: The headers of the endpoint would go to another host: give "headers", too';
-  throw new ApiError("invalid_request", { message });
+  throw invalidRequest(message);
 }
 
 /** The secret that was given, or a fresh one of the type asked for. Throws 400 where the two disagree. */
@@ -180,9 +180,9 @@ async function newKey(
   const secret = input.secret ?? secrets.fresh(input.key_type ?? (wasEd25519 ? "ed25519" : "hmac"));
   const type = isEd25519(secret) ? "ed25519" : "hmac";
   if (type !== (input.key_type ?? type)) {
-    throw new ApiError("invalid_request", {
-      message: `The secret is not one of key_type "${type === "hmac" ? "ed25519" : "hmac"}"`,
-    });
+    throw invalidRequest(
+      `The secret is not one of key_type "${type === "hmac" ? "ed25519" : "hmac"}"`,
+    );
   }
   return { secret, publicKey: type === "hmac" ? null : await publicKeyOf(secret) };
 }
@@ -219,9 +219,7 @@ async function create(
     insertEndpoint(actor, { id, input, most, key: stored, created: eventTime(system.now()) }),
   ]);
   if (inserted?.changes !== 1) {
-    throw new ApiError("conflict", {
-      message: `At most ${most} webhook endpoints are allowed`,
-    });
+    throw conflict(`At most ${most} webhook endpoints are allowed`);
   }
   return withSecret(toView(await findEndpoint(context, id)), secret);
 }

@@ -12,7 +12,7 @@ import {
   type SenderActor,
   sendInput,
 } from "../../entity/outbound.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { invalidRequest } from "../../http/api-error.ts";
 import {
   JSON_BODY_LIMIT,
   readJson,
@@ -204,9 +204,7 @@ function sendRoute(app: Hono, base: string, { platform, edit, sender }: OwnRoute
     const { json, payload: _, ...input } = await readSend(c, platform);
     const key = input.idempotency_key ?? c.req.header("idempotency-key");
     if (key !== undefined && (key === "" || key.length > KEY_LIMIT)) {
-      throw new ApiError("invalid_request", {
-        message: `An idempotency key has 1 to ${KEY_LIMIT} characters`,
-      });
+      throw invalidRequest(`An idempotency key has 1 to ${KEY_LIMIT} characters`);
     }
     const message = {
       ...input,
@@ -271,9 +269,7 @@ export function outboundOf(
 function accountOf(c: Context): string {
   const account = c.req.param("account_id") ?? "";
   if (!/^[\w-]{1,64}$/.test(account)) {
-    throw new ApiError("invalid_request", {
-      message: "account_id must be 1 to 64 of A-Z, a-z, 0-9, _ and -",
-    });
+    throw invalidRequest("account_id must be 1 to 64 of A-Z, a-z, 0-9, _ and -");
   }
   return account;
 }

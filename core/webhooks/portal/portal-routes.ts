@@ -6,7 +6,7 @@ import { bearerToken } from "../../auth/bearer.ts";
 import { isLinkShaped, newLinkToken } from "../../auth/token-format.ts";
 import { sha256Hex } from "../../crypto/digest.ts";
 import { outboundSender } from "../../entity/outbound.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, conflict } from "../../http/api-error.ts";
 import { envelope } from "../../http/envelope.ts";
 import { readJson } from "../../http/fields/body.ts";
 import { formatInstant } from "../../http/fields/instant.ts";
@@ -80,7 +80,7 @@ export function portalLinkRoutes(app: Hono, base: string, deps: PortalDeps): voi
     if (!(await linksOf(platform.actors).add(link))) {
       const message =
         "An account has at most 1000 valid links to the portal: wait until some have expired";
-      throw new ApiError("conflict", { message });
+      throw conflict(message);
     }
     // Deleted meanwhile: the link would open a later application of the same id.
     await outboundOf(platform, c)

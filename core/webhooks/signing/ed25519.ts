@@ -1,5 +1,5 @@
 import { fromBase64 } from "../../crypto/encoding.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
 
 /** The bytes before the 32 bytes of an Ed25519 private key in PKCS #8 (RFC 8410, section 7). */
 const PKCS8_HEAD = [48, 46, 2, 1, 0, 48, 5, 6, 3, 43, 101, 112, 4, 34, 4, 32];
@@ -30,9 +30,7 @@ export async function signEd25519(
 async function privateKey(secret: string, extractable: boolean): Promise<CryptoKey> {
   const bytes = fromBase64(secret.slice("whsk_".length));
   if (bytes === null || (bytes.length !== SEED_BYTES && bytes.length !== 2 * SEED_BYTES)) {
-    throw new ApiError("invalid_request", {
-      message: 'Expected "whsk_" and an Ed25519 private key of 32 or 64 bytes in base64',
-    });
+    throw invalidRequest('Expected "whsk_" and an Ed25519 private key of 32 or 64 bytes in base64');
   }
   return ed25519Key(bytes, extractable);
 }

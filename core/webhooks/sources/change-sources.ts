@@ -1,4 +1,4 @@
-import { ApiError, notFound } from "../../http/api-error.ts";
+import { ApiError, notFound, conflict, invalidRequest } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
 import type { Secret } from "../signing/keys.ts";
 import type {
@@ -45,7 +45,7 @@ export function sourceChanges(registry: SourceRegistry, system: System): SourceC
         reason === "taken"
           ? `There is a source "${name}" already`
           : "An account has at most 200 sources of the API: delete one";
-      throw new ApiError("conflict", { message });
+      throw conflict(message);
     },
     replace: (name, given, by) =>
       change(deps, { name, by }, (_settings, before) => {
@@ -96,10 +96,12 @@ async function stored(
   const { secrets, settings } = splitSource(given);
   const own = Object.values(secrets.entitySecrets ?? {}).map((one) => [one].flat());
   if ([secrets.secrets, ...own].some(({ length }) => length > SECRET_LIMIT))
-    throw invalid(`A source, and an entity of it, has at most ${SECRET_LIMIT} secrets`);
+    throw invalidRequest(`A source, and an entity of it, has at most ${SECRET_LIMIT} secrets`);
   for (const part of [secrets, settings])
     if (JSON.stringify(part).length > SIZE_LIMIT)
-      throw invalid(`A source has at most ${SIZE_LIMIT} characters of settings, and of secrets`);
+      throw invalidRequest(
+        `A source has at most ${SIZE_LIMIT} characters of settings, and of secrets`,
+      );
   // After the bounds: it looks at each name.
   await checkNamed(registry, name, given);
   await check(registry, name, given);
@@ -125,7 +127,9 @@ async function checkNamed(
   let named = namedBy(given);
   for (const other of all) if (other.name !== name) named += namedBy(options[other.name] ?? {});
   if (named > NAMED_LIMIT)
-    throw invalid(`The sources of the API name at most ${NAMED_LIMIT} entities and former names`);
+    throw invalidRequest(
+      `The sources of the API name at most ${NAMED_LIMIT} entities and former names`,
+    );
 }
 
 function namedBy({
@@ -149,16 +153,12 @@ async function change(
   const source = next(before.settings, secrets ?? { secrets: [] });
   const after = await stored(deps, name, source, { by, createdAt: before.createdAt });
   if (await registry.store.replace(after, before.revision)) return;
-  throw new ApiError("conflict", {
-    message: "The source was changed at the same moment: read it again",
-  });
+  throw conflict("The source was changed at the same moment: read it again");
 }
 
 function checkUndeclared({ declared }: SourceRegistry, name: string): void {
   if (declared.has(name))
-    throw new ApiError("conflict", {
-      message: `The source "${name}" is one of the configuration: change it there`,
-    });
+    throw conflict(`The source "${name}" is one of the configuration: change it there`);
 }
 
 async function check(
@@ -170,17 +170,13 @@ async function check(
     await registry.check(name, source);
   } catch (error) {
     // A fault of the options is told as at the start.
-    throw error instanceof TypeError ? invalid(error.message) : error;
+    throw error instanceof TypeError ? invalidRequest(error.message) : error;
   }
 }
 
 /** The end of a secret in Unix ms; null without one. */
 function endOf(expiresAt: string | number | undefined): number | null {
   return typeof expiresAt === "string" ? parseInstant(expiresAt) : (expiresAt ?? null);
-}
-
-function invalid(message: string): ApiError {
-  return new ApiError("invalid_request", { message });
 }
 
 /** The error for a source that does not exist. */

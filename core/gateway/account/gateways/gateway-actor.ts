@@ -1,4 +1,4 @@
-import { ApiError } from "../../../http/api-error.ts";
+import { conflict } from "../../../http/api-error.ts";
 import type { ActorContext, ActorKind, Statement } from "../../../ports.ts";
 import { isChanging } from "../../prices/account-prices.ts";
 import { type SpendLedger, spendLedger, spendSchema } from "../../metering/spend/spend-ledger.ts";
@@ -161,7 +161,7 @@ function settingsMethods(context: ActorContext, state: State, memory: Memory): S
     create: (settings) =>
       ordered(() => {
         if (state.settings === null) return save(settings);
-        throw new ApiError("conflict", { message: `Gateway "${settings.id}" already exists` });
+        throw conflict(`Gateway "${settings.id}" already exists`);
       }),
     declare: (declared) =>
       ordered(() => {

@@ -1,5 +1,5 @@
 import type { BodyHold } from "../../../work/body-budget.ts";
-import { ApiError } from "../../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../../http/api-error.ts";
 import type { HeaderPair, InboundResponse, Log, System } from "../../../ports.ts";
 import { type ContentDecoding, contentDecoding } from "../../../http/body/content-decoder.ts";
 import { headerValue } from "../../wire/header-hygiene.ts";
@@ -231,9 +231,9 @@ function* readable(bytes: Uint8Array, scope: Scope, given: Check): Slices<string
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
 
 function uncheckable(why: string): ApiError {
-  return new ApiError("invalid_request", {
-    message: `This gateway checks what is sent, and this body cannot be checked: ${why}`,
-  });
+  return invalidRequest(
+    `This gateway checks what is sent, and this body cannot be checked: ${why}`,
+  );
 }
 
 function tooLargeToCheck(): ApiError {

@@ -1,6 +1,6 @@
 import { joinBytes, pulledStream, type StreamRead } from "../../../http/stream.ts";
 import { type Duplex, refusingDuplex } from "../../../net/duplex.ts";
-import { ApiError } from "../../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../../http/api-error.ts";
 import type { Call, Step } from "../../call/call.ts";
 import { tokenSearch, type TokenSearch } from "./token-search.ts";
 
@@ -39,9 +39,9 @@ export function isInPath(path: string, search: TokenSearch): boolean {
 
 /** Makes the error for a token that stands where it cannot be taken out. */
 export function held(place: string): ApiError {
-  return new ApiError("invalid_request", {
-    message: `The ${place} of the request holds the gateway token, which must not reach a provider: send it in the header cf-aig-authorization (or gw-aig-authorization) only`,
-  });
+  return invalidRequest(
+    `The ${place} of the request holds the gateway token, which must not reach a provider: send it in the header cf-aig-authorization (or gw-aig-authorization) only`,
+  );
 }
 
 /**

@@ -1,5 +1,5 @@
 import { choiceHint } from "../../../text/nearest.ts";
-import { ApiError } from "../../../http/api-error.ts";
+import { invalidRequest } from "../../../http/api-error.ts";
 
 export type FilterOperator = "eq" | "neq" | "contains" | "lt" | "gt";
 
@@ -123,7 +123,7 @@ export function parseLogQuery(search: string): LogQuery {
   const close = (): void => {
     if (current !== null) query.filters.push(filter(current));
     if (query.filters.length > FILTER_LIMIT)
-      throw invalid(`At most ${FILTER_LIMIT} filters are allowed`);
+      throw invalidRequest(`At most ${FILTER_LIMIT} filters are allowed`);
     current = null;
   };
   for (const [name, value] of new URLSearchParams(search)) {
@@ -132,10 +132,10 @@ export function parseLogQuery(search: string): LogQuery {
       close();
       current = { key: value, operator: "eq", values: [] };
     } else if (dotted !== undefined) {
-      if (current === null) throw invalid(`"${name}" must come after "filters.key"`);
+      if (current === null) throw invalidRequest(`"${name}" must come after "filters.key"`);
       if (dotted === "operator") current.operator = value;
       else if (current.values.push(value) > VALUE_LIMIT) {
-        throw invalid(`A filter takes at most ${VALUE_LIMIT} values`);
+        throw invalidRequest(`A filter takes at most ${VALUE_LIMIT} values`);
       }
     } else plain(query, name, value);
   }
@@ -147,11 +147,12 @@ function plain(query: LogQuery, name: string, value: string): void {
   if (name === "order_by") {
     if (!orders.has(value)) {
       const shown = value.slice(0, 64);
-      throw invalid(`order_by: unknown column "${shown}"${choiceHint(shown, [...orders])}`);
+      throw invalidRequest(`order_by: unknown column "${shown}"${choiceHint(shown, [...orders])}`);
     }
     query.orderBy = value;
   } else if (name === "order_by_direction" || name === "direction") {
-    if (value !== "asc" && value !== "desc") throw invalid(`${name}: expected "asc" or "desc"`);
+    if (value !== "asc" && value !== "desc")
+      throw invalidRequest(`${name}: expected "asc" or "desc"`);
     query.descending = value === "desc";
   } else if (name === "search") query.search = value.slice(0, 256);
   else if (Object.hasOwn(flat, name) && value !== "") query.filters.push(flatFilter(name, value));
@@ -170,9 +171,11 @@ function flatFilter(name: string, text: string): LogFilter {
 }
 
 function filter(raw: { key: string; operator: string; values: string[] }): LogFilter {
-  if (!Object.hasOwn(keys, raw.key)) throw invalid(`Unknown filter key "${raw.key.slice(0, 64)}"`);
+  if (!Object.hasOwn(keys, raw.key))
+    throw invalidRequest(`Unknown filter key "${raw.key.slice(0, 64)}"`);
   const { operator } = raw;
-  if (!isOperator(operator)) throw invalid(`Unknown filter operator "${operator.slice(0, 64)}"`);
+  if (!isOperator(operator))
+    throw invalidRequest(`Unknown filter operator "${operator.slice(0, 64)}"`);
   return { key: raw.key, operator, value: raw.values.map((value) => coerce(raw.key, value)) };
 }
 
@@ -187,17 +190,15 @@ function coerce(key: string, value: string): string | number | boolean | null {
   if (kind === "boolean") {
     if (value === "true" || value === "1") return true;
     if (value === "false" || value === "0") return false;
-    throw invalid(`Filter "${key}": expected "true" or "false", got "${value.slice(0, 64)}"`);
+    throw invalidRequest(
+      `Filter "${key}": expected "true" or "false", got "${value.slice(0, 64)}"`,
+    );
   }
   if (kind === "text") return value;
   const number =
     kind === "time" ? (/^\d+$/.test(value) ? Number(value) : Date.parse(value)) : Number(value);
   if (!Number.isFinite(number)) {
-    throw invalid(`Filter "${key}": expected a ${kind}, got "${value.slice(0, 64)}"`);
+    throw invalidRequest(`Filter "${key}": expected a ${kind}, got "${value.slice(0, 64)}"`);
   }
   return number;
-}
-
-function invalid(message: string): ApiError {
-  return new ApiError("invalid_request", { message });
 }

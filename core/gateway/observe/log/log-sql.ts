@@ -1,4 +1,4 @@
-import { ApiError } from "../../../http/api-error.ts";
+import { invalidRequest } from "../../../http/api-error.ts";
 import type { SqlValue, Statement } from "../../../ports.ts";
 import type { LogFilter, LogQuery } from "./log-filters.ts";
 import type { LogRow } from "../../call/ended-attempt.ts";
@@ -147,7 +147,7 @@ export function whereLogs(actor: string, query: LogQuery): Where {
     for (const _ of fields) params.push(query.search);
   }
   if (params.length > PARAMETERS) {
-    throw new ApiError("invalid_request", { message: "The filters have too many values" });
+    throw invalidRequest("The filters have too many values");
   }
   return { sql: joinConditions(parts, "AND"), params };
 }

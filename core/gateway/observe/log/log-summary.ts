@@ -1,5 +1,5 @@
 import type { Sql, SqlValue } from "../../../ports.ts";
-import { ApiError } from "../../../http/api-error.ts";
+import { invalidRequest } from "../../../http/api-error.ts";
 import type { LogQuery } from "./log-filters.ts";
 import { whereLogs } from "./log-sql.ts";
 
@@ -36,9 +36,7 @@ export async function summariseLogs(
   const wheres = queries.map((query) => whereLogs(actor, query));
   const params: SqlValue[] = [actor, ...wheres.flatMap((where) => where.params)];
   if (params.length > PARAMETERS) {
-    throw new ApiError("invalid_request", {
-      message: "The datasets have too many filter values together",
-    });
+    throw invalidRequest("The datasets have too many filter values together");
   }
   const any = wheres.map((where) => `(${where.sql})`).join(" OR ");
   const columns = Object.entries(figures).map(

@@ -1,4 +1,4 @@
-import { ApiError } from "../../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../../http/api-error.ts";
 import type { ServerSentEvent } from "../../../http/sse.ts";
 import type { Sql, SqlRow, System } from "../../../ports.ts";
 import type { LogQuery } from "./log-filters.ts";
@@ -144,9 +144,9 @@ export async function* tailEvents(
 export function tailPosition(lastEventId: string | undefined): number {
   if (lastEventId === undefined || lastEventId === "") return -1;
   if (/^\d{1,15}$/.test(lastEventId)) return Number(lastEventId);
-  throw new ApiError("invalid_request", {
-    message: `Last-Event-ID: expected the id of an event of this stream, got "${lastEventId.slice(0, 32)}"`,
-  });
+  throw invalidRequest(
+    `Last-Event-ID: expected the id of an event of this stream, got "${lastEventId.slice(0, 32)}"`,
+  );
 }
 
 /** Resolves to null as soon as the signal aborts. */

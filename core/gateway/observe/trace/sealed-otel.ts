@@ -1,4 +1,4 @@
-import { ApiError } from "../../../http/api-error.ts";
+import { invalidRequest } from "../../../http/api-error.ts";
 import type { Records } from "../../account/records/records.ts";
 import type { Vault } from "../../account/records/vault.ts";
 import type { OtelWrite, OtelEndpoint } from "../../account/settings/otel-settings.ts";
@@ -46,9 +46,9 @@ export async function sealOtel(
 function formerOf(former: readonly OtelEndpoint[], url: string): OtelEndpoint {
   const found = former.find((one) => one.url === url);
   if (found !== undefined) return found;
-  throw new ApiError("invalid_request", {
-    message: `otel: "${MASK}" stands for a stored value, but none is stored for this url: write the value`,
-  });
+  throw invalidRequest(
+    `otel: "${MASK}" stands for a stored value, but none is stored for this url: write the value`,
+  );
 }
 
 /** Opens an endpoint's credentials; throws `unavailable` when no master key does. */

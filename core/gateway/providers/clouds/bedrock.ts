@@ -1,5 +1,5 @@
 import { utf8 } from "../../../crypto/encoding.ts";
-import { ApiError } from "../../../http/api-error.ts";
+import { invalidRequest } from "../../../http/api-error.ts";
 import { jsonText, parsedObject } from "../../../http/json.ts";
 import { TransportError } from "../../../net/transport-error.ts";
 import type {
@@ -38,14 +38,13 @@ export async function signedForBedrock(
   const { method, url, headers, body = null } = request;
   const region = HOST.exec(new URL(url).hostname)?.[1] ?? ofSettings;
   if (region === undefined)
-    throw new ApiError("invalid_request", {
-      message: `aws-bedrock: requests to ${new URL(url).hostname} need a "region" to be signed`,
-    });
+    throw invalidRequest(
+      `aws-bedrock: requests to ${new URL(url).hostname} need a "region" to be signed`,
+    );
   if (body instanceof ReadableStream)
-    throw new ApiError("invalid_request", {
-      message:
-        "aws-bedrock: a body is signed whole, and this one is too long, or of no known length",
-    });
+    throw invalidRequest(
+      "aws-bedrock: a body is signed whole, and this one is too long, or of no known length",
+    );
   const { AwsV4Signer } = await import("aws4fetch");
   const signer = new AwsV4Signer({
     method,

@@ -1,4 +1,4 @@
-import { ApiError } from "../../../http/api-error.ts";
+import { invalidRequest } from "../../../http/api-error.ts";
 import { jsonText } from "../../../http/json.ts";
 import { secretOrigin } from "../../../net/secret-origin.ts";
 import type { CustomTarget } from "../../account/records/stored-providers.ts";
@@ -26,7 +26,7 @@ export function checkKeyOrigin(config: StoredRecord, custom: KeyOrigins | undefi
   if (custom === undefined) return;
   const own = keyOrigin(config, custom);
   if (own !== null && own === custom.origin) return;
-  throw new ApiError("invalid_request", {
-    message: `The stored key "${jsonText(config.body["alias"])}" of "${config.parent}" belongs to another host than the provider's base_url: store the key again`,
-  });
+  throw invalidRequest(
+    `The stored key "${jsonText(config.body["alias"])}" of "${config.parent}" belongs to another host than the provider's base_url: store the key again`,
+  );
 }

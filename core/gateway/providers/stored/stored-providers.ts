@@ -1,4 +1,4 @@
-import { ApiError } from "../../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../../http/api-error.ts";
 import type { System } from "../../../ports.ts";
 import { recentMap } from "../../wire/recent-map.ts";
 import { retryAfter } from "../../../http/fields/retry-after.ts";
@@ -101,9 +101,9 @@ async function configOf(
   const config = chooseConfig(await records.group("provider_config", segment), alias);
   if (config !== null) checkKeyOrigin(config, custom);
   if (config !== null || alias === undefined) return config;
-  throw new ApiError("invalid_request", {
-    message: `Header cf-aig-byok-alias: this gateway stores no key "${alias}" for "${segment}"`,
-  });
+  throw invalidRequest(
+    `Header cf-aig-byok-alias: this gateway stores no key "${alias}" for "${segment}"`,
+  );
 }
 
 async function storedNames(store: RecordStore, name: GatewayName): Promise<StoredNames> {

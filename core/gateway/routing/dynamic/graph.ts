@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { ApiError } from "../../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../../http/api-error.ts";
 import { parse } from "../../../http/fields/body.ts";
 import { satisfies } from "../../../http/json/condition.ts";
 import { factAt, type RouteFacts } from "./facts.ts";
@@ -31,9 +31,7 @@ export function readGraph(value: unknown): Graph {
   const starts = [...elements].filter(([, element]) => element.kind === "start");
   const [start] = starts;
   if (start === undefined || starts.length > 1) {
-    throw new ApiError("invalid_request", {
-      message: `elements: expected exactly one "start", got ${starts.length}`,
-    });
+    throw invalidRequest(`elements: expected exactly one "start", got ${starts.length}`);
   }
   for (const [id, element] of elements) {
     if (element.kind === "percentage") checkShares(id, element);
@@ -95,9 +93,7 @@ function checkCircles(elements: ReadonlyMap<string, RouteElement>): void {
 }
 
 function misfit(id: string, problem: string): ApiError {
-  return new ApiError("invalid_request", {
-    message: `elements: the element "${id.slice(0, 64)}" ${problem}`,
-  });
+  return invalidRequest(`elements: the element "${id.slice(0, 64)}" ${problem}`);
 }
 
 /** The element at which a route pauses: a count, a call of a model, or the end. */

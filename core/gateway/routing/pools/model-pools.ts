@@ -1,4 +1,4 @@
-import { ApiError } from "../../../http/api-error.ts";
+import { ApiError, invalidOptions } from "../../../http/api-error.ts";
 import { chatFormats } from "../../chat/chat-body.ts";
 import type { GatewayName } from "../../account/settings/gateway-name.ts";
 import type { DeclaredModel } from "../../account/settings/declared-models.ts";
@@ -63,7 +63,9 @@ function readPools(
 function poolOf(name: string, given: DeclaredModel): ModelPool {
   const shown = name.slice(0, 64);
   if (name.startsWith(DYNAMIC) || name === AUTO_MODEL)
-    throw invalid(`${shown}: "${DYNAMIC}…" and "${AUTO_MODEL}" are names of the gateway itself`);
+    throw invalidOptions(
+      `${shown}: "${DYNAMIC}…" and "${AUTO_MODEL}" are names of the gateway itself`,
+    );
   const { targets: all, coolDownSeconds = COOL_DOWN_S } =
     typeof given === "string" ? { targets: [{ model: given }] } : given;
   const targets = all.map(({ model: named, key, weight = 1 }): ModelTarget => {
@@ -71,7 +73,7 @@ function poolOf(name: string, given: DeclaredModel): ModelPool {
     return { provider, model, key, weight, id: JSON.stringify([provider, model, key]) };
   });
   if (new Set(targets.map(({ id }) => id)).size < targets.length)
-    throw invalid(`${shown}: a target is there twice: give it the sum of the weights`);
+    throw invalidOptions(`${shown}: a target is there twice: give it the sum of the weights`);
   const isOneProvider = new Set(targets.map(({ provider }) => provider)).size === 1;
   return {
     name,
@@ -84,7 +86,7 @@ function poolOf(name: string, given: DeclaredModel): ModelPool {
 function split(named: string, pool: string): ReturnType<typeof modelOf> {
   const found = attempt(named);
   if (found !== null && chatFormats.some((format) => takesChats(found.slug, format))) return found;
-  throw invalid(
+  throw invalidOptions(
     `${pool}: "${named.slice(0, 128)}": expected "{provider}/{model}" of a provider that takes chats`,
   );
 }
@@ -95,8 +97,4 @@ function attempt(named: string): ReturnType<typeof modelOf> | null {
   } catch {
     return null;
   }
-}
-
-function invalid(message: string): ApiError {
-  return new ApiError("invalid_options", { message });
 }

@@ -1,4 +1,4 @@
-import { ApiError } from "../../../http/api-error.ts";
+import { ApiError, invalidOptions } from "../../../http/api-error.ts";
 import type { Platform } from "../../../ports.ts";
 import type { ModelRouter, RouteChoice, RouteRequest } from "./model-router.ts";
 import type { Ranked } from "./rank.ts";
@@ -49,9 +49,7 @@ export function chooser(
 ): Choose {
   const { timeoutMs = TIMEOUT_MS, onFailure = "cheapest" } = options;
   if (!(timeoutMs >= 1 && timeoutMs <= 60_000)) {
-    throw new ApiError("invalid_options", {
-      message: `router: timeoutMs: expected 1 to 60000, got ${timeoutMs}`,
-    });
+    throw invalidOptions(`router: timeoutMs: expected 1 to 60000, got ${timeoutMs}`);
   }
   const lastLogged = new Map<Failure, number>();
   const tell = (failure: Failure, detail: string): void => {

@@ -1,4 +1,4 @@
-import { ApiError } from "../../../http/api-error.ts";
+import { ApiError, invalidOptions, invalidRequest } from "../../../http/api-error.ts";
 import { takesChats } from "../../providers/unified-step.ts";
 import { chatFormats, type ChatFormat } from "../../chat/chat-body.ts";
 import type { Price } from "../../prices/price.ts";
@@ -83,7 +83,7 @@ function split(name: string): { readonly slug: string; readonly model: string } 
 }
 
 function invalid(problem: string): ApiError {
-  return new ApiError("invalid_options", { message: `router: ${problem}` });
+  return invalidOptions(`router: ${problem}`);
 }
 
 /** The models and providers that a client allows: entries of the two headers. */
@@ -108,10 +108,9 @@ export function allowedOf(
     candidate.providers.includes(entry),
   ).filter((candidate) => byModel.includes(candidate));
   if (byBoth.length > 0) return byBoth;
-  throw new ApiError("invalid_request", {
-    message:
-      "Headers cf-aig-allowed-models and cf-aig-allowed-providers: no model of the automatic router matches both",
-  });
+  throw invalidRequest(
+    "Headers cf-aig-allowed-models and cf-aig-allowed-providers: no model of the automatic router matches both",
+  );
 }
 
 function filtered(
@@ -123,9 +122,9 @@ function filtered(
   if (entries === undefined) return pool;
   for (const entry of entries) {
     if (pool.some((candidate) => fits(entry, candidate))) continue;
-    throw new ApiError("invalid_request", {
-      message: `Header cf-aig-${header}: no model of the automatic router matches "${entry.slice(0, 128)}"`,
-    });
+    throw invalidRequest(
+      `Header cf-aig-${header}: no model of the automatic router matches "${entry.slice(0, 128)}"`,
+    );
   }
   return pool.filter((candidate) => entries.some((entry) => fits(entry, candidate)));
 }

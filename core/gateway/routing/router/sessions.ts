@@ -1,4 +1,4 @@
-import { ApiError } from "../../../http/api-error.ts";
+import { invalidOptions } from "../../../http/api-error.ts";
 import type { System } from "../../../ports.ts";
 import type { Json } from "../../../http/json.ts";
 import type { ModelRouter } from "./model-router.ts";
@@ -40,9 +40,7 @@ export function routerSessions(
   system: System,
 ): Sessions {
   if (!(size >= 1 && size <= 1_000_000 && sessionSeconds > 0)) {
-    throw new ApiError("invalid_options", {
-      message: "router: sessions: expected 1 to 1000000, and sessionSeconds above 0",
-    });
+    throw invalidOptions("router: sessions: expected 1 to 1000000, and sessionSeconds above 0");
   }
   const known = recentMap<Session>(size, sessionSeconds * 1000, system);
   return {

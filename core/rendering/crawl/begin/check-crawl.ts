@@ -1,4 +1,4 @@
-import { ApiError } from "../../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../../http/api-error.ts";
 import { extractorFor } from "../../input/extractor.ts";
 import { prepareJob } from "../../job/job.ts";
 import { checkJsonRequest } from "../../json/ask-json.ts";
@@ -30,7 +30,7 @@ export async function checkCrawl(
   extractorFor(body.extract, deps.extract);
   const { url } = prepareJob(body, deps.policy);
   const address = url === null ? null : pageAddress(url.href);
-  if (address === null) throw refuse("url: At most 2048 characters are allowed");
+  if (address === null) throw invalidRequest("url: At most 2048 characters are allowed");
   compileScope(body.options ?? {}, deps.policy.allow);
   await checkJsonOptions(deps, body, signal);
   const robots = await fetchRobots(deps, address.origin, body, signal).catch((error: unknown) => {
@@ -41,7 +41,7 @@ export async function checkCrawl(
   });
   const purposes = body.crawlPurposes ?? ["search", "ai-input", "ai-train"];
   if (robots !== null && !allowsUse(robots, { purposes, use: body.contentUse ?? "full" })) {
-    throw refuse("Crawl disallowed by Content-Signal directive (purpose or use level)");
+    throw invalidRequest("Crawl disallowed by Content-Signal directive (purpose or use level)");
   }
   return { input: { ...body, url: address.href }, robots, notes: notesOn(body) };
 }
@@ -58,8 +58,9 @@ export function checkCrawlFields({ platform }: CrawlDeps, body: CrawlBody): void
   const now = platform.system.now();
   if (modifiedSince !== undefined) {
     const at = modifiedSince * 1000;
-    if (at > now) throw refuse("modifiedSince: A time in the future is not allowed");
-    if (at < now - YEAR_MS) throw refuse("modifiedSince: A time within the last year is needed");
+    if (at > now) throw invalidRequest("modifiedSince: A time in the future is not allowed");
+    if (at < now - YEAR_MS)
+      throw invalidRequest("modifiedSince: A time within the last year is needed");
   }
   const { browser } = platform.capabilities;
   if (browser === true && body.render !== false) return;
@@ -75,7 +76,7 @@ export function checkCrawlFields({ platform }: CrawlDeps, body: CrawlBody): void
     body.render === false
       ? 'which "render": false does without'
       : "which this server does not have";
-  throw refuse(`${wrong}: Needs a browser, ${why}`);
+  throw invalidRequest(`${wrong}: Needs a browser, ${why}`);
 }
 
 async function checkJsonOptions(
@@ -85,13 +86,9 @@ async function checkJsonOptions(
 ): Promise<void> {
   if (!formats.includes("json")) {
     if (jsonOptions === undefined) return;
-    throw refuse('jsonOptions: Has an effect with "json" in formats only');
+    throw invalidRequest('jsonOptions: Has an effect with "json" in formats only');
   }
-  if (jsonOptions === undefined) throw refuse('jsonOptions: Needed with "json" in formats');
+  if (jsonOptions === undefined) throw invalidRequest('jsonOptions: Needed with "json" in formats');
   checkWanted(jsonOptions, "jsonOptions: ");
   await checkJsonRequest(json, jsonOptions, signal);
-}
-
-function refuse(message: string): ApiError {
-  return new ApiError("invalid_request", { message });
 }

@@ -1,4 +1,4 @@
-import { ApiError } from "../../../http/api-error.ts";
+import { ApiError, invalidRequest } from "../../../http/api-error.ts";
 import { joinBytes } from "../../../http/stream.ts";
 import type { AllowHosts } from "../../../net/allow-hosts.ts";
 import { checkUrl } from "../../../net/check-url.ts";
@@ -106,9 +106,9 @@ async function checkParts({ parts = [] }: SiteWish): Promise<void> {
     try {
       parseSelector(field, selector);
     } catch {
-      throw new ApiError("invalid_request", {
-        message: `${field}.selector: "${selector}" is not a selector, or one that only a browser knows`,
-      });
+      throw invalidRequest(
+        `${field}.selector: "${selector}" is not a selector, or one that only a browser knows`,
+      );
     }
   }
 }

@@ -1,4 +1,4 @@
-import { ApiError } from "../../../http/api-error.ts";
+import { invalidRequest } from "../../../http/api-error.ts";
 import type { AllowHosts } from "../../../net/allow-hosts.ts";
 import { checkUrl } from "../../../net/check-url.ts";
 import { globParts, matchGlob, WILDCARDS } from "../../../net/glob.ts";
@@ -39,9 +39,9 @@ export function compileScope(options: ScopeOptions, allow: AllowHosts): CrawlSco
   const excluded = compileUrlPatterns(options.excludePatterns ?? [], "options.excludePatterns");
   const all = [...(options.includePatterns ?? []), ...(options.excludePatterns ?? [])].join(" ");
   if ((all.match(/\*+/gu) ?? []).length > WILDCARDS_IN_ALL) {
-    throw new ApiError("invalid_request", {
-      message: `options: All patterns may have at most ${WILDCARDS_IN_ALL} wildcards together`,
-    });
+    throw invalidRequest(
+      `options: All patterns may have at most ${WILDCARDS_IN_ALL} wildcards together`,
+    );
   }
   const some = (patterns: readonly UrlPattern[], url: URL): boolean =>
     patterns.some((matches) => matches(url));
@@ -87,22 +87,22 @@ type UrlPattern = (url: URL) => boolean;
  */
 export function compileUrlPatterns(patterns: readonly string[], field: string): UrlPattern[] {
   if (patterns.length > PATTERNS)
-    throw refuse(`${field}: At most ${PATTERNS} patterns are allowed`);
+    throw invalidRequest(`${field}: At most ${PATTERNS} patterns are allowed`);
   return patterns.map((pattern, index) => compile(pattern, `${field}.${index}`));
 }
 
 function compile(pattern: string, field: string): UrlPattern {
   if (pattern.length > LENGTH)
-    throw refuse(`${field}: A pattern may have at most ${LENGTH} characters`);
+    throw invalidRequest(`${field}: A pattern may have at most ${LENGTH} characters`);
   // Anything else could match no address, and the crawl would find nothing.
   if (!/^(?:https?:\/\/|\/|\*)/iu.test(pattern)) {
-    throw refuse(
+    throw invalidRequest(
       `${field}: "${pattern.slice(0, 80)}" matches no address: begin with http://, https://, / or *`,
     );
   }
   const parts = globParts(pattern);
   if (parts.filter((part) => typeof part !== "string").length > WILDCARDS)
-    throw refuse(`${field}: A pattern may have at most ${WILDCARDS} wildcards`);
+    throw invalidRequest(`${field}: A pattern may have at most ${WILDCARDS} wildcards`);
   const isPath = pattern.startsWith("/");
   return (url) => matchGlob(parts, isPath ? url.pathname + url.search : withoutFragment(url));
 }
@@ -110,8 +110,4 @@ function compile(pattern: string, field: string): UrlPattern {
 /** Returns an address as patterns see it. */
 function withoutFragment({ href, hash }: URL): string {
   return hash === "" ? href : href.slice(0, href.length - hash.length);
-}
-
-function refuse(message: string): ApiError {
-  return new ApiError("invalid_request", { message });
 }
