@@ -1,3 +1,4 @@
+import { mayWriteOn } from "../shared/http/may-write-on.ts";
 import type { ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
@@ -176,25 +177,13 @@ export async function writeBody(
       const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
       if (done) break;
       if (to.destroyed) return;
-      if (!to.write(value)) await drained(to);
+      if (!to.write(value)) await mayWriteOn(to);
     }
     to.end();
   } catch {
     // The maker of the stream knows the cause; the client learns that the answer is incomplete.
     to.destroy();
   }
-}
-
-function drained(to: Writable): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      to.off("drain", done);
-      to.off("close", done);
-      resolve();
-    };
-    to.on("drain", done);
-    to.on("close", done);
-  });
 }
 
 /** Returns the headers for Node; several `Set-Cookie` stay several. */

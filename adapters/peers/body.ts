@@ -1,3 +1,4 @@
+import { mayWriteOn } from "../shared/http/may-write-on.ts";
 import type { Readable, Writable } from "node:stream";
 
 /** Bytes read of a body that is not needed. */
@@ -24,24 +25,13 @@ export async function sendBody(
       const { value } = await reader.read();
       if (value === undefined) break;
       if (to.destroyed) drained += value.length;
-      else if (value.length > 0 && !to.write(value)) await writable(to);
+      else if (value.length > 0 && !to.write(value)) await mayWriteOn(to);
       if (drained > MAX_DRAINED) return;
     }
     to.end();
   } catch {
     to.destroy();
   }
-}
-
-/** Resolves when more may be written, or nothing any more. */
-function writable(to: Writable): Promise<void> {
-  return new Promise((resolve) => {
-    const go = (): void => {
-      to.off("drain", go).off("close", go);
-      resolve();
-    };
-    to.on("drain", go).on("close", go);
-  });
 }
 
 /** Returns what follows on a connection as a body that is read at its reader's pace. One that breaks off errors. */

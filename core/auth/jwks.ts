@@ -1,11 +1,11 @@
-import { readUpTo } from "../http/stream.ts";
+import { bodyUpTo } from "../http/stream.ts";
 import { createLocalJWKSet } from "jose/jwks/local";
 import { JWKSNoMatchingKey } from "jose/errors";
 import type { JWTVerifyGetKey } from "jose";
 import * as v from "valibot";
 import { ApiError, invalidOptions } from "../http/api-error.ts";
 import { parseJson } from "../http/fields/body.ts";
-import type { InboundResponse, Platform } from "../ports.ts";
+import type { Platform } from "../ports.ts";
 import { withinMs } from "../time/within-ms.ts";
 
 /** Bytes of a key set; real ones have a few KiB. */
@@ -95,15 +95,10 @@ async function fetchKeySet(
         message: `The issuer answered status ${response.status}`,
       });
     }
-    return v.parse(keySetSchema, parseJson(await readBody(response)));
+    const bytes = await bodyUpTo(response.body, BODY_LIMIT);
+    if (bytes === null)
+      throw new ApiError("unavailable", { message: "The issuer's key set is too large" });
+    return v.parse(keySetSchema, parseJson(bytes));
   };
   return withinMs({ ms: TIMEOUT, signal: undefined, system: platform.system }, ask);
-}
-
-async function readBody({ body }: InboundResponse): Promise<Uint8Array> {
-  if (body === null) return new Uint8Array(0);
-  if (body instanceof Uint8Array) return body;
-  const bytes = await readUpTo(body, BODY_LIMIT);
-  if (bytes !== null) return bytes;
-  throw new ApiError("unavailable", { message: "The issuer's key set is too large" });
 }

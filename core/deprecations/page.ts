@@ -1,3 +1,4 @@
+import { escapeHtml } from "../text/escape-html.ts";
 import type { Phase, ScheduledEntry } from "./phase.ts";
 import type { ModernCall } from "./table/entry.ts";
 
@@ -41,7 +42,7 @@ nav { display: flex; flex-wrap: wrap; gap: .25rem 1rem; }
 /** The entries as a page for people, with an anchor for each; it has no script. */
 export function deprecationsPage(entries: readonly ListedEntry[], address: string): string {
   const phases = ["upcoming", "deprecated", "brownout", "retired"]
-    .map((phase) => `<a href="${escaped(address)}?phase=${phase}">${phase}</a>`)
+    .map((phase) => `<a href="${escapeHtml(address)}?phase=${phase}">${phase}</a>`)
     .join("");
   return `<!doctype html>
 <html lang="en">
@@ -53,7 +54,7 @@ export function deprecationsPage(entries: readonly ListedEntry[], address: strin
 </head>
 <body>
 <h1>Deprecations</h1>
-<nav><a href="${escaped(address)}">all</a>${phases}</nav>
+<nav><a href="${escapeHtml(address)}">all</a>${phases}</nav>
 <p>${entries.length} ${entries.length === 1 ? "entry" : "entries"}.</p>
 ${sections(entries)}
 </body>
@@ -67,7 +68,7 @@ function sections(entries: readonly ListedEntry[]): string {
   return entries
     .map((entry) => {
       const day = entry.date ?? entry.eol ?? "";
-      const anchor = days.has(day) ? "" : `<span id="${escaped(day)}"></span>`;
+      const anchor = days.has(day) ? "" : `<span id="${escapeHtml(day)}"></span>`;
       days.add(day);
       return `${anchor}${section(entry)}`;
     })
@@ -79,37 +80,29 @@ function section(entry: ListedEntry): string {
   const route =
     entry.path === null
       ? ""
-      : `<code>${escaped(`${entry.methods.join("|")} ${entry.path}`)}</code>`;
+      : `<code>${escapeHtml(`${entry.methods.join("|")} ${entry.path}`)}</code>`;
   const uses = [
-    ...replacement.map(({ method, path }) => `<code>${escaped(`${method} ${path}`)}</code>`),
+    ...replacement.map(({ method, path }) => `<code>${escapeHtml(`${method} ${path}`)}</code>`),
     ...calls.map(
       ({ method, path, client }) =>
-        `<code>${escaped(`${method} ${path}`)}</code> (<code>client.${escaped(client)}</code>)`,
+        `<code>${escapeHtml(`${method} ${path}`)}</code> (<code>client.${escapeHtml(client)}</code>)`,
     ),
   ];
   const lines = [
     route,
-    fields.length === 0 ? "" : `Fields: <code>${escaped(fields.join(", "))}</code>`,
-    `${phase}, ${date === null ? "" : `deprecated on ${escaped(date)}, `}${
+    fields.length === 0 ? "" : `Fields: <code>${escapeHtml(fields.join(", "))}</code>`,
+    `${phase}, ${date === null ? "" : `deprecated on ${escapeHtml(date)}, `}${
       end === null
         ? "with no known end"
-        : `${phase === "retired" ? "ended" : "ends"} on ${escaped(end.slice(0, 10))}`
+        : `${phase === "retired" ? "ended" : "ends"} on ${escapeHtml(end.slice(0, 10))}`
     }`,
     uses.length === 0 ? "" : `Use ${uses.join(" and ")}`,
-    rule === null ? "" : escaped(rule),
+    rule === null ? "" : escapeHtml(rule),
   ];
-  const name = escaped(encodeURIComponent(id));
-  return `<section id="${escaped(id)}"><h2><a href="#${name}">${escaped(id)}</a></h2>
+  const name = escapeHtml(encodeURIComponent(id));
+  return `<section id="${escapeHtml(id)}"><h2><a href="#${name}">${escapeHtml(id)}</a></h2>
 ${lines
   .filter((line) => line !== "")
   .map((line) => `<p>${line}</p>`)
   .join("\n")}</section>`;
-}
-
-function escaped(text: string): string {
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
 }

@@ -1,6 +1,6 @@
 import type { OutboundRequest, System, Transport } from "../ports.ts";
 import { parsedJson } from "./json.ts";
-import { readUpTo } from "./stream.ts";
+import { bodyUpTo } from "./stream.ts";
 import { withinMs } from "../time/within-ms.ts";
 
 /** The bounds of a question of the gateway's own. */
@@ -27,8 +27,10 @@ export function askedJson(
 ): Promise<JsonAnswer> {
   return withinMs({ ms, signal: undefined, system }, async (signal) => {
     const { status, body } = await via.send({ ...request, signal });
-    const read = body instanceof ReadableStream ? await readUpTo(body, bytes) : body;
-    const isWhole = read !== null && read.length <= bytes;
-    return { status, value: isWhole ? parsedJson(new TextDecoder().decode(read)) : undefined };
+    const read = await bodyUpTo(body, bytes);
+    return {
+      status,
+      value: read === null ? undefined : parsedJson(new TextDecoder().decode(read)),
+    };
   });
 }

@@ -73,6 +73,18 @@ export async function readUpTo(
   return null;
 }
 
+/** All bytes of a body, however it came; null when there are more than `limit`. Rejects as its stream does. */
+export async function bodyUpTo(
+  body: Uint8Array | ReadableStream<Uint8Array> | null,
+  limit: number,
+  count?: ChunkCount,
+): Promise<Uint8Array | null> {
+  const bytes = body ?? new Uint8Array(0);
+  if (!(bytes instanceof Uint8Array)) return readUpTo(bytes, limit, count);
+  count?.(bytes.length);
+  return bytes.length > limit ? null : bytes;
+}
+
 /** All bytes of a stream; when they are more than `limit`, a stream of the same bytes. */
 export async function readOrPass(
   stream: ReadableStream<Uint8Array>,

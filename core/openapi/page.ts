@@ -1,3 +1,4 @@
+import { escapeHtml } from "../text/escape-html.ts";
 import { sha256 } from "../crypto/digest.ts";
 import { toBase64 } from "../crypto/encoding.ts";
 import { isObject } from "../http/json.ts";
@@ -20,15 +21,17 @@ export function descriptionPage(description: unknown): string {
   const sections = tags.map((tag) => {
     const own = all.filter(({ operation }) => list(operation["tags"]).includes(tag));
     const entries = own.map((one) => entryOf(one, schemas)).join("");
-    return `<section id="${idOf(tag)}"><h2>${html(tag)}</h2>${entries}</section>`;
+    return `<section id="${idOf(tag)}"><h2>${escapeHtml(tag)}</h2>${entries}</section>`;
   });
-  const links = tags.map((tag) => `<li><a href="#${idOf(tag)}">${html(tag)}</a></li>`).join("");
+  const links = tags
+    .map((tag) => `<li><a href="#${idOf(tag)}">${escapeHtml(tag)}</a></li>`)
+    .join("");
   const info = fields(document["info"]);
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">',
     `<title>causey API</title><link rel="icon" href="data:,"><style>${STYLE}</style></head><body>`,
-    `<header><h1>causey API <small>${html(text(info["version"]))}</small></h1><p>${html(text(info["description"]))}</p>`,
+    `<header><h1>causey API <small>${escapeHtml(text(info["version"]))}</small></h1><p>${escapeHtml(text(info["description"]))}</p>`,
     '<p>Requests carry <code>Authorization: Bearer TOKEN</code>. For programs: <a href="openapi.json">openapi.json</a> (OpenAPI 3.1).</p>',
     `<nav aria-label="Parts"><ul>${links}</ul></nav></header><main>${sections.join("")}</main></body></html>\n`,
   ].join("\n");
@@ -61,13 +64,15 @@ function entryOf({ path, method, operation }: Entry, schemas: Fields): string {
   const answers = Object.entries(fields(operation["responses"])).map(([status, answer]) => {
     const types = Object.keys(fields(fields(answer)["content"]));
     const what = text(fields(answer)["description"]);
-    return status === "default" ? "" : `<p>${status}: ${html([what, ...types].join(", "))}</p>`;
+    return status === "default"
+      ? ""
+      : `<p>${status}: ${escapeHtml([what, ...types].join(", "))}</p>`;
   });
   const found = answerRows(fields(operation["responses"]), schemas);
   return [
-    `<details><summary><code class="method">${method.toUpperCase()}</code> <code>${html(path)}</code> <span>${html(text(operation["summary"]))}</span></summary>`,
+    `<details><summary><code class="method">${method.toUpperCase()}</code> <code>${escapeHtml(path)}</code> <span>${escapeHtml(text(operation["summary"]))}</span></summary>`,
     tableOf(rows),
-    example === undefined ? "" : `<pre>${html(curlOf(method, path, example))}</pre>`,
+    example === undefined ? "" : `<pre>${escapeHtml(curlOf(method, path, example))}</pre>`,
     answers.join(""),
     tableOf(found),
     "</details>",
@@ -109,7 +114,7 @@ function fieldRows(schema: Fields, place: string): string[] {
 
 function row(name: string, place: string, isRequired: boolean, type: string): string {
   const mark = isRequired ? " <em>required</em>" : "";
-  return `<tr><td><code>${html(name)}</code>${mark}</td><td>${html(place)}</td><td>${html(type)}</td></tr>`;
+  return `<tr><td><code>${escapeHtml(name)}</code>${mark}</td><td>${escapeHtml(place)}</td><td>${escapeHtml(type)}</td></tr>`;
 }
 
 /** Describes a schema in few words. */
@@ -136,14 +141,6 @@ function curlOf(method: string, path: string, example: unknown): string {
 
 function idOf(tag: string): string {
   return tag.toLowerCase().replaceAll(" ", "-");
-}
-
-function html(value: string): string {
-  return value
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
 }
 
 function fields(value: unknown): Fields {

@@ -1,3 +1,4 @@
+import { mayWriteOn } from "../http/may-write-on.ts";
 import type { Socket } from "node:net";
 import { type Head, readHead, valuesOf, writeHead } from "./egress-head.ts";
 import { answerEnd, requestEnd, type BodyEnd } from "./message-body.ts";
@@ -90,16 +91,6 @@ async function passBody(from: Inbox, to: Socket, end: BodyEnd | null): Promise<b
     const size = end === null ? bytes.length : end.take(bytes);
     from.putBack(bytes.subarray(size));
     if (to.destroyed) return false;
-    if (!to.write(bytes.subarray(0, size))) await drained(to);
+    if (!to.write(bytes.subarray(0, size))) await mayWriteOn(to);
   }
-}
-
-function drained(socket: Socket): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      socket.off("drain", done).off("close", done);
-      resolve();
-    };
-    socket.on("drain", done).on("close", done);
-  });
 }

@@ -1,5 +1,5 @@
 import type { EventAnswer } from "../../entity/event.ts";
-import { readUpTo } from "../../http/stream.ts";
+import { bodyUpTo } from "../../http/stream.ts";
 import type { NowOrLater } from "../../work/now-or-later.ts";
 
 /** Bytes of an answer to a sender: it is stored with the event. */
@@ -57,7 +57,7 @@ function isResponse(value: unknown): value is Response {
 async function answerOf(response: Response): Promise<EventAnswer | { readonly dropped: string }> {
   const { body, headers, status } = response;
   if (status > 499) return { dropped: `its status ${status} is above 499` };
-  const bytes = body === null ? new Uint8Array(0) : await readUpTo(body, BODY_LIMIT);
+  const bytes = await bodyUpTo(body, BODY_LIMIT);
   if (bytes === null) return { dropped: `its body is over ${BODY_LIMIT} bytes` };
   return { status, type: headers.get("content-type"), body: new TextDecoder().decode(bytes) };
 }

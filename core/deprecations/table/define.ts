@@ -1,7 +1,7 @@
 import { invalidOptions } from "../../http/api-error.ts";
 import { unknownMembers } from "../../text/nearest.ts";
 import { checkTable } from "./check-table.ts";
-import type { DeprecationEntry, DeprecationWhere, Replacement } from "./entry.ts";
+import { type DeprecationEntry, type DeprecationWhere, parseRoute } from "./entry.ts";
 
 /** A deprecation of a host's own API. `id`, `on`, `since`, `sunset` and `use` are enough. */
 export interface OwnDeprecation {
@@ -86,9 +86,9 @@ export function defineDeprecation(own: OwnDeprecation): DeprecationEntry {
 
 function entryOf(own: OwnDeprecation): DeprecationEntry {
   const { id, since, sunset = null, fields = [], except = [], rule = null } = own;
-  const { method, path } = routeOf(own.on);
+  const { method, path } = parseRoute(own.on);
   const { where = method === "GET" || method === "DELETE" ? "query" : "request" } = own;
-  const replacement = usesOf(own).map(routeOf);
+  const replacement = usesOf(own).map(parseRoute);
   const isEndpoint = fields.length === 0;
   return {
     id,
@@ -144,10 +144,4 @@ function quoted(words: readonly string[]): string {
 
 function usesOf({ use = [] }: OwnDeprecation): readonly string[] {
   return typeof use === "string" ? [use] : use;
-}
-
-/** Splits `"METHOD /path"`. */
-function routeOf(text: string): Replacement {
-  const [method = "", path = ""] = text.split(" ");
-  return { method, path };
 }

@@ -215,7 +215,8 @@ function parseCall(call: string): ModernCall {
   return { ...parseRoute(call), client: call.split(" ")[2] ?? "" };
 }
 
-function parseRoute(route: string): Replacement {
+/** Splits `"METHOD /path"`. */
+export function parseRoute(route: string): Replacement {
   const [method = "", path = ""] = route.split(" ");
   return { method, path };
 }

@@ -1,4 +1,4 @@
-import { readUpTo } from "../../http/stream.ts";
+import { bodyUpTo } from "../../http/stream.ts";
 import { base64InSteps } from "../../http/json/long-json.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { InboundResponse, Platform } from "../../ports.ts";
@@ -160,9 +160,7 @@ async function dataOf(answer: InboundResponse, budget: Budget): Promise<string> 
     throw wrong(answer.status === 200 ? "it is not an image" : `status ${answer.status}`);
   }
   const count = (size: number): void => spend(budget, size);
-  const { body } = answer;
-  if (body instanceof Uint8Array) count(body.length);
-  const bytes = body instanceof Uint8Array ? body : await readUpTo(body, TOTAL_LIMIT, count);
+  const bytes = await bodyUpTo(answer.body, TOTAL_LIMIT, count);
   if (bytes === null) throw tooMany();
   return `data:${type.toLowerCase()};base64,${await base64InSteps(bytes, budget.system)}`;
 }

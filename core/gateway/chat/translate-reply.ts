@@ -15,7 +15,7 @@ import type {
   ChatDelta,
   MessageDelta,
 } from "./reply.ts";
-import { readUpTo } from "../../http/stream.ts";
+import { bodyUpTo } from "../../http/stream.ts";
 import { type ProviderFailure, readFailure } from "./failures/failure.ts";
 import { type CachedReply, lastText } from "../wire/cached-reply.ts";
 
@@ -206,18 +206,12 @@ const ANSWER_LIMIT: number = 32 * 1024 * 1024;
 
 /** Reads a body as text; throws `TransportError` beyond 32 MiB, and for one that cannot be read or decoded to its end. */
 export async function wholeText(body: Uint8Array | ReadableStream<Uint8Array>): Promise<string> {
-  const bytes = body instanceof Uint8Array ? body : await read(body);
-  if (bytes !== null) return new TextDecoder().decode(bytes);
-  throw new TransportError("broken", "The provider's answer is too long to translate");
-}
-
-async function read(body: ReadableStream<Uint8Array>): Promise<Uint8Array | null> {
-  try {
-    return await readUpTo(body, ANSWER_LIMIT);
-  } catch (cause) {
+  const bytes = await bodyUpTo(body, ANSWER_LIMIT).catch((cause: unknown) => {
     if (cause instanceof TransportError) throw cause;
     throw new TransportError("broken", "The provider broke off its answer", { cause });
-  }
+  });
+  if (bytes !== null) return new TextDecoder().decode(bytes);
+  throw new TransportError("broken", "The provider's answer is too long to translate");
 }
 
 /** Whether a provider's whole answer can be translated to its end: another one is not cached. */

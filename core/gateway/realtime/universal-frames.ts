@@ -1,4 +1,4 @@
-import { readUpTo } from "../../http/stream.ts";
+import { bodyUpTo } from "../../http/stream.ts";
 import { boundedJson } from "../../http/json.ts";
 import * as v from "valibot";
 import type { BodyHold } from "../../work/body-budget.ts";
@@ -114,9 +114,7 @@ export function universalError(error: ApiError, eventId: string | null): string 
 }
 
 async function whole(body: Forwarded["reply"]["body"], held?: BodyHold): Promise<Uint8Array> {
-  if (body === null) return new Uint8Array(0);
-  if (body instanceof Uint8Array) return body;
-  const bytes = await readUpTo(body, FRAME_LIMIT, (size) => {
+  const bytes = await bodyUpTo(body, FRAME_LIMIT, (size) => {
     if (held?.take(size) === false) throw bodiesFull();
   });
   if (bytes !== null) return bytes;

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import { parsedJson } from "../../http/json.ts";
-import { readUpTo } from "../../http/stream.ts";
+import { bodyUpTo } from "../../http/stream.ts";
 import type { ChatModel, System } from "../../ports.ts";
 import { type FairSlots, inSlot } from "../../work/fair-slots.ts";
 import type { OwnedWork } from "../../work/owned-work.ts";
@@ -241,12 +241,9 @@ async function textOf(response: Response): Promise<string> {
     await response.body?.cancel();
     throw failed(`answered status ${response.status}`);
   }
-  const bytes =
-    response.body === null
-      ? new Uint8Array()
-      : await readUpTo(response.body, ANSWER_LIMIT).catch((error: unknown) => {
-          throw failed("answered a body that broke off", error);
-        });
+  const bytes = await bodyUpTo(response.body, ANSWER_LIMIT).catch((error: unknown) => {
+    throw failed("answered a body that broke off", error);
+  });
   if (bytes === null) throw failed(`answered more than ${ANSWER_LIMIT} bytes`);
   const parsed = v.safeParse(completion, parsedJson(new TextDecoder().decode(bytes)));
   if (!parsed.success) throw failed("answered no chat completion");

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { escapeHtml } from "../../text/escape-html.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { PdfPage } from "../../files/pdf-pages.ts";
@@ -39,7 +40,7 @@ export const pdfReader: PdfReader = {
       if (pages.every(({ text }) => text.trim() === ""))
         throw unreadable("it has no text, perhaps only pictures of it");
       const html = [
-        `<!doctype html><html><head><meta charset="utf-8"><title>${escaped(title)}</title></head><body>`,
+        `<!doctype html><html><head><meta charset="utf-8"><title>${escapeHtml(title)}</title></head><body>`,
       ];
       for (const [index, page] of pages.entries()) {
         html.push(section(page, index + 1));
@@ -58,8 +59,8 @@ function section({ text, links }: PdfPage, number: number): string {
   const paragraphs = text.trim().split(/\n\s*\n/u);
   const written = paragraphs
     .filter((paragraph) => paragraph !== "")
-    .map((paragraph) => `<p>${escaped(paragraph).replaceAll("\n", "<br>\n")}</p>`);
-  const items = links.map((url) => `<li><a href="${escaped(url)}">${escaped(url)}</a></li>`);
+    .map((paragraph) => `<p>${escapeHtml(paragraph).replaceAll("\n", "<br>\n")}</p>`);
+  const items = links.map((url) => `<li><a href="${escapeHtml(url)}">${escapeHtml(url)}</a></li>`);
   return [
     `<section id="page-${number}">`,
     `<h2>Page ${number}</h2>`,
@@ -67,12 +68,4 @@ function section({ text, links }: PdfPage, number: number): string {
     ...(items.length === 0 ? [] : [`<ul>${items.join("")}</ul>`]),
     "</section>",
   ].join("\n");
-}
-
-function escaped(text: string): string {
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
 }

@@ -1,4 +1,4 @@
-import { readUpTo } from "../../http/stream.ts";
+import { bodyUpTo } from "../../http/stream.ts";
 import { parsedJson } from "../../http/json.ts";
 import * as v from "valibot";
 import { ApiError, invalidOptions } from "../../http/api-error.ts";
@@ -198,13 +198,9 @@ export function tracedHeaders(
 
 /** Returns the text of an answer's body; `who` sent it. Throws when it is too long or breaks off. */
 export async function answerText(body: InboundResponse["body"], who: string): Promise<string> {
-  if (body === null) return "";
-  const bytes =
-    body instanceof Uint8Array
-      ? body
-      : await readUpTo(body, MAX_ANSWER).catch((cause: unknown) => {
-          throw failed(who, "a body that broke off", cause);
-        });
+  const bytes = await bodyUpTo(body, MAX_ANSWER).catch((cause: unknown) => {
+    throw failed(who, "a body that broke off", cause);
+  });
   if (bytes === null) throw failed(who, `more than ${MAX_ANSWER} bytes`);
   return new TextDecoder().decode(bytes);
 }

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { remoteJwks } from "../../auth/jwks.ts";
 import { type Certificate, readCertificate } from "../../crypto/certificate.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { readUpTo } from "../../http/stream.ts";
+import { bodyUpTo } from "../../http/stream.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import type { OutboundRequest, Platform } from "../../ports.ts";
 import { withinMs } from "../../time/within-ms.ts";
@@ -124,9 +124,9 @@ function readingLimit(now: () => number): () => void {
 
 async function textOf(answer: ReturnType<RemoteDeps["egress"]["send"]>): Promise<string> {
   const { body, status } = await answer;
-  const bytes = body instanceof ReadableStream ? await readUpTo(body, BODY_LIMIT) : body;
+  const bytes = await bodyUpTo(body, BODY_LIMIT);
   if (status !== 200) throw new TypeError(`The sender's server answered status ${status}`);
-  if (bytes === null || bytes.length > BODY_LIMIT) throw new TypeError("It is empty or too large");
+  if (bytes === null || bytes.length === 0) throw new TypeError("It is empty or too large");
   return new TextDecoder().decode(bytes);
 }
 

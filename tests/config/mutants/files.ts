@@ -193,7 +193,7 @@ export const filesMutants: readonly Mutant[] = [
   },
   {
     name: "text of a PDF is escaped where it becomes HTML",
-    file: "core/rendering/pdf/mod.ts",
+    file: "core/text/escape-html.ts",
     find: '.replaceAll("<", "&lt;")',
     replace: "",
     tests: ["tests/unit/rendering/pdf.test"],

@@ -53,9 +53,9 @@ export const gatewayKeyMutants: readonly Mutant[] = [
   },
   {
     name: "the answer of a server of models is bounded",
-    file: "core/http/asked-json.ts",
-    find: "const isWhole = read !== null && read.length <= bytes;",
-    replace: "const isWhole = read !== null;",
+    file: "core/http/stream.ts",
+    find: "return bytes.length > limit ? null : bytes;",
+    replace: "return bytes;",
     tests: ["tests/unit/gateway/providers/local-models"],
   },
   {

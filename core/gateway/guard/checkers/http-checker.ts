@@ -1,7 +1,7 @@
 import { utf8 } from "../../../crypto/encoding.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import { jsonObject, parsedObject } from "../../../http/json.ts";
-import { readUpTo } from "../../../http/stream.ts";
+import { bodyUpTo } from "../../../http/stream.ts";
 import type { Platform } from "../../../ports.ts";
 import { withinMs } from "../../../time/within-ms.ts";
 import { type Checker, type CheckPhase, type CheckResult, clean } from "../detect/checker.ts";
@@ -62,10 +62,10 @@ export function httpChecker(
     withinMs({ ms: timeoutMs, signal, system, late }, async (limited) => {
       const body = utf8(JSON.stringify(questionOf(text, phase)));
       const answer = await transport.send({ ...request, body, signal: limited });
-      const content = await readAnswer(answer.body);
+      const content = await bodyUpTo(answer.body, ANSWER_LIMIT);
       if (answer.status !== 200)
         throw unavailable(`The checker "${name}" answered ${answer.status}`);
-      return verdictOf(content, name);
+      return verdictOf(new TextDecoder().decode(content ?? undefined), name);
     });
   return {
     async check(text, phase, signal) {
@@ -95,12 +95,6 @@ function questionOf(text: string, phase: CheckPhase): object {
     request_data: {},
     additional_provider_specific_params: {},
   };
-}
-
-async function readAnswer(body: Uint8Array | ReadableStream<Uint8Array> | null): Promise<string> {
-  const bytes = body instanceof ReadableStream ? await readUpTo(body, ANSWER_LIMIT) : body;
-  if (bytes === null || bytes.length > ANSWER_LIMIT) return "";
-  return new TextDecoder().decode(bytes);
 }
 
 /** Reads a verdict; Portkey's webhooks say `verdict: false`, where others name an action. */

@@ -1,5 +1,5 @@
 import { jsonObject, jsonObjects, parsedObject } from "../../../http/json.ts";
-import { readUpTo } from "../../../http/stream.ts";
+import { bodyUpTo } from "../../../http/stream.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { ChatModel } from "../../../ports.ts";
 import type { Checker, CheckPhase } from "../detect/checker.ts";
@@ -89,7 +89,7 @@ async function askAbout(text: string, phase: CheckPhase, question: Question): Pr
 }
 
 async function readText({ body }: Response): Promise<string> {
-  const bytes = body === null ? new Uint8Array(0) : await readUpTo(body, ANSWER_LIMIT);
+  const bytes = await bodyUpTo(body, ANSWER_LIMIT);
   if (bytes === null) throw unavailable("The judge's answer is too long");
   return new TextDecoder().decode(bytes);
 }
