@@ -3,7 +3,9 @@ import { ApiError } from "../http/api-error.ts";
 import { joinHyphens } from "./join-hyphens.ts";
 import { inReadingOrder, type PlacedText } from "./pdf-columns.ts";
 import { openPdf, openWithMaps } from "./pdf-maps.ts";
+import { typedLetters, unknownLetters } from "./pdf-letters.ts";
 import { type Annotation, linksOf, notesOf } from "./pdf-notes.ts";
+import { rightToLeft } from "./pdf-right-to-left.ts";
 import { streamExcess } from "./pdf-streams.ts";
 import { type TextBudget, textBudget } from "./text-budget.ts";
 
@@ -12,6 +14,8 @@ export interface PdfPage {
   readonly text: string;
   /** Web addresses that it links to, each once. */
   readonly links: readonly string[];
+  /** Letters that its fonts draw and do not name. */
+  readonly unknown: number;
 }
 
 export interface PdfContents {
@@ -83,19 +87,19 @@ async function* readDocument(
     for (let n = 1; n <= document.numPages; n++) {
       yield;
       const page = await document.getPage(n);
-      const lines = yield* textOf(page, budget);
+      const { lines, unknown } = yield* textOf(page, budget);
       if (!isEnough()) return null;
       const annotations: readonly Annotation[] = await page.getAnnotations();
       const notes = notesOf(annotations).join("\n");
       budget.take(notes.length);
       const text = [lines.trimEnd(), notes].filter((part) => part !== "").join("\n\n");
-      pages.push({ text, links: linksOf(annotations) });
+      pages.push({ text, links: linksOf(annotations), unknown });
       page.cleanup();
     }
     isWhole = true;
     yield;
     const texts = joinHyphens(pages.map(({ text }) => text));
-    const joined = pages.map(({ links }, n) => ({ text: texts[n] ?? "", links }));
+    const joined = pages.map((page, n) => ({ ...page, text: texts[n] ?? "" }));
     return { title: titleOf(info), pages: joined };
   } finally {
     // A page that was left half read never comes to its end.
@@ -105,28 +109,33 @@ async function* readDocument(
 }
 
 /** The lines of a page, counted as they come: one page can have any number, from parts that stand in each other. */
-async function* textOf(page: Page, budget: TextBudget): AsyncGenerator<void, string, void> {
+async function* textOf(
+  page: Page,
+  budget: TextBudget,
+): AsyncGenerator<void, { lines: string; unknown: number }, void> {
   const reader = page.streamTextContent().getReader() as TextReader;
   const items: PlacedText[] = [];
+  let unknown = 0;
   // Not cancelled: the parser would still write to it, and fail where the error cannot be caught.
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     for (const item of part.value.items) {
       if (!("str" in item)) continue;
       budget.take(item.str.length + 1);
+      unknown += unknownLetters(item.str);
       items.push(placed(item));
     }
     yield;
   }
-  return inReadingOrder(items);
+  return { lines: inReadingOrder(rightToLeft(items)), unknown };
 }
 
 /** A piece of text as it stands for a reader, whichever way the page was turned. */
-function placed({ str: text, transform, width, height, hasEOL: endsLine }: TextItem): PlacedText {
+function placed({ str, transform, width, height, hasEOL: endsLine }: TextItem): PlacedText {
   const [a = 1, b = 0, , , e = 0, f = 0]: readonly number[] = transform;
   const isUpright = Math.abs(a) >= Math.abs(b);
   const along = isUpright ? e * (a < 0 ? -1 : 1) : f * (b < 0 ? -1 : 1);
   const across = isUpright ? f * (a < 0 ? -1 : 1) : e * (b < 0 ? 1 : -1);
-  return { text, x: along, y: across, width, height, endsLine };
+  return { text: typedLetters(str), x: along, y: across, width, height, endsLine };
 }
 
 type Page = Awaited<ReturnType<PDFDocumentProxy["getPage"]>>;

@@ -1,4 +1,4 @@
-import { pdfPages } from "../../files/pdf-pages.ts";
+import { type PdfPage, pdfPages } from "../../files/pdf-pages.ts";
 import type { TextBudget } from "../../files/text-budget.ts";
 import type { DocumentText } from "../read/file-reader.ts";
 import type { FileWarning } from "../read/file-warning.ts";
@@ -22,7 +22,11 @@ export async function* pdfText(
       text: text === "" ? "" : `## Page ${n + 1}\n\n${text}`,
     })),
   );
-  const warnings = [...lettersMissing(missingMaps), ...withoutText(blankPages)];
+  const warnings = [
+    ...lettersMissing(missingMaps),
+    ...withoutMeaning(pages),
+    ...withoutText(blankPages),
+  ];
   return { ...read, blankPages, warnings };
 }
 
@@ -30,6 +34,17 @@ function lettersMissing(maps: readonly string[]): FileWarning[] {
   if (maps.length === 0) return [];
   const message = `letters of fonts that are not in the file are missing: they need the package pdfjs-dist (${maps.slice(0, 5).join(", ")}), which Node, Deno and Bun can read`;
   return [{ code: "letters_missing", message }];
+}
+
+/** Fonts may draw letters without a word for what they are. */
+function withoutMeaning(pages: readonly PdfPage[]): FileWarning[] {
+  const numbers = pages.flatMap(({ unknown }, n) => (unknown > 0 ? [n + 1] : []));
+  const [page] = numbers;
+  if (page === undefined) return [];
+  const count = pages.reduce((sum, { unknown }) => sum + unknown, 0);
+  const where = `${numbers.length === 1 ? "page" : "pages"} ${ranges(numbers)}`;
+  const message = `${where}: fonts do not say what ${count} of their letters are, which are missing or wrong`;
+  return [{ code: "letters_missing", message, page }];
 }
 
 /** A page without text is empty, or a picture of text. */

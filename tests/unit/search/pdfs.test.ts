@@ -170,3 +170,99 @@ it("letters of Chinese and Japanese fonts that are not in the file are read, or 
     expect(text).toContain("返却");
   }
 });
+
+/** Helvetica whose letters "A", "B" … mean these texts. */
+function fontOf(...meanings: readonly string[]): readonly [font: string, map: string] {
+  const hex = (text: string): string =>
+    Array.from({ length: text.length }, (_, n) => text.charCodeAt(n).toString(16).padStart(4, "0"))
+      .join("")
+      .toUpperCase();
+  const rows = meanings.map((text, n) => `<${(65 + n).toString(16)}> <${hex(text)}>`);
+  const map = `/CIDInit /ProcSet findresource begin begincmap 1 begincodespacerange <00> <FF> endcodespacerange ${rows.length} beginbfchar\n${rows.join("\n")}\nendbfchar endcmap end`;
+  return [
+    "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 11 0 R >>",
+    `<< /Length ${map.length} >>\nstream\n${map}\nendstream`,
+  ];
+}
+
+/** Letters side by side, as programs write Arabic: each at its place. */
+const letterByLetter = (line: string, y: number): string =>
+  shown(
+    Array.from(line, (letter, n) => [50 + 8 * n, y, letter] as const).filter(
+      ([, , letter]) => letter !== " ",
+    ),
+    "F2",
+  );
+
+describe("lines that are read from the right", () => {
+  // The word is "مرحبا", as browsers print it: its last letter stands first, each in the form in which it is drawn.
+  const meanings = ["\uFE8E", "\uFE92", "\uFEA3", "\uFEAE", "\uFEE3", "(", ")", "7", "Q"];
+
+  it("have the letters that people type, in the order of reading", async () => {
+    const { text, warnings } = await read("arabic.pdf", {
+      objects: fontOf(...meanings),
+      fonts: "/F2 10 0 R",
+      pages: [
+        { content: [letterByLetter("ABCDE", 700), letterByLetter("FIG H ABCDE", 600)].join("\n") },
+      ],
+    });
+    expect(text).toBe("## Page 1\n\nمرحبا\nمرحبا 7 ( Q )");
+    expect(warnings).toEqual([]);
+  });
+
+  it("keep words of the other side, and stand within its lines", async () => {
+    const { text } = await read("mixed.pdf", {
+      objects: fontOf(...meanings),
+      fonts: "/F2 10 0 R",
+      pages: [{ content: letterByLetter("IIIIII ABCDE II", 700) }],
+    });
+    expect(text).toBe("## Page 1\n\nQ Q Q Q Q Q مرحبا Q Q");
+  });
+});
+
+it("radicals and ligatures of fonts are the letters that people type", async () => {
+  const { text, warnings } = await read("forms.pdf", {
+    objects: fontOf("o", "\u001E", "ce", "\u2F1D", "\u001C", "led"),
+    fonts: "/F2 10 0 R",
+    pages: [
+      {
+        content: shown(
+          [
+            [50, 700, "ABC"],
+            [50, 600, "D"],
+            [50, 500, "EF"],
+          ],
+          "F2",
+        ),
+      },
+    ],
+  });
+  expect(text).toBe("## Page 1\n\noffice\n口\nfiled");
+  expect(warnings).toEqual([]);
+});
+
+it("letters that no font names are counted in a warning, bullets are not", async () => {
+  const { warnings } = await read("nameless.pdf", {
+    objects: fontOf("\uE123", "o", "\u0000", "\uF0B7"),
+    fonts: "/F2 10 0 R",
+    pages: [
+      { content: shown([[50, 700, "D"]], "F2") },
+      {
+        content: shown(
+          [
+            [50, 700, "BAB"],
+            [50, 600, "CC"],
+          ],
+          "F2",
+        ),
+      },
+    ],
+  });
+  expect(warnings).toEqual([
+    {
+      code: "letters_missing",
+      message: "page 2: fonts do not say what 3 of their letters are, which are missing or wrong",
+      page: 2,
+    },
+  ]);
+});
