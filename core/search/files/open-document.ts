@@ -3,7 +3,7 @@ import type { DocumentText } from "../read/file-reader.ts";
 import type { FileWarning } from "../read/file-warning.ts";
 import { refused } from "../read/refused.ts";
 import { openDocumentBody, type OpenDocumentBody } from "./open-document-body.ts";
-import { openPackage, parseXml } from "./package-parts.ts";
+import { openPackage, type PackageParts, parseXml, xmlText } from "./package-parts.ts";
 import { pagedText } from "./paged-text.ts";
 
 /** Charts and other documents that stand in a document. */
@@ -18,7 +18,7 @@ export function* openDocumentText(
   bytes: Uint8Array,
   budget: TextBudget,
 ): Generator<void, DocumentText, void> {
-  const parts = openPackage(bytes);
+  const parts = isPackage(bytes) ? openPackage(bytes) : flatParts(bytes);
   if (yield* isEncrypted(parts.text("META-INF/manifest.xml")))
     throw refused("the file is protected by a password");
   const xml = parts.text("content.xml");
@@ -31,6 +31,7 @@ export function* openDocumentText(
       objects.set(folder, (yield* read(parts.optional(name, warnings), budget)).blocks);
   }
   const { about, blocks, pages } = yield* read(xml, budget, objects);
+  if (about.kind === "" && !isPackage(bytes)) throw refused("the file holds no document");
   const beside = [...objects.values()].flat();
   if (about.kind === "text") {
     const { margins } = yield* read(parts.optional("styles.xml", warnings), budget);
@@ -46,6 +47,18 @@ export function* openDocumentText(
   );
   const text = [paged.text, ...blocks, ...beside].filter((block) => block !== "").join("\n\n");
   return { text, warnings, ...(pages.length > 0 ? { pages: paged.pages } : {}) };
+}
+
+function isPackage([first, second]: Uint8Array): boolean {
+  return first === 0x50 && second === 0x4b;
+}
+
+/** A document that is one XML file, with everything in it (OpenDocument 1.3, part 3, section 3.1.2). */
+function flatParts(bytes: Uint8Array): PackageParts {
+  const xml = xmlText(bytes);
+  const text = (name: string): string =>
+    name === "content.xml" || name === "styles.xml" ? xml : "";
+  return { names: [], text, optional: text };
 }
 
 function* read(

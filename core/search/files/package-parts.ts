@@ -75,7 +75,7 @@ export function openPackage(bytes: Uint8Array): PackageParts {
 const OLE = [0xd0, 0xcf, 0x11, 0xe0];
 
 /** Decodes a part: UTF-8 or UTF-16, told by its mark (ECMA-376, part 2, section 6.2.5). */
-function xmlText(bytes: Uint8Array): string {
+export function xmlText(bytes: Uint8Array): string {
   const [first, second] = bytes;
   const charset =
     first === 0xff && second === 0xfe

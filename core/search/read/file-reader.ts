@@ -49,7 +49,7 @@ export type FileReader = LongTask<ReadableFile, ReadFileResult, Steps<ReadFileRe
 /** Formats that have to be converted to text: known by their first bytes, else by their names. */
 export type DocumentKind = "pdf" | "docx" | "pptx" | "xlsx" | "odf" | "rtf" | "epub" | "eml";
 
-const NAME = /\.(pdf|docx|pptx|xlsx|od[tspg]|rtf|epub|eml)$/i;
+const NAME = /\.(pdf|docx|pptx|xlsx|f?od[tspg]|rtf|epub|eml)$/i;
 const TYPES: ReadonlyMap<string, DocumentKind> = new Map([
   ["application/pdf", "pdf"],
   ["application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"],
@@ -78,7 +78,7 @@ export function documentKind({ key, contentType, bytes }: ReadableFile): Documen
   )
     return "odf";
   const named = NAME.exec(key)?.[1]?.toLowerCase();
-  if (named?.startsWith("od") === true) return "odf";
+  if (/^f?od/.test(named ?? "")) return "odf";
   return (named as DocumentKind | undefined) ?? TYPES.get(type) ?? null;
 }
 

@@ -301,3 +301,26 @@ describe("RTF", () => {
     await expect(read("a.rtf", rtfOf("{".repeat(100_000)))).rejects.toThrow("512 levels");
   });
 });
+
+describe("a document that is one XML file", () => {
+  const flat = (kind: string, body: string, before = ""): Uint8Array =>
+    strToU8(
+      `<?xml version="1.0"?><office:document ${names.join(" ")} ${draw} office:mimetype="${type}text">${before}<office:body><office:${kind}>${body}</office:${kind}></office:body></office:document>`,
+    );
+
+  it("is read as a package is", async () => {
+    const margins =
+      "<office:master-styles><style:master-page><style:header><text:p>Header ocelot</text:p></style:header></style:master-page></office:master-styles>";
+    const removed = `<text:tracked-changes><text:p>axolotl</text:p></text:tracked-changes>`;
+    const body = `${removed}<text:h text:outline-level="2">Title</text:h>${p("Words of a quokka")}`;
+    expect(await textOf("letter.fodt", flat("text", body, margins))).toBe(
+      "## Title\n\nWords of a quokka\n\nHeader ocelot",
+    );
+    const sheet = `<table:table table:name="Prices">${row(cell("Ferry") + cell("12"))}</table:table>`;
+    expect(await textOf("prices.fods", flat("spreadsheet", sheet))).toContain("| Ferry | 12 |");
+  });
+
+  it("is refused without a body", async () => {
+    await expect(read("letter.odt", strToU8("Just a text"))).rejects.toThrow("holds no document");
+  });
+});
