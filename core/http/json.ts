@@ -76,16 +76,24 @@ export type Value =
   | readonly Value[]
   | { readonly [key: string]: Value };
 
-/** Levels of nested JSON: more than any client sends, and far from where engines give up. */
-const LEVELS = 256;
-/** Members of all objects. */
-const MEMBERS = 20_000;
-/** Names of members that differ: engines take up to two milliseconds for a thousand, and hardly anything for the same ones. */
-const NAMES = 5000;
-/** Elements, members and containers in all. */
-const VALUES = 200_000;
-/** Lists and objects: engines take ten times as long for one as for a number. */
-const CONTAINERS = 50_000;
+/** The bounds of JSON from strangers, by the words that say what is too much. */
+export const jsonBounds = {
+  /** More than any client sends, and far from where engines give up. */
+  levels: 256,
+  /** Of all objects. */
+  members: 20_000,
+  /** Of members: engines take up to two milliseconds for a thousand, and hardly anything for the same ones. */
+  "different names": 5000,
+  /** Elements, members and containers in all. */
+  values: 200_000,
+  /** Engines take ten times as long for one as for a number. */
+  "lists and objects": 50_000,
+} as const;
+const LEVELS = jsonBounds.levels;
+const MEMBERS = jsonBounds.members;
+const NAMES = jsonBounds["different names"];
+const VALUES = jsonBounds.values;
+const CONTAINERS = jsonBounds["lists and objects"];
 /** Characters that hold too few of anything to take long; every level takes two. */
 const SHORT = 2 * LEVELS;
 

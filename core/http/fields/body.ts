@@ -14,6 +14,8 @@ import { fromJson } from "./from-json.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import { checkFields, hasEveryField, noteUnknownFields } from "./unknown-fields.ts";
 import { jsonExcess } from "../json.ts";
+import { JsonExcess, PARSED_AT_ONCE, parsedInSteps } from "../json/json-steps.ts";
+import type { System } from "../../ports.ts";
 import { type MisfitOptions, misfitText } from "./misfit.ts";
 import { wholeRequest } from "../whole-request.ts";
 
@@ -98,11 +100,18 @@ export async function readJson<S extends v.GenericSchema>(
 ): Promise<v.InferOutput<S>> {
   const whole = "req" in from ? await wholeRequest(from.req) : from;
   const { limit = JSON_BODY_LIMIT, platform } = options;
-  const parsed = (bytes: Uint8Array) => readJsonBytes(bytes, schema, options);
   const { output, unknown } =
     platform === undefined
-      ? parsed(await readBytes(whole, limit))
-      : await withBytes(whole, limit, platform, parsed);
+      ? readJsonBytes(await readBytes(whole, limit), schema, options)
+      : await withBytes(whole, limit, platform, async (bytes) =>
+          bytes.length <= PARSED_AT_ONCE
+            ? readJsonBytes(bytes, schema, options)
+            : parseKnown(
+                schema,
+                await parseJsonInSteps(bytes, platform.system, options.error, valuesOf(options)),
+                options.error,
+              ),
+        );
   if (options.onUnknown !== undefined) options.onUnknown(unknown);
   else if ("req" in from) noteUnknownFields(from, unknown);
   return output;
@@ -123,9 +132,13 @@ export function readJsonBytes<S extends v.GenericSchema>(
     hasPayload = false,
   }: Pick<ReadJsonOptions, "optional" | "error" | "hasPayload"> = {},
 ): { readonly output: v.InferOutput<S>; readonly unknown: readonly string[] } {
-  const values = hasPayload ? undefined : CHECKED_VALUES;
-  const value = optional && bytes.length === 0 ? {} : parseJson(bytes, error, values);
+  const value =
+    optional && bytes.length === 0 ? {} : parseJson(bytes, error, valuesOf({ hasPayload }));
   return parseKnown(schema, value, error);
+}
+
+function valuesOf({ hasPayload = false }: ReadJsonOptions): number | undefined {
+  return hasPayload ? undefined : CHECKED_VALUES;
 }
 
 /**
@@ -183,6 +196,24 @@ export function parseJson(
   const excess = jsonExcess(text, mostValues);
   if (excess !== null) throw new ApiError(error, { message: `Request body has ${excess}` });
   return fromJson(text, "Request body", error);
+}
+
+/** Does {@link parseJson}, and lets others go on while it reads a long body. */
+export async function parseJsonInSteps(
+  bytes: Uint8Array,
+  system: Pick<System, "sleep">,
+  error: ErrorName = "invalid_request",
+  mostValues?: number,
+): Promise<unknown> {
+  if (bytes.length <= PARSED_AT_ONCE) return parseJson(bytes, error, mostValues);
+  try {
+    return await parsedInSteps(bytes, system, mostValues);
+  } catch (cause) {
+    if (cause instanceof JsonExcess)
+      throw new ApiError(error, { message: `Request body has ${cause.message}` });
+    const why = cause instanceof TypeError ? ": it is not UTF-8" : "";
+    throw new ApiError(error, { message: `Request body is not valid JSON${why}` });
+  }
 }
 
 /** Checks a value against a valibot schema; {@link misfitText} says what does not fit. */

@@ -164,7 +164,7 @@ function string(reader: JsonReader): JsonToken {
 function restOfString(reader: JsonReader): JsonToken {
   const { text, slice } = reader;
   const end = reader.at + slice;
-  let at = reader.at;
+  let at = reader.at + plainLength(text.slice(reader.at, end));
   let escapes = 0;
   while (at + STEP * escapes < end) {
     const code = text.charCodeAt(at);
@@ -182,6 +182,14 @@ function restOfString(reader: JsonReader): JsonToken {
   reader.at = at;
   reader.within = "string";
   return "more";
+}
+
+/** Counts the characters in front of a text's first quote or escape: engines find those faster than we look at each. */
+function plainLength(text: string): number {
+  const quote = text.indexOf('"');
+  const plain = quote === -1 ? text : text.slice(0, quote);
+  const escape = plain.indexOf("\\");
+  return escape === -1 ? plain.length : escape;
 }
 
 function endOfString(reader: JsonReader, quote: number): JsonToken {

@@ -2,7 +2,10 @@ import * as v from "valibot";
 import { describe, expect, it } from "vitest";
 import { utf8 } from "../../../core/crypto/encoding.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
+import type { System } from "../../../core/ports.ts";
 import { parse, parseJson, readBytes, readJson } from "../../../core/http/fields/body.ts";
+
+const MB = 1024 * 1024;
 
 const post = (body: BodyInit, headers: Record<string, string> = {}): Request =>
   new Request("http://x/", { method: "POST", body, headers, duplex: "half" } as RequestInit);
@@ -115,6 +118,31 @@ describe("readJson()", () => {
     });
     const payload = await readJson(post(body(20_002)), listed, { hasPayload: true });
     expect(payload.list).toHaveLength(20_002);
+  });
+
+  it("lets others go on while it reads a long body, with the same answers", async () => {
+    let turns = 0;
+    const system = {
+      sleep: (ms: number) => (ms === 0 ? Promise.resolve(turns++) : new Promise(() => undefined)),
+    };
+    // `as`: nothing else of a system is asked.
+    const options = { limit: 8 * MB, platform: { system: system as unknown as System } };
+    const read = (body: BodyInit) => readJson(post(body), schema, options);
+    const filler = "x".repeat(2 * MB);
+    const small = await read('{"user":{"age":7}}');
+    expect([small, turns]).toEqual([{ user: { age: 7 } }, 0]);
+    expect(await read(`{"filler":"${filler}","user":{"age":7}}`)).toEqual(small);
+    expect(turns).toBeGreaterThan(8);
+    const bad: readonly (readonly [BodyInit, string])[] = [
+      [`{"filler":"${filler}","user":{"age":151}}`, "user.age: expected at most 150, got 151"],
+      [`{"filler":"${filler}"`, "Request body is not valid JSON"],
+      [
+        new Uint8Array(2 * MB).fill(0x22).fill(0xff, 1),
+        "Request body is not valid JSON: it is not UTF-8",
+      ],
+      [`["${filler}"${",1".repeat(20_002)}]`, "Request body has more than 20000 values"],
+    ];
+    for (const [body, message] of bad) expect((await failure(read(body))).message).toBe(message);
   });
 
   it("quotes no more than a line of what does not fit", async () => {

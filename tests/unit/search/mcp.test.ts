@@ -64,6 +64,13 @@ describe("the MCP endpoint of an instance", () => {
     expect([told.status, await told.text()]).toEqual([202, ""]);
   });
 
+  it("takes messages of at most a megabyte: a call asks one question", async () => {
+    const arguments_ = { query: "ferry", more: "x".repeat(1024 * 1024) };
+    const params = { name: "search", arguments: arguments_ };
+    const response = await send({ jsonrpc: "2.0", id: 7, method: "tools/call", params });
+    expect(response.status).toBe(413);
+  });
+
   it("has two tools, which only read", async () => {
     const { result } = await messageOf(await send({ jsonrpc: "2.0", id: 2, method: "tools/list" }));
     expect(result.tools.map(({ name, annotations }) => [name, annotations])).toEqual([
