@@ -1,8 +1,9 @@
 import { mayWriteOn } from "../shared/http/may-write-on.ts";
 import type { ServerResponse } from "node:http";
+import { nextTick } from "node:process";
 import type { Writable } from "node:stream";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import { upstreamBodyOf } from "../shared/http/upstream-body.ts";
+import { type DirectSink, upstreamBodyOf } from "../shared/http/upstream-body.ts";
 
 /**
  * node-server keeps text and bytes of a response uninstantiated under a private symbol and writes them
@@ -127,23 +128,51 @@ export function writeUpstream(
     return true;
   }
   outgoing.once("close", cancel);
-  outgoing.on("drain", () => {
-    body.resume();
-  });
+  const sink = turnWriter(outgoing, () => body.resume());
   try {
     outgoing.writeHead(status, flat(headers));
-    body.pipe({
-      write: (chunk) => outgoing.write(chunk),
-      end: () => void outgoing.end(),
-      // The client learns that the answer is not whole.
-      fail: () => void outgoing.destroy(),
-    });
-    // The first event may be long in coming.
-    outgoing.flushHeaders();
+    body.pipe(sink);
+    // The first event may be long in coming; one that waits brings the head along.
+    if (!sink.isWaiting()) outgoing.flushHeaders();
   } catch {
     outgoing.destroy();
   }
   return true;
+}
+
+interface TurnWriter extends DirectSink {
+  /** Whether bytes have come that are not written yet. */
+  isWaiting(): boolean;
+}
+
+/** Writes what comes in one turn as one chunk: Node makes four pieces of each, and one packet brings many events. */
+function turnWriter(outgoing: ServerResponse, resume: () => void): TurnWriter {
+  let waiting: Uint8Array[] = [];
+  let hasRoom = true;
+  const flush = (): void => {
+    const [first] = waiting;
+    if (first === undefined) return;
+    const isOne = waiting.length === 1;
+    hasRoom = outgoing.write(isOne ? first : Buffer.concat(waiting));
+    waiting = [];
+  };
+  outgoing.on("drain", () => {
+    hasRoom = true;
+    resume();
+  });
+  return {
+    isWaiting: () => waiting.length > 0,
+    write(chunk) {
+      if (waiting.push(chunk) === 1) nextTick(flush);
+      return hasRoom;
+    },
+    end() {
+      flush();
+      outgoing.end();
+    },
+    // The client learns that the answer is not whole.
+    fail: () => void outgoing.destroy(),
+  };
 }
 
 export async function writeResponse(

@@ -255,6 +255,27 @@ export const httpMutants: readonly Mutant[] = [
     tests: ["tests/local/every-runtime/long-body"],
   },
   {
+    name: "what waits for the end of a turn is written before the end of the answer",
+    file: "adapters/node/write-response.ts",
+    find: "      flush();\n      outgoing.end();",
+    replace: "      outgoing.end();",
+    tests: ["tests/local/every-runtime/joined-writes"],
+  },
+  {
+    name: "the events of one turn leave in one chunk",
+    file: "adapters/node/write-response.ts",
+    find: "if (waiting.push(chunk) === 1) nextTick(flush);",
+    replace: "waiting.push(chunk);\n      flush();",
+    tests: ["tests/local/every-runtime/joined-writes"],
+  },
+  {
+    name: "a connection without room pauses the upstream",
+    file: "adapters/node/write-response.ts",
+    find: "hasRoom = outgoing.write(",
+    replace: "outgoing.write(",
+    tests: ["tests/local/every-runtime/joined-writes"],
+  },
+  {
     name: "a client that pipelines too many requests is cut off",
     file: "adapters/node/in-order.ts",
     find: "else socket.destroy();",

@@ -20,11 +20,11 @@ const LONG_TEXT = 4 * 1024;
 /** Characters of one event that are looked at, its long texts aside; a longer event cannot be a usage report. */
 const EVENT_LIMIT = 1024 * 1024;
 
-/** How every report names what it holds; a quote inside a JSON string has a backslash before it. */
-const MENTION = '"usage';
-
-/** The usage in all of OpenAI's chunks but the last. */
-const NOTHING = '"usage":null';
+/**
+ * How every report names what it holds, but for the usage in all of OpenAI's chunks except the last; a quote inside a JSON
+ * string has a backslash before it.
+ */
+const MENTION = /"usage(?!":null)/g;
 
 /**
  * Searches for the few events that mention usage, and only reads those: most of a stream is looked at by the engine's
@@ -65,19 +65,16 @@ export function usageScanner(
 function usageOf(text: string, usage: TokenUsage, add: AddUsage): TokenUsage {
   let sum = usage;
   let start = 0;
-  let at = text.indexOf(MENTION);
-  while (at !== -1) {
-    if (text.startsWith(NOTHING, at)) {
-      at = text.indexOf(MENTION, at + NOTHING.length);
-      continue;
-    }
+  MENTION.lastIndex = 0;
+  for (let found = MENTION.exec(text); found !== null; found = MENTION.exec(text)) {
+    const at = found.index;
     const begin = Math.max(start, textEventEnds.last(text, start, at));
     const end = textEventEnds.first(text, at);
     const event = end === -1 ? text.slice(begin) : text.slice(begin, end);
     if (event.length <= EVENT_LIMIT) sum = usageIn(event, sum, add);
     if (end === -1) break;
     start = end;
-    at = text.indexOf(MENTION, end);
+    MENTION.lastIndex = end;
   }
   return sum;
 }
