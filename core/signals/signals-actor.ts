@@ -1,3 +1,4 @@
+import { newsOrTime } from "../time/news-or-time.ts";
 import {
   type BatchSources,
   storedSeries,
@@ -218,14 +219,10 @@ function forgetOld({ slots }: State, now: number): void {
 async function follow(position: number, waitMs: number, state: State): Promise<RecentPage> {
   const { waiters, context } = state;
   if (position === state.position && waiters.size < FOLLOWERS) {
-    const over = new AbortController();
     const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
     waiters.add(wake);
-    const { closing } = context.system;
-    const signal = closing === undefined ? over.signal : AbortSignal.any([over.signal, closing]);
-    await Promise.race([woken, context.system.sleep(waitMs, signal).catch(() => undefined)]);
+    await newsOrTime(context.system, woken, waitMs);
     waiters.delete(wake);
-    over.abort();
   }
   const missing = position < 0 || position > state.position ? RECENT : state.position - position;
   return {

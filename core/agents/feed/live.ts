@@ -1,3 +1,4 @@
+import { newsOrTime } from "../../time/news-or-time.ts";
 import type { ActorContext, Connection } from "../../ports.ts";
 import { readFeed, type FeedPage } from "./read-feed.ts";
 import { startFollowers, type Followers } from "./followers.ts";
@@ -16,7 +17,6 @@ export async function startLive(
 ): Promise<Live> {
   const crowd = await startFollowers(context, agent, isFollowing);
   const waiters = new Set<() => void>();
-  const { closing } = context.system;
 
   return {
     ...crowd,
@@ -26,26 +26,17 @@ export async function startLive(
     },
     async next(since, waitMs) {
       // Listening starts before the table is read, so nothing is stored in between.
-      let wake = (): void => undefined;
-      const published = new Promise<void>((resolve) => {
-        wake = resolve;
-        waiters.add(resolve);
-        closing?.addEventListener("abort", wake, { once: true });
-      });
-      const done = new AbortController();
+      const { promise: published, resolve: wake } = Promise.withResolvers<void>();
+      waiters.add(wake);
       try {
         const found = await readFeed(context.sql, agent, since);
         const hasNews = found.events.length > 0 || found.reset !== null;
-        if (since < 0 || hasNews || waitMs === 0 || closing?.aborted === true) return found;
-        await Promise.race([
-          published,
-          context.system.sleep(waitMs, done.signal).catch(() => undefined),
-        ]);
+        if (since < 0 || hasNews || waitMs === 0 || context.system.closing?.aborted === true)
+          return found;
+        await newsOrTime(context.system, published, waitMs);
         return await readFeed(context.sql, agent, found.last);
       } finally {
         waiters.delete(wake);
-        closing?.removeEventListener("abort", wake);
-        done.abort();
       }
     },
   };

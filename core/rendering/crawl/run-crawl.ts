@@ -1,3 +1,4 @@
+import { newsOrTime } from "../../time/news-or-time.ts";
 import { OUTBOUND_KIND } from "../../entity/outbound.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { type CrawlDeps, crawlWork } from "./crawl-deps.ts";
@@ -87,7 +88,7 @@ export function crawlRunner(state: CrawlState, deps: CrawlDeps): () => Promise<v
       const next = nextTurn(idle(state, busy));
       if (next === null && busy.size === 0) return await state.inTurn(() => finish(state));
       if (busy.size === 0 && next !== null && next - now > PAUSE_MS) return;
-      await newsOrTime(state, news, Math.min(end, next ?? end) - now);
+      await newsOrTime(system, news, Math.min(end, next ?? end) - now);
     }
   }
 
@@ -115,19 +116,6 @@ function earlyEnd(
 /** Returns the hosts that nothing is under way on. */
 function idle({ hosts }: CrawlState, busy: ReadonlySet<string>): CrawlState["hosts"] {
   return new Map([...hosts].filter(([host]) => !busy.has(host)));
-}
-
-async function newsOrTime(
-  { context: { system } }: CrawlState,
-  news: Promise<void>,
-  ms: number,
-): Promise<void> {
-  const done = new AbortController();
-  const signal =
-    system.closing === undefined ? done.signal : AbortSignal.any([done.signal, system.closing]);
-  const time = system.sleep(Math.max(1, ms), signal).catch(() => undefined);
-  await Promise.race([news, time]);
-  done.abort();
 }
 
 /** A crawl that could read nothing has failed. */

@@ -1,7 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { ActorContext, Sql, Statement } from "../../ports.ts";
 import { SqlError } from "../../sql/sql-error.ts";
-import { TIMER_OVER } from "../../time/timer-over.ts";
+import { resultOrLate } from "../../time/result-or-late.ts";
 import { createTurns, type InTurn } from "./turns.ts";
 import {
   atPosition,
@@ -85,11 +85,8 @@ export function copiedKeywords(
     },
     async ready() {
       const copy = await open();
-      if (copy.cursor < Number.POSITIVE_INFINITY) {
-        const over = new AbortController();
-        const late = system.sleep(WAIT_MS, over.signal).catch(() => undefined);
-        await Promise.race([copy.filled, late]).finally(() => over.abort(TIMER_OVER));
-      }
+      if (copy.cursor < Number.POSITIVE_INFINITY)
+        await resultOrLate(copy.filled, undefined, { ms: WAIT_MS, system });
       if (copy.cursor === Number.POSITIVE_INFINITY && holds(copy)) return;
       if (!holds(copy)) forget();
       throw await notReady(context, table, database());

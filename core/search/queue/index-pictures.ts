@@ -11,7 +11,7 @@ import {
   renewLease,
   type Work,
 } from "../state/work-rows.ts";
-import { newsOrTime } from "./news-or-time.ts";
+import { newsOrTime } from "../../time/news-or-time.ts";
 
 /** Files whose pictures are read at a time, and further ones of instances that have none read. */
 const FILES = 4;

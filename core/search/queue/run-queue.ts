@@ -1,7 +1,7 @@
 import type { Log } from "../../ports.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { claim, earliestLease, type Work } from "../state/work-rows.ts";
-import { newsOrTime } from "./news-or-time.ts";
+import { newsOrTime } from "../../time/news-or-time.ts";
 
 /** Pieces of work of one instance that are under way at a time: an embedder is asked by so many at most. */
 const AT_ONCE = 4;

@@ -2,7 +2,7 @@ import { EVENT_JOB, type EventAnswer, type ProcessResult } from "../../entity/ev
 import { envelope } from "../../http/envelope.ts";
 import { noteResponse, type RequestEffect } from "../../http/response-note.ts";
 import type { Platform } from "../../ports.ts";
-import { TIMER_OVER } from "../../time/timer-over.ts";
+import { resultOrLate } from "../../time/result-or-late.ts";
 import type { WebhookSource } from "./source.ts";
 import type { StoredEvent } from "./store-event.ts";
 
@@ -91,19 +91,13 @@ async function processed(
   onLeft?: () => Promise<unknown>,
 ): Promise<ProcessResult> {
   const { actors, log, system } = platform;
-  const done = new AbortController();
   const work = actors
     .get(source.agentKind, entity)
     .call("process", job)
     .catch(() => false) as Promise<ProcessResult>;
   // On Workers, work that a request began ends with its answer, unless it is kept alive.
   system.waitUntil(work);
-  const limit = system.sleep(source.answerMs, done.signal).then(
-    () => null,
-    () => false,
-  );
-  const result = await Promise.race([work, limit]);
-  done.abort(TIMER_OVER);
+  const result = await resultOrLate(work, null, { ms: source.answerMs, system });
   const noteDropped = (late: ProcessResult): void => {
     if (typeof late === "boolean" || !("dropped" in late)) return;
     const fields = { source: source.name, entity, reason: late.dropped };

@@ -8,7 +8,7 @@ import { TransportError } from "../../net/transport-error.ts";
 import type { AttemptResult } from "./retry-policy.ts";
 import { isEd25519, signEd25519 } from "../signing/ed25519.ts";
 import { textAt } from "../signing/pick.ts";
-import { TIMER_OVER } from "../../time/timer-over.ts";
+import { withinMs } from "../../time/within-ms.ts";
 
 /** Seconds for connect, headers and body together, unless the endpoint sets its own number. */
 export const TIMEOUT_DEFAULT_S = 15;
@@ -82,33 +82,34 @@ export async function attempt(
   { url, extra, body, timeoutMs }: EndpointRequest,
 ): Promise<AttemptResult> {
   const started = system.monotonic();
-  const over = new AbortController();
-  const done = new AbortController();
-  const expiry = system.sleep(timeoutMs, done.signal).then(
-    () => {
-      over.abort(new TransportError("aborted", `No complete answer within ${timeoutMs} ms`));
-    },
-    () => undefined,
-  );
+  const late = (): Error =>
+    new TransportError("aborted", `No complete answer within ${timeoutMs} ms`);
   const base = { retryAfter: null, refused: false, body: "", headers: null };
-  try {
+  const headers: HeaderPair[] = [
+    ["content-type", "application/json"],
+    ["user-agent", "causey-webhooks"],
+    ...extra,
+  ];
+  const send = async (signal: AbortSignal): Promise<readonly [InboundResponse, string]> => {
     const response = await transport.send({
       method: "POST",
       url,
-      headers: [["content-type", "application/json"], ["user-agent", "causey-webhooks"], ...extra],
+      headers,
       body: utf8(body),
-      signal: over.signal,
+      signal,
     });
-    const text = await beginning(response, system);
+    return [response, await beginning(response, system)];
+  };
+  try {
+    const limit = { ms: timeoutMs, signal: undefined, system, late };
+    const [response, text] = await withinMs(limit, send);
     const retryAfter = response.headers.find(([name]) => name === "retry-after")?.[1] ?? null;
     const { status } = response;
     const error = status >= 200 && status < 300 ? null : `The endpoint answered ${status}`;
-    const headers = keptHeaders(response.headers);
+    const kept = keptHeaders(response.headers);
     const durationMs = system.monotonic() - started;
-    return { ...base, status, error, retryAfter, body: text, headers, durationMs };
-  } catch (thrown) {
-    // Some transports have an error of their own for every abort, which would hide why.
-    const error: unknown = over.signal.aborted ? over.signal.reason : thrown;
+    return { ...base, status, error, retryAfter, body: text, headers: kept, durationMs };
+  } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     const refused = error instanceof TransportError && error.reason === "refused";
     return {
@@ -118,9 +119,6 @@ export async function attempt(
       refused,
       durationMs: system.monotonic() - started,
     };
-  } finally {
-    done.abort(TIMER_OVER);
-    await expiry;
   }
 }
 

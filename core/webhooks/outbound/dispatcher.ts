@@ -1,6 +1,6 @@
 import type { Clock } from "../../entity/clock.ts";
 import { eventTime } from "../../entity/event.ts";
-import type { ActorContext, Log, SqlRow, Statement, System } from "../../ports.ts";
+import type { ActorContext, Log, SqlRow, Statement } from "../../ports.ts";
 import type { Turns } from "../pace/turns.ts";
 import { count } from "./counters.ts";
 import type { Topics } from "./topics.ts";
@@ -22,7 +22,7 @@ import {
 } from "./retry-policy.ts";
 import { exhausted } from "./notices.ts";
 import { type EndpointSender, requestEndpoint } from "./request-endpoint.ts";
-import { TIMER_OVER } from "../../time/timer-over.ts";
+import { resultOrLate } from "../../time/result-or-late.ts";
 import { delayAfter } from "../../work/backoff.ts";
 import { dueRows, isClaimed } from "../../work/due-rows.ts";
 
@@ -108,7 +108,8 @@ export function startDispatcher(sender: Sender): Dispatcher {
       }
       // Deliveries still in flight at the end go on beside the next alarm.
       if ((queues.inFlight() === 0 && !queues.isFull()) || now >= heldUntil) return;
-      await newsOrTime(system, news, Math.min(queues.wakeAt(now) ?? end, heldUntil), now);
+      const until = Math.min(queues.wakeAt(now) ?? end, heldUntil);
+      await resultOrLate(news, undefined, { ms: Math.max(1, until - now), system });
     }
   }
 
@@ -134,18 +135,6 @@ async function goOn({ clock, context, log }: Sender): Promise<void> {
   } catch (error) {
     log("error", "The alarm of webhook deliveries was not set", { error: String(error) });
   }
-}
-
-async function newsOrTime(
-  system: System,
-  news: Promise<void>,
-  at: number,
-  now: number,
-): Promise<void> {
-  const done = new AbortController();
-  const time = system.sleep(Math.max(1, at - now), done.signal).catch(() => undefined);
-  await Promise.race([news, time]);
-  done.abort(TIMER_OVER);
 }
 
 /** Takes due deliveries: the attempt is counted and leased before anything is sent. */

@@ -12,8 +12,8 @@ export const agentsMutants: readonly Mutant[] = [
   {
     name: "a delivery without an answer in time says so",
     file: "core/webhooks/outbound/attempt.ts",
-    find: "over.signal.aborted ? over.signal.reason : thrown",
-    replace: "thrown",
+    find: "signal: undefined, system, late };",
+    replace: "signal: undefined, system };",
     tests: ["tests/unit/webhooks/outbound/time"],
   },
   {

@@ -1,5 +1,5 @@
 import type { Log, System } from "../../../ports.ts";
-import { TIMER_OVER } from "../../../time/timer-over.ts";
+import { resultOrLate } from "../../../time/result-or-late.ts";
 import { heldRows } from "./held-rows.ts";
 import type { LogRow } from "../../call/ended-attempt.ts";
 
@@ -93,7 +93,7 @@ export function logQueue(options: LogQueueOptions): LogQueue {
       if (entries.length === 0 && underWay.size === 0) return;
       const work = Promise.all([flush(), ...underWay]);
       system.waitUntil(work);
-      await atMost(ms, work, system);
+      await resultOrLate(work, undefined, { ms, system });
     },
     push(actor, row) {
       const rowWeight = weightOf(row);
@@ -114,14 +114,6 @@ export function logQueue(options: LogQueueOptions): LogQueue {
       return dropped;
     },
   };
-}
-
-/** Resolves when work is done, or after so many ms. */
-async function atMost(ms: number, work: Promise<unknown>, system: System): Promise<void> {
-  const over = new AbortController();
-  const late = system.sleep(ms, over.signal).catch(() => undefined);
-  await Promise.race([work, late]);
-  over.abort(TIMER_OVER);
 }
 
 function weightOf({ request, response }: LogRow): number {

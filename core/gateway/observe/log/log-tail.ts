@@ -1,3 +1,4 @@
+import { newsOrTime } from "../../../time/news-or-time.ts";
 import { ApiError, invalidRequest } from "../../../http/api-error.ts";
 import type { ServerSentEvent } from "../../../http/sse.ts";
 import type { Sql, SqlRow, System } from "../../../ports.ts";
@@ -56,18 +57,14 @@ export function logTail(deps: TailDeps): LogTail {
         });
       }
       waiters.add(wake);
-      const done = new AbortController();
       try {
         const found = await look(position, query, deps);
         const moved = position >= 0 && found.position !== position;
         if (moved || waitMs === 0) return found;
-        const { closing } = system;
-        const over = closing === undefined ? done.signal : AbortSignal.any([done.signal, closing]);
-        await Promise.race([woken, system.sleep(waitMs, over).catch(() => undefined)]);
+        await newsOrTime(system, woken, waitMs);
         return await look(found.position, query, deps);
       } finally {
         waiters.delete(wake);
-        done.abort();
       }
     },
   };
