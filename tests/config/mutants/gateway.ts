@@ -1192,4 +1192,32 @@ export const gatewayMutants: readonly Mutant[] = [
     replace: "",
     tests: ["tests/unit/gateway/providers/custom-providers"],
   },
+  {
+    name: "DeepSeek gets the thoughts beside its calls back",
+    file: "core/gateway/providers/known/table.ts",
+    find: "    dialect: { wantsThoughts: true },\n",
+    replace: "",
+    tests: ["tests/unit/gateway/providers/translate-thoughts"],
+  },
+  {
+    name: "only DeepSeek gets the thoughts beside its calls back",
+    file: "core/gateway/providers/openai/openai.ts",
+    find: "dialect.wantsThoughts && thoughts",
+    replace: "thoughts",
+    tests: ["tests/unit/gateway/providers/translate-thoughts"],
+  },
+  {
+    name: "a message that was cut says so",
+    file: "core/gateway/chat/formats/messages-reply.ts",
+    find: '  length: "max_tokens",\n',
+    replace: "",
+    tests: ["tests/unit/gateway/providers/translate-cut"],
+  },
+  {
+    name: "a chat that was cut says so",
+    file: "core/gateway/providers/anthropic/anthropic-reply.ts",
+    find: '  max_tokens: "length",\n',
+    replace: "",
+    tests: ["tests/unit/gateway/providers/translate-cut"],
+  },
 ];

@@ -37,7 +37,10 @@ type Called = { name: string; id: string; text: string };
 async function inMessages(): Promise<Called[]> {
   const blocks: Called[] = [];
   let open = -1;
-  for (const event of await eventsOf(await asked("messages", "openai/gpt-x"))) {
+  const events = await eventsOf(await asked("messages", "openai/gpt-x"));
+  // Also where a call is the first thing that is said.
+  expect(events[0]?.type).toBe("message_start");
+  for (const event of events) {
     const {
       index,
       delta,

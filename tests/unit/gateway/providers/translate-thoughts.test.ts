@@ -24,6 +24,22 @@ const streaming = (events: readonly object[], last = "data: [DONE]\n\n") => {
     streamReply([...events.map((event) => `data: ${JSON.stringify(event)}\n\n`), last]);
 };
 
+/** A conversation in Anthropic's format whose model has thought before it called a tool. */
+const messagesOf = (model: string): object => ({
+  model,
+  messages: [
+    ...ask.messages,
+    {
+      role: "assistant",
+      content: [
+        { type: "thinking", thinking: "Hm", signature: "" },
+        { type: "tool_use", id: "t1", name: "clock", input: {} },
+      ],
+    },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content: "noon" }] },
+  ],
+});
+
 describe("a chat's thoughts", () => {
   const chat = (more: object) => send("chat/completions", { messages: ask.messages, ...more });
 
@@ -44,6 +60,21 @@ describe("a chat's thoughts", () => {
         { content: [{ type: "thinking", thinking: "Hm", signature: "SIG" }, {}, {}, {}] },
       ],
     });
+  });
+
+  it("go back beside its calls to a provider that wants them unsigned, and to no other", async () => {
+    answer(native.openai.reply);
+    const [{ message }] = native.openai.reply.choices;
+    const history = [...ask.messages, { role: "assistant", ...message }];
+    await send("messages", { max_tokens: 9, ...messagesOf("deepseek/d") });
+    expect(sentBody()).toMatchObject({ messages: [{}, { reasoning_content: "Hm" }, {}] });
+    await send("messages", { max_tokens: 9, ...messagesOf("mistral/m") });
+    expect(gate.transport.bodies.at(-1)).not.toContain("reasoning");
+    // A chat for a provider of chats stays as its client wrote it.
+    for (const model of ["deepseek/d", "groq/g"]) {
+      await chat({ model, messages: history });
+      expect(sentBody()).toMatchObject({ messages: [{}, { reasoning_content: "Hm" }] });
+    }
   });
 
   it("are streamed", async () => {

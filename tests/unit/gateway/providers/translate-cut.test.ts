@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type GatewayUnderTest, gatewayUnderTest, jsonInit } from "../../../fakes/gateway-app.ts";
+import { jsonReply, streamReply } from "../../../fakes/gateway-transport.ts";
+import { eventsOf } from "../../../fakes/gateway-native-answers.ts";
+
+let gate: GatewayUnderTest;
+beforeAll(async () => {
+  gate = await gatewayUnderTest();
+});
+afterAll(() => gate.close());
+
+const messages = [{ role: "user", content: "Hi" }];
+const send = (format: string, body: object): Promise<Response> =>
+  gate.send(`open/compat/${format}`, jsonInit({ messages, max_tokens: 2, ...body }));
+const answering = (reply: object): void => {
+  gate.transport.behave = () => jsonReply(reply);
+};
+const streaming = (...events: readonly object[]): void => {
+  gate.transport.behave = () =>
+    streamReply(events.map((event) => `data: ${JSON.stringify(event)}\n\n`));
+};
+
+it("a message that its limit of tokens cut says so, whole and streamed", async () => {
+  const model = "openai/gpt-x";
+  answering({ choices: [{ message: { content: "Hel" }, finish_reason: "length" }] });
+  expect(await (await send("messages", { model })).json()).toMatchObject({
+    content: [{ type: "text", text: "Hel" }],
+    stop_reason: "max_tokens",
+  });
+  streaming(
+    { choices: [{ index: 0, delta: { content: "Hel" } }] },
+    { choices: [{ index: 0, delta: {}, finish_reason: "length" }] },
+  );
+  const events = await eventsOf(await send("messages", { model, stream: true }));
+  expect(events.findLast(({ type }) => type === "message_delta")).toMatchObject({
+    delta: { stop_reason: "max_tokens" },
+  });
+});
+
+it("a chat that its limit of tokens cut says so, whole and streamed", async () => {
+  const model = "anthropic/claude-x";
+  const text = { type: "text", text: "Hel" };
+  answering({ content: [text], stop_reason: "max_tokens" });
+  expect(await (await send("chat/completions", { model })).json()).toMatchObject({
+    choices: [{ message: { content: "Hel" }, finish_reason: "length" }],
+  });
+  streaming(
+    { type: "message_start", message: { id: "m", usage: {} } },
+    { type: "content_block_start", index: 0, content_block: { ...text, text: "" } },
+    { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "Hel" } },
+    { type: "content_block_stop", index: 0 },
+    { type: "message_delta", delta: { stop_reason: "max_tokens" }, usage: {} },
+    { type: "message_stop" },
+  );
+  const told = await (await send("chat/completions", { model, stream: true })).text();
+  expect(told).toContain('"finish_reason":"length"');
+  expect(told.trimEnd().endsWith("data: [DONE]")).toBe(true);
+});
