@@ -25,10 +25,7 @@ export function formatEvent(event: ServerSentEvent): string {
  * Pulls one item at a time, so a slow client slows the source; a client that leaves ends the source
  * through its `return()`. A source that throws breaks the stream: nothing is made up in its place.
  */
-export function sseResponse(
-  source: AsyncIterable<ServerSentEvent | string>,
-  headers: Readonly<Record<string, string>> = {},
-): Response {
+export function sseResponse(source: AsyncIterable<ServerSentEvent | string>): Response {
   const iterator = source[Symbol.asyncIterator]();
   const passing = passingBytes();
   const body = new ReadableStream<Uint8Array>({
@@ -58,7 +55,6 @@ export function sseResponse(
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-cache",
       "x-accel-buffering": "no",
-      ...headers,
     },
   });
   return noteResponse(response, { body: passing });

@@ -2,12 +2,13 @@ import { joinBytes } from "../http/stream.ts";
 import type { Statement } from "../ports.ts";
 
 /** Bytes of one stored part: some databases bound a row to 2 MB. */
-export const PART_BYTES: number = 1_000_000;
+const PART_BYTES = 1_000_000;
 
-/** Cuts bytes into parts of at most `size`; no bytes are one empty part. */
-export function parts(bytes: Uint8Array, size: number = PART_BYTES): Uint8Array[] {
+/** Cuts bytes into parts; no bytes are one empty part. */
+function parts(bytes: Uint8Array): Uint8Array[] {
   const out: Uint8Array[] = [];
-  for (let at = 0; at < bytes.length; at += size) out.push(bytes.subarray(at, at + size));
+  for (let at = 0; at < bytes.length; at += PART_BYTES)
+    out.push(bytes.subarray(at, at + PART_BYTES));
   return out.length === 0 ? [bytes] : out;
 }
 
@@ -22,7 +23,6 @@ export function insertParts(
   sql: string,
   key: readonly (string | number | null)[],
   bytes: Uint8Array,
-  size?: number,
 ): Statement[] {
-  return parts(bytes, size).map((data, part) => ({ sql, params: [...key, part, data] }));
+  return parts(bytes).map((data, part) => ({ sql, params: [...key, part, data] }));
 }

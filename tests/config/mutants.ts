@@ -260,8 +260,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "an action before the capture has its own deadline",
     file: "core/rendering/page/load.ts",
-    find: "await within({ ms, system, signal: all, expired: late(ms) }, (inner)",
-    replace: "await within(timers.actions, system, all, late(ms), (inner)",
+    find: "await within({ ms, system, signal: all,",
+    replace: "await within({ ms: timers.actions, system, signal: all,",
     tests: ["tests/unit/rendering/page-actions"],
   },
   {

@@ -1,6 +1,5 @@
 import * as v from "valibot";
-import { ApiError } from "../api-error.ts";
-import type { ErrorName } from "../codes.ts";
+import { invalidRequest } from "../api-error.ts";
 
 /** The last moment that a row, an alarm or a date may name, in Unix ms: dates with five digits of the year sort wrongly as text. */
 export const LAST_INSTANT = 253_402_300_799_999;
@@ -36,14 +35,9 @@ export function between(min: number, max: number): v.GenericSchema<number> {
 }
 
 /** The value, if it is a number of the range; else throws an error that names the field, the value and the range. */
-export function checkNumber(
-  field: string,
-  value: unknown,
-  range: NumberRange,
-  error: ErrorName = "invalid_request",
-): number {
+export function checkNumber(field: string, value: unknown, range: NumberRange): number {
   if (isInRange(value, range)) return value;
-  throw new ApiError(error, { message: `${field}: ${misfit(value, range)}` });
+  throw invalidRequest(`${field}: ${misfit(value, range)}`);
 }
 
 /** Whether a value is a number of the range. */

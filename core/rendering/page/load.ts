@@ -20,6 +20,22 @@ interface LoadOutcome {
   readonly partial: string | null;
 }
 
+/** A page that is loaded for a job. */
+interface Loading {
+  readonly page: Page;
+  readonly job: Job;
+  /** The failures that were passed over. */
+  readonly passed: ApiError[];
+  readonly signal: AbortSignal;
+}
+
+/** A step of a load. */
+interface LoadStep {
+  readonly ms: number;
+  /** Names the step in the failure of one that took too long. */
+  readonly what: () => string;
+}
+
 /**
  * Loads the page of a job and does its waits (load, tags, selector, expression, fixed wait) and its actions. With `bestAttempt`, a wait
  * that fails or times out is passed over; a page that cannot be reached or is not allowed still fails, and so does one
@@ -28,42 +44,24 @@ interface LoadOutcome {
 export async function loadPage(page: Page, job: Job, signal: AbortSignal): Promise<LoadOutcome> {
   const { body, timers } = job;
   const passed: ApiError[] = [];
-  await attempt(page, job, passed, () =>
-    within(
-      {
-        ms: timers.goto,
-        system: page.system,
-        signal,
-        expired: () => expired("gotoOptions.timeout", timers.goto),
-      },
-      async (inner) => {
-        await open(page, job, inner);
-        await waitForLoad(page, job, inner);
-        if (page.lifecycle.isCut) await loadAndStay(page, job, inner);
-      },
-    ),
-  );
+  const loading: Loading = { page, job, passed, signal };
+  await attempt(loading, { ms: timers.goto, what: () => "gotoOptions.timeout" }, async (inner) => {
+    await open(page, job, inner);
+    await waitForLoad(page, job, inner);
+    if (page.lifecycle.isCut) await loadAndStay(page, job, inner);
+  });
   const [missed = null] = passed;
   if (missed !== null && job.url !== null && page.load().response === null) throw missed;
   await checkArrival(page);
-  await attempt(page, job, passed, () =>
-    within(
-      {
-        ms: timers.goto,
-        system: page.system,
-        signal,
-        expired: () => expired("addScriptTag or addStyleTag", timers.goto),
-      },
-      async (inner) => {
-        await addTags(page, "style", body.addStyleTag ?? [], inner);
-        await addTags(page, "script", body.addScriptTag ?? [], inner);
-      },
-    ),
-  );
-  await doWaits(page, job, passed, signal);
+  const tags = { ms: timers.goto, what: () => "addScriptTag or addStyleTag" };
+  await attempt(loading, tags, async (inner) => {
+    await addTags(page, "style", body.addStyleTag ?? [], inner);
+    await addTags(page, "script", body.addScriptTag ?? [], inner);
+  });
+  await doWaits(loading);
   await hideCovers(page, body, signal);
   if ((body.actions ?? []).length > 0) {
-    await doActions(page, job, passed, signal);
+    await doActions(loading);
     // One of them may have led to another page.
     await checkArrival(page);
     await hideCovers(page, body, signal);
@@ -71,74 +69,56 @@ export async function loadPage(page: Page, job: Job, signal: AbortSignal): Promi
   return { missed, partial: passed[0]?.message ?? null };
 }
 
-async function doWaits(
-  page: Page,
-  job: Job,
-  passed: ApiError[],
-  signal: AbortSignal,
-): Promise<void> {
+async function doWaits(loading: Loading): Promise<void> {
+  const { page, signal, job } = loading;
   const { timers, body } = job;
-  const { system } = page;
-  const wanted = body.waitForSelector;
+  const { waitForSelector: wanted, waitForFunction: truth } = body;
   if (wanted !== undefined) {
-    const late = (): ApiError =>
-      expired(`waitForSelector "${wanted.selector.slice(0, 80)}"`, timers.selector);
-    await attempt(page, job, passed, () =>
-      within({ ms: timers.selector, system, signal, expired: late }, (inner) =>
-        waitForSelector(page, wanted, inner),
-      ),
+    const what = (): string => `waitForSelector "${wanted.selector.slice(0, 80)}"`;
+    await attempt(loading, { ms: timers.selector, what }, (inner) =>
+      waitForSelector(page, wanted, inner),
     );
   }
-  const truth = body.waitForFunction;
   if (truth !== undefined) {
-    const late = (): ApiError =>
-      expired(`waitForFunction "${truth.expression.slice(0, 80)}"`, timers.function);
-    await attempt(page, job, passed, () =>
-      within({ ms: timers.function, system, signal, expired: late }, (inner) =>
-        waitForFunction(page, truth, inner),
-      ),
+    const what = (): string => `waitForFunction "${truth.expression.slice(0, 80)}"`;
+    await attempt(loading, { ms: timers.function, what }, (inner) =>
+      waitForFunction(page, truth, inner),
     );
   }
-  if (timers.wait > 0) await system.sleep(timers.wait, signal);
+  if (timers.wait > 0) await page.system.sleep(timers.wait, signal);
 }
 
 /** Does what the body wants done before the capture, all under one timer. */
-async function doActions(
-  page: Page,
-  job: Job,
-  passed: ApiError[],
-  signal: AbortSignal,
-): Promise<void> {
+async function doActions(loading: Loading): Promise<void> {
+  const { page, job } = loading;
   const { timers, body } = job;
   const { system } = page;
   let at = 0;
-  const late = (ms: number) => (): ApiError => expired(`actions.${at}`, ms);
-  await attempt(page, job, passed, () =>
-    within({ ms: timers.actions, system, signal, expired: late(timers.actions) }, async (all) => {
-      for (const action of body.actions ?? []) {
-        const ms =
-          action.type === "wait" && action.selector === undefined
-            ? timers.actions
-            : (timers.eachAction[at] ?? 0);
-        await within({ ms, system, signal: all, expired: late(ms) }, (inner) =>
-          act(page, action, inner),
-        );
-        at += 1;
-      }
-      await page.lifecycle.reached(["DOMContentLoaded"], all);
-    }),
-  );
+  const what = (): string => `actions.${at}`;
+  await attempt(loading, { ms: timers.actions, what }, async (all) => {
+    for (const action of body.actions ?? []) {
+      const ms =
+        action.type === "wait" && action.selector === undefined
+          ? timers.actions
+          : (timers.eachAction[at] ?? 0);
+      await within({ ms, system, signal: all, expired: () => expired(what(), ms) }, (inner) =>
+        act(page, action, inner),
+      );
+      at += 1;
+    }
+    await page.lifecycle.reached(["DOMContentLoaded"], all);
+  });
 }
 
-/** Passes a failed wait over, and adds its failure to `passed`, when the caller wants the best attempt. */
+/** Does a step in its time. Passes its failure over, and adds it to `passed`, when the caller wants the best attempt. */
 async function attempt(
-  page: Page,
-  job: Job,
-  passed: ApiError[],
-  wait: () => Promise<void>,
+  { page, job, passed, signal }: Loading,
+  { ms, what }: LoadStep,
+  work: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   try {
-    await wait();
+    const { system } = page;
+    await within({ ms, system, signal, expired: () => expired(what(), ms) }, work);
   } catch (error) {
     if (job.body.bestAttempt !== true || !(error instanceof ApiError)) throw error;
     const isBroken = isTransient(error) && page.load().response !== null;

@@ -73,10 +73,8 @@ describe("sseResponse()", () => {
         yield ": comment\n\n";
         yield { data: "2" };
       })(),
-      { "x-more": "1" },
     );
     expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
-    expect(response.headers.get("x-more")).toBe("1");
     expect(await response.text()).toBe("data: 1\n\n: comment\n\ndata: 2\n\n");
   });
 

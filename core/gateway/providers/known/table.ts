@@ -4,6 +4,14 @@ import type { Provider } from "./provider.ts";
 const bearer = ["authorization"] as const;
 const CHAT = "chat/completions";
 
+/** The facts of a provider of OpenAI's format whose streams report their usage unasked. */
+const likeOpenAi = {
+  usage: ["openai"],
+  credentials: bearer,
+  openaiChat: CHAT,
+  streamUsage: "told",
+} as const satisfies Partial<Provider>;
+
 /** Returns the host of a path at Vertex AI. Each region has its own; "global" has none, and "us" and "eu" span several. */
 function vertexHost(rest: string): string {
   const place = /(?:^|\/)locations\/([a-z]+-[a-z]+\d+|us|eu)\//.exec(rest)?.[1];
@@ -22,15 +30,7 @@ const OF_OPENAI =
 
 /** Returns a server of models that people run themselves. */
 function ownServer(baseUrl: string): Provider {
-  return {
-    usage: ["openai"],
-    baseUrl,
-    credentials: bearer,
-    versioned: OF_OPENAI,
-    openaiChat: CHAT,
-    streamUsage: "asked",
-    local: true,
-  };
+  return { ...likeOpenAi, baseUrl, versioned: OF_OPENAI, streamUsage: "asked", local: true };
 }
 
 /** The demo provider's path segment. */
@@ -39,11 +39,9 @@ export const ECHO = "echo";
 /** Every built-in provider by its path segment. */
 export const providers: Readonly<Record<string, Provider>> = {
   openai: {
-    usage: ["openai"],
+    ...likeOpenAi,
     baseUrl: "https://api.openai.com",
-    credentials: bearer,
     versioned: true,
-    openaiChat: CHAT,
     streamUsage: "asked",
     serves: ["responses"],
     dialect: { limit: "max_completion_tokens", systemAnywhere: true },
@@ -120,72 +118,48 @@ export const providers: Readonly<Record<string, Provider>> = {
     modelInPath: /(?:^|\/)(?:models|model|deployments)\/([^/:?]+?)(?:%3[Aa]\d{1,4}\/|[/:?]|$)/,
   },
   groq: {
-    usage: ["openai"],
+    ...likeOpenAi,
     baseUrl: "https://api.groq.com/openai/v1",
-    credentials: bearer,
-    openaiChat: CHAT,
-    streamUsage: "told",
     serves: ["responses"],
   },
   fireworks: {
-    usage: ["openai"],
+    ...likeOpenAi,
     baseUrl: "https://api.fireworks.ai/inference/v1",
-    credentials: bearer,
-    openaiChat: CHAT,
-    streamUsage: "told",
     serves: ["responses", "messages"],
   },
   deepseek: {
-    usage: ["openai"],
+    ...likeOpenAi,
     baseUrl: "https://api.deepseek.com",
-    credentials: bearer,
-    openaiChat: CHAT,
-    streamUsage: "told",
     dialect: { wantsThoughts: true },
   },
   "perplexity-ai": {
-    usage: ["openai"],
+    ...likeOpenAi,
     tellsCost: "perplexity",
     baseUrl: "https://api.perplexity.ai",
-    credentials: bearer,
-    openaiChat: CHAT,
-    streamUsage: "told",
   },
   grok: {
-    usage: ["openai"],
+    ...likeOpenAi,
     tellsCost: "xai",
     baseUrl: "https://api.x.ai",
-    credentials: bearer,
     versioned: true,
-    openaiChat: CHAT,
-    streamUsage: "told",
     serves: ["responses"],
   },
   mistral: {
-    usage: ["openai"],
+    ...likeOpenAi,
     baseUrl: "https://api.mistral.ai",
-    credentials: bearer,
     versioned: true,
-    openaiChat: CHAT,
-    streamUsage: "told",
     dialect: { asksUsage: false },
   },
   cerebras: {
-    usage: ["openai"],
+    ...likeOpenAi,
     baseUrl: "https://api.cerebras.ai",
-    credentials: bearer,
     versioned: true,
-    openaiChat: CHAT,
-    streamUsage: "told",
   },
   openrouter: {
-    usage: ["openai"],
+    ...likeOpenAi,
     tellsCost: "openrouter",
     baseUrl: "https://openrouter.ai/api",
-    credentials: bearer,
     versioned: true,
-    openaiChat: CHAT,
-    streamUsage: "told",
     serves: ["responses", "messages"],
   },
   cohere: {

@@ -49,10 +49,10 @@ interface Group {
 }
 
 /**
- * Reads a robots.txt (RFC 9309) for one crawler: the groups that name it, together, else those of `*`. Never throws;
+ * Reads a robots.txt (RFC 9309) for our crawler: the groups that name it, together, else those of `*`. Never throws;
  * unknown lines are ignored.
  */
-export function* parseRobots(text: string, crawler: string = CRAWLER): Generator<void, Robots> {
+export function* parseRobots(text: string): Generator<void, Robots> {
   const named: Group = { rules: [], delay: null, signals: {} };
   const general: Group = { rules: [], delay: null, signals: {} };
   let isNamed = false;
@@ -68,7 +68,7 @@ export function* parseRobots(text: string, crawler: string = CRAWLER): Generator
       if (!isHead) current = [];
       isHead = true;
       const agent = /^[a-z_-]+/iu.exec(value)?.[0].toLowerCase();
-      if (agent === crawler.toLowerCase()) {
+      if (agent === CRAWLER.toLowerCase()) {
         current.push(named);
         isNamed = true;
       } else if (value === "*") current.push(general);
