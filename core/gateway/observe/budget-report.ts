@@ -2,7 +2,7 @@ import { sha256Hex } from "../../crypto/digest.ts";
 import { OUTBOUND_KIND, type SendBody } from "../../entity/outbound.ts";
 import { formatInstant } from "../../http/fields/instant.ts";
 import type { Plain, Platform } from "../../ports.ts";
-import type { BudgetAlert } from "../metering/spend/budget.ts";
+import type { BudgetAlert } from "../metering/ledger/budget.ts";
 
 /** The owner of a budget; a rule of a gateway may have partitions. */
 export type BudgetOwner =

@@ -5,6 +5,7 @@ import type { Call, Step } from "../call/call.ts";
 import { askInOrder } from "../call/fallback.ts";
 import type { Forward } from "../call/forward.ts";
 import type { StoredProviders } from "../account/records/stored-providers.ts";
+import type { LedgerEntry, Limit } from "../metering/ledger/budget.ts";
 import { AUTO_MODEL } from "../providers/unified-step.ts";
 import { type ChatFormat, readChatBody } from "../chat/chat-body.ts";
 import type { Forwarded } from "../call/forwarded.ts";
@@ -26,7 +27,7 @@ import type { PoolCandidate } from "./router/pool.ts";
 export interface ChoiceParts {
   readonly forward: Forward;
   readonly system: System;
-  readonly stored: Pick<StoredProviders, "route" | "counters">;
+  readonly stored: Pick<StoredProviders, "route" | "uses">;
   /** @default none: requests for its model are refused */
   readonly router?: AutoRouter | undefined;
   readonly pools: ModelPools;
@@ -40,8 +41,8 @@ interface RouteRun {
   readonly parts: ChoiceParts;
   readonly facts: RouteFacts;
   readonly graph: Graph;
-  /** Counts of cost that this request adds to when it is answered. */
-  readonly budgets: { readonly key: string; readonly window: number }[];
+  /** Limits of cost that this request adds to when it is answered. */
+  readonly budgets: LedgerEntry[];
 }
 
 /**
@@ -126,14 +127,14 @@ function endsAt(id: string | null, { elements }: Graph): boolean {
 /** Returns the call, which also tells the budgets on its way what it cost. */
 function charging({ call, parts, budgets }: RouteRun): Call {
   if (budgets.length === 0) return call;
-  const counters = parts.stored.counters(call.name);
+  const uses = parts.stored.uses(call.name);
   return {
     ...call,
     onEnded(ended) {
       const { charge } = ended;
       if (charge !== null) {
-        const spent = budgets.map(({ key, window }) => counters.spend(key, charge, window));
-        parts.system.waitUntil(Promise.allSettled(spent));
+        const added = uses.addCosts([{ entries: budgets, amounts: { cost: charge } }]);
+        parts.system.waitUntil(Promise.allSettled([added]));
       }
       call.onEnded?.(ended);
     },
@@ -142,20 +143,22 @@ function charging({ call, parts, budgets }: RouteRun): Call {
 
 /** Counts a request at a rate element; resolves to where it goes on. */
 async function count(rate: RateElement, run: RouteRun): Promise<string> {
-  const { limit, technique, limitType } = rate;
-  const window = Math.round(rate.window * 1000);
   const partition = rate.key === "" ? "" : JSON.stringify(factAt(rate.key, run.facts) ?? null);
-  const key = `route/${run.route}/${rate.id}/${partition.slice(0, 256)}`;
-  const counters = run.parts.stored.counters(run.call.name);
-  // The cost of a request is known afterwards: a budget lets requests through until it is used up.
-  const amount = limitType === "count" ? 1 : 0;
-  const wait = await counters.take(key, amount, { limit, window, technique });
-  if (wait === 0) {
-    if (limitType === "cost") run.budgets.push({ key, window });
+  const place = { scope: partition.slice(0, 256), rule: `route/${run.route}/${rate.id}` };
+  const uses = run.parts.stored.uses(run.call.name);
+  const use = await uses.takeUse(place, limitOf(rate));
+  if ("entries" in use) {
+    if (rate.limitType === "cost") run.budgets.push(...use.entries);
     return rate.success;
   }
   if (rate.fallback !== null) return rate.fallback;
-  throw new ApiError("gateway_rate_limited", { headers: retryAfter(wait) });
+  throw new ApiError("gateway_rate_limited", { headers: retryAfter(use.wait ?? 0) });
+}
+
+function limitOf({ limit, limitType, window, technique }: RateElement): Limit {
+  return limitType === "cost"
+    ? { limitType, limit, window, technique }
+    : { limitType: "requests", limit: Math.floor(limit), window, technique };
 }
 
 function factsOf(step: Step, call: Call, body: Json): RouteFacts {

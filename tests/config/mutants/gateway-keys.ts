@@ -284,7 +284,7 @@ export const gatewayKeyMutants: readonly Mutant[] = [
   },
   {
     name: "a soft limit lets pass",
-    file: "core/gateway/metering/spend/ledger.ts",
+    file: "core/gateway/metering/ledger/ledger.ts",
     find: ".filter(({ budget }) => budget.soft !== true)",
     replace: "",
     tests: ["tests/unit/gateway/keys/teams"],
@@ -340,7 +340,7 @@ export const gatewayKeyMutants: readonly Mutant[] = [
   },
   {
     name: "a period of the calendar begins with it",
-    file: "core/gateway/metering/spend/time-slices.ts",
+    file: "core/gateway/metering/ledger/time-slices.ts",
     find: "(date.getUTCDay() + 6) % 7",
     replace: "date.getUTCDay()",
     tests: ["tests/unit/gateway/keys/teams"],
@@ -361,14 +361,14 @@ export const gatewayKeyMutants: readonly Mutant[] = [
   },
   {
     name: "a share of a budget is told once",
-    file: "core/gateway/metering/spend/budget-watch.ts",
+    file: "core/gateway/metering/ledger/budget-watch.ts",
     find: "shares.filter((share) => share > told)",
     replace: "shares.filter((share) => share > 0 * told)",
     tests: ["tests/unit/gateway/keys/budget-alerts"],
   },
   {
     name: "what is only set aside is not told",
-    file: "core/gateway/metering/spend/budget-watch.ts",
+    file: "core/gateway/metering/ledger/budget-watch.ts",
     find: "since).used - held;",
     replace: "since).used - 0 * held;",
     tests: ["tests/unit/gateway/keys/budget-alerts"],

@@ -7,7 +7,7 @@ import {
   gatewayLog,
   type GatewayLogMethods,
 } from "../../observe/log/gateway-log.ts";
-import type { Ledger } from "../../metering/spend/ledger.ts";
+import type { Ledger } from "../../metering/ledger/ledger.ts";
 import { type NowOrLater, whenReady } from "../../../work/now-or-later.ts";
 import { keptRateWindow, type KeptRateWindow, rateSchema } from "../../guard/kept-rate-window.ts";
 import { logSchema, logSequenceSchema } from "../../observe/log/log-sql.ts";

@@ -13,7 +13,7 @@ import {
   type RealtimeSpend,
   withCustomCost,
 } from "../../metering/spend/expected-use.ts";
-import type { Amounts, Claims, LedgerEntry } from "../../metering/spend/budget.ts";
+import type { Amounts, Claims, LedgerEntry } from "../../metering/ledger/budget.ts";
 import {
   type LimitScope,
   limitsSpend,

@@ -1,5 +1,5 @@
 import type { ActorContext } from "../../../ports.ts";
-import { type Ledger, ledger } from "../../metering/spend/ledger.ts";
+import { type Ledger, ledger } from "../../metering/ledger/ledger.ts";
 import { budgetsOf, type KeyLimit } from "./key-limit.ts";
 import type { LimitUsage } from "./virtual-key.ts";
 
@@ -17,7 +17,7 @@ export interface KeyLedger extends Pick<Ledger, "reserve" | "settle" | "forget">
 }
 
 export function keyLedger(context: ActorContext): KeyLedger {
-  const accounts = ledger(context, { table: "gateway_key_usage", scope: "key_id" });
+  const accounts = ledger(context, { table: "gateway_key_usage", scope: "key_id", alerts: true });
   return {
     reserve: accounts.reserve,
     settle: accounts.settle,

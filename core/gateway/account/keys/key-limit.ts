@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { didYouMean } from "../../../text/nearest.ts";
 import { jsonObject } from "../../../http/json.ts";
-import { formatUsd } from "../../metering/cost/usd.ts";
-import type { Budget, Limit } from "../../metering/spend/budget.ts";
+import { formatUsd } from "../../metering/ledger/usd.ts";
+import type { Budget, Limit } from "../../metering/ledger/budget.ts";
 import { isAllowedModel } from "./check-model.ts";
 
 export type KeyLimit = Limit & {

@@ -8,7 +8,7 @@ import type {
   Claims,
   Reservation,
   Settlement,
-} from "../../metering/spend/budget.ts";
+} from "../../metering/ledger/budget.ts";
 import { keyLedger, usageSchema } from "./key-ledger.ts";
 import { budgetsOf, countsModels, type KeyLimit, type RequestModels } from "./key-limit.ts";
 import { keyOfRow, keyRows } from "./key-rows.ts";

@@ -1,6 +1,6 @@
 import type { Log, System } from "../../../ports.ts";
 import type { BudgetOwner, ReportBudgets } from "../../observe/budget-report.ts";
-import type { BudgetAlert, Settlement } from "../../metering/spend/budget.ts";
+import type { BudgetAlert, Settlement } from "../../metering/ledger/budget.ts";
 import type { LimitScope } from "../../metering/spend/spend.ts";
 
 /** Limits in whose ledger the use of requests is entered. */

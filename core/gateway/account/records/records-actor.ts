@@ -10,7 +10,7 @@ import {
   selectRecords,
   type StoredRecord,
 } from "./record.ts";
-import { counterSchema, type WindowCounters, windowCounters } from "./window-counters.ts";
+import { type UseCounts, useCounts, useSchema } from "./use-counts.ts";
 import { ApiError } from "../../../http/api-error.ts";
 
 /** Answers of lookups that are kept in memory: names come from callers, so their number is bounded. */
@@ -51,11 +51,16 @@ interface OwnKey {
   ownMaster(): Promise<string>;
 }
 
-export interface RecordMethods extends RecordReads, RecordWrites, OwnKey, WindowCounters {}
+export interface RecordMethods extends RecordReads, RecordWrites, OwnKey, UseCounts {}
+
+/** The table in which versions before this one count uses: one of them may run beside this one. */
+const COUNTERS_BEFORE = `CREATE TABLE gateway_counters (
+  actor TEXT NOT NULL, name TEXT NOT NULL, window_start BIGINT NOT NULL, amount DOUBLE PRECISION NOT NULL,
+  before DOUBLE PRECISION NOT NULL, expires_at BIGINT NOT NULL, PRIMARY KEY (actor, name))`;
 
 /**
  * The resources of the management API that belong to one account (`account:{account}`) or to one gateway
- * (`gateway:{account}/{gateway}`), with the counters of their limits.
+ * (`gateway:{account}/{gateway}`), with the counts of their limits.
  */
 export const recordsActor: ActorKind = {
   name: "gateway-records",
@@ -67,20 +72,22 @@ export const recordsActor: ActorKind = {
     "CREATE UNIQUE INDEX gateway_records_name ON gateway_records (actor, collection, name)",
     "CREATE INDEX gateway_records_parent ON gateway_records (actor, collection, parent)",
     "CREATE TABLE gateway_master_keys (actor TEXT PRIMARY KEY, master TEXT NOT NULL)",
-    counterSchema,
+    COUNTERS_BEFORE,
+    ...useSchema,
   ],
   // Read on the way of requests: they must not wait behind a write.
-  interleaved: ["find", "group", "take", "spend"],
-  async start(context) {
+  interleaved: ["find", "group", "takeUse", "addCosts"],
+  start(context) {
     const memory = lookupMemory();
-    return {
+    const uses = useCounts(context);
+    return Promise.resolve({
       methods: {
         ...readMethods(context, memory),
-        ...writeMethods(context, memory),
+        ...writeMethods(context, memory, () => uses.forget()),
         ...keyMethods(context),
-        ...(await windowCounters(context)),
+        ...uses.methods,
       },
-    };
+    });
   },
 };
 
@@ -139,7 +146,11 @@ function readMethods(context: ActorContext, memory: Memory): RecordReads {
   };
 }
 
-function writeMethods(context: ActorContext, memory: Memory): RecordWrites {
+function writeMethods(
+  context: ActorContext,
+  memory: Memory,
+  forgetUses: () => Statement,
+): RecordWrites {
   const { name: actor, sql } = context;
   const select = selectFrom(context);
   const checks = checksOf(context, select);
@@ -185,12 +196,13 @@ function writeMethods(context: ActorContext, memory: Memory): RecordWrites {
       await run([removal(actor, name), { sql: sqlText, params: [actor, name.id] }]);
     },
     clear: () =>
-      run(
-        ["gateway_records", "gateway_master_keys", "gateway_counters"].map((table) => ({
+      run([
+        ...["gateway_records", "gateway_master_keys", "gateway_counters"].map((table) => ({
           sql: `DELETE FROM ${table} WHERE actor = ?`,
           params: [actor],
         })),
-      ),
+        forgetUses(),
+      ]),
   };
 }
 

@@ -2,6 +2,7 @@ import type { HeaderPair } from "../../../ports.ts";
 import type { Value } from "../../../http/json.ts";
 import type { GatewayName } from "../settings/gateway-name.ts";
 import type { Records } from "./records.ts";
+import type { UseCounts } from "./use-counts.ts";
 
 export interface CustomTarget {
   readonly baseUrl: string;
@@ -41,7 +42,8 @@ export interface StoredProviders {
   route(name: GatewayName, route: string): Promise<DeployedRoute | null>;
   /** The names of custom providers that are enabled, as path segments, and of dynamic routes. */
   names(name: GatewayName): Promise<StoredNames>;
-  counters(name: GatewayName): Pick<Records, "take" | "spend">;
+  /** Counts the uses of dynamic routes. */
+  uses(name: GatewayName): Pick<Records, keyof UseCounts>;
 }
 
 /** Names that models of the unified endpoint can begin with. */

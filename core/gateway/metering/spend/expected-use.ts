@@ -10,7 +10,7 @@ import { bodyValue, jsonOf, plainBytes } from "../../wire/readable-body.ts";
 import { cost, type CustomCost } from "../cost/cost.ts";
 import { type CostQuestion, isFree } from "../cost/known-cost.ts";
 import { requestPrice } from "../cost/dearest-price.ts";
-import type { Claim } from "./budget.ts";
+import type { Claim } from "../ledger/budget.ts";
 import { GUESSED_OUTPUT, type RequestedOutput, requestedOutput } from "./requested-output.ts";
 
 /** Facts about a connection that are known better than from its step. */

@@ -1,8 +1,8 @@
 import type { ActorContext } from "../../../ports.ts";
 import type { SpendLimits } from "../../account/settings/spend-settings.ts";
 import type { NowOrLater } from "../../../work/now-or-later.ts";
-import type { BudgetAlert, Claim, Reservation, Settlement } from "./budget.ts";
-import { type Ledger, ledger } from "./ledger.ts";
+import type { BudgetAlert, Claim, Reservation, Settlement } from "../ledger/budget.ts";
+import { type Ledger, ledger } from "../ledger/ledger.ts";
 import { spendBudgets, type SpendFacts } from "./spend-rules.ts";
 
 /** The table of what was spent, in slices of time by rule and partition. */
@@ -28,7 +28,7 @@ export function spendLedger(
   context: ActorContext,
   limits: () => SpendLimits | null | undefined,
 ): { readonly methods: SpendLedger; readonly forget: Ledger["forget"] } {
-  const accounts = ledger(context, { table: "gateway_spend", scope: "part" });
+  const accounts = ledger(context, { table: "gateway_spend", scope: "part", alerts: true });
   return {
     methods: {
       spendAdmit: (facts, cost) => accounts.reserve(spendBudgets(limits(), facts), { cost }),

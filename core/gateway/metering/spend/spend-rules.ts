@@ -1,8 +1,8 @@
 import { type RequestMetadata, readMetadata } from "../../call/controls.ts";
 import { segmentOf } from "../../providers/author-segment.ts";
 import { modelSpellings, plainName } from "../../prices/model-spellings.ts";
-import { formatUsd } from "../cost/usd.ts";
-import type { Budget } from "./budget.ts";
+import { formatUsd } from "../ledger/usd.ts";
+import type { Budget } from "../ledger/budget.ts";
 import type { SpendFilter, SpendLimits, SpendRule } from "../../account/settings/spend-settings.ts";
 
 /** The facts that rules look at. Plain, because they cross to the gateway's actor. */

@@ -1,5 +1,5 @@
 import { ApiError } from "../../../http/api-error.ts";
-import type { BudgetAlert, LedgerEntry, Reservation, Settlement } from "./budget.ts";
+import type { BudgetAlert, LedgerEntry, Reservation, Settlement } from "../ledger/budget.ts";
 import { retryAfter } from "../../../http/fields/retry-after.ts";
 import type { SpendLimits } from "../../account/settings/spend-settings.ts";
 

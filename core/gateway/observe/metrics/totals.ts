@@ -1,4 +1,4 @@
-import { HIGHEST_COST } from "../../metering/cost/usd.ts";
+import { HIGHEST_COST } from "../../metering/ledger/usd.ts";
 import { bucketOf } from "../../../http/metrics-format.ts";
 import type { LogRow } from "../../call/ended-attempt.ts";
 

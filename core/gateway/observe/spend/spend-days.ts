@@ -3,7 +3,7 @@ import { accountCounts } from "../../../metrics/account-counts.ts";
 import type { Platform } from "../../../ports.ts";
 import type { AttemptObserver, EndedAttempt } from "../../call/ended-attempt.ts";
 import { listedCost } from "../../metering/cost/cost.ts";
-import { HIGHEST_COST } from "../../metering/cost/usd.ts";
+import { HIGHEST_COST } from "../../metering/ledger/usd.ts";
 import { labels } from "../metrics/metrics.ts";
 import { addFigures, noFigures, spendActor, type SpendMethods } from "./spend-actor.ts";
 import {

@@ -85,7 +85,7 @@ export function storedProviders(store: RecordStore, vault: Vault, system: System
       return record === null ? null : { id: record.id, elements: record.body["elements"] };
     },
     names: (name) => storedNames(store, name),
-    counters: (name) => store.ofGateway(name),
+    uses: (name) => store.ofGateway(name),
   };
 }
 
@@ -151,12 +151,13 @@ export function withDeclaredProviders(
 async function countUse(config: StoredRecord, records: Records): Promise<void> {
   const { rate_limit: limit, rate_limit_period: seconds } = config.body;
   if (typeof limit !== "number" || typeof seconds !== "number") return;
-  const rule = { limit, window: seconds * 1000, technique: "fixed" } as const;
-  const wait = await records.take(`key/${config.id}`, 1, rule);
-  if (wait === 0) return;
+  const place = { scope: config.id, rule: "key" };
+  const rule = { limitType: "requests", limit, window: seconds, technique: "fixed" } as const;
+  const use = await records.takeUse(place, rule);
+  if ("entries" in use) return;
   throw new ApiError("gateway_rate_limited", {
     message: `The stored key "${jsonText(config.body["alias"])}" is over its own limit of ${limit} requests in ${seconds} s`,
-    headers: retryAfter(wait),
+    headers: retryAfter(use.wait ?? 0),
   });
 }
 

@@ -3,10 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { packedReply } from "../../../../core/gateway/cache/exact/packed-reply.ts";
 import { replyCache } from "../../../../core/gateway/cache/exact/reply-cache.ts";
 import { keptRateWindow, rateSchema } from "../../../../core/gateway/guard/kept-rate-window.ts";
-import {
-  counterSchema,
-  windowCounters,
-} from "../../../../core/gateway/account/records/window-counters.ts";
+import { useCounts, useSchema } from "../../../../core/gateway/account/records/use-counts.ts";
 import { initialSettings } from "../../../../core/gateway/account/settings/settings.ts";
 import { budgetsOf } from "../../../../core/gateway/account/keys/key-limit.ts";
 import { keyLedger, usageSchema } from "../../../../core/gateway/account/keys/key-ledger.ts";
@@ -38,7 +35,7 @@ const pass = (ms: number): void => {
 /** A gateway's limits: ten seconds, sliding, of one request or one dollar. */
 const kind: ActorKind = {
   name: "clock-jumps",
-  schema: [...spendSchema, ...usageSchema, rateSchema, counterSchema],
+  schema: [...spendSchema, ...usageSchema, rateSchema, ...useSchema],
   async start(context) {
     const own = { ...context, system: { ...context.system, ...clock } };
     const settings = {
@@ -52,13 +49,17 @@ const kind: ActorKind = {
     const spend = spendLedger(own, () => ({ rules }));
     const keys = keyLedger(own);
     const rate = await keptRateWindow(own);
-    const counters = await windowCounters(own);
-    const window = { limit: 1, window: 10_000, technique: "sliding" } as const;
+    const uses = useCounts(own);
     const requests = [{ limitType: "requests", limit: 1, ...sliding }] as const;
     return {
       methods: {
         rate: async () => (await rate.admit(settings)) === 0,
-        counter: () => counters.take("a", 1, window) === 0,
+        use: async () =>
+          "entries" in
+          (await uses.methods.takeUse(
+            { scope: "", rule: "a" },
+            { limitType: "requests", limit: 1, ...sliding },
+          )),
         async spend() {
           return (
             "entries" in (await spend.methods.spendAdmit(spendFacts()("p", "m", [], null), WHOLE))
@@ -78,7 +79,7 @@ const kind: ActorKind = {
 const WHOLE = { needed: 1, guessed: 0 };
 
 describe("a window of a limit", () => {
-  it.each(["rate", "counter", "spend", "key"])(
+  it.each(["rate", "use", "spend", "key"])(
     "of a %s goes by the time that passes, whoever sets the clock",
     async (what) => {
       const own = await openPlatform();

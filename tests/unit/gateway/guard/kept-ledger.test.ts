@@ -1,7 +1,7 @@
 import { openPlatform } from "#platform";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Budget, Reservation } from "../../../../core/gateway/metering/spend/budget.ts";
-import { type Ledger, ledger } from "../../../../core/gateway/metering/spend/ledger.ts";
+import type { Budget, Reservation } from "../../../../core/gateway/metering/ledger/budget.ts";
+import { type Ledger, ledger } from "../../../../core/gateway/metering/ledger/ledger.ts";
 import { spendSchema } from "../../../../core/gateway/metering/spend/spend-ledger.ts";
 import type { ActorKind, Platform, Sql } from "../../../../core/ports.ts";
 import { SqlError, type SqlErrorReason } from "../../../../core/sql/sql-error.ts";
@@ -17,6 +17,7 @@ const budgets: readonly Budget[] = (["fixed", "sliding"] as const).map((techniqu
   technique,
   text: () => technique,
 }));
+const table = { table: "gateway_spend", scope: "part", alerts: true } as const;
 const claims = { requests: { needed: 1, guessed: 0 } };
 
 /** A ledger of which an instance can end without a word. */
@@ -45,7 +46,7 @@ const kind: ActorKind = {
           return work;
         },
       };
-      return ledger({ ...context, sql }, { table: "gateway_spend", scope: "part" });
+      return ledger({ ...context, sql }, table);
     };
     let counting = open();
     const reserve = async (): Promise<Reservation> => counting.reserve(budgets, claims);
@@ -84,7 +85,7 @@ const kind: ActorKind = {
             },
             batch: async () => [],
           };
-          const crowded = ledger({ ...context, sql }, { table: "gateway_spend", scope: "part" });
+          const crowded = ledger({ ...context, sql }, table);
           const many = Array.from({ length: count }, (_, n) => ({
             ...budgets[0]!,
             scope: `s${n}`,

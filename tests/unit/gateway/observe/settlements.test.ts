@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { settlements } from "../../../../core/gateway/account/keys/settlements.ts";
-import type { BudgetAlert, Settlement } from "../../../../core/gateway/metering/spend/budget.ts";
+import type { BudgetAlert, Settlement } from "../../../../core/gateway/metering/ledger/budget.ts";
 import { callLimits, type LimitParts } from "../../../../core/gateway/account/keys/call-limits.ts";
 import { initialSettings } from "../../../../core/gateway/account/settings/settings.ts";
 import type { Call, Step } from "../../../../core/gateway/call/call.ts";

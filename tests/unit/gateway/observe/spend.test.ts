@@ -7,8 +7,8 @@ import type {
   LedgerEntry,
   Reservation,
   Settlement,
-} from "../../../../core/gateway/metering/spend/budget.ts";
-import { sliceAt } from "../../../../core/gateway/metering/spend/time-slices.ts";
+} from "../../../../core/gateway/metering/ledger/budget.ts";
+import { sliceAt } from "../../../../core/gateway/metering/ledger/time-slices.ts";
 import { spendLedger, spendSchema } from "../../../../core/gateway/metering/spend/spend-ledger.ts";
 import {
   spendBudgets,

@@ -4,7 +4,6 @@ import { eventually } from "../../../cases/eventually.ts";
 import { recordStore } from "../../../../core/gateway/account/records/records.ts";
 import { vault } from "../../../../core/gateway/account/records/vault.ts";
 import { storedProviders } from "../../../../core/gateway/providers/stored/stored-providers.ts";
-import { counterAt, waitFor } from "../../../../core/gateway/account/records/window-counters.ts";
 import type { GatewayOptions } from "../../../../core/gateway/entry/options.ts";
 import { gateway } from "../../../../core/gateway/mod.ts";
 import {
@@ -229,48 +228,38 @@ describe("a gateway with byok_only", () => {
   });
 });
 
-describe("the counters of limits", () => {
+describe("the uses that limits count", () => {
+  const rule = { limit: 2, window: 10 * 365 * 86_400, technique: "fixed" } as const;
+  const place = { scope: "", rule: "k" };
+
   it("outlive a restart", async () => {
     const data = `limits-${gate.platform.system.id()}`;
-    const rule = { limit: 2, window: 10 * 365 * 86_400_000, technique: "fixed" } as const;
     const take = async (times: number) => {
       const platform = await openPlatform({ data });
       const records = recordStore(platform).ofGateway({ account: "acme", gateway: "counted" });
-      const waits: number[] = [];
-      for (let i = 0; i < times; i++) waits.push(await records.take("k", 1, rule));
+      const refused: boolean[] = [];
+      for (let i = 0; i < times; i++) {
+        const use = await records.takeUse(place, { ...rule, limitType: "requests" });
+        refused.push("refused" in use);
+      }
       await platform.close();
-      return waits.map((wait) => wait > 0);
+      return refused;
     };
     expect(await take(3)).toEqual([false, false, true]);
     expect(await take(1)).toEqual([true]);
   });
 
-  it("of a sliding window remember the part of the one before that it covers", () => {
-    const start = Date.UTC(2026, 0, 1, 12);
-    const rule = { limit: 4, window: 60_000, technique: "sliding" } as const;
-    const later = start + 75_000;
-    const counter = counterAt({ start, amount: 4, before: 0 }, rule.window, later);
-    expect(counter).toEqual({ start: start + 60_000, amount: 0, before: 4 });
-    // Three quarters of the four requests still count: there is room for one.
-    expect(waitFor(counter, 1, rule, later)).toBe(0);
-    // Then there is none before another one of them has slid out, and the next waits for two.
-    expect(waitFor({ ...counter, amount: 1 }, 1, rule, later)).toBe(15_000);
-    expect(waitFor({ ...counter, amount: 2 }, 1, rule, later)).toBe(30_000);
-    expect(waitFor({ ...counter, amount: 4 }, 1, rule, later)).toBe(60_000);
-    // Hardly anything of the window before has slid out when this one begins.
-    expect(waitFor(counter, 1, rule, counter.start + 1)).toBe(14_999);
-    expect(waitFor(counter, 1, { ...rule, limit: 0 }, later)).toBeGreaterThan(0);
-    expect(counterAt(counter, rule.window, start + 200_000)).toMatchObject({
-      amount: 0,
-      before: 0,
-    });
-    const fixed = { ...rule, technique: "fixed" } as const;
-    expect(waitFor({ ...counter, amount: 3 }, 1, fixed, later)).toBe(0);
-    expect(waitFor({ ...counter, amount: 4 }, 1, fixed, later)).toBe(45_000);
-    // A budget lets requests through until it is used up.
-    expect(waitFor({ ...counter, amount: 3.9 }, 0, fixed, later)).toBe(0);
-    expect(waitFor({ ...counter, amount: 4 }, 0, fixed, later)).toBe(45_000);
-    expect(waitFor({ start: counter.start, amount: 4, before: 0 }, 0, rule, later)).toBe(45_000);
+  it("of a cost let requests in until it is used up, and are forgotten with their gateway", async () => {
+    const records = recordStore(gate.platform).ofGateway({ account: "acme", gateway: "costs" });
+    const take = () => records.takeUse(place, { ...rule, limitType: "cost" });
+    const spend = async (cost: number) => {
+      const use = await take();
+      if ("entries" in use) await records.addCosts([{ entries: use.entries, amounts: { cost } }]);
+      return "entries" in use;
+    };
+    expect([await spend(1.5), await spend(3), await spend(0)]).toEqual([true, true, false]);
+    await records.clear();
+    expect(await spend(0)).toBe(true);
   });
 });
 

@@ -16,6 +16,12 @@ export interface BudgetWatch {
   readonly forget: (scope?: string) => void;
 }
 
+export const noWatch: BudgetWatch = {
+  reserved: () => [],
+  settled: () => [],
+  forget: () => undefined,
+};
+
 /** Budgets that are watched at once. */
 const WATCHED = 100_000;
 

@@ -1,5 +1,5 @@
 import type { LedgerSum, Limit, LimitType, Period, LedgerSlices } from "./budget.ts";
-import { toParts } from "../cost/usd.ts";
+import { toParts } from "./usd.ts";
 
 /** A sliding window moves in steps of a thousandth of itself, and at least of a millisecond. */
 const SLICES = 1000;
@@ -15,7 +15,7 @@ export function sliceAt(
 ): { readonly slice: number; readonly since: number; readonly ends: number } {
   if (window === null) return { slice: 0, since: 0, ends: NEVER };
   if (typeof window === "string") return periodAt(window, now);
-  const length = window * 1000;
+  const length = Math.round(window * 1000);
   const isSliding = technique === "sliding";
   const step = isSliding ? Math.max(1, Math.floor(length / SLICES)) : length;
   const slice = now - (now % step);

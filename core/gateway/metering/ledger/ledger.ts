@@ -13,8 +13,8 @@ import type {
 import type { ActorContext, Statement } from "../../../ports.ts";
 import { steadyNow } from "../../../time/steady-now.ts";
 import { type NowOrLater, whenReady } from "../../../work/now-or-later.ts";
-import { formatUsd, fromParts } from "../cost/usd.ts";
-import { budgetWatch } from "./budget-watch.ts";
+import { formatUsd, fromParts } from "./usd.ts";
+import { budgetWatch, noWatch } from "./budget-watch.ts";
 import { ledgerMemory } from "./ledger-memory.ts";
 import { sliceAt, sumSince, unitsOf } from "./time-slices.ts";
 
@@ -37,7 +37,7 @@ export interface Ledger {
 export function ledger(context: ActorContext, table: LedgerTable): Ledger {
   const now = steadyNow(context.system);
   const memory = ledgerMemory(context, table, now);
-  const watch = budgetWatch(memory, now);
+  const watch = table.alerts ? budgetWatch(memory, now) : noWatch;
   /** Draws on all budgets or none. `at` stays the same after a write: the slice of a later time would need a write of its own. */
   const draw = (
     counted: readonly Budget[],

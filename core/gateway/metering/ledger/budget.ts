@@ -68,9 +68,11 @@ export interface LedgerSum {
   readonly last: number | null;
 }
 
+/** The table of a ledger, the column of its scopes, and whether it tells of budgets that are used up to a share. */
 export type LedgerTable =
-  | { readonly table: "gateway_spend"; readonly scope: "part" }
-  | { readonly table: "gateway_key_usage"; readonly scope: "key_id" };
+  | { readonly table: "gateway_spend"; readonly scope: "part"; readonly alerts: true }
+  | { readonly table: "gateway_key_usage"; readonly scope: "key_id"; readonly alerts: true }
+  | { readonly table: "gateway_uses"; readonly scope: "part"; readonly alerts: false };
 
 /** The amount in one slice of time, in units: integers, so that a sum does not depend on its order. */
 export interface Slice extends Omit<LedgerEntry, "reserved" | "limitType"> {
