@@ -57,10 +57,10 @@ describe("upstreamBody()", () => {
     const { body, run } = source(sizes);
     const told = watching(body);
     run();
-    const read: number[] = [];
-    for await (const chunk of body.stream as unknown as AsyncIterable<Uint8Array>)
-      read.push(chunk[0] ?? -1);
-    expect(read).toEqual([...sizes.keys()]);
+    const read: Uint8Array[] = [];
+    for await (const chunk of body.stream as unknown as AsyncIterable<Uint8Array>) read.push(chunk);
+    const sent = sizes.map((size, at) => new Uint8Array(size).fill(at));
+    expect(Buffer.concat(read).equals(Buffer.concat(sent))).toBe(true);
     expect(told).toEqual([...sizes.keys(), "complete"]);
   });
 
@@ -121,6 +121,16 @@ describe("upstreamBody()", () => {
     for (let drains = 0; drains < 100; drains++) body.resume();
     expect(taken).toEqual([...sizes.keys(), "end"]);
     expect(told).toEqual([...sizes.keys(), "complete"]);
+  });
+
+  it("hands a reader all that waits in one piece, and nothing of it twice", async () => {
+    const { body, run } = source([1, 2, 3]);
+    const told = watching(body);
+    run();
+    const reader = body.stream.getReader();
+    expect((await reader.read()).value).toEqual(new Uint8Array([0, 1, 1, 2, 2, 2]));
+    expect(await reader.read()).toMatchObject({ done: true });
+    expect(told).toEqual([0, 1, 2, "complete"]);
   });
 
   it("keeps nobody's bytes beyond the chunk that filled the room", () => {

@@ -1,4 +1,5 @@
 import { attached } from "../../../core/http/attached.ts";
+import { joinBytes } from "../../../core/http/stream.ts";
 import { setTimeout } from "node:timers";
 import type { StreamChange, StreamEnd, StreamWatch } from "../../../core/ports.ts";
 import { TransportError } from "../../../core/net/transport-error.ts";
@@ -147,9 +148,8 @@ function streamOf(state: State, cancel: () => void): ReadableStream<Uint8Array> 
           failSoon(controller, state.failure);
           return;
         }
-        let chunk = next(state);
-        while (chunk !== undefined && chunk.length === 0) chunk = next(state);
-        if (chunk !== undefined) controller.enqueue(chunk);
+        const bytes = all(state);
+        if (bytes.length > 0) controller.enqueue(bytes);
         else state.hungry = true;
         resumeIfRoom(state);
         closeIfDone(state);
@@ -225,6 +225,14 @@ function next(state: State): Uint8Array | undefined {
   if (chunk === undefined) return undefined;
   state.bytes -= chunk.byteLength;
   return passed(state, chunk);
+}
+
+/** Returns all that waits, joined: each chunk costs a stream's reader more than the few bytes of an event. */
+function all(state: State): Uint8Array {
+  const chunks: Uint8Array[] = [];
+  for (let chunk = next(state); chunk !== undefined; chunk = next(state)) chunks.push(chunk);
+  const [first = nothing()] = chunks;
+  return chunks.length < 2 ? first : joinBytes(chunks);
 }
 
 /** Returns a chunk as the consumer gets it; empty when all of it is kept back. */

@@ -255,6 +255,13 @@ export const httpMutants: readonly Mutant[] = [
     tests: ["tests/local/every-runtime/long-body"],
   },
   {
+    name: "a reader gets all that waits of an upstream's answer in one piece",
+    file: "adapters/shared/http/upstream-body.ts",
+    find: "chunks.length < 2 ? first : joinBytes(chunks)",
+    replace: "first",
+    tests: ["tests/local/upstream-body"],
+  },
+  {
     name: "what waits for the end of a turn is written before the end of the answer",
     file: "adapters/node/write-response.ts",
     find: "      flush();\n      outgoing.end();",
