@@ -1,6 +1,10 @@
 import { asObject, type Json } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { parseJson } from "../../http/fields/body.ts";
+import { utf8 } from "../../crypto/encoding.ts";
+import { parseJson, parseJsonInSteps } from "../../http/fields/body.ts";
+import { PARSED_AT_ONCE } from "../../http/json/json-steps.ts";
+import { jsonInSteps } from "../../http/json/long-json.ts";
+import type { System } from "../../ports.ts";
 
 /** The formats in which models of every provider are asked. */
 export const chatFormats: readonly ["chat/completions", "responses", "messages"] = [
@@ -17,7 +21,33 @@ export type ChatFormat = (typeof chatFormats)[number];
 
 /** Reads the JSON object in the body of a chat request; throws `chat_format` for anything else. */
 export function readChatBody(body: Uint8Array | ReadableStream<Uint8Array> | null): Json {
-  const value = body instanceof Uint8Array ? asObject(parseJson(body, "chat_format")) : null;
+  return chatObject(body instanceof Uint8Array ? parseJson(body, "chat_format") : null);
+}
+
+/** Does {@link readChatBody}, and lets others go on while it reads a long one. */
+export async function readChatInSteps(
+  body: Uint8Array | ReadableStream<Uint8Array> | null,
+  system: Pick<System, "sleep">,
+): Promise<Json> {
+  if (!isLong(body)) return readChatBody(body);
+  return chatObject(await parseJsonInSteps(body, system, "chat_format"));
+}
+
+/** Writes the request that takes the place of another one, and lets others go on while it writes a long one. */
+export function writeChat(
+  chat: object,
+  instead: Uint8Array | ReadableStream<Uint8Array> | null,
+  system: Pick<System, "sleep">,
+): Promise<Uint8Array> | Uint8Array {
+  return isLong(instead) ? jsonInSteps(chat, system) : utf8(JSON.stringify(chat));
+}
+
+function isLong(body: Uint8Array | ReadableStream<Uint8Array> | null): body is Uint8Array {
+  return body instanceof Uint8Array && body.length > PARSED_AT_ONCE;
+}
+
+function chatObject(given: unknown): Json {
+  const value = asObject(given);
   if (value !== null) return value;
   throw new ApiError("chat_format", {
     message: "Chat completion bad format: a JSON object of at most 10 MB is needed",

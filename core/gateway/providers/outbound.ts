@@ -1,11 +1,16 @@
 import { ownMember } from "../../http/json.ts";
-import { utf8 } from "../../crypto/encoding.ts";
 import type { HeaderPair } from "../../ports.ts";
 import { tokenOf } from "../call/gateway-token.ts";
 import type { Call, Step } from "../call/call.ts";
 import type { Outbound } from "../call/outbound.ts";
 import type { Chat } from "../chat/chat-format.ts";
-import { type ChatFormat, modelOfChat, readChatBody } from "../chat/chat-body.ts";
+import {
+  type ChatFormat,
+  modelOfChat,
+  readChatBody,
+  readChatInSteps,
+  writeChat,
+} from "../chat/chat-body.ts";
 import { withInlineImages } from "../chat/images.ts";
 import { endsWell, translateReply } from "../chat/translate-reply.ts";
 import { fitChat } from "../models/fit-chat.ts";
@@ -137,7 +142,8 @@ async function translated(
   call: Call,
   parts: OutboundParts,
 ): Promise<Outbound> {
-  const given = readChatBody(step.body);
+  const { system } = parts.platform;
+  const given = await readChatInSteps(step.body, system);
   const { left_out: leftOut = [], ...asked } = mendChat(front.read(given));
   const { chat: read, dropped } = fitChat(asked, modelRules(step.slug, asked.model));
   const chat =
@@ -159,7 +165,7 @@ async function translated(
       rest,
       query,
       headers: [...kept, ...defaults, ["content-type", "application/json"]],
-      body: utf8(JSON.stringify(body)),
+      body: await writeChat(body, step.body, system),
     },
     call,
     parts,
@@ -171,7 +177,7 @@ async function translated(
     isRestorable: (reply) => endsWell(translation, reply),
     restore: async (answer) => {
       const plain = { ...answer, body: plainBody(answer, parts.decoding) };
-      return translateReply(translation, plain, parts.platform.system);
+      return translateReply(translation, plain, system);
     },
   };
 }

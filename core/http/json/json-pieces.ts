@@ -7,7 +7,7 @@ export class JsonText {
 }
 
 /** Characters that are written at a time: about a millisecond of work. */
-const PIECE = 512 * 1024;
+export const PIECE: number = 512 * 1024;
 
 /** Objects in objects whose members are written one by one. */
 const LEVELS = 3;

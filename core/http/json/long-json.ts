@@ -1,6 +1,7 @@
 import { toBase64, utf8 } from "../../crypto/encoding.ts";
 import type { System } from "../../ports.ts";
 import { joinBytes } from "../stream.ts";
+import { cutText, PIECE } from "./json-pieces.ts";
 
 /** A text of any size in JSON, made while it is sent. */
 export interface LongText {
@@ -36,7 +37,7 @@ export function longBase64(bytes: Uint8Array, before: string = ""): LongText {
   };
 }
 
-/** Yields the JSON of an object or a list. Each {@link LongText} in it has parts of its own. */
+/** Yields the JSON of an object or a list. Each {@link LongText} and each string as long as one has parts of its own. */
 export function* jsonParts(value: object): Generator<string, void, void> {
   let text = "";
   for (const piece of pieces(value)) {
@@ -53,7 +54,8 @@ export function* jsonParts(value: object): Generator<string, void, void> {
 
 function* pieces(value: unknown): Generator<string | LongText, void, void> {
   if (isLongText(value)) return yield value;
-  if (!holdsLongText(value)) return yield JSON.stringify(value);
+  if (isLongString(value)) return yield cutString(value);
+  if (!holds(value, isLong)) return yield JSON.stringify(value);
   const isList = Array.isArray(value);
   let separator = isList ? "[" : "{";
   for (const [name, member] of Object.entries(value)) {
@@ -66,9 +68,31 @@ function* pieces(value: unknown): Generator<string | LongText, void, void> {
 }
 
 /** Whether a value is a {@link LongText}, or has one in it. */
-export function holdsLongText(value: unknown): value is object {
-  if (typeof value !== "object" || value === null) return false;
-  return isLongText(value) || Object.values(value).some(holdsLongText);
+export function holdsLongText(value: unknown): boolean {
+  return holds(value, isLongText);
+}
+
+function holds(value: unknown, isOne: (value: unknown) => boolean): value is object {
+  if (isOne(value)) return true;
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    Object.values(value).some((member) => holds(member, isOne))
+  );
+}
+
+const isLong = (value: unknown): boolean => isLongText(value) || isLongString(value);
+
+function isLongString(value: unknown): value is string {
+  return typeof value === "string" && value.length > PIECE;
+}
+
+function cutString(text: string): LongText {
+  return {
+    *jsonParts() {
+      for (const part of cutText(text)) yield JSON.stringify(part).slice(1, -1);
+    },
+  };
 }
 
 function isLongText(value: unknown): value is LongText {

@@ -101,6 +101,20 @@ export const httpMutants: readonly Mutant[] = [
     tests: ["tests/unit/http/json/json-steps"],
   },
   {
+    name: "a long string is written in steps",
+    file: "core/http/json/long-json.ts",
+    find: "value.length > PIECE",
+    replace: "value.length < 0",
+    tests: ["tests/unit/http/long-json"],
+  },
+  {
+    name: "a long chat is translated in steps",
+    file: "core/gateway/chat/chat-body.ts",
+    find: "body.length > PARSED_AT_ONCE",
+    replace: "body.length < 0",
+    tests: ["tests/unit/gateway/providers/translate-edges"],
+  },
+  {
     name: "messages of MCP clients of search have at most a megabyte",
     file: "core/search/routes/mcp-routes.ts",
     find: "limit: JSON_BODY_LIMIT",

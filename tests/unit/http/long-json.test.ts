@@ -41,6 +41,16 @@ it("the JSON of a value with a long text is that of the value with the text", as
   expect([...jsonParts(two)].join("")).toBe(String.raw`["\"ü\"","YWI="]`);
 });
 
+it("a string as long as a long text is cut, between surrogates", async () => {
+  const long = `a"${"😀\\".repeat(400_000)}`;
+  for (const value of [{ a: [long, { b: long }], c: 1 }, [long]]) {
+    const system = counted();
+    const json = new TextDecoder().decode(await jsonInSteps(value, system));
+    expect(json === JSON.stringify(value)).toBe(true);
+    expect(system.pauses()).toBeGreaterThan(2);
+  }
+});
+
 it("the JSON of a value without a long text is made at once", async () => {
   const system = counted();
   const json = await jsonInSteps(shaped("x"), system);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { sseEvents } from "../../../../core/http/sse.ts";
 import { messagesFront } from "../../../../core/gateway/chat/formats/messages-reply.ts";
 import { type GatewayUnderTest, gatewayUnderTest, jsonInit } from "../../../fakes/gateway-app.ts";
@@ -62,6 +62,23 @@ async function said(response: Response): Promise<string> {
 const chunk = (delta: object, finish_reason: string | null = null) => ({
   id: "c1",
   choices: [{ index: 0, delta, finish_reason }],
+});
+
+it("a long chat is translated word for word, and others go on in between", async () => {
+  const sleep = vi.spyOn(gate.platform.system, "sleep");
+  const turns = (): number => sleep.mock.calls.filter(([ms]) => ms === 0).length;
+  gate.transport.behave = () => jsonReply({ choices: [] });
+  const ask = async (content: string): Promise<number> => {
+    const before = turns();
+    const asked = { model: "perplexity-ai/sonar", messages: [{ role: "user", content }] };
+    await (await send("messages", asked)).text();
+    expect(JSON.stringify(sentBody()).includes(JSON.stringify(content))).toBe(true);
+    return turns() - before;
+  };
+  const short = await ask("Hi");
+  // A pair of surrogates is at each place at which the text may be cut.
+  expect(await ask(`"\\${"😀".repeat(700_000)}`)).toBeGreaterThan(short + 8);
+  sleep.mockRestore();
 });
 
 describe("a stream of OpenAI's format", () => {
