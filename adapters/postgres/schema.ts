@@ -1,6 +1,5 @@
-import { ApiError } from "../../core/http/api-error.ts";
 import type { ActorKind, SharedSchema } from "../../core/ports.ts";
-import { schemasOf } from "../shared/sql/schema-lists.ts";
+import { schemasOf, SEEN_STEPS, STORE_STEPS, unseenSteps } from "../shared/sql/schema-lists.ts";
 import type { RunSession, Session } from "./session.ts";
 import { addAlarmSlots } from "./slot-alarms.ts";
 import { SLOTS } from "./slot-of.ts";
@@ -58,17 +57,10 @@ async function lockTables(session: Session): Promise<void> {
   await session.all("SELECT pg_advisory_xact_lock(?)", [LOCK]);
 }
 
-async function apply(session: Session, { name, steps }: SharedSchema): Promise<void> {
-  const [row] = await session.all("SELECT steps FROM causey_schema WHERE kind = ?", [name]);
-  const applied = Number(row?.["steps"] ?? 0);
-  if (applied > steps.length) {
-    const message = `The database holds "${name}" at schema step ${applied} and this version knows ${steps.length}: start the version that wrote it`;
-    throw new ApiError("internal", { message });
-  }
-  if (applied === steps.length) return;
-  for (const step of steps.slice(applied)) await session.exec(toPostgresSchema(step));
-  await session.all(
-    "INSERT INTO causey_schema (kind, steps) VALUES (?, ?) ON CONFLICT (kind) DO UPDATE SET steps = excluded.steps",
-    [name, steps.length],
-  );
+async function apply(session: Session, list: SharedSchema): Promise<void> {
+  const [row] = await session.all(SEEN_STEPS, [list.name]);
+  const unseen = unseenSteps(list, Number(row?.["steps"] ?? 0));
+  if (unseen.length === 0) return;
+  for (const step of unseen) await session.exec(toPostgresSchema(step));
+  await session.all(STORE_STEPS, [list.name, list.steps.length]);
 }

@@ -1,3 +1,4 @@
+import { requireWebSocketUpgrade } from "../../core/http/origins/websocket-upgrade.ts";
 import { firstBytes } from "../../core/http/stream.ts";
 import {
   type Dialled,
@@ -6,7 +7,6 @@ import {
   MAX_DUPLEX_MESSAGE,
   type WebSockets,
 } from "../../core/net/duplex.ts";
-import { ApiError } from "../../core/http/api-error.ts";
 import type { HeaderPair, InboundResponse, System } from "../../core/ports.ts";
 import { TransportError } from "../../core/net/transport-error.ts";
 import type { SocketEvents } from "../shared/http/connection.ts";
@@ -26,9 +26,7 @@ const REFUSAL_BYTES = 64 * 1024;
 export function workerWebSockets(system: System, guarded: (url: string) => Send): WebSockets {
   return {
     accept(request, { protocol } = {}) {
-      if (request.headers.get("upgrade")?.toLowerCase() !== "websocket") {
-        throw new ApiError("upgrade_required", { headers: { upgrade: "websocket" } });
-      }
+      requireWebSocketUpgrade(request);
       const { 0: client, 1: server } = new WebSocketPair();
       const selected = offeredProtocol(request, protocol);
       const local = localDuplex(() => selected ?? "");

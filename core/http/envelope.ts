@@ -13,7 +13,6 @@ export interface EnvelopeExtras {
   readonly meta?: Readonly<Record<string, unknown>>;
   /** @default 200 */
   readonly status?: number;
-  readonly headers?: Readonly<Record<string, string>>;
   /** The effect of the request, for the console. */
   readonly made?: RequestEffect;
 }
@@ -41,7 +40,7 @@ function textResponse(
 
 /** The success envelope `{result, success, errors, messages}` of the API. */
 export function envelope(result: unknown, extras: EnvelopeExtras = {}): Response {
-  const response = json(envelopeBody(result, extras), extras.status ?? 200, extras.headers);
+  const response = json(envelopeBody(result, extras), extras.status);
   const { made } = extras;
   return made === undefined
     ? response

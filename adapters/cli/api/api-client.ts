@@ -54,8 +54,8 @@ export interface ApiClient {
   send(path: string, question?: ApiQuestion): Promise<Response>;
   /** The answer's JSON. */
   ask<T>(path: string, question?: ApiQuestion): Promise<ApiAnswer<T>>;
-  /** All rows of a list that has pages. */
-  all<T>(path: string): Promise<T[]>;
+  /** The rows of a list that has pages. `most` bounds them. @default 100,000 */
+  all<T>(path: string, most?: number): Promise<T[]>;
 }
 
 /** Says no: with the status that the server gave. */
@@ -110,15 +110,16 @@ export function apiClient(values: ServerValues): ApiClient {
       notes: (body.messages ?? []).flatMap(({ message }) => message ?? []),
     };
   };
-  const all = async <T>(path: string): Promise<T[]> => {
+  const all = async <T>(path: string, most = ROWS): Promise<T[]> => {
     const rows: T[] = [];
     const mark = path.includes("?") ? "&" : "?";
-    for (let page = 1; rows.length < ROWS; page++) {
-      const { result } = await ask<T[]>(`${path}${mark}page=${page}&per_page=${PAGE}`);
+    const perPage = Math.min(most, PAGE);
+    for (let page = 1; rows.length < most; page++) {
+      const { result } = await ask<T[]>(`${path}${mark}page=${page}&per_page=${perPage}`);
       rows.push(...result);
-      if (result.length < PAGE) break;
+      if (result.length < perPage) break;
     }
-    return rows;
+    return rows.slice(0, most);
   };
   return { url, token, send, ask, all };
 }

@@ -125,16 +125,9 @@ async function printLogs(
   limit: number,
   isJson: boolean,
 ): Promise<void> {
-  const rows: LogRow[] = [];
-  const perPage = Math.min(limit, 50);
-  for (let page = 1; rows.length < limit; page++) {
-    const path = `${GATEWAYS}/${encodeURIComponent(id)}/logs?page=${page}&per_page=${perPage}`;
-    const { result } = await api.ask<LogRow[]>(path);
-    rows.push(...result);
-    if (result.length < perPage) break;
-  }
+  const rows = await api.all<LogRow>(`${GATEWAYS}/${encodeURIComponent(id)}/logs`, limit);
   const head = ["TIME", "STATUS", "MS", "PROVIDER", "MODEL", "IN", "OUT", "COST", "CACHED", "ID"];
-  printRows(rows.slice(0, limit), isJson, head, (row) => [
+  printRows(rows, isJson, head, (row) => [
     row.created_at,
     row.status_code ?? (row.success ? "ok" : "failed"),
     row.duration,

@@ -217,16 +217,9 @@ async function printItems(
   limit: number,
   isJson: boolean,
 ): Promise<void> {
-  const items: Item[] = [];
-  const perPage = Math.min(limit, 50);
-  for (let page = 1; items.length < limit; page++) {
-    const query = `page=${page}&per_page=${perPage}&sort_by=modified_at`;
-    const { result } = await api.ask<Item[]>(`${path}/items?${query}`);
-    items.push(...result);
-    if (result.length < perPage) break;
-  }
+  const items = await api.all<Item>(`${path}/items?sort_by=modified_at`, limit);
   const head = ["ITEM", "STATUS", "CHUNKS", "BYTES", "ERROR OR WARNING"];
-  printRows(items.slice(0, limit), isJson, head, (one) => [
+  printRows(items, isJson, head, (one) => [
     one.key,
     one.status,
     one.chunks_count,

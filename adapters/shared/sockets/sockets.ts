@@ -1,3 +1,4 @@
+import { requireWebSocketUpgrade } from "../../../core/http/origins/websocket-upgrade.ts";
 import { ApiError } from "../../../core/http/api-error.ts";
 import type { AcceptOptions, Connection, Log, Sockets, System } from "../../../core/ports.ts";
 import {
@@ -93,9 +94,7 @@ export function socketRegistry(options: SocketOptions): SocketRegistry {
   }
 
   function accept(actor: string, request: Request, accepting: AcceptOptions): Response {
-    if (request.headers.get("upgrade")?.toLowerCase() !== "websocket") {
-      throw new ApiError("upgrade_required", { headers: { upgrade: "websocket" } });
-    }
+    requireWebSocketUpgrade(request);
     const id = accepting.id ?? system.id();
     const { maxMessage = limits.maxMessage } = accepting;
     const own = { ...limits, maxMessage };

@@ -1,5 +1,5 @@
+import { requireWebSocketUpgrade } from "../../../core/http/origins/websocket-upgrade.ts";
 import { type Duplex, MAX_DUPLEX_MESSAGE, type WebSockets } from "../../../core/net/duplex.ts";
-import { ApiError } from "../../../core/http/api-error.ts";
 import type { System } from "../../../core/ports.ts";
 import { localDuplex } from "./duplex.ts";
 import { upgradeOrThrow, type Upgrade } from "./sockets.ts";
@@ -23,9 +23,7 @@ export function webSockets({ dial, system, upgrade }: WebSocketsOptions): WebSoc
   };
   return {
     accept(request, { protocol } = {}) {
-      if (request.headers.get("upgrade")?.toLowerCase() !== "websocket") {
-        throw new ApiError("upgrade_required", { headers: { upgrade: "websocket" } });
-      }
+      requireWebSocketUpgrade(request);
       const local = localDuplex(() => protocol ?? "");
       const upgraded = upgradeOrThrow(upgrade, request, {
         protocol,

@@ -1,6 +1,5 @@
-import { ApiError } from "../../../core/http/api-error.ts";
 import type { ActorKind, SharedSchema } from "../../../core/ports.ts";
-import { schemasOf } from "../sql/schema-lists.ts";
+import { schemasOf, SEEN_STEPS, STORE_STEPS, unseenSteps } from "../sql/schema-lists.ts";
 import type { SqliteDatabase } from "./sqlite.ts";
 
 /** Makes the tables in which local actors keep their own affairs. */
@@ -32,27 +31,20 @@ export function migrate(db: SqliteDatabase, kind: ActorKind): void {
 /** Whether this database holds tables of a kind in an older form, which {@link migrate} would change. */
 export function isOutdated(db: SqliteDatabase, kind: ActorKind): boolean {
   return schemasOf(kind).some(({ name, steps }) => {
-    const applied = appliedSteps(db, name);
-    return applied > 0 && applied < steps.length;
+    const seen = seenSteps(db, name);
+    return seen > 0 && seen < steps.length;
   });
 }
 
-function appliedSteps(db: SqliteDatabase, name: string): number {
-  const [row] = db.rows("SELECT steps FROM causey_schema WHERE kind = ?", [name]);
+function seenSteps(db: SqliteDatabase, name: string): number {
+  const [row] = db.rows(SEEN_STEPS, [name]);
   return Number(row?.["steps"] ?? 0);
 }
 
-function apply(db: SqliteDatabase, { name, steps }: SharedSchema): void {
-  const applied = appliedSteps(db, name);
-  if (applied > steps.length) {
-    const message = `The database holds "${name}" at schema step ${applied} and this version knows ${steps.length}: start the version that wrote it`;
-    throw new ApiError("internal", { message });
-  }
+function apply(db: SqliteDatabase, list: SharedSchema): void {
+  const unseen = unseenSteps(list, seenSteps(db, list.name));
   // Writes nothing where nothing is to be done: a server also starts on a full disk.
-  if (applied === steps.length) return;
-  for (const step of steps.slice(applied)) db.exec(step);
-  db.rows(
-    "INSERT INTO causey_schema (kind, steps) VALUES (?, ?) ON CONFLICT (kind) DO UPDATE SET steps = excluded.steps",
-    [name, steps.length],
-  );
+  if (unseen.length === 0) return;
+  for (const step of unseen) db.exec(step);
+  db.rows(STORE_STEPS, [list.name, list.steps.length]);
 }

@@ -1,3 +1,4 @@
+import { requireWebSocketUpgrade } from "../../../core/http/origins/websocket-upgrade.ts";
 import { ApiError, invalidRequest } from "../../../core/http/api-error.ts";
 import type { AcceptOptions, Connection, Plain, Sockets, System } from "../../../core/ports.ts";
 import type { VanishedPeers } from "../../../core/ports/sockets.ts";
@@ -145,9 +146,7 @@ function vanishedPeers(deps: VanishedDeps): VanishedPeers {
 }
 
 function checkUpgrade(request: Request, id: string, tags: readonly string[]): void {
-  if (request.headers.get("upgrade")?.toLowerCase() !== "websocket") {
-    throw new ApiError("upgrade_required", { headers: { upgrade: "websocket" } });
-  }
+  requireWebSocketUpgrade(request);
   if (id === "" || id.length > MAX_TAG_LENGTH) {
     throw invalidRequest(`A connection id has 1 to ${MAX_TAG_LENGTH} characters`);
   }

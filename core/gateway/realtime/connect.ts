@@ -1,11 +1,10 @@
-import { ApiError } from "../../http/api-error.ts";
 import type { GatewayAdmission } from "../entry/admission.ts";
 import type { Platform } from "../../ports.ts";
 import { headerPairs } from "../wire/header-hygiene.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { socketToken } from "./socket-token.ts";
 import { socketActorName, type SocketParts, universalSocketKind } from "./universal-socket.ts";
-import { isWebSocketUpgrade } from "../../http/origins/websocket-upgrade.ts";
+import { requireWebSocketUpgrade } from "../../http/origins/websocket-upgrade.ts";
 import { checkHandshake } from "../wire/websocket.ts";
 
 /** Gateways of different options that one platform can serve WebSockets for. */
@@ -27,9 +26,7 @@ export function universalSockets(parts: ConnectParts): UniversalSockets {
   const kind = defineKind(parts);
   return {
     async connect(request, name) {
-      if (!isWebSocketUpgrade(request)) {
-        throw new ApiError("upgrade_required", { headers: { upgrade: "websocket" } });
-      }
+      requireWebSocketUpgrade(request);
       const headers = headerPairs(request);
       checkHandshake(headers);
       await parts.admission.connect(name, socketToken(headers), request);
