@@ -1,7 +1,8 @@
+import { shortNumber } from "./drawings.ts";
 import { parseXml } from "./package-parts.ts";
 
 /** The meaning of a number in a cell. */
-export type NumberKind = "date" | "time" | "datetime" | "duration";
+export type NumberKind = "date" | "time" | "datetime" | "duration" | "percent";
 
 /** How the numbers of a workbook's cells are shown, by the styles that cells name. */
 export interface CellStyles {
@@ -9,8 +10,9 @@ export interface CellStyles {
   kindOf(style: string): NumberKind | null;
 }
 
-/** The formats that every workbook has (ECMA-376, part 1, section 18.8.30), as far as they are of dates. */
+/** The formats that every workbook has (ECMA-376, part 1, section 18.8.30), as far as they change what a number says. */
 const BUILT_IN: readonly (readonly [from: number, to: number, kind: NumberKind])[] = [
+  [9, 10, "percent"],
   [14, 17, "date"],
   [18, 21, "time"],
   [22, 22, "datetime"],
@@ -58,7 +60,8 @@ function kindOfCode(code: string): NumberKind | null {
   // An m beside hours or seconds is of minutes.
   const hasDate = /[yd]/u.test(letters) || (/m/u.test(letters) && !hasTime);
   if (hasDate) return hasTime ? "datetime" : "date";
-  return hasTime ? "time" : null;
+  if (hasTime) return "time";
+  return letters.includes("%") ? "percent" : null;
 }
 
 const DAY_MS = 86_400_000;
@@ -67,9 +70,11 @@ const EPOCH_1904 = Date.UTC(1904, 0, 1);
 /** The day after 9999-12-31, the last one that a workbook knows. */
 const MOST_DAYS = 2_958_466;
 
-/** Formats a number of a cell as the date or time that it stands for (ISO 8601); unchanged where it is out of range. */
-export function dateText(value: string, kind: NumberKind, is1904: boolean): string {
+/** Formats a number of a cell as the date or time (ISO 8601) or the share that it stands for; unchanged where it is out of range. */
+export function numberText(value: string, kind: NumberKind, is1904: boolean): string {
   const days = Number(value);
+  if (kind === "percent")
+    return Number.isFinite(days) ? `${shortNumber(String(days * 100))}%` : value;
   if (!Number.isFinite(days) || days < 0 || days >= MOST_DAYS) return value;
   if (kind === "duration") return clock(days * DAY_MS);
   const rest = Math.round((days - Math.floor(days)) * 86_400) * 1000;

@@ -2,7 +2,7 @@ import type { TextBudget } from "../../files/text-budget.ts";
 import { withoutSoftHyphens } from "../read/soft-hyphens.ts";
 import { shortNumber } from "./drawings.ts";
 import { parseXml } from "./package-parts.ts";
-import { type CellStyles, dateText } from "./xlsx-dates.ts";
+import { type CellStyles, numberText } from "./xlsx-dates.ts";
 
 /** Columns of a sheet that are read. */
 const MAX_COLUMNS = 200;
@@ -123,7 +123,7 @@ function fillMerged({ rows, numbers, merged, workbook: { budget } }: Sheet): voi
 function cellText({ type, style, value }: Cell, { shared, styles, is1904 }: Workbook): string {
   const isNumber = type === "" || type === "n";
   const kind = isNumber ? styles.kindOf(style) : null;
-  if (kind !== null) return dateText(value, kind, is1904);
+  if (kind !== null) return numberText(value, kind, is1904);
   if (isNumber) return shortNumber(value);
   if (type === "s") return shared[Number(value)] ?? "";
   if (type === "b") return value === "1" ? "true" : "false";

@@ -241,6 +241,13 @@ export const filesMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/open-documents"],
   },
   {
+    name: "a share of a sheet is in percent, as its cell shows it",
+    file: "core/search/files/xlsx-dates.ts",
+    find: 'letters.includes("%")',
+    replace: "false",
+    tests: ["tests/unit/search/xlsx-dates"],
+  },
+  {
     name: "links of a PDF stand below its pages",
     file: "core/rendering/pdf/mod.ts",
     find: "...(items.length === 0 ? [] :",

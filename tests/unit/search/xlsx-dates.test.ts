@@ -14,6 +14,8 @@ const formats = [
   '"paid in days: "0.00',
   "[Red]#,##0;[Blue]-#,##0",
   "mmm",
+  "0.0%;[Red]-0.0%",
+  'General" % of all"',
 ];
 const styles = `<styleSheet><numFmts>${formats
   .map(
@@ -21,7 +23,7 @@ const styles = `<styleSheet><numFmts>${formats
   )
   .join("")}</numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs>${formats
   .map((_, n) => `<xf numFmtId="${n + 164}"/>`)
-  .join("")}<xf numFmtId="14"/><xf numFmtId="2"/></cellXfs></styleSheet>`;
+  .join("")}<xf numFmtId="14"/><xf numFmtId="2"/><xf numFmtId="9"/></cellXfs></styleSheet>`;
 
 /** The cells of one row, each with a style. */
 function cells(
@@ -58,8 +60,8 @@ describe("dates of an XLSX workbook", () => {
         [5, "45000"],
         [6, "45000"],
         [7, "45000"],
-        [8, "45000"],
-        [9, "45000"],
+        [10, "45000"],
+        [11, "45000"],
       ]),
     ).toEqual([
       "45000",
@@ -96,4 +98,17 @@ describe("dates of an XLSX workbook", () => {
       ]),
     ).toEqual(["-1", "2958466", "soon"]);
   });
+});
+
+it("shares of an XLSX workbook are in percent where the style of their cell says so", () => {
+  expect(
+    cells([
+      [8, "0.125"],
+      [8, "-0.07"],
+      [12, "1.1"],
+      [9, "0.5"],
+      [0, "0.5"],
+      [8, "some"],
+    ]),
+  ).toEqual(["12.5%", "-7%", "110%", "0.5", "0.5", "some"]);
 });
