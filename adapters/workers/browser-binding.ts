@@ -55,10 +55,10 @@ interface Acquired {
 }
 
 async function acquire(binding: FetchBinding, signal: AbortSignal | undefined): Promise<Acquired> {
-  const response = await binding.fetch(
-    `${SERVICE}/acquire`,
-    signal === undefined ? {} : { signal },
-  );
+  const options = signal === undefined ? {} : { signal };
+  const response = await binding
+    .fetch(`${SERVICE}/acquire`, options)
+    .catch((error: unknown) => throwNotStarted(error, signal));
   if (!response.ok) throw await noBrowser(response);
   return response.json();
 }
@@ -68,13 +68,12 @@ async function upgrade(
   session: string,
   signal: AbortSignal | undefined,
 ): Promise<WebSocket> {
-  const response = await binding.fetch(
-    `${SERVICE}/devtools/browser/${encodeURIComponent(session)}`,
-    {
+  const response = await binding
+    .fetch(`${SERVICE}/devtools/browser/${encodeURIComponent(session)}`, {
       headers: { upgrade: "websocket" },
       ...(signal === undefined ? {} : { signal }),
-    },
-  );
+    })
+    .catch((error: unknown) => throwNotStarted(error, signal));
   const { webSocket } = response;
   if (webSocket === null) throw await noBrowser(response);
   webSocket.accept();
@@ -88,10 +87,21 @@ async function release(binding: FetchBinding, session: string): Promise<void> {
   await response?.body?.cancel();
 }
 
+/** Wrangler's binding fails where it cannot start or download its browser. */
+function throwNotStarted(error: unknown, signal: AbortSignal | undefined): never {
+  if (signal?.aborted === true) throw error;
+  const reason = String(error instanceof Error ? error.message : error).replaceAll(/\s+/gu, " ");
+  throw new ApiError("no_browser", {
+    message: `The browser did not start: ${reason.slice(0, 300)}`,
+    cause: error,
+  });
+}
+
 async function noBrowser(response: Response): Promise<ApiError> {
   await response.body?.cancel();
+  const message = `The browser did not start: its binding answered ${response.status}`;
   const retryAfter = response.headers.get("retry-after") ?? "10";
-  return new ApiError("no_browser", { headers: { "retry-after": retryAfter } });
+  return new ApiError("no_browser", { message, headers: { "retry-after": retryAfter } });
 }
 
 /** One DevTools connection; `end` runs once, when it is closed from this side. */

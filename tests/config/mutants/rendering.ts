@@ -3,6 +3,14 @@ import type { Mutant } from "./mutant.ts";
 /** Those of pages and crawls that came last. */
 export const renderingMutants: readonly Mutant[] = [
   {
+    name: "a browser binding that fails says that the browser did not start",
+    file: "adapters/workers/browser-binding.ts",
+    find: '  throw new ApiError("no_browser", {\n    message: `The browser did not start: ${reason',
+    replace:
+      '  throw error;\n  throw new ApiError("no_browser", {\n    message: `The browser did not start: ${reason',
+    tests: ["tests/unit/workers/browser-binding"],
+  },
+  {
     name: "a process that unpacks the browser is waited for",
     file: "adapters/shared/chromium/chromium-extract.ts",
     find: "(await isUnpacking(parent))) await",
