@@ -136,6 +136,13 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/guard/kept-ledger"],
   },
   {
+    name: "a write takes no room back for which a request waits",
+    file: "core/gateway/metering/ledger/ledger.ts",
+    find: "memory.writeAhead(hard, ",
+    replace: "memory.writeAhead(hard.filter(({ entry }) => !memory.covers(entry)), ",
+    tests: ["tests/unit/gateway/guard/kept-ledger"],
+  },
+  {
     name: "counts that are stored leave the memory when it holds many",
     file: "core/gateway/metering/ledger/ledger-memory.ts",
     find: "if (counts.size() > REMEMBERED)",

@@ -24,10 +24,13 @@ export interface LedgerMemory {
   /** Whether the row of an entry counts it already: then a kill does not forget it. */
   covers(entry: LedgerEntry): boolean;
   /**
-   * Writes rows that cover these, and more while many requests come; afterwards other requests may have taken it. Resolves to
-   * false when the disk is full: it takes no counts, and holds up no requests.
+   * Writes rows that cover these, and more while many requests come; then goes on, with false when the disk is full: it takes no
+   * counts, and holds up no requests. Until then no write takes back what these need.
    */
-  writeAhead(draws: readonly EntryDraw[]): Promise<boolean>;
+  writeAhead<T>(
+    draws: readonly EntryDraw[],
+    next: (isWritten: boolean) => NowOrLater<T>,
+  ): Promise<T>;
   /** Enters what a request claims. */
   reserve(entry: LedgerEntry): void;
   /** Adds units; they are stored a moment later. */
@@ -73,11 +76,20 @@ export function ledgerMemory(
       const one = counts.find(entry)?.get(entry.slice);
       return entry.reserved <= (one === undefined ? 0 : one.stored - one.amount);
     },
-    writeAhead(draws) {
-      const slices = draws.map(({ entry, limit, used }) =>
-        withWanted(counts.at(entry), entry.reserved, limit - used),
-      );
-      return writer.write(slices).then(() => true, isNotFull);
+    async writeAhead(draws, next) {
+      const waiting = draws.map(({ entry, limit, used }) => {
+        const one = withWanted(counts.at(entry), entry.reserved, limit - used);
+        return { one, units: entry.reserved };
+      });
+      let isWritten = true;
+      try {
+        await writer.write(waiting.map(({ one }) => one));
+      } catch (error) {
+        isWritten = isNotFull(error);
+      } finally {
+        for (const { one, units } of waiting) one.wanted -= units;
+      }
+      return next(isWritten);
     },
     reserve(entry) {
       if (entry.reserved > 0) writer.note(withRequest(counts.at(entry), entry.reserved));

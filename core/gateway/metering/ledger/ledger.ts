@@ -49,11 +49,11 @@ export function ledger(context: ActorContext, table: LedgerTable): Ledger {
     const hard = drawn.filter(({ budget }) => budget.soft !== true);
     const short = hard.find(({ used, limit, needed }) => used >= limit || used + needed > limit);
     if (short !== undefined) return refusal(short, at);
-    const behind = isFull ? [] : hard.filter(({ entry }) => !memory.covers(entry));
-    if (behind.length > 0)
-      return memory
-        .writeAhead(behind)
-        .then((isWritten) => memory.with(counted, () => draw(counted, claims, at, !isWritten)));
+    // All of them, not only those that are behind: a write takes back what no request waits for.
+    if (!isFull && !hard.every(({ entry }) => memory.covers(entry)))
+      return memory.writeAhead(hard, (isWritten) =>
+        memory.with(counted, () => draw(counted, claims, at, !isWritten)),
+      );
     const entries = drawn.map(({ entry }) => entry);
     for (const entry of entries) memory.reserve(entry);
     return whenReady(watch.reserved(counted, entries), (alerts) => ({ entries, alerts }));

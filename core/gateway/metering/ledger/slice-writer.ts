@@ -120,7 +120,6 @@ export function sliceWriter(options: SliceWriterOptions): SliceWriter {
 function nextAmount(one: HeldSlice): number {
   const comes = one.wanted > 0 || one.came > 1;
   const ahead = comes ? Math.max(one.wanted, one.used * 2) : 0;
-  one.wanted = 0;
   one.came = 0;
   one.used = 0;
   return Math.max(one.amount, Math.min(one.amount + ahead, one.most));

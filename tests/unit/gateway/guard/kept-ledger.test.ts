@@ -97,6 +97,14 @@ const kind: ActorKind = {
             return reads > before;
           }, "the counts have left the memory");
         },
+        /** Counts requests by one budget until its row is ahead, then one by another and that. */
+        async both() {
+          const [first, second] = budgets;
+          const ofFirst = async () => counting.reserve([first!], claims);
+          await Promise.all([ofFirst(), ofFirst(), ofFirst()]);
+          await ofFirst();
+          return "entries" in (await counting.reserve([second!, first!], claims));
+        },
         async stored() {
           // Without the markers of budgets that are half used.
           const rows = await context.sql.all(
@@ -171,6 +179,11 @@ describe("a ledger that is kept", () => {
     const { ref } = open("short");
     expect(await ref.call("short")).toBe(true);
     expect(await ref.call("writes")).toBe(1);
+  });
+
+  it("takes no room back for which a request waits", async () => {
+    const { ref } = open("both");
+    expect(await ref.call("both")).toBe(true);
   });
 
   it("keeps no more than so many counts in memory once they are stored", async () => {
