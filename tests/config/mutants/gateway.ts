@@ -138,8 +138,8 @@ export const gatewayMutants: readonly Mutant[] = [
   {
     name: "a write takes no room back for which a request waits",
     file: "core/gateway/metering/ledger/ledger.ts",
-    find: "memory.writeAhead(hard, ",
-    replace: "memory.writeAhead(hard.filter(({ entry }) => !memory.covers(entry)), ",
+    find: "memory.writeAhead(hard, (",
+    replace: "memory.writeAhead(hard.filter(({ entry }) => !memory.covers(entry)), (",
     tests: ["tests/unit/gateway/guard/kept-ledger"],
   },
   {
@@ -173,8 +173,8 @@ export const gatewayMutants: readonly Mutant[] = [
   {
     name: "a full disk holds up no request that a limit counts",
     file: "core/gateway/metering/ledger/ledger-memory.ts",
-    find: ".then(() => true, isNotFull)",
-    replace: ".then(() => true)",
+    find: "isWritten = isNotFull(error);",
+    replace: "throw error;",
     tests: ["tests/unit/gateway/guard/kept-ledger"],
   },
   {

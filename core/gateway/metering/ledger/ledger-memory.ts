@@ -2,7 +2,14 @@ import type { LedgerEntry, LedgerTable, LedgerPlace, Slice, LedgerSlices } from 
 import type { ActorContext, Statement } from "../../../ports.ts";
 import { SqlError } from "../../../sql/sql-error.ts";
 import type { NowOrLater } from "../../../work/now-or-later.ts";
-import { type HeldSlice, heldSlice, sliceWriter, withRequest, withWanted } from "./slice-writer.ts";
+import {
+  type HeldSlice,
+  heldSlice,
+  type SliceWriter,
+  sliceWriter,
+  withRequest,
+  withWanted,
+} from "./slice-writer.ts";
 
 /** LedgerSlices that are kept in memory. */
 const REMEMBERED = 100_000;
@@ -43,7 +50,6 @@ export function ledgerMemory(
   table: LedgerTable,
   now: () => number,
 ): LedgerMemory {
-  const { sql, system } = context;
   const rows = ledgerRows(context, table);
   const counts = heldCounts();
   const tidy = tidier(counts, rows, now);
@@ -55,10 +61,10 @@ export function ledgerMemory(
     if (before === generation && counts.find(place) === undefined) counts.hold(place, slices);
   };
   const writer = sliceWriter({
-    system,
+    system: context.system,
     isHeld: (one) => counts.find(one)?.get(one.slice) === one,
     async store(slices) {
-      await sql.batch([...slices.map(rows.put), ...tidy()], { lazy: true });
+      await context.sql.batch([...slices.map(rows.put), ...tidy()], { lazy: true });
     },
     onStored() {
       if (counts.size() > REMEMBERED) counts.dropPlaces((one) => !writer.isWaiting(one));
@@ -76,20 +82,12 @@ export function ledgerMemory(
       const one = counts.find(entry)?.get(entry.slice);
       return entry.reserved <= (one === undefined ? 0 : one.stored - one.amount);
     },
-    async writeAhead(draws, next) {
-      const waiting = draws.map(({ entry, limit, used }) => {
-        const one = withWanted(counts.at(entry), entry.reserved, limit - used);
-        return { one, units: entry.reserved };
-      });
-      let isWritten = true;
-      try {
-        await writer.write(waiting.map(({ one }) => one));
-      } catch (error) {
-        isWritten = isNotFull(error);
-      } finally {
-        for (const { one, units } of waiting) one.wanted -= units;
-      }
-      return next(isWritten);
+    writeAhead(draws, next) {
+      const waiting = draws.map(({ entry, limit, used }) => ({
+        one: withWanted(counts.at(entry), entry.reserved, limit - used),
+        units: entry.reserved,
+      }));
+      return writeFor(waiting, writer, next);
     },
     reserve(entry) {
       if (entry.reserved > 0) writer.note(withRequest(counts.at(entry), entry.reserved));
@@ -120,6 +118,23 @@ function tidier(counts: HeldCounts, rows: LedgerRows, now: () => number): () => 
     counts.drop(at);
     return [rows.tidy(at)];
   };
+}
+
+/** Writes slices for a request that waits for units of them, then goes on at once. */
+async function writeFor<T>(
+  waiting: readonly { readonly one: HeldSlice; readonly units: number }[],
+  writer: SliceWriter,
+  next: (isWritten: boolean) => NowOrLater<T>,
+): Promise<T> {
+  let isWritten = true;
+  try {
+    await writer.write(waiting.map(({ one }) => one));
+  } catch (error) {
+    isWritten = isNotFull(error);
+  } finally {
+    for (const { one, units } of waiting) one.wanted -= units;
+  }
+  return next(isWritten);
 }
 
 function isNotFull(error: unknown): false {
