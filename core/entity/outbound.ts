@@ -1,6 +1,6 @@
 import { expecting } from "../http/fields/misfit.ts";
 import * as v from "valibot";
-import { ApiError, conflict } from "../http/api-error.ts";
+import { type ApiError, conflict } from "../http/api-error.ts";
 import type { ActorRef, Actors } from "../ports.ts";
 
 /**

@@ -1,5 +1,5 @@
 import ipaddr from "ipaddr.js";
-import { ApiError, invalidRequest } from "../http/api-error.ts";
+import { type ApiError, invalidRequest } from "../http/api-error.ts";
 import { inRange, parseAddress } from "./address.ts";
 
 /** The hosts that an operator lets through the egress guard, parsed by {@link parseAllowHosts}. */

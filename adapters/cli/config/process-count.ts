@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import process from "node:process";
 import type { Config } from "../../../core/config/config.ts";
-import { ApiError, invalidRequest } from "../../../core/http/api-error.ts";
+import { type ApiError, invalidRequest } from "../../../core/http/api-error.ts";
 import { checkReusePort } from "../../shared/http/drain.ts";
 
 /** As many as the configuration may ask for. */

@@ -1,4 +1,4 @@
-import { ApiError, invalidRequest } from "../../http/api-error.ts";
+import { type ApiError, invalidRequest } from "../../http/api-error.ts";
 import { checkNumber, LAST_INSTANT, LONGEST_SECONDS } from "../../http/fields/bounded-number.ts";
 import type { ActorContext } from "../../ports.ts";
 import type { Schedule, When } from "../define/tasks.ts";

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import type { BodyHold } from "../../work/body-budget.ts";
 import { base64InSteps } from "../../http/json/long-json.ts";
 import type { System } from "../../ports.ts";
-import { ApiError, invalidRequest } from "../../http/api-error.ts";
+import { type ApiError, invalidRequest } from "../../http/api-error.ts";
 import { parse } from "../../http/fields/body.ts";
 import { errorBody } from "../../http/envelope.ts";
 import { TransportError } from "../../net/transport-error.ts";

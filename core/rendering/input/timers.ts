@@ -1,4 +1,4 @@
-import { ApiError, invalidRequest } from "../../http/api-error.ts";
+import { type ApiError, invalidRequest } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
 import type { PdfBody } from "./body.ts";
 import { TIMER_OVER } from "../../time/timer-over.ts";

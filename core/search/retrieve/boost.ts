@@ -1,5 +1,5 @@
 import type { Boost } from "../state/instance-schema.ts";
-import { ApiError, invalidRequest } from "../../http/api-error.ts";
+import { type ApiError, invalidRequest } from "../../http/api-error.ts";
 import { asSet, isOneOf } from "../../sql/sql-text.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import type { MetadataField } from "../filter/metadata.ts";

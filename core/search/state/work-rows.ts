@@ -1,4 +1,4 @@
-import { ApiError, invalidRequest } from "../../http/api-error.ts";
+import { type ApiError, invalidRequest } from "../../http/api-error.ts";
 import type { Clock } from "../../entity/clock.ts";
 import type { ActorContext, SqlRow, SqlValue, Statement } from "../../ports.ts";
 import type { Notifier } from "./notifier.ts";

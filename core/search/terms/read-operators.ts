@@ -1,4 +1,4 @@
-import { ApiError, invalidRequest } from "../../http/api-error.ts";
+import { type ApiError, invalidRequest } from "../../http/api-error.ts";
 
 /** A query as it was typed into a search box, taken apart. */
 export interface QueryParts {

@@ -1,4 +1,4 @@
-import { ApiError, invalidOptions } from "../../http/api-error.ts";
+import { type ApiError, invalidOptions } from "../../http/api-error.ts";
 import { secret, type HiddenText } from "../../crypto/secret.ts";
 
 /** A kind of telemetry. */

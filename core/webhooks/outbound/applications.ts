@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { eventTime } from "../../entity/event.ts";
 import { applicationId, type ApplicationLimits } from "../../entity/outbound.ts";
-import { ApiError, notFound, conflict } from "../../http/api-error.ts";
+import { type ApiError, notFound, conflict } from "../../http/api-error.ts";
 import type { ActorContext, SqlRow, SqlValue, Statement } from "../../ports.ts";
 import { ENDPOINT_LIMIT } from "./endpoints.ts";
 

@@ -1,4 +1,4 @@
-import { ApiError, notFound, conflict, invalidRequest } from "../../http/api-error.ts";
+import { type ApiError, notFound, conflict, invalidRequest } from "../../http/api-error.ts";
 import type { System } from "../../ports.ts";
 import type { Secret } from "../signing/keys.ts";
 import type {

@@ -1,6 +1,6 @@
 import { joinBytes, pulledStream, type StreamRead } from "../../../http/stream.ts";
 import { type Duplex, refusingDuplex } from "../../../net/duplex.ts";
-import { ApiError, invalidRequest } from "../../../http/api-error.ts";
+import { type ApiError, invalidRequest } from "../../../http/api-error.ts";
 import type { Call, Step } from "../../call/call.ts";
 import { tokenSearch, type TokenSearch } from "./token-search.ts";
 

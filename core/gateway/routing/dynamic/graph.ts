@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { ApiError, invalidRequest } from "../../../http/api-error.ts";
+import { type ApiError, invalidRequest } from "../../../http/api-error.ts";
 import { parse } from "../../../http/fields/body.ts";
 import { satisfies } from "../../../http/json/condition.ts";
 import { factAt, type RouteFacts } from "./facts.ts";
