@@ -1,5 +1,5 @@
 // Everything that must hold before a change lands: `npm run ok`, which is also `npm test`.
-// Steps run six at a time; a step's output is kept and shown only when it fails. The last line,
+// Steps run four at a time; a step's output is kept and shown only when it fails. The last line,
 // "N passed, N failed, N skipped", is read by CI.
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -30,11 +30,6 @@ interface Outcome {
   readonly unsteady?: readonly Failure[];
 }
 
-/** Steps at a time. A test run waits for sockets, processes and deadlines more than half of its time: six fill two cores. */
-const LANES = 6;
-/** Threads or processes that one step runs its test files in: together few more than there are cores. */
-const WORKERS = Math.ceil(availableParallelism() / LANES);
-
 const node = process.execPath;
 const deno = "tools/node_modules/deno/deno";
 const bun = "tools/node_modules/bun/bin/bun.exe";
@@ -62,10 +57,7 @@ function unitStep(name: string): Step {
   return {
     name: `unit + contract on ${name}`,
     command: unit[name] ?? [],
-    // Node runs twice as many files as the others: it would be the last to end.
-    ...(name === "node" && {
-      env: { CAUSEY_TEST_SQL: recorded, CAUSEY_TEST_WORKERS: String(2 * WORKERS) },
-    }),
+    ...(name === "node" && { env: { CAUSEY_TEST_SQL: recorded } }),
     column: name,
     after: ["build of children"],
   };
@@ -96,7 +88,7 @@ const steps: readonly Step[] = [
   buildStep,
   childrenStep,
   // Those that take longest come first, so that all end together.
-  ...["node", "workers", "bun"].map(unitStep),
+  unitStep("node"),
   // Each pair has a long step and a short one, which follow one another.
   ...[
     ["node", "workers"],
@@ -110,9 +102,9 @@ const steps: readonly Step[] = [
       after: index === 0 ? ["build of children"] : [`http + clients on ${pair[0]}`],
     })),
   ),
-  { name: "package", command: withConfig("package"), column: "repository", after: ["build"] },
-  unitStep("deno"),
+  ...["bun", "deno", "workers"].map(unitStep),
   ...(hasPostgres ? [postgresStep] : []),
+  { name: "package", command: withConfig("package"), column: "repository", after: ["build"] },
   { name: "types", command: [node, "scripts/types.ts"] },
   { name: "lint", command: [bin("oxlint"), "--type-aware", "--deny-warnings"] },
   {
@@ -136,9 +128,9 @@ const steps: readonly Step[] = [
 async function execute(step: Step): Promise<Outcome> {
   const reportFile = join(folder, `${step.name.replaceAll(/\W+/gu, "-")}.json`);
   const env = {
+    ...step.env,
     CAUSEY_TEST_REPORT: reportFile,
     CAUSEY_TEST_WORKERS: String(WORKERS),
-    ...step.env,
     ...(chosen.includes(childrenStep) && { CAUSEY_TEST_BUILT: "yes" }),
   };
   const { ok, seconds, cpuSeconds, output } = await run(step.command, env, `${reportFile}.cpu`);
@@ -179,6 +171,11 @@ async function repeat(first: Outcome): Promise<Outcome> {
   const unsteady = failures.length > 0 ? failures : [{ name: step.name, message: "" }];
   return { ...first, ok: true, cpuSeconds, report: second.report && merged, unsteady };
 }
+
+/** Steps at a time. A test run waits for sockets, processes and deadlines more than half of its time: four fill two cores. */
+const LANES = 4;
+/** Threads or processes that one step runs its test files in: together little more than there are cores. */
+const WORKERS = Math.ceil(availableParallelism() / LANES);
 
 /** Starts a step as soon as a lane is free and what it comes after has ended. */
 async function executeAll(chosen: readonly Step[]): Promise<Outcome[]> {
