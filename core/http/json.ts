@@ -80,9 +80,9 @@ export type Value =
 export const jsonBounds = {
   /** More than any client sends, and far from where engines give up. */
   levels: 256,
-  /** Of all objects. */
+  /** Members of all objects. */
   members: 20_000,
-  /** Of members: engines take up to two milliseconds for a thousand, and hardly anything for the same ones. */
+  /** Names of members: engines take up to two milliseconds for a thousand, and hardly anything for the same ones. */
   "different names": 5000,
   /** Elements, members and containers in all. */
   values: 200_000,

@@ -13,7 +13,7 @@ export class JsonExcess extends Error {}
 
 /**
  * Parses JSON and lets others go on in between: 10 MB take some 20 ms, and of escaped quotes a hundred. Throws `TypeError` for
- * what is not UTF-8, `SyntaxError` for malformed JSON, and {@link JsonExcess} where `jsonExcess()` finds too much.
+ * bytes other than UTF-8, `SyntaxError` for malformed JSON, and {@link JsonExcess} beyond a bound of {@link jsonBounds}.
  */
 export async function parsedInSteps(
   bytes: Uint8Array,
