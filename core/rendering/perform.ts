@@ -118,7 +118,7 @@ export async function perform<B extends RenderBody, T>(
     if (sent instanceof Response) return sent;
     // 2. The body is checked, and becomes a job within the operator's bounds.
     const body = readBody(operation.schema, sent, call);
-    const job = toJob(body, sent, call, parts.policy);
+    const job = await toJob(body, sent, call, parts.policy);
     // 3. The job's work: an action in a browser, or one that needs none.
     const rendering = { operation, body, job, work, action: actionFor(operation, body, work) };
     await checkSelectors(body);
@@ -143,13 +143,13 @@ function readBody<B extends RenderBody>(
   return upload === null ? output : withUploadedPage(output);
 }
 
-function toJob(
+async function toJob(
   body: RenderBody,
   { upload, page }: SentParts,
   { owner, requester = null, traceparent }: RenderCall,
   policy: JobPolicy,
-): Job {
-  const prepared = { ...prepareJob(body, policy), page, owner, requester };
+): Promise<Job> {
+  const prepared = { ...(await prepareJob(body, policy)), page, owner, requester };
   return namedTo(traceparent, uploadedTo(upload, prepared));
 }
 

@@ -38,7 +38,7 @@ export async function fetchFile(
 ): Promise<FetchedFile> {
   const { url: start, setExtraHTTPHeaders, authenticate, cookies = [] } = login;
   const asked = { url: start, setExtraHTTPHeaders, authenticate, userAgent: CRAWLER_AGENT };
-  const job = prepareJob(asked, policy);
+  const job = await prepareJob(asked, policy);
   const { answer } = await followRedirects(documents, url, {
     headersFor: (at) => headersFor(job, at, "*/*"),
     cookiesFor: ({ origin }) => (origin === job.url?.origin ? cookies : []),

@@ -58,7 +58,7 @@ export async function loadCrawled(
   visit: PageVisit,
   signal: AbortSignal,
 ): Promise<LoadedDocument> {
-  const job = jobOf(visit, deps);
+  const job = await jobOf(visit, deps);
   const { render: how } = visit.body;
   if (how === false) return loadStatic(deps, visit, job, signal);
   if (how === "auto" && crawlFieldForBrowser(visit.body) === undefined) {
@@ -107,10 +107,10 @@ async function loadStatic(
 /** Fields that are the crawl's own, and not those of the rendering of a page. */
 type PageFields = Pick<RenderBody, "url" | "userAgent"> & Omit<CrawlBody, "url">;
 
-function jobOf(
+async function jobOf(
   { url, body, isStart, traceparent }: PageVisit,
   { policy, owner }: CrawlWork,
-): Job & { readonly url: URL } {
+): Promise<Job & { readonly url: URL }> {
   const { modifiedSince, render: inBrowser, ...rest } = body;
   const isHome = URL.parse(body.url)?.origin === url.origin;
   const { setExtraHTTPHeaders, authenticate, cookies, ...open } = rest;
@@ -127,7 +127,8 @@ function jobOf(
     url: url.href,
     userAgent: CRAWLER_AGENT,
   };
-  return { ...namedTo(traceparent ?? undefined, prepareJob(page, policy)), url, owner };
+  const job = await prepareJob(page, policy);
+  return { ...namedTo(traceparent ?? undefined, job), url, owner };
 }
 
 async function loadInBrowser(

@@ -4,7 +4,7 @@ import { hopByHop } from "../../http/hop-by-hop.ts";
 import { type AllowHosts, parseAllowHosts } from "../../net/allow-hosts.ts";
 import { checkUrl } from "../../net/check-url.ts";
 import type { PdfBody, RenderBody } from "../input/body.ts";
-import { compilePatterns } from "./patterns.ts";
+import type { Matcher, PatternOptions } from "./patterns.ts";
 import type { RenderingOptions } from "./options.ts";
 import type { RequestRules } from "./request-gate.ts";
 import type { UploadedFiles } from "./uploaded-files.ts";
@@ -54,11 +54,25 @@ export function jobPolicy(options: RenderingOptions): JobPolicy {
 const framingHeaders: ReadonlySet<string> = new Set([...hopByHop, "content-length", "host"]);
 
 /**
- * Checks what a schema cannot: the source, its address, patterns, timers and headers.
+ * Checks what a schema cannot: the source, its address, patterns, timers and headers. What compiles patterns is large, so
+ * the first body that has some loads it.
  *
  * @throws ApiError `invalid_request` or `blocked_url`
  */
-export function prepareJob(body: RenderBody & PdfBody, policy: JobPolicy): Job {
+export async function prepareJob(body: RenderBody & PdfBody, policy: JobPolicy): Promise<Job> {
+  const { allowRequestPattern = [], rejectRequestPattern = [] } = body;
+  if (allowRequestPattern.length + rejectRequestPattern.length === 0)
+    return jobWith(() => [], body, policy);
+  const { compilePatterns } = await import("./patterns.ts");
+  return jobWith(compilePatterns, body, policy);
+}
+
+/** Does what {@link prepareJob} does, at once, with `compilePatterns()` of `patterns.ts`. */
+export function jobWith(
+  compile: (patterns: readonly string[], options: PatternOptions) => readonly Matcher[],
+  body: RenderBody & PdfBody,
+  policy: JobPolicy,
+): Job {
   if (body.url === undefined && body.html === undefined) {
     throw invalidRequest("One of url and html is needed");
   }
@@ -74,11 +88,11 @@ export function prepareJob(body: RenderBody & PdfBody, policy: JobPolicy): Job {
     headers: readHeaders(body.setExtraHTTPHeaders ?? {}),
     rules: {
       allow: policy.allow,
-      allowPatterns: compilePatterns(body.allowRequestPattern ?? [], {
+      allowPatterns: compile(body.allowRequestPattern ?? [], {
         field: "allowRequestPattern",
         unsafeRegex,
       }),
-      rejectPatterns: compilePatterns(body.rejectRequestPattern ?? [], {
+      rejectPatterns: compile(body.rejectRequestPattern ?? [], {
         field: "rejectRequestPattern",
         unsafeRegex,
       }),

@@ -3,7 +3,6 @@ import { parseJson } from "../../http/fields/body.ts";
 import { isObject } from "../../http/json.ts";
 import { utf8 } from "../../crypto/encoding.ts";
 import type { LongTask, Plain } from "../../ports.ts";
-import { withoutPatterns } from "./schema-patterns.ts";
 
 /** A model's answer, and the JSON Schema that it has to fit. */
 export type JsonCheck = {
@@ -28,6 +27,7 @@ export const checkJson: LongTask<JsonCheck, CheckedJson> = {
   name: "rendering/check-json",
   async load() {
     const { dereference, validate } = await import("@cfworker/json-schema");
+    const { withoutPatterns } = await import("./schema-patterns.ts");
     return function* ({ text, schema }) {
       const value = jsonIn(text);
       if (value === undefined) return wrong(["The answer is not JSON"]);

@@ -3,7 +3,7 @@ import { readJsonBytes } from "../../http/fields/body.ts";
 import { envelopeBody } from "../../http/envelope.ts";
 import { parseAllowHosts } from "../../net/allow-hosts.ts";
 import type { LongTask } from "../../ports.ts";
-import { prepareJob, type Job } from "../job/job.ts";
+import { jobWith, type Job } from "../job/job.ts";
 import { documentSchema } from "../job/schema.ts";
 import type { TimerCaps } from "../input/timers.ts";
 
@@ -44,9 +44,11 @@ export const staticMarkdown: LongTask<StaticRequest, StaticAnswer> = {
   name: "rendering/static-markdown",
   async load() {
     const { conversion } = await import("../markdown/convert.ts");
+    const { compilePatterns } = await import("../job/patterns.ts");
     return function* ({ bytes, allowHosts, caps, unsafeRegex, frontmatter, hasEngine }) {
       const { output, unknown } = readJsonBytes(bytes, documentSchema);
-      const job = prepareJob(output, { allow: parseAllowHosts(allowHosts), caps, unsafeRegex });
+      const policy = { allow: parseAllowHosts(allowHosts), caps, unsafeRegex };
+      const job = jobWith(compilePatterns, output, policy);
       const { extract, includeTags, excludeTags } = output;
       const isPart = [extract, includeTags, excludeTags].some((field) => field !== undefined);
       if (isPart || !isStatic(job)) return { kind: "browser", bytes };

@@ -15,7 +15,6 @@ import {
 } from "../directory/public-endpoints.ts";
 import { shownFailure } from "../answer/hidden-failures.ts";
 import type { SearchOptions } from "../models/search-deps.ts";
-import { searchScript } from "../snippet/search-script.ts";
 import { mayAsk, type PublicEndpoint } from "../state/public-endpoint.ts";
 import {
   VISITOR_BODY_LIMIT,
@@ -46,8 +45,9 @@ export function publicRoutes(given: SearchOptions): Hono {
   platform.actors.define(publicEndpointsKind);
   const app = new Hono();
   app.use(`${PUBLIC}/*`, findsEndpoint(options), allowOriginsBy(mayRead), notesVisitor(options));
-  app.get(`${PUBLIC}/search.js`, (c) => {
+  app.get(`${PUBLIC}/search.js`, async (c) => {
     endpointOf(c);
+    const { searchScript } = await import("../snippet/search-script.ts");
     return packedText(c.req.raw, searchScript, {
       "content-type": "text/javascript; charset=utf-8",
       "cache-control": "public, max-age=3600",

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { RenderBody } from "../../../core/rendering/input/body.ts";
-import { prepareJob } from "../../../core/rendering/job/job.ts";
+import { jobWith } from "../../../core/rendering/job/job.ts";
+import { compilePatterns } from "../../../core/rendering/job/patterns.ts";
 import { noKeptPages } from "../../../core/rendering/page/kept-pages.ts";
 import { noPagesAhead } from "../../../core/rendering/page/pages-ahead.ts";
 import { withPage } from "../../../core/rendering/page/with-page.ts";
@@ -30,7 +31,7 @@ async function renderWith(
     ahead: noPagesAhead,
     kept: noKeptPages,
   };
-  const job = prepareJob(body, { allow: allowNone, caps: {}, unsafeRegex: false });
+  const job = jobWith(compilePatterns, body, { allow: allowNone, caps: {}, unsafeRegex: false });
   const { signal } = new AbortController();
   const outcome = await withPage(deps, job, signal, async (page) => {
     const ms = crashes[wires.length - 1];

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { Wire } from "../../../core/ports.ts";
-import { prepareJob } from "../../../core/rendering/job/job.ts";
+import { jobWith } from "../../../core/rendering/job/job.ts";
+import { compilePatterns } from "../../../core/rendering/job/patterns.ts";
 import { noKeptPages } from "../../../core/rendering/page/kept-pages.ts";
 import { noPagesAhead } from "../../../core/rendering/page/pages-ahead.ts";
 import { withPage } from "../../../core/rendering/page/with-page.ts";
@@ -9,7 +10,11 @@ import { fakeClock, settled, type FakeClock } from "../../fakes/rendering-system
 import { fakeWire, openingBrowser, type FakeWire } from "../../fakes/rendering-wire.ts";
 
 const forever = new AbortController().signal;
-const job = prepareJob({ html: "x" }, { allow: allowNone, caps: {}, unsafeRegex: false });
+const job = jobWith(
+  compilePatterns,
+  { html: "x" },
+  { allow: allowNone, caps: {}, unsafeRegex: false },
+);
 
 /** Answers everything but one method. */
 const deafTo = (method: string): FakeWire =>

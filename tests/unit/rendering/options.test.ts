@@ -123,36 +123,42 @@ describe("readTimers()", () => {
 describe("prepareJob()", () => {
   const policy = { allow: allowNone, caps: {}, unsafeRegex: false };
 
-  it("needs a source", () => expect(() => prepareJob({}, policy)).toThrow("One of url and html"));
+  it("needs a source", () => expect(prepareJob({}, policy)).rejects.toThrow("One of url and html"));
 
-  it("takes both sources and checks the base too", () => {
-    expect(prepareJob({ html: "x", url: "http://example.com/a" }, policy).url?.href).toBe(
-      "http://example.com/a",
-    );
-    expect(() => prepareJob({ html: "x", url: "file:///etc/passwd" }, policy)).toThrow(
+  it("takes both sources and checks the base too", async () => {
+    const { url } = await prepareJob({ html: "x", url: "http://example.com/a" }, policy);
+    expect(url?.href).toBe("http://example.com/a");
+    await expect(prepareJob({ html: "x", url: "file:///etc/passwd" }, policy)).rejects.toThrow(
       "not allowed",
     );
   });
 
-  it("checks the addresses of tags", () => {
-    expect(() =>
+  it("checks the addresses of tags", async () => {
+    await expect(
       prepareJob({ html: "x", addScriptTag: [{ url: "http://127.0.0.1/x.js" }] }, policy),
-    ).toThrow("not a public address");
+    ).rejects.toThrow("not a public address");
+  });
+
+  it.each(["allowRequestPattern", "rejectRequestPattern"])("compiles %s", async (field) => {
+    const { rules } = await prepareJob({ html: "x", [field]: ["a{2}$", "b"] }, policy);
+    const [first, second, ...more] = [...rules.allowPatterns, ...rules.rejectPatterns];
+    expect([first?.("xaa"), first?.("xa"), second?.("ab"), more]).toEqual([true, false, true, []]);
+    await expect(prepareJob({ html: "x", [field]: ["("] }, policy)).rejects.toThrow(field);
   });
 
   it.each(["Host", "content-length", "Transfer-Encoding", "connection", "bad name", "x:y", ""])(
     "refuses the header %j",
-    (name) => {
-      expect(() => prepareJob({ html: "x", setExtraHTTPHeaders: { [name]: "v" } }, policy)).toThrow(
-        "setExtraHTTPHeaders",
-      );
+    async (name) => {
+      await expect(
+        prepareJob({ html: "x", setExtraHTTPHeaders: { [name]: "v" } }, policy),
+      ).rejects.toThrow("setExtraHTTPHeaders");
     },
   );
 
-  it("refuses header values with line breaks", () => {
-    expect(() =>
+  it("refuses header values with line breaks", async () => {
+    await expect(
       prepareJob({ html: "x", setExtraHTTPHeaders: { "x-a": "b\r\nc: d" } }, policy),
-    ).toThrow("not a header value");
+    ).rejects.toThrow("not a header value");
   });
 });
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { RenderBody } from "../../../core/rendering/input/body.ts";
-import { prepareJob } from "../../../core/rendering/job/job.ts";
+import { jobWith } from "../../../core/rendering/job/job.ts";
+import { compilePatterns } from "../../../core/rendering/job/patterns.ts";
 import { CdpError, type CdpData } from "../../../core/rendering/cdp/cdp.ts";
 import { loadPage } from "../../../core/rendering/page/load.ts";
 import type { Page } from "../../../core/rendering/page/page.ts";
@@ -72,7 +73,11 @@ function setting(
   const load = (body: RenderBody) =>
     loadPage(
       page,
-      prepareJob({ html: "<p>", ...body }, { allow: allowNone, caps: {}, unsafeRegex: false }),
+      jobWith(
+        compilePatterns,
+        { html: "<p>", ...body },
+        { allow: allowNone, caps: {}, unsafeRegex: false },
+      ),
       new AbortController().signal,
     );
   const input = () => calls.filter(([method]) => method.startsWith("Input."));

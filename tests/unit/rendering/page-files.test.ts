@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { RenderBody } from "../../../core/rendering/input/body.ts";
 import { waitForFiles } from "../../../core/rendering/actions/wait-for-files.ts";
-import { prepareJob } from "../../../core/rendering/job/job.ts";
+import { jobWith } from "../../../core/rendering/job/job.ts";
+import { compilePatterns } from "../../../core/rendering/job/patterns.ts";
 import { followFiles, type PageFiles } from "../../../core/rendering/page/page-files.ts";
 import type { Page } from "../../../core/rendering/page/page.ts";
 import { fakeClock, settled, type FakeClock } from "../../fakes/rendering-system.ts";
@@ -20,7 +21,7 @@ interface Setting {
 function setting(body: Partial<RenderBody> = {}): Setting {
   const clock = fakeClock();
   const policy = { allow: allowNone, caps: {}, unsafeRegex: false };
-  const { rules } = prepareJob({ html: "a", ...body }, policy);
+  const { rules } = jobWith(compilePatterns, { html: "a", ...body }, policy);
   const files = followFiles({ system: clock.system, mainFrame: () => "M", rules: () => rules });
   const say: Setting["say"] = (method, params) =>
     files.see({ method, params: { ...params }, session: "S" });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { bytes, fakeTransport } from "../../fakes/gateway-transport.ts";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
-import { prepareJob } from "../../../core/rendering/job/job.ts";
+import { jobWith } from "../../../core/rendering/job/job.ts";
+import { compilePatterns } from "../../../core/rendering/job/patterns.ts";
 import { fetchDocument } from "../../../core/rendering/static/fetch-document.ts";
 import { siteCookies } from "../../../core/rendering/static/site-cookies.ts";
 
@@ -64,7 +65,11 @@ describe("siteCookies()", () => {
 it("the caller's cookies go to the origin of url alone, also to a host of their domain", async () => {
   const url = "https://example.com/";
   const cookies = [{ name: "a", value: "1", domain: "example.com" }];
-  const job = prepareJob({ url, cookies }, { allow: allowNone, caps: {}, unsafeRegex: false });
+  const job = jobWith(
+    compilePatterns,
+    { url, cookies },
+    { allow: allowNone, caps: {}, unsafeRegex: false },
+  );
   const sent: (string | undefined)[] = [];
   const transport = fakeTransport(({ headers }, index) => {
     sent.push(headers.find(([name]) => name === "cookie")?.[1]);

@@ -2,7 +2,8 @@ import { expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import { TransportError } from "../../../core/net/transport-error.ts";
 import type { InboundResponse } from "../../../core/ports.ts";
-import { prepareJob } from "../../../core/rendering/job/job.ts";
+import { jobWith } from "../../../core/rendering/job/job.ts";
+import { compilePatterns } from "../../../core/rendering/job/patterns.ts";
 import { noKeptPages } from "../../../core/rendering/page/kept-pages.ts";
 import { noPagesAhead } from "../../../core/rendering/page/pages-ahead.ts";
 import { render } from "../../../core/rendering/page/render.ts";
@@ -31,7 +32,7 @@ async function failureOf(behave: () => InboundResponse): Promise<unknown> {
     slots: fairSlots({ running: 1, waiting: 1, refuse: () => new Error("full") }),
   };
   const policy = { allow: allowNone, caps: {}, unsafeRegex: false };
-  const job = prepareJob({ url: "https://example.com/a" }, policy);
+  const job = jobWith(compilePatterns, { url: "https://example.com/a" }, policy);
   const { signal } = new AbortController();
   const failed = await render(deps, job, {
     signal,

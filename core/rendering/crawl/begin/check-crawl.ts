@@ -28,7 +28,7 @@ export async function checkCrawl(
 ): Promise<CheckedCrawl> {
   checkCrawlFields(deps, body);
   extractorFor(body.extract, deps.extract);
-  const { url } = prepareJob(body, deps.policy);
+  const { url } = await prepareJob(body, deps.policy);
   const address = url === null ? null : pageAddress(url.href);
   if (address === null) throw invalidRequest("url: At most 2048 characters are allowed");
   compileScope(body.options ?? {}, deps.policy.allow);

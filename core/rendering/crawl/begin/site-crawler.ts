@@ -23,7 +23,7 @@ export function siteCrawler(deps: CrawlDeps): SiteCrawler {
     async check(wish) {
       const body = siteCrawlBody(wish, deps.extract !== null);
       checkCrawlFields(deps, body);
-      prepareJob(body, deps.policy);
+      await prepareJob(body, deps.policy);
       compileScope(body.options ?? {}, deps.policy.allow);
       checkSitemaps(wish, deps.policy.allow);
       await checkParts(wish);
