@@ -30,12 +30,12 @@ export const errorKinds = {
   storage_full: [
     503,
     10506,
-    "The server stores nothing, most likely because its disk is full: free space there, or delete what is no longer needed. Reading and deleting go on",
+    "The server cannot store anything, most likely because its disk is full: free space there, or delete what you no longer need. Reading and deleting still work",
   ],
   outcome_unknown: [
     500,
     10507,
-    "The server cannot tell whether this was stored: look before you send it again",
+    "The server does not know whether it stored this: check before you send the request again",
   ],
   missing_capability: [503, 10504, "This runtime lacks a capability that the request needs"],
   // Gateway: docs/gateway.md
@@ -47,7 +47,7 @@ export const errorKinds = {
     10521,
     "A spend limit applies, and the cost of this request is unknown",
   ],
-  bodies_full: [429, 429, "The server holds as many bodies as its memory allows: try again"],
+  bodies_full: [429, 429, "The memory for request bodies is full: try again"],
   provider_failed: [502, 2005, "Failed to get response from provider"],
   provider_unknown: [400, 2008, "Invalid provider"],
   gateway_unauthorized: [401, 2009, "Unauthorized: missing or invalid gateway token"],
@@ -69,18 +69,18 @@ export const errorKinds = {
   http2_error: [422, 5004, "HTTP/2 protocol error"],
   name_not_resolved: [422, 5005, "The site's name could not be resolved"],
   connection_closed: [422, 5006, "The site closed the connection"],
-  empty_http_error: [422, 5007, "The site answered an HTTP error with an empty body"],
+  empty_http_error: [422, 5007, "The site answered with an HTTP error and an empty body"],
   connection_refused: [422, 5008, "The site refused the connection"],
   network_error: [422, 5009, "Network error while loading the page"],
   blocked_url: [400, 5010, "The URL is invalid or not allowed"],
-  empty_response: [422, 5011, "The site answered nothing"],
-  context_destroyed: [422, 6000, "The page went away while it was read"],
+  empty_response: [422, 5011, "The site sent no answer"],
+  context_destroyed: [422, 6000, "The page navigated away while causey read it"],
   page_crashed: [422, 6001, "The page crashed"],
   render_timeout: [422, 6002, "A timer expired while rendering"],
   json_unfit: [422, 10540, "The model's answer does not fit"],
   json_model_failed: [502, 10541, "The model did not answer"],
   page_too_large: [422, 6003, "The page is too large to capture"],
-  page_check_failed: [422, 6004, "The page does not pass a check of the request"],
+  page_check_failed: [422, 6004, "The page failed a check that the request asks for"],
   // Search: docs/search.md
   instance_not_found: [404, 7002, "ai_search_not_found"],
   instance_disabled: [403, 10530, "The instance is switched off"],
@@ -130,7 +130,7 @@ export const errorKinds = {
   ambiguous_framing: [
     400,
     10413,
-    "Requests with both Transfer-Encoding and Content-Length are declined",
+    "A request must not have both Transfer-Encoding and Content-Length",
   ],
 } as const;
 

@@ -10,7 +10,7 @@ const help = `Usage: causey agents list [--agent CLASS] [--source NAME] [--limit
        causey agents dead [ENTITY] [--limit N]
        causey agents replay ENTITY ID
 
-Shows the agents that webhooks feed; each holds one entity. list: prints them, newest first. show: prints the state, the
+Shows the agents that webhooks feed, one for each entity. list: prints them, newest first. show: prints the state, the
 schedules and the queue of an agent. events: prints its events. failures: prints failed jobs that run again. dead: prints
 jobs that the server gave up. replay: hands an event, or a job that was given up, to the agent once more.
 

@@ -9,8 +9,8 @@ import { printRows } from "./output.ts";
 const help = `Usage: causey deprecations list [--find TEXT] [--phase PHASE] [--url URL]
        causey deprecations uses [options]
 
-list: prints the deprecations of the hosted API, each with its replacement. It needs no server; with --url it asks one,
-whose configuration may set another clock. uses: prints who still uses a deprecated API, as a running server counted.
+list: prints the deprecations of the hosted API, each with its replacement. It needs no server. With --url it asks a server,
+whose configuration may set another day. uses: prints who still uses a deprecated API, as counted by a running server.
 
   --find TEXT        Only entries that hold this text
   --phase PHASE      Only entries in this phase, e.g. retired

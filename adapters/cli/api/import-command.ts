@@ -21,7 +21,7 @@ export const importHelp: string = `Usage: causey import FILE [--dry-run] [option
 
 Puts a file of causey export into a running server; "-" reads standard input. It changes settings that have the same name
 (endpoints: the same address), makes new ones, and leaves everything else. Secrets are not in the file: set provider keys
-again. A new webhook endpoint gets a new secret, which is printed this once.
+again. A new webhook endpoint gets a new secret, which is printed once.
 
 With --from or --to it moves all state, secrets too, while no server runs: from a data folder into an empty PostgreSQL
 database, or back into an empty folder. If it stops or fails, both stay as they were.

@@ -30,7 +30,7 @@ prints each figure that differs, and ends with 1 if there is one.
 
   --provider NAME   Only the prices of a provider, by its name in a request's path
   --model NAME      Only the price of a model, in any spelling; needs --provider
-  --config FILE     A configuration file, whose prices count too [CAUSEY_CONFIG]
+  --config FILE     A configuration file with prices of your own [CAUSEY_CONFIG]
   --url URL         Asks a running server, whose management API may have prices of its own; the token with the
                     permission "AI Gateway Read" is read from CAUSEY_TOKEN
   --account-id ID   The account on that server [CAUSEY_ACCOUNT_ID, else local]

@@ -15,10 +15,10 @@ import { size } from "./progress.ts";
 
 const help = `Usage: causey render URL|FILE [--as FORM] [-o FILE] [--set NAME=VALUE …]
 
-Has a running server render a page: an address, or a file of HTML; "-" reads HTML from standard input.
+Renders a page by a running server: an address, or a file of HTML; "-" reads HTML from standard input.
 
   --as FORM          pdf, png, jpeg, webp, markdown, html, links or accessibility [by the name of -o, else markdown]
-  -o, --out FILE     The file to write; a terminal gets no pdf and no picture [standard output]
+  -o, --out FILE     The file to write; PDFs and pictures are not written to a terminal [standard output]
   --set NAME=VALUE   A field of the request by its name in the API; the value is JSON, else text:
                      --set 'viewport={"width":800,"height":600}'; may be given several times
 ${serverHelp}`;

@@ -23,9 +23,9 @@ const help = `Usage: causey search list
        causey search sync NAME FOLDER [--delete] [--prefix TEXT] [--watch | --wait]
        causey search query NAME TEXT [--limit N]
 
-Works with the search instances of a running server. upload: sends files, and all files of folders with their paths as
-names, but none whose name begins with a dot. sync: uploads the new and changed files of a folder, but none that its
-.gitignore and .causeyignore files name. query: prints the chunks that match, best first.
+Works with the search instances of a running server. upload: sends files and folders; the name of a file in a folder is
+its path, and names that begin with a dot are left out. sync: uploads the new and changed files of a folder, and leaves
+out what its .gitignore and .causeyignore files name. query: prints the chunks that match, best first.
 
   --set NAME=VALUE   A setting by its name in the API; the value is JSON, else text: --set chunk_size=512
                      may be given several times
@@ -33,7 +33,7 @@ names, but none whose name begins with a dot. sync: uploads the new and changed 
   --wait             Also waits until everything uploaded is indexed
   --delete           Also deletes the items whose files are not in the synced folder
   --prefix TEXT      Text before the paths in the keys of synced files; items with other keys stay
-  --watch            Goes on syncing, until Ctrl-C
+  --watch            Keeps syncing until Ctrl-C
   --limit N          Rows to print, 1 to 1000 for items, 1 to 50 for query [20]
 ${serverHelp}`;
 

@@ -71,7 +71,7 @@ export const settings: readonly Setting[] = [
     kind: "text",
     value: "HOST",
     default: "the host of --cluster-listen",
-    help: "Host by which they reach it",
+    help: "Host by which other servers reach this one",
   },
   {
     flag: "processes",

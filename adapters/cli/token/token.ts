@@ -15,7 +15,7 @@ export const tokenHelp: string = `Usage: causey token create --permission NAME [
        causey token revoke ID [options]
        causey token virtual-key
 
-create: makes an API token and prints it, this once. Only its SHA-256 hash is stored.
+create: makes an API token and prints it once. Only its SHA-256 hash is stored.
 
   --permission NAME  What the token may do; may be given several times:
                      ${wrapped(permissions)}
@@ -26,7 +26,7 @@ create: makes an API token and prints it, this once. Only its SHA-256 hash is st
 list: prints the tokens of the account, without their secrets. revoke: deletes one, at once and for good.
 virtual-key: prints a new secret for a virtual key of the configuration (gateway.virtualKeys); nothing is stored.
 
-  --data-dir DIR     The server's data directory; a running server knows at once [CAUSEY_DATA_DIR, else .causey]
+  --data-dir DIR     The server's data directory; a running server applies the change at once [CAUSEY_DATA_DIR, else .causey]
   --config FILE      The server's configuration file [CAUSEY_CONFIG]
   --url URL          A running server instead; the token with the permission "API Tokens Edit" is read from CAUSEY_TOKEN
   --account-id ID    The account [CAUSEY_ACCOUNT_ID, else local]

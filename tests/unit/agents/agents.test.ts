@@ -39,7 +39,9 @@ describe("a connection", () => {
       errors.push((await next(socket))["error"]);
     }
     expect(errors).toEqual([
-      expect.stringMatching(/^The server stores nothing, most likely because its disk is full:/u),
+      expect.stringMatching(
+        /^The server cannot store anything, most likely because its disk is full:/u,
+      ),
       "Temporarily unavailable",
       "Internal error",
     ]);
