@@ -89,7 +89,7 @@ export interface AgentsOptions {
   readonly eventStream?: boolean;
   /**
    * Retention of webhook events, as the sources configure it. With it, an instance that receives no further events
-   * follows a changed setting too, at its next start or alarm. @default as the instance's last event said
+   * applies a changed setting too, at its next start or alarm. @default as the instance's last event said
    */
   readonly retention?: Retention;
   /** Has `agent.webhooks` send to the account's endpoints, which `webhooksManagement()` serves. @default false */

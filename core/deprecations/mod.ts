@@ -56,8 +56,8 @@ export {
 } from "./translate/srv-data.ts";
 
 /**
- * `GET /deprecations`: the table, each entry with its phase right now, or those of one phase (`?phase=retired`), and
- * `GET /deprecations/:id`. JSON for programs, a page for browsers. Public, as documentation is; it says nothing about the host.
+ * Serves `GET /deprecations` (the table, each entry with its present phase; `?phase=retired` selects a phase) and
+ * `GET /deprecations/:id`: JSON for programs, a page for browsers. Both are public and reveal nothing about the host.
  *
  * @example
  * ```ts

@@ -47,8 +47,8 @@ export interface GatewayParts {
 }
 
 /**
- * Both apps, and bindings, over one engine: rows, limits, cache and settings are the same by whichever entry a request
- * takes. Made one by one, each has an engine of its own.
+ * Makes both apps, and bindings, over one engine: rows, limits, cache and settings are the same by whichever entry a request
+ * takes. If you make them one by one, each has an engine of its own.
  *
  * @example
  * ```ts

@@ -12,7 +12,7 @@ import type { ServeMcp } from "./mcp-tool.ts";
  * import { serveMcp } from "causey/rendering/mcp";
  *
  * const platform = await memoryPlatform();
- * // The app's own middleware decides who may come.
+ * // The app's own middleware authenticates callers.
  * const app = rendering({ platform, auth: "off", mcp: serveMcp });
  * const answer = await app.request("/accounts/local/browser-rendering/mcp", {
  *   method: "POST",

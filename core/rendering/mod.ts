@@ -44,9 +44,9 @@ export interface RenderingSettings extends RenderingOptions {
   readonly platform: Platform;
   /** @default the platform's stored tokens */
   readonly auth?: Auth;
-  /** The origin that clients use: the MCP endpoint answers pages of no other one. @default this machine's */
+  /** The origin under which clients reach the server; the MCP endpoint refuses pages of other origins. @default this machine's */
   readonly publicUrl?: string | undefined;
-  /** Whether the account's outbound webhooks hear of the end of a crawl: their part has to be there. @default false */
+  /** Sends a webhook to the account's outbound endpoints when a crawl ends; needs `webhooksManagement()`. @default false */
   readonly sendsWebhooks?: boolean;
 }
 
@@ -92,7 +92,7 @@ export interface RenderingParts {
 }
 
 /**
- * {@link rendering}, and its operations for code of the same process; both share the browser's limits.
+ * Makes the routes of {@link rendering}, and its operations for code of the same process. Both share the browser's limits.
  *
  * @example
  * ```ts

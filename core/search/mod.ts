@@ -99,7 +99,7 @@ export interface SearchPartsOptions extends SearchOptions {
  * import { Hono } from "hono";
  *
  * const platform = await memoryPlatform();
- * // The app's own middleware decides who may come.
+ * // The app's own middleware authenticates callers.
  * const app = new Hono().route("/client/v4", search({ platform, auth: "off" }));
  * const made = await app.request("/client/v4/accounts/local/ai-search/instances", {
  *   method: "POST",
@@ -115,7 +115,7 @@ export function search(options: SearchOptions): Hono {
 }
 
 /**
- * {@link search}, and its instances for code of the same process.
+ * Makes the routes of {@link search}, and a binding with which code of the same process searches instances.
  *
  * @example
  * ```ts
