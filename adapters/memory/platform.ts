@@ -47,7 +47,7 @@ export interface MemoryPlatformOptions {
    * "@sqlite.org/sqlite-wasm/sqlite3.wasm"`. @default the module of the package
    */
   readonly sqlite?: object;
-  /** Bytes that the database may take; what does not fit is answered 503, as on a full disk. @default 64 MiB */
+  /** Largest size of the database in bytes; a write that does not fit is a 503, as on a full disk. @default 64 MiB */
   readonly databaseBytes?: number;
   /** Sends the requests of `transport` and `egress`. @default the runtime's `fetch` */
   readonly fetch?: (request: Request) => Promise<Response>;
@@ -57,7 +57,7 @@ export interface MemoryPlatformOptions {
   readonly resolve?: (name: string) => Promise<readonly string[]>;
   /** Upgrades a request of the host's server, e.g. `Deno.upgradeWebSocket`. @default WebSockets are answered 503 */
   readonly acceptWebSocket?: AcceptWebSocket;
-  /** Opens a WebSocket to another server, with headers; what a caller steers was checked before. @default the standard client, which sends none */
+  /** Opens a WebSocket to another server, with headers; addresses that callers choose are checked before. @default the standard client, which sends no headers */
   readonly dialWebSocket?: WebSockets["dial"];
   /** A running browser, e.g. `ws://127.0.0.1:9222/devtools/browser/…`. @default none */
   readonly browserEndpoint?: string;
@@ -77,7 +77,7 @@ export interface MemoryPlatformOptions {
 
 /**
  * Makes a platform that keeps everything in memory and uses Web standards only: for tests, and for runtimes that have no
- * adapter. What it holds is gone when it is closed. Needs the package `@sqlite.org/sqlite-wasm`.
+ * adapter. Closing it deletes everything. Needs the package `@sqlite.org/sqlite-wasm`.
  *
  * @example
  * ```ts

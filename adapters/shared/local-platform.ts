@@ -36,14 +36,14 @@ import { zlibDecoder } from "./http/zlib-decoder.ts";
 /** Options of `nodePlatform()`, `denoPlatform()` and `bunPlatform()`. */
 export interface LocalPlatformOptions {
   /**
-   * A checked configuration, of `parseConfig()`: its settings of the folder, the database, the browser, the log and what may
-   * be reached hold where no option here says otherwise. @default none
+   * A checked configuration, from `parseConfig()`. Its settings of folder, database, browser, log and reachable hosts hold
+   * unless an option here replaces them. @default none
    */
   readonly config?: Config;
   /**
-   * Folder of the database, made when missing; `":memory:"` keeps nothing. Processes of one runtime may share it: the
-   * first one holds it, the others call the actors there, and one of them takes over when it ends. Start them with the
-   * same options and the same app. @default ".causey"
+   * Folder of the database, created if missing; `":memory:"` stores nothing. Processes of one runtime may share a folder:
+   * the first one owns its lock, the others call the actors there, and one of them takes over when the owner ends. Start
+   * all of them with the same options and the same app. @default ".causey"
    */
   readonly dataDir?: string;
   /**
@@ -55,9 +55,9 @@ export interface LocalPlatformOptions {
   readonly database?: string;
   /** How the processes that share a database call each other. */
   readonly cluster?: ClusterSettings;
-  /** `FULL`: what was acknowledged survives a power cut; `NORMAL`: the death of the process. @default "FULL" */
+  /** `FULL`: acknowledged writes survive a power cut; `NORMAL`: they survive the death of the process. @default "FULL" */
   readonly synchronous?: "FULL" | "NORMAL";
-  /** Path of a Chromium or headless shell. @default what is found */
+  /** Path of a Chromium or headless shell. @default the browser on PATH, else the one from npm */
   readonly chromiumPath?: string;
   /** A running browser instead, e.g. `ws://127.0.0.1:9222/devtools/browser/…`. @default none */
   readonly browserEndpoint?: string;
@@ -65,13 +65,13 @@ export interface LocalPlatformOptions {
   readonly noSandbox?: boolean;
   /** Hosts that deliveries (and other callers of `egress`) may reach although they are not public. @default [] */
   readonly allowHosts?: readonly string[];
-  /** The same for the pages of the browser. @default allowHosts */
+  /** Hosts that pages in the browser may reach although they are not public. @default allowHosts */
   readonly browserAllowHosts?: readonly string[];
   /** @default one JSON line per entry on standard error */
   readonly log?: Log;
   /** How long `close()` waits for running work, in ms. @default 10000 */
   readonly closeGraceMs?: number;
-  /** Bytes that request bodies may take in memory at once. @default a quarter of the memory that there is */
+  /** Bytes that request bodies may take in memory at once. @default a quarter of the machine's memory */
   readonly bodyBytes?: number;
   /** How long an unused actor stays in memory, in ms. @default 60000 */
   readonly actorIdleMs?: number;

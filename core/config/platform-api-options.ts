@@ -51,8 +51,8 @@ export interface PlatformApiOptions extends StoredTokensOptions {
   readonly mountPath?: string;
   /**
    * The origin under which clients reach the server, such as `https://ai.example.com`: addresses in answers begin with it.
-   * `Host` is what a caller says, so without this option only requests to this machine itself (`localhost`) get whole
-   * addresses, and others paths. @default not known
+   * Callers can set `Host` to anything, so without this option only requests to `localhost` get whole addresses; other
+   * requests get paths. @default none
    */
   readonly publicUrl?: string;
   /** Replaces API tokens by the host's own authentication. @default the stored and configured tokens */
@@ -67,7 +67,7 @@ export interface PlatformApiOptions extends StoredTokensOptions {
   readonly agents?: Own<AgentsOptions>["agents"];
   /** Access to agents from pages and over HTTP. */
   readonly agentAccess?: Pick<AgentsOptions, "eventStream" | "origins">;
-  /** Settings may change while the server runs, by the API: those here are below them. */
+  /** Deprecations. Settings that are changed by the API outrank the ones given here. */
   readonly deprecations?: Omit<Own<DeprecationsOptions>, "settings"> & {
     readonly settings?: PerEntry<EntrySettings>;
   };
@@ -76,16 +76,16 @@ export interface PlatformApiOptions extends StoredTokensOptions {
    * error. An app that is mounted by `route()` has no `fetch` of its own. @default false
    */
   readonly accessLog?: boolean;
-  /** Counts the same requests, for `/metrics`. @default false */
+  /** Counts these requests, for `/metrics`. @default false */
   readonly metrics?: boolean;
   /**
-   * Serves the description of the API at `/openapi.json`, and as a page at `/docs`, to everybody: `apiDescription` of
-   * `causey/openapi`. @default neither
+   * Serves the description of the API at `/openapi.json`, and as a page at `/docs`, to everybody. Pass `apiDescription` of
+   * `causey/openapi`. @default neither is served
    */
   readonly openApi?: ApiDescription | undefined;
   /**
    * Sends traces, metrics and logs of every part to a collector (OTLP as JSON): `otlpSettings((name) => process.env[name])`
-   * reads the standard variables. @default nothing
+   * reads the standard variables. @default none is sent
    */
   readonly telemetry?: OtlpSettings | null | undefined;
   /**

@@ -22,15 +22,15 @@ export interface ServeOptions {
   /** @default "127.0.0.1" */
   readonly hostname?: string;
   /**
-   * Lets other processes of this user listen on the same port, if they say so too: the system deals connections out to
-   * them (SO_REUSEPORT, socket(7)). Linux only; Deno needs `--unstable-net`. @default false
+   * Lets other processes of this user listen on the same port, if they set this too: the system distributes the connections
+   * (SO_REUSEPORT, socket(7)). Linux only; Deno needs `--unstable-net`. @default false
    */
   readonly reusePort?: boolean;
   /** Aborting it closes the server. @default none */
   readonly signal?: AbortSignal;
-  /** How long requests and streams under way may go on after the end was asked for, in ms. @default 10000 */
+  /** How long running requests and streams may go on after a shutdown has begun, in ms. @default 10000 */
   readonly graceMs?: number;
-  /** Closed last, also by `close()`. After a process signal all open platforms are. @default none */
+  /** The platform, closed last, also by `close()`. After a process signal all open platforms are closed. @default none */
   readonly platform?: Closable;
   /** Whether SIGTERM and SIGINT drain and then end the process with 0. @default true */
   readonly handleSignals?: boolean;
@@ -75,7 +75,7 @@ export interface Ending {
 export interface CloseServerOptions {
   /** Closed once the answers under way are written. @default none */
   readonly platform?: Closable;
-  /** How long requests and streams under way may go on, in ms. @default 10000 */
+  /** How long running requests and streams may go on, in ms. @default 10000 */
   readonly graceMs?: number;
 }
 

@@ -29,18 +29,18 @@ import { gatewayDeclared } from "../account/settings/settings.ts";
 /** Options of `gateway()` and `gatewayManagement()`. */
 export interface GatewayOptions extends SafetyOptions {
   readonly platform: Platform;
-  /** Finds out who calls. `"off"` leaves it to the host app. @default storedTokens(platform) */
+  /** Authenticates callers; `"off"` leaves that to the host app. @default storedTokens(platform) */
   readonly auth?: Auth | undefined;
-  /** Addresses and keys of providers by path segment, `custom-…` included. @default {} */
+  /** Addresses and keys of providers, by their path segments, `custom-…` included. @default {} */
   readonly providers?: Readonly<Record<string, ProviderOptions>> | undefined;
   /** Gateways that exist from the start. @default {} */
   readonly gateways?: Readonly<Record<string, DeclaredGateway>> | undefined;
   /**
-   * Teams by their ids, with the settings of the management API. They exist in `accountId` (else "local"), and only the
-   * options change them. @default {}
+   * Teams by their ids, with the settings of the management API. They belong to `accountId` (else "local"), and the API
+   * cannot change them. @default {}
    */
   readonly teams?: DeclaredKeys["teams"];
-  /** Virtual keys by their ids, likewise, each with its secret. @default {} */
+  /** Virtual keys by their ids, each with its secret. The API cannot change them. @default {} */
   readonly virtualKeys?: DeclaredKeys["virtualKeys"];
   /** The account in which declared gateways exist. @default every account */
   readonly accountId?: string | undefined;
@@ -75,31 +75,31 @@ export interface GatewayOptions extends SafetyOptions {
   /** Chooses the model of requests for `cloudflare/auto`. @default none: such requests are a 400 */
   readonly router?: ModelRouter | undefined;
   /**
-   * Lets clients take streams up again that broke off on the way to them: `resumableStreams()` of `causey/gateway/resume`.
-   * The stream is then kept in memory, and the provider's request goes on when its client leaves. @default off
+   * Lets clients resume streams that broke off on the way to them: `resumableStreams()` of `causey/gateway/resume`. The
+   * stream is then kept in memory, and the provider's request goes on after its client has left. @default off
    */
   readonly resume?: ResumableRunsFactory | undefined;
   /** Seconds of silence after which a stream of server-sent events gets a comment. @default never */
   readonly sseKeepAliveSeconds?: number | undefined;
   /**
-   * Seconds within which a provider must begin to answer each attempt, where `cf-aig-request-timeout` says nothing else.
+   * Seconds within which a provider must begin to answer each attempt; `cf-aig-request-timeout` outranks this.
    * @default 600
    */
   readonly firstByteSeconds?: number | undefined;
   /**
-   * Seconds that an answer which has begun may send nothing; it then breaks off, a stream of server-sent events after
-   * an event that says so.
+   * Seconds for which an answer that has begun may send nothing; then it breaks off. A stream of server-sent events first
+   * gets an event that says so.
    * @default 600
    */
   readonly silenceSeconds?: number | undefined;
-  /** Prices of models, over those that are built in. @default [] */
+  /** Prices of models, which outrank the built-in prices. @default [] */
   readonly prices?: readonly PriceRowSetting[] | undefined;
   /**
-   * The prefix that a host or a proxy removes from the path before this app sees it; addresses in answers get it back.
+   * The path prefix that a host or a proxy removes before this app sees the request; addresses in answers include it.
    * @default ""
    */
   readonly mountPath?: string | undefined;
-  /** The origin that clients use, for addresses in answers. @default that of a request to this machine; else paths */
+  /** The origin under which clients reach the server, for addresses in answers. @default the origin of a request to `localhost`; other requests get paths */
   readonly publicUrl?: string | undefined;
   /**
    * Origins whose pages may use the gateway, such as `https://app.example`: over HTTP by CORS, and by WebSockets.
@@ -111,11 +111,11 @@ export interface GatewayOptions extends SafetyOptions {
   /** Whether answers report their size and their log row to an access log around the app. @default false */
   readonly accessLog?: boolean | undefined;
   /**
-   * Whether budgets that are used to 50, 80 and 100 % are sent to the account's webhooks, which `webhooksManagement()` keeps.
+   * Sends a webhook to the account's endpoints when 50, 80 or 100 % of a budget is used; needs `webhooksManagement()`.
    * @default false
    */
   readonly sendsWebhooks?: boolean | undefined;
-  /** Takes the spans of every gateway, without prompts and answers. @default spans are not exported */
+  /** Exports the spans of every gateway, without prompts and answers. @default spans are not exported */
   readonly spans?: SpanExporter | undefined;
 }
 

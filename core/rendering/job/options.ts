@@ -12,9 +12,9 @@ import type { TimerCaps } from "../input/timers.ts";
 export interface CrawlOptions {
   /** Crawls of one account that run at a time; more are 429. @default 10 */
   readonly maxRunning?: number;
-  /** Crawls of one account that are kept with their results; the oldest makes room for a new one. @default 100 */
+  /** Crawls of one account that are stored with their results; a new one replaces the oldest. @default 100 */
   readonly maxKept?: number;
-  /** Bytes of the results of one crawl, which ends when it has more. @default 268435456 */
+  /** Bytes of the results of one crawl; a crawl with more ends. @default 268435456 */
   readonly maxBytes?: number;
   /** Days for which results are kept. @default 14 */
   readonly keepDays?: number;
@@ -28,34 +28,34 @@ export interface RenderingOptions {
   /** Renderings at a time. @default 2 */
   readonly maxConcurrency?: number;
   /**
-   * Blank pages that are kept ready, so that a rendering need not wait for one; 0 makes each when it is asked for. No page is
-   * kept where a connection to the browser cannot outlive a request (Workers), or goes to a remote browser.
+   * Blank pages that are kept ready, so that a rendering does not wait for one; with 0 each page is opened when a request needs
+   * it. None is kept on Workers, where a connection to the browser ends with its request, and with a remote browser.
    * @default `maxConcurrency`, at most 4
    */
   readonly pagesAhead?: number;
   /**
-   * Pages that are kept after `html` which can neither run a script nor ask for anything, for the next such `html` of the same
-   * token: it need not wait for a process. 0 gives each document a page of its own. Without pages that are kept ready, these
-   * are not kept either.
+   * Pages that are reused for plain `html`, which can neither run a script nor load anything. A page is reused for the same
+   * token only, and saves the start of a process. 0 gives each document a page of its own. With `pagesAhead: 0` no page is
+   * reused.
    * @default one more than `maxConcurrency`, at most 5
    */
   readonly pagesKept?: number;
-  /** Renderings that may wait; more are answered 429. @default 20 */
+  /** Renderings that may wait; any further one is a 429. @default 20 */
   readonly maxQueue?: number;
   /** Bytes of a request body. @default 52428800 */
   readonly maxBodyBytes?: number;
-  /** The whole request, queue included, in ms; later is 408. @default 180000 */
+  /** Longest time of a request, its wait included, in ms; after that it is a 408. @default 180000 */
   readonly requestTimeout?: number;
   /** The largest timers that a caller may ask for. */
   readonly timeouts?: TimerCaps;
   /** Hosts that pages may reach although they are not public; give the platform's browser the same list. @default [] */
   readonly allowHosts?: readonly string[];
   /**
-   * Lists of advertisers and trackers for `blockAds`, by their addresses: filter lists, of which the lines for whole hosts count, or
-   * files of hosts. They are read when a page first asks for it, and once a day. @default EasyList and EasyPrivacy
+   * Addresses of the lists of advertisers and trackers for `blockAds`: filter lists, of which the lines for whole hosts count, or
+   * files of hosts. They are read when a request first asks for `blockAds`, and then once a day. @default EasyList and EasyPrivacy
    */
   readonly adLists?: readonly string[];
-  /** Runs request patterns on the host's own engine, without any bound on time. @default false */
+  /** Runs patterns of requests on JavaScript's own engine, without any limit of time. @default false */
   readonly unsafeRegex?: boolean;
   /** Finds the main content for `{"extract": "main"}`: `mainContent` of `causey/rendering/extract`. @default 503 for it */
   readonly extract?: ContentExtractor;
@@ -80,9 +80,9 @@ export interface RenderingOptions {
    * @default a key of each crawl, kept in the same database: then sealing guards copies of single rows, not of the whole file
    */
   readonly masterSecret?: string;
-  /** Master secrets of before, which still open what they sealed. @default [] */
+  /** Former master secrets, which still open the values that they sealed. @default [] */
   readonly formerMasterSecrets?: readonly string[];
-  /** Takes a span of each rendering, and has it named to the origin that is rendered. @default no tracing */
+  /** Takes a span of each rendering, and sends its `traceparent` to the origin of the page. @default no tracing */
   readonly tracer?: Tracer | undefined;
   /** Whether Markdown begins with YAML frontmatter when the page has a title. @default true */
   readonly frontmatter?: boolean;

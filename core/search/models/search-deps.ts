@@ -38,7 +38,7 @@ export interface BucketEndpoint {
   readonly region?: string;
 }
 
-/** A chat model with the name that is used when neither request nor instance names one. */
+/** A chat model, with the name that counts if neither the request nor the instance names a model. */
 export type NamedChatModel = ChatModel & { readonly model?: string };
 
 /** Options of `search()`; it works with `platform` alone. */
@@ -46,21 +46,21 @@ export interface SearchOptions {
   readonly platform: Platform;
   /** @default the stored tokens of the platform */
   readonly auth?: Auth;
-  /** The number of proxies that append to `X-Forwarded-For`, by which visitors of public endpoints are told apart. @default 0 */
+  /** The number of proxies that append to `X-Forwarded-For`; visitors of public endpoints are distinguished by that address. @default 0 */
   readonly proxies?: number | undefined;
-  /** The origin that clients use, for addresses in answers. @default that of a request to this machine; else paths */
+  /** The origin under which clients reach the server, for addresses in answers. @default the origin of a request to `localhost`; other requests get paths */
   readonly publicUrl?: string | undefined;
   /** Makes the vectors of new instances. @default the builtin lexical vectors, which need no network */
   readonly embedder?: Embedder;
   /** Writes the answers. @default the builtin extractive model, which quotes sentences */
   readonly chatModel?: NamedChatModel;
-  /** Reorders what was found, where a request or an instance asks for it. @default the builtin one, which counts words */
+  /** Reorders results if a request or an instance asks for that. @default the builtin reranker, which counts words */
   readonly reranker?: Reranker;
-  /** Milliseconds that the reranker has for one search, which goes on in the former order then. @default 10000 */
+  /** Milliseconds that the reranker has for one search; after that the results keep their former order. @default 10000 */
   readonly rerankerTimeoutMs?: number;
-  /** Milliseconds that the embedder has for one request; a search goes on by keywords then. @default 10000 */
+  /** Milliseconds that the embedder has for one request; after that a search uses keywords only. @default 10000 */
   readonly embedderTimeoutMs?: number;
-  /** Milliseconds in which the chat model must begin to answer, and then go on. @default 60000 */
+  /** Milliseconds within which the chat model must begin its answer, and send each further part. @default 60000 */
   readonly chatTimeoutMs?: number;
   /** Converts uploaded HTML. @default headings, paragraphs and lists as Markdown, the rest as text */
   readonly htmlToMarkdown?: HtmlToMarkdown;
@@ -71,13 +71,13 @@ export interface SearchOptions {
    * a function of yours. @default such pages are named in a warning, pictures are refused (7060)
    */
   readonly ocr?: Ocr;
-  /** Milliseconds that it has for one picture. @default 60000 */
+  /** Milliseconds that `ocr` has for one picture. @default 60000 */
   readonly ocrTimeoutMs?: number;
   /** Measures chunks. @default an upper-side estimate that needs no vocabulary */
   readonly countTokens?: CountTokens;
   /**
-   * Bytes of memory for the vectors and the columns of all instances of the process. Those that find no room are read from the database at each
-   * search. @default 512 MiB; 48 MiB on Workers
+   * Bytes of memory for the vectors and columns of all instances of the process. Data that does not fit is read from the
+   * database at each search. @default 512 MiB; 48 MiB on Workers
    */
   readonly vectorMemoryBytes?: number;
   /** Reads the websites that instances have as their source: `crawler` of the rendering part. @default these are refused (503) */
@@ -86,13 +86,13 @@ export interface SearchOptions {
   readonly bucket?: BucketEndpoint;
   /** Seals the stored credentials of buckets. @default a key beside the data */
   readonly masterSecret?: string;
-  /** Master secrets of before, which still open what they sealed. @default [] */
+  /** Former master secrets, which still open the values that they sealed. @default [] */
   readonly formerMasterSecrets?: readonly string[];
   /** Serves instances to MCP clients at `…/mcp`: `serveMcp` of `causey/search/mcp`. @default 503 there */
   readonly mcp?: ServeMcp;
   /** Traces the calls of models that searches make. @default no tracing */
   readonly tracer?: Tracer | undefined;
-  /** Keeps what models and servers say of a failure from callers. @default false; true on public endpoints */
+  /** Hides details of failures of models and servers from callers. @default false; true on public endpoints */
   readonly hidesFailures?: boolean;
 }
 
