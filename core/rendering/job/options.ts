@@ -35,8 +35,8 @@ export interface RenderingOptions {
   readonly pagesAhead?: number;
   /**
    * Pages that are reused for plain `html`, which can neither run a script nor load anything. A page is reused for the same
-   * token only, and saves the start of a process. 0 gives each document a page of its own. With `pagesAhead: 0` no page is
-   * reused.
+   * token only, and saves the start of a process. 0 gives each document a page of its own. None is
+   * reused on Workers and with a remote browser.
    * @default one more than `maxConcurrency`, at most 5
    */
   readonly pagesKept?: number;
