@@ -72,8 +72,9 @@ export type {
 } from "./ports/sql.ts";
 
 /**
- * The name of something a runtime may lack. `client-abort`: a client that leaves is noticed at once, not at the
- * next write. `file-limits`: a file that takes too much memory ends what reads it, and not the server. `raw-framing`: a request with two kinds of framing is seen as it was sent. The others are ports.
+ * The name of something that a runtime may lack. `client-abort`: the server notices at once that a client has left, not at
+ * the next write. `file-limits`: a file that takes too much memory ends the process that reads it, not the server.
+ * `raw-framing`: the server sees both framing headers of a request as they were sent. All other names are ports.
  */
 export type Capability =
   | "actors"
@@ -107,15 +108,15 @@ export interface PlatformCore {
 export interface PlatformNetwork {
   /** Requests to addresses that the operator configured. */
   readonly transport: Transport;
-  /** Requests to addresses that a caller can steer: public addresses only, checked after DNS resolution. */
+  /** Requests to addresses that a caller chooses: public addresses only, checked after DNS resolution. */
   readonly egress: Transport;
   /** WebSockets that no actor holds. */
   readonly webSockets: WebSockets;
   /** Opened on first use; rejects with `ApiError` 503 when the capability is missing. */
   readonly browser: Browser;
   /**
-   * The address that a request comes from, as the network reports it; null for a request that no server received.
-   * @default not known
+   * Returns the address from which a request comes, as the network reports it; null for a request that no server received.
+   * @default unknown
    */
   clientAddress?(request: Request): string | null;
 }

@@ -19,7 +19,7 @@ export interface ConfiguredEnv extends WorkerEnv {
   readonly CAUSEY_ACCOUNT_ID?: string;
 }
 
-/** Parts that a Worker imports itself, so that no other bundle holds their packages. */
+/** Parts that a Worker imports itself, so that only Workers that use them bundle their packages. */
 export interface ImportedParts extends ImportedPages {
   /** Finds the main content for `{"extract": "main"}`: `mainContent` of `causey/rendering/extract`. @default 503 for it */
   readonly extract?: ContentExtractor;
@@ -28,7 +28,8 @@ export interface ImportedParts extends ImportedPages {
 }
 
 /**
- * Builds the product as its configuration describes it: `export default worker(fromEnv)`, without console and description.
+ * Builds the platform from the variables of the Worker: `export default worker(fromEnv)`. Without imported pages it has no
+ * console and no description of the API. Throws for an invalid configuration.
  *
  * @example
  * ```ts

@@ -37,20 +37,20 @@ export interface WorkersPlatformOptions {
   /** First delay before a failed alarm runs again, in ms; it doubles up to 60 s. @default 1000 */
   readonly alarmBackoffMs?: number;
   /**
-   * How often agents look at WebSockets whose clients send `ping`, in ms: one whose client has been silent for two looks is
-   * closed. @default 30,000
+   * Milliseconds between two checks of WebSockets whose clients send `ping`; a client that was silent for two checks loses its
+   * connection. @default 30,000
    */
   readonly silenceMs?: number;
   /**
-   * A `new AsyncLocalStorage()` of `node:async_hooks`, which the compatibility flag `nodejs_als` allows: `getCurrentAgent()`
-   * needs it. @default none
+   * A `new AsyncLocalStorage()` of `node:async_hooks`, for `getCurrentAgent()`; needs the compatibility flag `nodejs_als`.
+   * @default none
    */
   readonly asyncLocalStorage?: AsyncLocal;
 }
 
 /**
- * Makes the ports on Cloudflare Workers: an actor is a SQLite Durable Object, the browser is the browser binding. Make it
- * once per isolate; `worker()` does.
+ * Makes the platform on Cloudflare Workers: an actor is a SQLite Durable Object, the browser is the browser binding. Make it
+ * once per isolate, as `worker()` does.
  *
  * @example
  * ```ts

@@ -13,7 +13,7 @@ export interface WorkerOptions extends Omit<PlatformApiOptions, "platform"> {
   readonly workers?: Omit<WorkersPlatformOptions, "env">;
 }
 
-/** Builds an own Hono app instead of the whole platform API. */
+/** Builds a Hono app of your own instead of the whole platform API. */
 export interface WorkerBuild<Env> {
   readonly build: (platform: Platform, env: Env) => Hono;
   /** Options of `workersPlatform()`. @default {} */
@@ -26,9 +26,9 @@ export interface WorkerHandler {
 }
 
 /**
- * Makes a Worker that serves the platform API, or with `build` any Hono app that holds capabilities. The options may be a
- * function of the bindings. The app is built once per isolate, also when a Durable Object wakes first: call this at the top
- * level of the main module.
+ * Makes a Worker that serves the platform API, or with `build` a Hono app of your own. The options may be a function of the
+ * bindings. Call it at the top level of the main module: the app is built once per isolate, also if a Durable Object wakes
+ * first.
  *
  * @example
  * ```ts

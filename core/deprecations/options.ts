@@ -22,7 +22,7 @@ import { deprecationTable } from "./table/table.ts";
 
 /** Options of the deprecation routes and of the middleware; all have defaults. */
 export interface DeprecationsOptions extends Omit<ScheduleOptions, "settings"> {
-  /** Gives the time and the log, and counts inspected bodies among those in memory. */
+  /** Provides clock and log, and counts inspected bodies against the memory for bodies. */
   readonly platform?: Pick<Platform, "system" | "log" | "bodies">;
   /**
    * The current time: an RFC 3339 instant or a day to pin it (tests, CI), or a function that returns Unix ms.
@@ -30,8 +30,8 @@ export interface DeprecationsOptions extends Omit<ScheduleOptions, "settings"> {
    */
   readonly clock?: string | (() => number) | undefined;
   /**
-   * Settings by entry id or row; an id's win. A function is asked at each request that the table concerns, so that they can
-   * change while the server runs: settings that cannot be right are logged, and those before stay. @default {}
+   * Settings by entry id or by row; an id's settings win. A function is called at each request that the table concerns, so
+   * settings can change while the server runs. Invalid ones are logged, and the previous ones stay. @default {}
    */
   readonly settings?: PerEntry<EntrySettings> | (() => NowOrLater<PerEntry<EntrySettings>>);
   /** Path of the API root; empty for the root of the host. @default "/client/v4" */
@@ -40,20 +40,20 @@ export interface DeprecationsOptions extends Omit<ScheduleOptions, "settings"> {
   readonly mountPath?: string | undefined;
   /** Page that documents the entries, with their ids as fragments. @default `${mountPath}${basePath}/deprecations` */
   readonly docs?: string;
-  /** The entries, e.g. of `defineDeprecation()`; see `extend()` to add some. @default deprecationTable */
+  /** The entries, e.g. from `defineDeprecation()`; `extend()` adds entries to a table. @default deprecationTable */
   readonly entries?: readonly DeprecationEntry[];
   /**
-   * Answers strangers with 401 instead of a refusal, so that the table reveals nothing about a host to them.
+   * Answers callers without a valid token with 401 instead of a refusal, so that they learn nothing about the host.
    * @default "off"
    */
   readonly auth?: Auth;
   /**
    * Whether the host serves a route; it then always wins over a retired endpoint. `path` is the pathname below the API root.
-   * @default asked from the router (Hono), or read from the answer: 404 and 405 mean no
+   * @default Hono's router says so, or the answer does: 404 and 405 mean no
    */
   readonly isMounted?: (method: string, path: string) => boolean;
   /**
-   * The host's own `fetch`: answers the requests that together have the meaning of one, as those for a comma list of names do.
+   * The host's own `fetch`, for calls that become several requests, such as a comma list of names.
    * @default `next` of `withDeprecations()`; in Hono such requests are refused
    */
   readonly fetch?: (request: Request) => Response | Promise<Response>;
@@ -66,7 +66,7 @@ export interface DeprecationsOptions extends Omit<ScheduleOptions, "settings"> {
     | Readonly<Record<string, string>>
     | ((request: Request) => NowOrLater<string | null>);
   /**
-   * Makes the answer of a refusal in the host's own form; the headers of the refusal are added to it.
+   * Makes the answer of a refusal, in the form of the host's API; causey adds the headers of the refusal.
    * @default the error envelope of the API
    */
   readonly respond?: (refused: RefusedRequest) => Response;

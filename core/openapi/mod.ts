@@ -42,7 +42,7 @@ const SERVERS = '"servers":[{"url":"/"}]';
 export type ApiDescription = (options: OpenApiOptions) => Hono;
 
 /**
- * The description of the API: `/openapi.json`, and as a page `/docs`. Public, because the package holds it anyway.
+ * Serves the description of the API at `/openapi.json`, and as a page at `/docs`. Both are public, as the package itself is.
  *
  * @example
  * ```ts

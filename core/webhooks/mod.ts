@@ -69,13 +69,13 @@ export interface WebhooksOptions {
   /** Guards the management routes; inbound webhooks are verified by signature. @default the stored tokens */
   readonly auth?: Auth;
   /**
-   * The senders, by name, which is the first path segment. One named `default` takes `/webhooks/{entity_id}`. Others can be
-   * made through the API while the server runs.
+   * The senders, by name, which is the first path segment. The source `default` receives at `/webhooks/{entity_id}`. More
+   * sources can be made by the API while the server runs.
    */
   readonly sources: Readonly<Record<string, SourceOptions>>;
   /**
-   * The path forms of the agent classes that are served on the platform: a source or an endpoint that names another one is
-   * refused. @default not known: any name is taken
+   * The path forms of the agent classes that the platform serves: a source or an endpoint that names another class is
+   * refused. @default any class is accepted
    */
   readonly agentClasses?: readonly string[] | undefined;
   /** @default 30 days, any number */
@@ -85,16 +85,16 @@ export interface WebhooksOptions {
    * address. @default ""
    */
   readonly mountPath?: string | undefined;
-  /** Bytes of one body; more is 413. @default 1 MiB */
+  /** Largest body in bytes; a larger one is a 413. @default 1 MiB */
   readonly maxBodyBytes?: number;
   /**
-   * Seals the secrets of outbound endpoints in the database. What the database's own key sealed before stays readable.
+   * Seals the secrets of outbound endpoints in the database. Values that the database's own key sealed stay readable.
    * @default a key kept in the same database: then sealing guards copies of single rows, not of the whole file
    */
   readonly masterSecret?: string;
   /** Receives a span for each delivery attempt, whose `traceparent` is sent to the endpoint. @default no tracing */
   readonly tracer?: Tracer | undefined;
-  /** The path of the page that customers open with a link. @default this server has none, and a link is only its token */
+  /** The path of the page that customers open with a link. @default no page: a link is then only a token */
   readonly portalPath?: string | undefined;
   /** The origin under which clients reach the server, for the links. @default not known */
   readonly publicUrl?: string | undefined;

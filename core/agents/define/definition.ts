@@ -50,8 +50,8 @@ export type Callable<State> =
 export type Callables<State> = Readonly<Record<string, Callable<State>>>;
 
 /**
- * A class of agents. Events and tasks of one instance run one at a time; messages of one connection too. Callables,
- * requests and connections neither wait for them nor for each other.
+ * A class of agents. Events and tasks of one instance run one at a time, and so do messages of one connection. Callables,
+ * requests and connections do not wait for events and tasks, nor for each other.
  */
 export interface AgentDefinition<State = Plain, Calls extends object = Callables<State>> {
   /** The class name; its kebab form is the path segment. */
@@ -61,26 +61,26 @@ export interface AgentDefinition<State = Plain, Calls extends object = Callables
   /** The state is the event feed (`{eventCount, lastEvent}`), kept by the runtime. @default false */
   readonly feed?: boolean;
   /**
-   * Handles one stored event, in order. At least once: make it idempotent, or look at `run.attempt`. While one waits for
-   * its next run, later ones wait behind it; see {@link AgentDefinition.ordering}. A `Response` that it returns while the
-   * sender waits (`answerSeconds` of the source) is the answer to the sender and, stored with the event, to its
+   * Handles one stored event, in order and at least once: make it idempotent, or look at `run.attempt`. While an event waits
+   * for its next run, later events wait behind it; see {@link AgentDefinition.ordering}. If it returns a `Response` while
+   * the sender waits (`answerSeconds` of the source), that is the answer to the sender and, stored with the event, to its
    * duplicates: status up to 499, `content-type`, at most 64 KiB of text.
    */
   onEvent?(agent: Agent<State>, event: AgentEvent, run: Run): unknown;
   /** Answers HTTP requests below `/agents/{class}/{name}`. */
   onRequest?(agent: Agent<State>, request: Request): Response | Promise<Response>;
-  /** Runs before anything else whenever an instance is started: at its first use, after idleness, after a restart. */
+  /** Runs before anything else whenever an instance starts: at its first use, after it was idle, after a restart. */
   onStart?(agent: Agent<State>): unknown;
   /**
-   * Handles an error that a handler of a connection, of a request, or of a failed task threw. Without it errors are
-   * logged. Failed requests are answered 500 in either case.
+   * Handles an error of a handler: of a connection, of a request, or of a task that gave up. Without `onError` such errors
+   * are logged. A failed request is a 500 in both cases.
    */
   onError?(agent: Agent<State>, error: unknown, connection: AgentConnection | null): unknown;
   /** Labels of a new connection for `agent.getConnections(tag)`: at most 9 of at most 256 characters. */
   connectionTags?(request: Request): readonly string[];
-  /** Keeps a client that could set the state from it; the handler may change its mind (`connection.readonly`). */
+  /** `true` keeps a client from setting the state, even if its token may; `connection.readonly` changes this later. */
   shouldConnectionBeReadonly?(request: Request): boolean;
-  /** `false`: no identity, state or other frame of the protocol is sent to it unasked. @default true */
+  /** `false`: the client gets no identity, state or other frame of the protocol that it has not asked for. @default true */
   shouldSendProtocolMessages?(request: Request): boolean;
   onConnect?(agent: Agent<State>, connection: AgentConnection, request: Request): unknown;
   /** A message that is not of the protocol. */
@@ -103,8 +103,8 @@ export interface AgentDefinition<State = Plain, Calls extends object = Callables
   readonly schedules?: Readonly<Record<string, string | number>>;
   readonly retry?: RetryOptions;
   /**
-   * `strict`: an event whose handler fails holds the instance's later ones until it has succeeded or is a dead letter.
-   * `none`: they overtake it, so that handlers see e.g. 1, 2, 3, 1. @default "strict"
+   * `strict`: after an event whose handler fails, the instance's later events wait until it has succeeded or is a dead letter.
+   * `none`: later events do not wait, so handlers see e.g. 1, 2, 3, 1. @default "strict"
    */
   readonly ordering?: "strict" | "none";
   /**
@@ -113,8 +113,8 @@ export interface AgentDefinition<State = Plain, Calls extends object = Callables
    */
   readonly timeoutMs?: number;
   /**
-   * Schema steps of the agent's own tables; add to the end, never edit one after a release. They are counted apart
-   * from the runtime's own, each once per database.
+   * Steps that make the agent's own tables, each run once per database. Append steps, and never edit a released one. They are
+   * counted separately from the runtime's own steps.
    */
   readonly schema?: readonly string[];
 }

@@ -1,5 +1,5 @@
 /**
- * Streams that clients take up again when they broke off on the way to them.
+ * Streams that clients can resume after a broken connection.
  *
  * @module
  */

@@ -27,9 +27,9 @@ const LOOK_MS = 10_000;
 
 /** For how long, and how much, streams are kept. */
 export interface ResumeOptions {
-  /** Seconds for which a stream can be taken up again after its client left. @default 330, as the hosted service */
+  /** Seconds for which a stream can be resumed after its client has left. @default 330, as the hosted service */
   readonly seconds?: number | undefined;
-  /** Bytes of all streams together that are kept; the oldest go first. @default 64 MiB */
+  /** Bytes of all kept streams together; the oldest go first. @default 64 MiB */
   readonly bytes?: number | undefined;
 }
 

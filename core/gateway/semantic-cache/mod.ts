@@ -15,23 +15,23 @@ export type { SemanticCacheFactory } from "../cache/similar-answers.ts";
 
 /** Options of {@link semanticCache}. */
 export interface SemanticCacheOptions {
-  /** Turns texts into vectors; it sees the last message of users. Failing, it makes a plain miss. */
+  /** Turns texts into vectors; it sees the last message of a conversation. If it fails, the request is a miss. */
   readonly embed: Embed;
-  /** The cosine from which on two questions are alike. @default 0.97 */
+  /** The lowest cosine, 0 to 1, at which two questions are alike. @default 0.97 */
   readonly threshold?: number | undefined;
-  /** Questions that are compared with, in this process; 1 to 10,000. @default 1000 */
+  /** Questions that this process remembers for comparison; 1 to 10,000. @default 1000 */
   readonly maxEntries?: number | undefined;
-  /** Characters of a message that is compared; 1 to 10,000. @default 1000 */
+  /** Longest message that is compared, in characters; 1 to 10,000. @default 1000 */
   readonly maxTextLength?: number | undefined;
-  /** Messages of a conversation whose last one is compared, system prompts in the list included. @default 4 */
+  /** Longest conversation whose last message is compared, in messages, system prompts included. @default 4 */
   readonly maxMessages?: number | undefined;
-  /** Milliseconds that a request waits for its vector. @default 500 */
+  /** Milliseconds that a request waits for its vector; 1 to 60,000. @default 500 */
   readonly timeoutMs?: number | undefined;
 }
 
 /**
- * Answers a question from the cache of a gateway that was asked before in other words. Throws `invalid_options` for options
- * out of bounds.
+ * Answers a question from the gateway's cache if it was asked before in other words. Throws `invalid_options` for an option
+ * out of its range.
  *
  * @example
  * ```ts

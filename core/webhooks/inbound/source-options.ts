@@ -2,9 +2,9 @@ import type { Secret } from "../signing/keys.ts";
 import type { Scheme } from "../signing/scheme.ts";
 import type { SchemeName } from "../signing/schemes.ts";
 
-/** The place of the entity's identifier, for the route without one. */
+/** The place of the entity's identifier, for the route `/webhooks/{source}`. */
 export type EntitySource =
-  /** Dotted paths into the verified body, the first that has one; `/` becomes `-`, letters become lower case. */
+  /** Dotted paths into the verified body; the first with a value counts. `/` becomes `-`, letters become lower case. */
   | { readonly from: "payload"; readonly path: string | readonly string[] }
   /** A header. No body signature covers it: anyone with the secret can name any entity. */
   | { readonly from: "header"; readonly name: string }
@@ -15,17 +15,17 @@ export type EntitySource =
 export interface SourceOptions {
   /** A built-in scheme's name, or one made by `defineScheme()`. */
   readonly scheme: SchemeName | Scheme | (string & Record<never, never>);
-  /** The shared secret (or the sender's public key, where the scheme has one). */
+  /** The shared secret, or the sender's public key if the scheme has one. At least 8 characters. */
   readonly secret?: string;
-  /** Several secrets while they are rotated; any that has not expired may match. */
+  /** Several secrets, for a rotation; any that has not expired may match. */
   readonly secrets?: readonly (string | Secret)[];
   /** The text that a sender such as Meta repeats when it tests the address, as you entered it there. */
   readonly verifyToken?: string;
-  /** The audience of the sender's tokens, where they have one. @default the address that was called */
+  /** The audience of the sender's tokens, for schemes with tokens. @default the address that was called */
   readonly audience?: string;
   /**
-   * Entities with secrets of their own, by name as in the path. Their own secret proves which entity a request is
-   * for: the path (or the header) is believed whatever the body says, and the source's secret does not open them.
+   * Entities with secrets of their own, by name as in the path. Such a secret proves the entity of a request, so causey
+   * trusts the path or the header, whatever the body says. The source's secret is not valid for these entities.
    */
   readonly entitySecrets?: Readonly<Record<string, string | Secret | readonly (string | Secret)[]>>;
   /** Reads the signature from this header instead of the scheme's own. */
@@ -34,7 +34,7 @@ export interface SourceOptions {
   readonly entity?: EntitySource;
   /**
    * Name of a group of sources that share their entities. @default none: if several sources feed an agent class, the
-   * first with events for an entity has the agent of that name, and another one's is named `source:entity`
+   * first with events for an entity has the agent of that name, and another source's agent is named `source:entity`
    */
   readonly group?: string;
   /**
@@ -43,15 +43,15 @@ export interface SourceOptions {
    */
   readonly prefixed?: boolean;
   /**
-   * Entities whose plain names are reserved for this source, whichever source sends first; those in `entitySecrets` are
-   * too. @default []
+   * Entities whose plain names are reserved for this source, whichever source sends first. Entities in `entitySecrets` are
+   * reserved, too. @default []
    */
   readonly entities?: readonly string[];
-  /** Names that this source had before: it goes on with the entities of that time. @default [] */
+  /** Former names of this source, whose entities it keeps. @default [] */
   readonly formerNames?: readonly string[];
   /**
-   * The entity of events without an identifier, e.g. `"unrouted"`: those of a GitHub App that concern no account, or
-   * bodies without the field. @default they are refused (400)
+   * The entity of events without an identifier, e.g. `"unrouted"`: events of a GitHub App that concern no account, or bodies
+   * without the field. @default such events are refused (400)
    */
   readonly fallbackEntity?: string;
   /** The agent class that receives the events. @default "webhook-agent" */
@@ -69,14 +69,14 @@ export interface SourceOptions {
   /** The answer to accepted events whose handler returns no response. @default the API's, 200 or 202 */
   readonly answer?: FixedAnswer;
   /**
-   * Sends the events on as outbound webhooks of the account, with the type `source.type`: endpoints choose them by type and
-   * filter. With a `filter`, only those whose payload fulfils it. Needs `webhooksManagement()` on the platform.
+   * Forwards the events as outbound webhooks of the account, with the type `source.type`: endpoints choose them by type and
+   * filter. With a `filter` here, causey forwards only events whose payload fulfils it. Needs `webhooksManagement()` on the platform.
    * @default false
    */
   readonly forward?: boolean | { readonly filter?: Readonly<Record<string, unknown>> };
   /** Replaces the scheme's tolerance of the signed time, in seconds. */
   readonly toleranceSeconds?: number;
-  /** The origin that the sender calls, where the address is signed and a proxy hides it. */
+  /** The origin that the sender calls, if the scheme signs the address and a proxy changes it. */
   readonly publicUrl?: string;
   /** Also treat an equal body within this many seconds as a duplicate. @default 0 (off) */
   readonly bodyDedupeSeconds?: number;
