@@ -140,7 +140,7 @@ function checkHeld(
   const missing = wanted.find((permission) => !allows(caller, permission, account, gateway));
   if (missing === undefined) return;
   throw new ApiError("forbidden", {
-    message: `The token cannot grant "${missing}" on account "${account}" because it lacks it itself`,
+    message: `The token cannot grant "${missing}" on account "${account}", because it does not have this permission itself`,
   });
 }
 

@@ -24,10 +24,12 @@ export async function forwardToApi(
   const { origin, search } = new URL(request.url);
   const target = new URL(`${path}${search}`, origin);
   if (target.origin !== origin || !ALLOWED.test(target.pathname))
-    throw new ApiError("no_route", { message: "The console does not ask for this" });
+    throw new ApiError("no_route", { message: "The console has no such route" });
   const isRead = request.method === "GET" || request.method === "HEAD";
   if (session.readOnly && !isRead)
-    throw new ApiError("forbidden", { message: "This session of the console may only read" });
+    throw new ApiError("forbidden", {
+      message: 'This session of the console is read-only: log in again without "Read only"',
+    });
   const headers = new Headers();
   for (const [name, value] of request.headers) if (!DROPPED.test(name)) headers.set(name, value);
   setToken(headers, target.pathname, session);

@@ -146,7 +146,7 @@ function sessionOf({ auth }: ConsoleOptions, store: ConsoleSessions): FindSessio
 function checkOwn(c: Context): void {
   if (c.req.header(OWN_HEADER) !== undefined) return;
   throw new ApiError("forbidden", {
-    message: `Only the console's page asks here: it sends ${OWN_HEADER}`,
+    message: `Only the console's own page may call this route: it sends the header ${OWN_HEADER}`,
   });
 }
 

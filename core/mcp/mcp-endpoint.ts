@@ -54,7 +54,7 @@ function refuseOtherOrigin(request: Request, publicUrl: string | undefined): voi
   const origin = request.headers.get("origin");
   if (origin === null || origin === answerOrigin(request, publicUrl)) return;
   throw new ApiError("forbidden", {
-    message: `Origin: this endpoint answers no page of another site than the server's own, which is ${publicUrl ?? "this machine: set publicUrl to change that"}`,
+    message: `Origin: this endpoint answers only pages of the server's own origin, which is ${publicUrl ?? "this machine: set publicUrl to change that"}`,
   });
 }
 

@@ -106,7 +106,7 @@ export function oneModel({ data }: ModelList, id: string): ListedModel {
     data.map((one) => one.id),
   );
   throw new ApiError("not_found", {
-    message: `There is no model "${name}" in the list of those that you may use${hint}`,
+    message: `There is no model "${name}" in the list of models that you may use${hint}`,
   });
 }
 

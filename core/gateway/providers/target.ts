@@ -135,7 +135,7 @@ function providerOf(slug: string, settings: ProviderOptions | undefined, demo: b
   // A caller may reach only those servers of this machine that the operator has named.
   if (known?.local === true && settings === undefined) {
     throw new ApiError("provider_unknown", {
-      message: `"${slug}" is not configured: it is a server of your own, and providers.${slug} of the configuration switches it on; {} is ${known.baseUrl}`,
+      message: `"${slug}" is not configured. To use your own server, set providers.${slug} of the configuration: {} means ${known.baseUrl}`,
     });
   }
   if (known !== undefined) return known;

@@ -158,7 +158,7 @@ function chosenProtocol(offered: string | null): string | null {
 
 function tooMany(): ApiError {
   return new ApiError("gateway_rate_limited", {
-    message: `A connection has at most ${UNDER_WAY} requests under way, and ${QUEUED} of ${QUEUED_LENGTH} characters together that wait`,
+    message: `A connection runs at most ${UNDER_WAY} requests at a time. Up to ${QUEUED} more may wait, with ${QUEUED_LENGTH} characters together`,
   });
 }
 

@@ -45,7 +45,7 @@ export function allowOriginsBy(
 export function refusedOrigin({ headers }: Request, origins: readonly string[]): ApiError | null {
   const origin = headers.get("origin");
   if (origin === null || origins.includes(origin)) return null;
-  return new ApiError("forbidden", { message: "Pages of this origin may not connect" });
+  return new ApiError("forbidden", { message: "Pages of this origin may not use this server" });
 }
 
 /** Throws `TypeError` on text that no browser sends as an origin: it would never match. */

@@ -18,5 +18,5 @@ export async function logIn(
   const params = { expression, awaitPromise: true };
   const answer = await cdp.call("Runtime.evaluate", params, session);
   if (answer["exceptionDetails"] !== undefined)
-    throw new ApiError("no_browser", { message: "The browser does not reach its proxy" });
+    throw new ApiError("no_browser", { message: "The browser cannot reach its proxy" });
 }

@@ -27,7 +27,7 @@ export function* htmlOf(
     budget.characters -= text.length;
     if (budget.characters < 0)
       throw new ApiError("page_too_large", {
-        message: "The elements that were found have too much HTML: name fewer of them",
+        message: "The matched elements have too much HTML: select fewer elements",
       });
     out.push(text);
   };

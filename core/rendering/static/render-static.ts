@@ -119,7 +119,7 @@ export async function renderPdf(
       const request = { url: url.href, type: "document", main: true };
       if (decideRequest(request, job.rules) === "continue") return Promise.resolve();
       throw new ApiError("blocked_url", {
-        message: "A redirect: rejectRequestPattern is against it",
+        message: "A redirect: its address matches rejectRequestPattern",
       });
     },
   });

@@ -88,7 +88,7 @@ function cutNote({ sort, facets }: SearchInput): SearchNote {
   const options = [...(sort?.length ? ["sort"] : []), ...(facets ? ["facets"] : [])].join(" and ");
   return {
     name: "more_matches",
-    message: `${options}: more than ${MATCHED_BY_VECTORS} chunks are similar enough; of those without the words only the items of the ${MATCHED_BY_VECTORS} nearest count. Raise match_threshold, or search by keywords`,
+    message: `${options}: more than ${MATCHED_BY_VECTORS} chunks are similar enough. Of the chunks without a word of the query, only the ${MATCHED_BY_VECTORS} nearest count. Raise match_threshold, or search by keywords`,
   };
 }
 

@@ -159,7 +159,9 @@ function guard({ auth, platform }: PortalDeps, changes: boolean): MiddlewareHand
       throw new ApiError("unauthorized", { message });
     }
     if (changes && link.readOnly)
-      throw new ApiError("forbidden", { message: "This link only shows, and changes nothing" });
+      throw new ApiError("forbidden", {
+        message: "This link is read-only: it cannot change anything",
+      });
     c.set(LINK, link);
     await next();
     const adding = addUnknownFields(c);

@@ -53,7 +53,7 @@ export function logTail(deps: TailDeps): LogTail {
       const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
       if (waiters.size >= FOLLOWERS) {
         throw new ApiError("rate_limited", {
-          message: `At most ${FOLLOWERS} clients follow one log`,
+          message: `At most ${FOLLOWERS} clients can follow one log at a time`,
         });
       }
       waiters.add(wake);

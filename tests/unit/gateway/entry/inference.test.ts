@@ -270,7 +270,7 @@ describe("compat/models", () => {
       expect(await ask(`closed/compat/${path}`)).toEqual([200, "echo/echo-demo"]);
     expect(await ask("closed/compat/models/echo/ecko-demo")).toEqual([
       404,
-      'There is no model "echo/ecko-demo" in the list of those that you may use: did you mean "echo/echo-demo"?',
+      'There is no model "echo/ecko-demo" in the list of models that you may use: did you mean "echo/echo-demo"?',
     ]);
     expect(await ask("closed/compat/models/echo/echo-demo", null)).toEqual([
       401,

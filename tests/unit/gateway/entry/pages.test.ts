@@ -53,7 +53,7 @@ it("a page of another origin gets no header, and no WebSocket", async () => {
   const socket = await ask("/v1/local/default", { headers: upgrade });
   expect([socket.status, await socket.text()]).toEqual([
     403,
-    expect.stringContaining("Pages of this origin may not connect"),
+    expect.stringContaining("Pages of this origin may not use this server"),
   ]);
 });
 
