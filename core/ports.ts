@@ -130,7 +130,7 @@ export interface Platform extends PlatformCore, PlatformNetwork, Pick<FastPaths,
   readonly bodies?: BodyBudget;
   /** Resources that the process uses; for metrics. @default not known */
   vitals?(): Vitals;
-  /** Flushes, closes sockets with 1001 and the database. */
+  /** Flushes pending writes, closes sockets with 1001, and closes the database. */
   close(): Promise<void>;
 }
 

@@ -80,7 +80,7 @@ function placed<C extends PlacedModelConfig, M>(
   return open({ ...config, baseUrl: baseUrl ?? "" });
 }
 
-/** Pages that a program imports itself, so that no other bundle holds them. */
+/** Pages that a program imports itself, so that only programs that use them bundle them. */
 export type ImportedPages = Pick<PlatformApiOptions, "console" | "openApi">;
 
 /** The pages that are imported, and that the configuration does not turn off. */
@@ -102,7 +102,7 @@ function pagesOf(config: Config, pages: ImportedPages): ImportedPages {
 }
 
 /**
- * The options of `platformApi()` that a checked configuration stands for. The console and the description of the API are
+ * Turns a checked configuration into the options of `platformApi()`. The console and the description of the API are
  * there where they are passed, unless the configuration turns them off.
  *
  * @throws ApiError when the configuration turns on a page that is not passed

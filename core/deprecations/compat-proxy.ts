@@ -10,7 +10,7 @@ import { pathStart } from "./translate/pathname.ts";
 
 /** Options of {@link compatProxy}. */
 export interface CompatProxyOptions extends Omit<DeprecationsOptions, "isMounted"> {
-  /** Scheme, host and port of the API of today, e.g. `"https://api.example.com"`; paths stay as they are. */
+  /** Scheme, host and port of the present API, e.g. `"https://api.example.com"`; paths stay unchanged. */
   readonly upstream: string;
   /** Asks the upstream. @default the `fetch` of the runtime */
   readonly fetch?: NonNullable<DeprecationsOptions["fetch"]>;

@@ -22,7 +22,7 @@ export interface ListedEntry extends Pick<
   readonly phase: Phase;
   /** RFC 3339; null if it is never refused. */
   readonly enforce_from: string | null;
-  /** Calls of today that do the same, where the announcement names none. */
+  /** Present calls that do the same, if the announcement names none. */
   readonly calls: readonly ModernCall[];
   readonly documentation_url: string;
 }

@@ -42,7 +42,7 @@ export interface GatewayParts {
   readonly management: Hono;
   /** Makes the binding of {@link createAiBinding}, for a gateway of the options' account. @default "default" */
   readonly aiBinding: (gateway?: string) => AiBinding;
-  /** An account's metrics as a scraper reads them; null where they are off. */
+  /** Returns an account's metrics for a scraper; null if metrics are off. */
   readonly metricsOf: (account: string, format: ExpositionFormat) => Promise<string | null>;
 }
 

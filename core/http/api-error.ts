@@ -25,7 +25,7 @@ export interface ApiErrorData extends Omit<ApiErrorOptions, "cause"> {
 }
 
 /**
- * A failure that is reported to the caller: every one has a row in the table of `codes.ts`.
+ * A failure that is reported to the caller, by its name in the table of `core/http/codes.ts`.
  *
  * @example
  * ```ts

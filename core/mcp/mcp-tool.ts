@@ -21,9 +21,9 @@ export interface McpTool {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** Whether it changes nothing. */
+  /** Whether the tool only reads. */
   readonly isReading: boolean;
-  /** Whether it reaches beyond this server. */
+  /** Whether the tool reaches other servers. */
   readonly isOpen: boolean;
   readonly schema: v.GenericSchema;
   /** {@link schema} as clients are shown it. */
@@ -34,7 +34,7 @@ export interface McpTool {
 
 /** The tools of one endpoint. */
 export interface McpTools {
-  /** The name of what they belong to. */
+  /** The name of the part that the tools belong to. */
   readonly name: string;
   readonly tools: readonly McpTool[];
 }

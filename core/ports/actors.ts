@@ -12,7 +12,7 @@ export interface ActorRef {
    */
   call(method: string, ...args: readonly Plain[]): Promise<Plain>;
   /**
-   * Hands the actor a request. Does not wait for the mailbox. A WebSocket upgrade has to be the very request that the
+   * Passes a request to the actor. Does not wait for the mailbox. A WebSocket upgrade has to be the very request that the
    * server received: Deno and Bun cannot upgrade a copy.
    */
   fetch(request: Request): Promise<Response>;
@@ -31,9 +31,9 @@ export interface Actors {
 
 /** The servers that share a database of actors. */
 export interface ActorNodes {
-  /** The address of this one. */
+  /** The address of this server. */
   readonly own: string;
-  /** Lists them by address; one that ended without a word is there for a day. */
+  /** Lists the servers by address; a server that was killed stays in the list for a day. */
   list(): Promise<readonly ActorNode[]>;
 }
 
@@ -44,13 +44,13 @@ export type ActorNode = {
   readonly address: string;
   readonly machine: string;
   readonly version: string;
-  /** How many of the 1,024 slots of actors it has. */
+  /** The number of the 1,024 slots of actors that it has. */
   readonly slots: number;
-  /** When it last renewed its lease, in ms before now. */
+  /** Milliseconds since it last renewed its lease. */
   readonly renewedMsAgo: number;
   /** Whether its lease holds. */
   readonly lives: boolean;
-  /** How long ago the oldest alarm of its actors was due that has not ended, in ms; 0 without one. */
+  /** Milliseconds for which the oldest unfinished alarm of its actors has been due; 0 without one. */
   readonly lagMs: number;
 };
 
@@ -84,7 +84,7 @@ export interface DetachedMethods {
 
 /** The services of a method that runs without its instance. */
 export interface DetachedContext extends Pick<ActorContext, "name" | "sql" | "steady" | "system"> {
-  /** Commits writes that the instance has to hear of, as {@link DetachedMethods.followUp}. */
+  /** Commits writes of which the instance is told by {@link DetachedMethods.followUp}. */
   write(statements: readonly Statement[]): Promise<StatementResult[]>;
 }
 
@@ -109,11 +109,11 @@ export interface SharedSchema {
   readonly steps: readonly string[];
 }
 
-/** A running instance. Evicted when idle: whatever must outlive a call is a row. */
+/** A running instance. It is evicted when idle, so keep state that must outlive a call in rows. */
 export interface Actor {
   readonly methods: { readonly [method: string]: (...args: never[]) => unknown };
   fetch?(request: Request): Promise<Response>;
-  /** The alarm came due. Throwing has it run again later with backoff. */
+  /** Called when the alarm is due. If it throws, it runs again later, with backoff. */
   onAlarm?(): Promise<void>;
   /** Beside the mailbox: messages of a connection are handed over in their order, whether or not one is still handled. */
   onMessage?(connection: Connection, message: string | Uint8Array): Promise<void> | void;
@@ -121,7 +121,7 @@ export interface Actor {
   onClose?(connection: Connection, code: number, reason: string): Promise<void> | void;
 }
 
-/** The services that a running instance gets. */
+/** The services for a running instance. */
 export interface ActorContext extends ActorTime, ActorFullText {
   readonly name: string;
   readonly sql: Sql;

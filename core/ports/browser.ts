@@ -8,7 +8,7 @@ export interface Browser extends BrowserFacts {
    * @default the platform's `egress`
    */
   readonly documents?: Transport;
-  /** Does slow steps of the first `connect` ahead of time, e.g. unpacking. */
+  /** Does slow steps of the first `connect` in advance, such as unpacking. */
   prepare?(): Promise<void>;
   close(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export interface ProxyLogin {
 
 /** One browser-level DevTools connection: whole JSON messages, in order, of any size. */
 export interface Wire {
-  /** A long message comes in parts, to be taken one at a time so that others go on in between; its first has the head. */
+  /** A long message comes in parts. Take one at a time, so that other work goes on in between; the first part has the head. */
   send(message: string | Iterable<string>): void;
   onMessage(listener: (message: string) => void): void;
   /** Called once, when the connection or the browser is gone. */

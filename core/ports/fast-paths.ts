@@ -51,7 +51,7 @@ export interface FastPaths extends SyncCrypto {
 /** Receives a stream as it passes. */
 export interface StreamWatch {
   onChunk(chunk: Uint8Array): void;
-  /** Called once: the stream came to its end, its source broke off, or its reader left. */
+  /** Called once: when the stream ended, its source broke off, or its reader left. */
   onEnd(end: StreamEnd): void;
 }
 

@@ -6,13 +6,13 @@ export interface PagePart {
   readonly selector: string;
 }
 
-/** The order to crawl a website. */
+/** The settings of a crawl of a website. */
 export interface SiteWish {
   /** The address of the first page. */
   readonly url: string;
   /** The sources of further addresses. */
   readonly source: "all" | "sitemaps" | "links";
-  /** Pages, at most. */
+  /** The largest number of pages. */
   readonly limit: number;
   /** Links from the start to a page. @default without a bound */
   readonly depth?: number | undefined;
@@ -27,9 +27,9 @@ export interface SiteWish {
   readonly sitemaps?: readonly string[] | undefined;
   /** Parts of pages that are kept; the first whose pattern matches counts. @default the main content of each page */
   readonly parts?: readonly PagePart[] | undefined;
-  /** Whether pages are read in a browser. */
+  /** Reads pages in a browser. */
   readonly inBrowser: boolean;
-  /** Headers of each request to the start's origin, and to no other: they may be credentials. */
+  /** Headers of each request to the start's origin. No other origin gets them, as they may be credentials. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -38,9 +38,9 @@ export interface SiteCrawl {
   /** `failed` has a `reason`; `partial` has not seen all: it was ended by a limit, or a sitemap could not be read (`reason`). */
   readonly status: "running" | "completed" | "partial" | "failed";
   readonly reason?: string;
-  /** Pages that are known so far. */
+  /** The number of pages that are known so far. */
   readonly total: number;
-  /** Pages that were read. */
+  /** The number of pages that were read. */
   readonly finished: number;
 }
 
@@ -52,7 +52,7 @@ export interface SitePage {
   /** `gone`: the page does not exist (404, 410), or the site forbids it. */
   readonly status: "read" | "failed" | "gone";
   readonly title?: string | undefined;
-  /** Why it is `failed`. */
+  /** The reason if it is `failed`. */
   readonly error?: string | undefined;
 }
 
@@ -65,9 +65,9 @@ export interface SiteRead {
   readonly next: number | null;
 }
 
-/** Crawls websites and keeps what they hold as Markdown; a crawl goes on by itself after a restart. */
+/** Crawls websites and keeps their pages as Markdown. A crawl goes on by itself after a restart. */
 export interface SiteCrawler {
-  /** Rejects if an order cannot be carried out, so that its settings are refused. */
+  /** Rejects if a crawl with these settings is not possible, so that the settings can be refused. */
   check(wish: SiteWish): Promise<void>;
   /** Begins a crawl, below the span of the caller; resolves to its id. Throws 429 while too many run. */
   begin(
@@ -80,6 +80,6 @@ export interface SiteCrawler {
   read(account: string, id: string, seq: number, limit: number): Promise<SiteRead | null>;
   /** The Markdown of a page in UTF-8; null when it is gone, or longer than `maxBytes`. */
   markdown(account: string, id: string, seq: number, maxBytes: number): Promise<Uint8Array | null>;
-  /** Ends a crawl that runs. */
+  /** Ends a running crawl. */
   cancel(account: string, id: string): Promise<void>;
 }

@@ -29,7 +29,7 @@ export interface VanishedPeers {
   end(): readonly Connection[];
 }
 
-/** Options of accepting a connection. */
+/** Options for accepting a connection. */
 export interface AcceptOptions {
   /** @default a fresh id. An id in use gets its older connection closed with 1000. */
   readonly id?: string;

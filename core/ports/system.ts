@@ -38,13 +38,13 @@ export interface Lifetime {
   readonly closing?: AbortSignal;
 }
 
-/** A value that belongs to a run and to all that it awaits: an `AsyncLocalStorage`. */
+/** A value that belongs to a run and everything that it awaits: an `AsyncLocalStorage`. */
 export interface AsyncLocal {
   run<T>(value: unknown, work: () => T): T;
   getStore(): unknown;
 }
 
-/** The impure rest of a runtime: time, identity, randomness. */
+/** The other impure parts of a runtime: time, identity, randomness. */
 export interface System extends Timing, Entropy, Lifetime, SyncCrypto {
   /**
    * A decoder for a content encoding that the `DecompressionStream` of the runtime does not know (`br`, `zstd`), or unpacks

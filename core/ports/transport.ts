@@ -19,17 +19,17 @@ export interface OutboundRequest {
 
 /** The longest pause in the middle of an answer; after it the body errors with the reason `broken`. */
 export interface AnswerSilence {
-  /** Milliseconds that a reader waits for the next bytes. */
+  /** Milliseconds for which a reader waits for the next bytes. */
   readonly ms: number;
   /** The last bytes of a stream with these headers, so that its reader learns why it ended. @default none */
   last?(headers: readonly HeaderPair[]): Uint8Array<ArrayBuffer> | null;
 }
 
-/** The answer. `body` and the `content-encoding`/`content-length` headers always agree. */
+/** The answer to a request of a transport. `body` and the `content-encoding`/`content-length` headers always agree. */
 export interface InboundResponse {
   readonly status: number;
   readonly headers: readonly HeaderPair[];
-  /** Bytes when the whole body was at hand, else a stream that errors when the upstream breaks off. */
+  /** Bytes if the whole body was there at once; else a stream, which errors if the upstream breaks off. */
   readonly body: Uint8Array | ReadableStream<Uint8Array> | null;
 }
 

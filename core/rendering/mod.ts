@@ -82,7 +82,7 @@ export function rendering(options: RenderingSettings): Hono {
   return renderingParts(options).routes;
 }
 
-/** Rendering of {@link renderingParts}: what is served, and what code of the same process uses. */
+/** The result of {@link renderingParts}: routes, and operations for code of the same process. */
 export interface RenderingParts {
   readonly routes: Hono;
   /** The operations for code of the same process, e.g. for the agents' `agent.render`. */

@@ -36,7 +36,7 @@ export interface Snapshot {
 
 type Render<Result> = (body: unknown, options?: RenderCallOptions) => Promise<Result>;
 
-/** The operations for code of the same process, which needs no token. Bodies are those of the routes. */
+/** The operations for code of the same process, which needs no token. Bodies are the same as those of the routes. */
 export interface RenderBinding {
   readonly pdf: Render<Uint8Array<ArrayBuffer>>;
   readonly screenshot: Render<Uint8Array<ArrayBuffer>>;

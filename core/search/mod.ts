@@ -73,10 +73,10 @@ export type { SearchBinding } from "./search-binding.ts";
 
 const ROOT = "/accounts/:account_id/ai-search";
 
-/** Search of {@link searchParts}: what is served, and what code of the same process asks. */
+/** The result of {@link searchParts}: routes, and instances for code of the same process. */
 export interface SearchParts {
   readonly routes: Hono;
-  /** The instances with a public endpoint, for callers without a token; to be mounted at the root of the host. */
+  /** Routes of instances with a public endpoint, for callers without a token. Mount them at the root of the host. */
   readonly publicRoutes: Hono;
   /** An instance for code of the same process, e.g. for the agents' `agent.search`. */
   readonly binding: (instance: string, namespace?: string) => SearchBinding;

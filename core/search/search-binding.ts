@@ -18,7 +18,7 @@ export interface SearchCall {
   readonly traceparent?: string | undefined;
 }
 
-/** An instance for code of the same process, which needs no token. Bodies are those of the routes. */
+/** An instance for code of the same process, which needs no token. Bodies are the same as those of the routes. */
 export interface SearchBinding {
   search(body: unknown, call?: SearchCall): Promise<SearchResult>;
   /** Resolves to the whole answer; `stream: true` is refused. */

@@ -182,7 +182,7 @@ export function webhooks(options: WebhooksOptions): Hono {
 }
 
 /**
- * Serves `/accounts/:account_id/webhooks/…`: events, endpoints, deliveries, sending, replay. Once per platform.
+ * Serves `/accounts/:account_id/webhooks/…`: events, endpoints, deliveries, sending, replay. Mount it once per platform.
  *
  * @example
  * ```ts

@@ -5,7 +5,7 @@ import type { Actors, Plain } from "../../ports.ts";
 import { builtInCallables } from "./built-in.ts";
 import type { EventRecord } from "../../entity/event.ts";
 
-/** A class of agents, as far as calls need it. */
+/** The part of an agent class that calls need. */
 export interface CallableClass<Calls extends object> {
   readonly name: string;
   /** The definition's. */

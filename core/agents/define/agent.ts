@@ -50,7 +50,7 @@ export interface AgentReach extends AgentCapabilities {
   readonly webhooks: { send(message: OutboundWebhook): Promise<void> };
 }
 
-/** Collects writes that are made together; none of them takes effect before `agent.transaction` resolves. */
+/** Collects writes of one transaction; none of them takes effect before `agent.transaction` resolves. */
 export interface AgentTransaction<State = Plain> {
   setState(state: State): void;
   /** Returns the place of its rows in what `agent.transaction` resolves to. */
@@ -148,12 +148,12 @@ export interface Agent<State = Plain> extends AgentReach {
    * repeated.
    */
   dequeue(id: string): Promise<boolean>;
-  /** Empties the queue, except of events; resolves to the count. */
+  /** Removes all tasks from the queue, but no events; resolves to their number. */
   dequeueAll(): Promise<number>;
-  /** Takes all of one task out of the queue; resolves to the count. */
+  /** Removes all runs of one task from the queue; resolves to their number. */
   dequeueAllByTask(task: string): Promise<number>;
   getQueue(id: string): Promise<QueuedTask | null>;
-  /** Next first, at most 1000, without events. */
+  /** The next task first; at most 1000, without events. */
   getQueues(task?: string): Promise<QueuedTask[]>;
   /** Newest first. `limit` is clamped to 0…1000. @default 20 */
   deadLetters(limit?: number): Promise<DeadLetter[]>;
@@ -161,7 +161,7 @@ export interface Agent<State = Plain> extends AgentReach {
   replayDeadLetter(id: string): Promise<string | null>;
   /** Runs work in place and repeats it when it fails: by default 3 attempts, 100 ms to 3 s apart. */
   retry<T>(work: (attempt: number) => T | Promise<T>, options?: RetryOptions): Promise<T>;
-  /** Sends a frame to every client except those connections. */
+  /** Sends a frame to every client, except the given connections. */
   broadcast(message: string | Uint8Array, without?: readonly string[]): void;
   getConnections(tag?: string): readonly AgentConnection[];
   /** Keeps the instance in memory until the returned function is called, or the process is asked to end. */

@@ -83,7 +83,7 @@ export interface AgentDefinition<State = Plain, Calls extends object = Callables
   /** `false`: the client gets no identity, state or other frame of the protocol that it has not asked for. @default true */
   shouldSendProtocolMessages?(request: Request): boolean;
   onConnect?(agent: Agent<State>, connection: AgentConnection, request: Request): unknown;
-  /** A message that is not of the protocol. */
+  /** Handles a message that is not part of the protocol. */
   onMessage?(
     agent: Agent<State>,
     connection: AgentConnection,

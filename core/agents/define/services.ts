@@ -25,7 +25,7 @@ export interface AgentServices {
 
 /** Options of one request that an agent makes. */
 export interface AgentCall {
-  /** Ends it before the handler's time is over. */
+  /** Aborting it ends the request before the handler's time is over. */
   readonly signal?: AbortSignal | undefined;
   /** The span that asks (W3C Trace Context). @default that of the run */
   readonly traceparent?: string | undefined;
@@ -89,11 +89,11 @@ export interface AgentFindings {
   readonly chunks: readonly AgentChunk[];
   /** Counts of matching items by field and value, if `facets` asked for them. */
   readonly facet_distribution?: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  /** Steps that the search went without, e.g. an embedder that did not answer. */
+  /** Steps that the search had to skip, e.g. because the embedder did not answer. */
   readonly notes: readonly string[];
 }
 
-/** A chat completion, and the chunks that it is made from. */
+/** A chat completion, and the chunks from which it was made. */
 export interface AgentAnswer {
   readonly model: string;
   readonly choices: readonly {
@@ -126,7 +126,7 @@ export interface AgentRenderings {
       readonly attributes: readonly { readonly name: string; readonly value: string }[];
     }[];
   }[];
-  /** The parts that were asked for. */
+  /** The requested parts. */
   readonly snapshot: {
     readonly content?: string | undefined;
     /** Base64. */

@@ -5,7 +5,7 @@ export interface Run {
   /** 1 at the first run; it also counts a run that a crash cut off. */
   readonly attempt: number;
   readonly job: string;
-  /** Whether the run was asked for again: the event or task had run before, or had failed for good. */
+  /** Whether somebody replayed the event or task, which had run before or was a dead letter. */
   readonly isReplay: boolean;
   /** Aborted when the handler's time is over. */
   readonly signal: AbortSignal;
@@ -17,7 +17,7 @@ export interface Run {
  */
 export type When = number | Date | string;
 
-/** A task that is due once or again and again. */
+/** A task that is due once or repeatedly. */
 export interface Schedule {
   readonly id: string;
   readonly task: string;
@@ -52,16 +52,16 @@ export interface QueueOptions {
   readonly delaySeconds?: number;
 }
 
-/** A task that waits in the queue, or runs. */
+/** A waiting or running task of the queue. */
 export interface QueuedTask {
   readonly id: string;
   readonly task: string;
   readonly payload: Plain;
-  /** Runs so far. */
+  /** The number of runs so far. */
   readonly attempt: number;
   /** Unix ms of the next run. */
   readonly due: number;
-  /** Why the last run failed. */
+  /** The reason why the last run failed. */
   readonly error: string | null;
 }
 

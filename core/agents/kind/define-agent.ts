@@ -21,7 +21,7 @@ export interface AgentClass<Calls extends object = object> extends CallableClass
 }
 
 /**
- * Checks a definition and makes a class of it. Throws `TypeError` when it cannot work.
+ * Checks a definition and makes an agent class of it. Throws `TypeError` for an invalid definition.
  *
  * @example
  * ```ts

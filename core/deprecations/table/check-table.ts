@@ -5,7 +5,7 @@ import type { DeprecationEntry, Replacement } from "./entry.ts";
 const ROUTED = new Set(["endpoint", "query", "behaviour"]);
 
 /**
- * Lists the faults of a table, in words; empty for a valid one.
+ * Returns a sentence for each fault of a table; an empty list for a valid table.
  *
  * @example
  * ```ts

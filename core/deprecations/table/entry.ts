@@ -37,17 +37,17 @@ export interface ModernCall extends Replacement {
 export interface DeprecationEntry {
   /** Stable, `row.NN`; used in links, errors and configuration. */
   readonly id: string;
-  /** The row (one announcement) that it belongs to. */
+  /** The row (one announcement) of the entry. */
   readonly row: string;
   /** Day of the deprecation (or change), `YYYY-MM-DD` in UTC; null when only an end of life was announced. */
   readonly date: string | null;
   /** End of life, where one was announced. */
   readonly eol: string | null;
-  /** Day from whose start (00:00 UTC) the old form is refused or gone; null = never. */
+  /** Day from whose start (00:00 UTC) on the old form is refused or gone; null = never. */
   readonly enforceFrom: string | null;
   readonly kind: DeprecationKind;
   readonly class: DeprecationClass;
-  /** Whether a rewrite keeps the meaning in both directions. */
+  /** Whether the rewrite is exact in both directions. */
   readonly lossless: "yes" | "conditional" | "no" | null;
   /** Methods in upper case; `["*"]` = any. Empty without a route. */
   readonly methods: readonly string[];
@@ -58,7 +58,7 @@ export interface DeprecationEntry {
   readonly where: DeprecationWhere | null;
   /** Empty unless the announcement names a path. */
   readonly replacement: readonly Replacement[];
-  /** Calls of today that do the same, where the announcement names none: for messages. */
+  /** Present calls that do the same, if the announcement names none; used in messages. */
   readonly calls?: readonly ModernCall[];
   /** The announcement's prose. */
   readonly rule: string | null;
@@ -104,7 +104,7 @@ export interface DeprecationEntry {
   readonly isReused?: boolean;
   /** Whether the last segment of the path may be in any case. @default false */
   readonly isAnyCase?: boolean;
-  /** A route that lives, in whose request body the entry may be named, and is refused then. */
+  /** A live route whose request body may name the entry; such a request is refused. */
   readonly namedIn?: NamedIn;
 }
 

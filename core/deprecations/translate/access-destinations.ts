@@ -1,4 +1,4 @@
-/** An access application, as far as this rewrite looks at it. */
+/** The members of an access application that this rewrite reads. */
 export type AccessApp = Readonly<Record<string, unknown>>;
 
 /**

@@ -282,7 +282,7 @@ function alternatives(steps: readonly Step[]): string[][] {
   return all;
 }
 
-/** A record of a list, as far as merging looks at it. */
+/** The members of a listed record that merging reads. */
 export interface ListedRecord extends Readonly<Record<string, unknown>> {
   readonly id: string;
 }

@@ -11,11 +11,11 @@ export interface OldCall {
   readonly template: string;
   /** The raw query. */
   readonly query: string;
-  /** The JSON of the body; undefined for a body that is none, and where the rewriting does not read it. */
+  /** The JSON of the body; undefined if the body is not JSON, or if the rewriting does not read it. */
   readonly json: unknown;
 }
 
-/** The call of today with the meaning of an old one. */
+/** The present call with the meaning of an old call. */
 export interface NewCall {
   /** The raw pathname below the API root. */
   readonly path: string;
@@ -31,7 +31,7 @@ export interface NewCall {
 export interface CallRewriting {
   /** Whether `toModern` needs the JSON of the body. @default false */
   readonly readsBody?: boolean;
-  /** Null for a call that has no exact form today. */
+  /** Null for a call without an exact present form. */
   readonly toModern: (call: OldCall) => NewCall | null;
   /** The JSON of a success in its old form. @default as it is */
   readonly toOld?: (body: Json, call: OldCall) => Json;

@@ -1,10 +1,10 @@
 import { isObject } from "../../http/json.ts";
-/** A DNS record, as far as this rewrite looks at it. */
+/** The members of a DNS record that this rewrite reads. */
 export type DnsRecord = Readonly<Record<string, unknown>>;
 
-/** The parts of an SRV record's name. */
+/** The parts of the name of an SRV record. */
 export interface SrvName {
-  /** With its underscore, e.g. `_sip`. */
+  /** The service, with its underscore, e.g. `_sip`. */
   readonly service: string;
   readonly proto: string;
   /** The domain below. */

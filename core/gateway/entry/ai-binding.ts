@@ -11,7 +11,7 @@ import { forwardSteps, type StepsParts, toSteps } from "./universal.ts";
 
 /** Options of one {@link AiBinding.run}. */
 export interface AiRunOptions {
-  /** Ends the provider's request. */
+  /** Aborting it ends the provider's request. */
   readonly signal?: AbortSignal | undefined;
   /** Gateway headers for all steps; a step's own outrank them. @default {} */
   readonly extraHeaders?: Readonly<Record<string, string>> | undefined;
@@ -25,7 +25,7 @@ export interface AiBinding {
    */
   run(steps: unknown, options?: AiRunOptions): Promise<Response>;
   /**
-   * Takes up a stream again that broke off: `https://workers-binding.ai/ai-gateway/gateways/{gateway}/run/{run
+   * Resumes a stream that broke off: `https://workers-binding.ai/ai-gateway/gateways/{gateway}/run/{run
    * id}/resume?from={events received}`. Other addresses are a 404.
    */
   fetch(

@@ -42,7 +42,7 @@ export interface Resumption {
   readonly client: AbortSignal;
 }
 
-/** Makes the streams that can be taken up again; `resumableStreams()` of `causey/gateway/resume` returns it. */
+/** Makes the streams that can be resumed; `resumableStreams()` of `causey/gateway/resume` returns it. */
 export type ResumableRunsFactory = (system: System) => ResumableRuns;
 
 /** A request for the rest of a run, as it came. */

@@ -2,7 +2,7 @@ import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { Background, LongTask } from "../../ports.ts";
 
-/** A document of HTML whose main content is wanted. */
+/** An HTML document, for an extractor of main content. */
 export type ExtractionRequest = {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Its charset decides how the bytes are read. */

@@ -15,7 +15,7 @@ export interface Timers {
   readonly action: number;
 }
 
-/** The most that a caller may ask for, in ms. */
+/** The largest values that a caller may set, in ms. */
 export interface TimerCaps {
   /** @default 60000 */
   readonly goto?: number;

@@ -46,7 +46,7 @@ export interface RenderingOptions {
   readonly maxBodyBytes?: number;
   /** Longest time of a request, its wait included, in ms; after that it is a 408. @default 180000 */
   readonly requestTimeout?: number;
-  /** The largest timers that a caller may ask for. */
+  /** The largest timers that a caller may set. */
   readonly timeouts?: TimerCaps;
   /** Hosts that pages may reach although they are not public; give the platform's browser the same list. @default [] */
   readonly allowHosts?: readonly string[];

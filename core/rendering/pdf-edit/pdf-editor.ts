@@ -5,12 +5,12 @@ export type EditRequest = {
   /** The options as JSON, or a form with them and the files. */
   readonly sent: Uint8Array<ArrayBuffer>;
   readonly contentType: string;
-  /** The PDF that was rendered before, which is called {@link RENDERED}; null where there are files alone. */
+  /** The rendered PDF, with the name {@link RENDERED}; null if the request has only files. */
   readonly rendered: Uint8Array<ArrayBuffer> | null;
-  /** Files that came with the page, one behind the other, and their places by name. */
+  /** The bytes of all files that came with the page, concatenated, and the place of each by name. */
   readonly contents: Uint8Array<ArrayBuffer>;
   readonly placed: { readonly [name: string]: readonly number[] };
-  /** The time that the result is dated with, in ms. */
+  /** The date of the result, in Unix ms. */
   readonly now: number;
 };
 

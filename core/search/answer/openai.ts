@@ -22,7 +22,7 @@ export interface OpenAiEndpoint {
 
 /** An endpoint for embeddings. */
 export interface OpenAiEmbeddings extends OpenAiEndpoint {
-  /** Length of the vectors; asked for only when `sendDimensions`. */
+  /** Length of the vectors; sent to the endpoint only with `sendDimensions`. */
   readonly dimensions: number;
   /** Sends `dimensions` with each request, which some models shorten their vectors by. @default false */
   readonly sendDimensions?: boolean | undefined;

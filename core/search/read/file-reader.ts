@@ -2,7 +2,7 @@ import type { LongTask, Steps } from "../../ports.ts";
 import type { PictureFinder } from "./page-pictures.ts";
 import type { FileWarning } from "./file-warning.ts";
 
-/** A file that is to be read as text. */
+/** A file to read as text. */
 export type ReadableFile = {
   readonly key: string;
   readonly contentType: string;

@@ -1,8 +1,8 @@
-/** Something of a file that could not be read; the rest of the file is indexed. */
+/** A part of a file that could not be read; the rest of the file is indexed. */
 export type FileWarning = {
   /** Stable, such as `part_not_read` (docs/search-files.md). */
   readonly code: string;
-  /** The lost part by its name, and the reason. */
+  /** The name of the part that was not read, and the reason. */
   readonly message: string;
   /** Page or slide, counted from 1. @default it belongs to none */
   readonly page?: number;

@@ -21,7 +21,7 @@ export interface OtlpSettings {
   /** Share of new traces that are kept; traces that callers began are kept as they say, unless `ignoresParent`. */
   readonly ratio: number;
   readonly ignoresParent: boolean;
-  /** Milliseconds that spans and lines may wait, and between two exports of metrics. */
+  /** Milliseconds for which spans and lines may wait, and between two exports of metrics. */
   readonly delay: number;
   readonly metricInterval: number;
 }

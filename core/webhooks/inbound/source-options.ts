@@ -19,7 +19,7 @@ export interface SourceOptions {
   readonly secret?: string;
   /** Several secrets, for a rotation; any that has not expired may match. */
   readonly secrets?: readonly (string | Secret)[];
-  /** The text that a sender such as Meta repeats when it tests the address, as you entered it there. */
+  /** The text that you entered at a sender such as Meta, which repeats it when it tests your address. */
   readonly verifyToken?: string;
   /** The audience of the sender's tokens, for schemes with tokens. @default the address that was called */
   readonly audience?: string;
@@ -92,7 +92,7 @@ export interface FixedAnswer {
   readonly body?: string;
 }
 
-/** Retention as configured. */
+/** Retention settings. */
 export interface RetentionOptions {
   /** Newest events kept per entity, e.g. 100; null keeps any number. @default null */
   readonly maxEvents?: number | null | undefined;

@@ -9,7 +9,7 @@ export interface VerifyWebhookOptions extends Pick<
   SourceOptions,
   "header" | "scheme" | "secret" | "secrets" | "toleranceSeconds"
 > {
-  /** The time in Unix ms: needed where the scheme signs a time or a secret expires. */
+  /** The time in Unix ms; needed if the scheme signs a time or a secret expires. */
   readonly now?: number;
   /** The address that the sender called, where it is signed and a proxy or a host has changed it. @default the request's */
   readonly url?: string;

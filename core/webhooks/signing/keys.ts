@@ -10,7 +10,7 @@ import type { RemoteKeys } from "./remote-keys.ts";
 import { certificateVerifier, jwtVerifier, type Checked } from "./remote-verifier.ts";
 import type { Scheme } from "./scheme.ts";
 
-/** A secret with an end: both the old and the new one match while keys are rotated. */
+/** A secret that expires: during a rotation both the old and the new secret match. */
 export interface Secret {
   readonly secret: string;
   /** RFC 3339 instant or Unix ms from which on it no longer matches. @default never */

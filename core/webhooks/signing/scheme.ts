@@ -134,7 +134,7 @@ export type HandshakeValue =
 export interface Scheme {
   readonly algorithm: Algorithm;
   readonly encoding: "hex" | "base64";
-  /** The first of these that a request has is the signature. */
+  /** The places of the signature; the first one that a request has counts. */
   readonly signature: readonly RequestSource[];
   /** All of `signature` that a request has are tried, not only the first. @default false */
   readonly everySignature?: boolean;
@@ -148,7 +148,7 @@ export interface Scheme {
   readonly timestamp?: TimestampRule;
   readonly certificate?: CertificateRule;
   readonly jwt?: JwtRule;
-  /** The id that `{id}` stands for. */
+  /** The value for `{id}`. */
   readonly signedId?: Source;
   /** `text`: the secret's UTF-8 bytes. `whsec`: base64 behind an optional `whsec_`, or a `whpk_` public key. */
   readonly secretForm: "text" | "whsec" | "hex" | "spki";
@@ -176,7 +176,7 @@ export interface Scheme {
 }
 
 /**
- * Checks a custom scheme and fills it up with the defaults of the generic one.
+ * Checks a custom scheme, and adds the defaults of the scheme `generic`.
  *
  * @example
  * ```ts

@@ -12,7 +12,7 @@ export interface UnsignedRequest {
   readonly url: string;
   readonly body: Uint8Array;
   readonly contentType: string;
-  /** The message id, where the scheme signs one. */
+  /** The message id, for schemes that sign one. */
   readonly id: string;
   /** Unix ms. */
   readonly now: number;

@@ -7,7 +7,7 @@ import { withinMs } from "../../../time/within-ms.ts";
 import { type Checker, type CheckPhase, type CheckResult, clean } from "../detect/checker.ts";
 import { unavailable } from "./judge.ts";
 
-/** A checker behind an address of the operator's. */
+/** A checker on a server of the operator. */
 export interface HttpCheckerOptions {
   /** Receives each text as a `POST`. */
   readonly url: string;

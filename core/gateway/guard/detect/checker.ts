@@ -1,6 +1,6 @@
 import type { SlicePause } from "../text/slices.ts";
 
-/** The decision on a text: pass, pass with a note, or block. */
+/** The decision on a text: it passes, passes with a note, or is blocked. */
 export type CheckAction = "allow" | "flag" | "block";
 
 /** Whether a text is on its way to a model or comes from one. */

@@ -59,7 +59,7 @@ export interface RouteRequest {
   readonly turnId: string | null;
   /** The model that served the session last, whose prompt cache may still be warm; null without one. */
   readonly sessionModel: string | null;
-  /** The values of the header `cf-aig-metadata`. */
+  /** The values in the header `cf-aig-metadata`. */
   readonly metadata: Readonly<Record<string, string | number | boolean>>;
 }
 

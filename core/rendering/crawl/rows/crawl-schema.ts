@@ -21,7 +21,7 @@ export type CrawlChoices = ScopeOptions & {
 /** The body of `POST …/crawl`. */
 export interface CrawlBody extends Omit<RenderBody, "html" | "userAgent"> {
   readonly url: string;
-  /** Pages, at most. @default 10 */
+  /** The largest number of pages. @default 10 */
   readonly limit?: number | undefined;
   /** Links from the start to a page, at most. @default 100000 */
   readonly depth?: number | undefined;
