@@ -32,7 +32,7 @@ export interface WorkersPlatformOptions {
   readonly prefix?: string;
   /** @default JSON lines on the console */
   readonly log?: Log;
-  /** Bytes that request bodies may take in an isolate's memory at once. @default 32 MiB, a quarter of it */
+  /** Bytes that request bodies may take in an isolate's memory at once. @default 32 MiB, a quarter of the isolate's memory */
   readonly bodyBytes?: number;
   /** First delay before a failed alarm runs again, in ms; it doubles up to 60 s. @default 1000 */
   readonly alarmBackoffMs?: number;

@@ -32,7 +32,7 @@ const FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 export interface JwtOptions {
   /** The `iss` that a token must carry. */
   readonly issuer: string;
-  /** The `aud` that a token must carry, one of them when several are given. */
+  /** The `aud` that a token must carry; one of several is enough. */
   readonly audience: string | readonly string[];
   /** The accepted `alg` values: asymmetric only, so that a public key can never serve as a shared secret. @default ["RS256", "ES256"] */
   readonly algorithms?: readonly string[] | undefined;
@@ -55,7 +55,7 @@ export interface JwtOptions {
 /**
  * Authenticates by a JWT (RFC 7519) in `Authorization: Bearer`: signature, issuer, audience, `exp` (required)
  * and `nbf` are checked, the algorithm is pinned (RFC 8725 section 3.1).
- * Throws `ApiError` (`invalid_options`) for options that cannot be right; a request throws 503 when the
+ * Throws `ApiError` (`invalid_options`) for invalid options; a request throws 503 when the
  * issuer's keys were never readable.
  */
 export function jwtAuth(options: JwtOptions, platform: JwksDeps): Authenticate {

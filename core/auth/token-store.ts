@@ -31,7 +31,7 @@ export interface StoredTokensOptions extends LoginGuardOptions {
 /**
  * Authenticates by `Authorization: Bearer`: a configured token, then one made through the API, then a JWT. After too
  * many failures it throws `ApiError` (`too_many_logins`) for tokens that could be guesses.
- * Throws `ApiError` (`invalid_options`) for options that cannot be right.
+ * Throws `ApiError` (`invalid_options`) for invalid options.
  */
 export function storedTokens(platform: Platform, options: StoredTokensOptions = {}): Authenticate {
   const store = tokenStore(platform);

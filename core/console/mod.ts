@@ -34,7 +34,7 @@ export interface ConsoleOptions {
    */
   readonly mountPath?: string | undefined;
   readonly source: FeedSource;
-  /** The app, which answers the page's requests to the API. */
+  /** The app, which answers the API requests of the page. */
   readonly handle: Handle;
 }
 
@@ -213,7 +213,7 @@ export interface SessionFacts extends Pick<Platform, "runtime" | "capabilities">
   readonly account: string;
   readonly readOnly: boolean;
   readonly version: string;
-  /** Whether the host authenticates: the page then has neither logins nor tokens. */
+  /** Whether the host authenticates; the page then shows neither logins nor tokens. */
   readonly isHosted: boolean;
   /** Whether the server's own requests are counted and listed: not below `route()` of a host, which answers them itself. */
   readonly isCounted: boolean;

@@ -41,7 +41,7 @@ export interface SignalsOptions {
   readonly isCounted?: boolean;
   /** Also exports the signals to a collector. @default no export */
   readonly telemetry?: OtlpExport | undefined;
-  /** The gateway's metrics, or null where they are off. */
+  /** Returns the gateway's metrics; null if they are off. */
   readonly gatewayMetrics: (account: string, format: ExpositionFormat) => Promise<string | null>;
   /** Families of other parts, as far as a viewer may see them. @default none */
   readonly families?: (viewer: Viewer) => Promise<readonly Family[]>;

@@ -1,18 +1,18 @@
 // workerd's own types are global, so a package cannot name them for every project: one has those of
 // @cloudflare/workers-types or of `wrangler types`, and JSR has neither. Both fit into these.
 
-/** The id of a Durable Object, as far as the adapter needs it. */
+/** The part of a Durable Object's id that the adapter uses. */
 export interface ObjectId {
   toString(): string;
 }
 
-/** A Durable Object namespace, as far as the adapter needs it. */
+/** The part of a Durable Object namespace that the adapter uses. */
 export interface ObjectNamespace {
   idFromName(name: string): ObjectId;
   get(id: ObjectId): { fetch(request: Request): Promise<Response> };
 }
 
-/** A service or browser binding, as far as the adapter needs it. */
+/** The part of a service or browser binding that the adapter uses. */
 export interface FetchBinding {
   fetch(input: Request | string, init?: RequestInit): Promise<Response>;
 }

@@ -48,7 +48,7 @@ export class CauseyObject extends DurableObject<WorkerEnv> {
     writes: objectWrites(consoleLog),
   };
 
-  /** Calls a method of the actor; the adapter's own way in, over RPC. */
+  /** Calls a method of the actor over RPC; for the adapter itself. */
   invoke(name: string, method: string, args: readonly Plain[]): Promise<CallOutcome> {
     const call = async (): Promise<Plain> => {
       try {
