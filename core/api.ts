@@ -46,7 +46,7 @@ export type PlatformApi = Hono &
 const API_ROOT = "/client/v4";
 
 /**
- * The whole platform API as one Hono app: the API root at `/client/v4`, the gateway at `/v1`, webhooks at
+ * Makes the whole platform API as one Hono app: the API root at `/client/v4`, the gateway at `/v1`, webhooks at
  * `/webhooks`, agents at `/agents`, and `/healthz`, `/readyz`; where they are on also `/metrics`, `/openapi.json`, `/docs` and `/console`.
  *
  * @example

@@ -15,7 +15,7 @@ export { acceptWebSockets, type BunHandlers, closeServer, serve } from "./serve.
 export type BunPlatformOptions = LocalPlatformOptions;
 
 /**
- * Opens everything that the capabilities need on Bun; close it, or let `serve()` do so.
+ * Opens the platform on Bun: everything that the capabilities need. Close it, or pass it to `serve()`, which closes it.
  *
  * @example
  * ```ts

@@ -16,7 +16,7 @@ export { closeServer, serve } from "./serve.ts";
 export type DenoPlatformOptions = LocalPlatformOptions;
 
 /**
- * Opens everything that the capabilities need on Deno; close it, or let `serve()` do so.
+ * Opens the platform on Deno: everything that the capabilities need. Close it, or pass it to `serve()`, which closes it.
  *
  * @example
  * ```ts

@@ -18,7 +18,7 @@ export { acceptWebSockets } from "./upgrade.ts";
 export type NodePlatformOptions = LocalPlatformOptions;
 
 /**
- * Opens everything that the capabilities need on Node; close it, or let `serve()` do so.
+ * Opens the platform on Node: everything that the capabilities need. Close it, or pass it to `serve()`, which closes it.
  *
  * @example
  * ```ts

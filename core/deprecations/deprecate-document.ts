@@ -19,7 +19,7 @@ export interface DocumentOptions extends Pick<
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "trace"] as const;
 
 /**
- * An OpenAPI 3 document in which all that ends is marked, by the options that the middleware has. Operations, query
+ * Returns an OpenAPI 3 document in which everything that ends is marked, by the middleware's options. Operations, query
  * parameters and properties of JSON get `deprecated`, `x-sunset` (the day of the end, `YYYY-MM-DD`, which oasdiff reads:
  * https://github.com/oasdiff/oasdiff/blob/main/docs/DEPRECATION.md) and `x-deprecation` (id, day of the announcement,
  * replacements); operations that answer 410 at the end say so. All else stays, and the document that was passed in, too.

@@ -9,7 +9,7 @@ import { below, compile, type Deprecations, type DeprecationsOptions } from "./o
 import { pathStart } from "./translate/pathname.ts";
 
 /**
- * The deprecations as Hono middleware: put it before the routes of the API root.
+ * Makes Hono middleware of the deprecations: put it before the routes of the API root.
  * Throws `ApiError` (`invalid_options`) for options or a table that cannot be right.
  *
  * @example

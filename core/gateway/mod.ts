@@ -79,7 +79,7 @@ export function gatewayParts(options: GatewayOptions): GatewayParts {
 }
 
 /**
- * The gateway's management API, to be mounted at the API root: every call of the
+ * Makes the gateway's management API. Mount it at the API root: every call of the
  * official SDK's `aiGateway` resource, a live tail of the log, and REST inference.
  *
  * @example
@@ -97,7 +97,7 @@ export function gatewayManagement(options: GatewayOptions): Hono {
 }
 
 /**
- * The gateway in front of model providers: `/v1/:account_id/:gateway_id/:provider/*` with any method and
+ * Makes the gateway in front of model providers: `/v1/:account_id/:gateway_id/:provider/*` with any method and
  * path and its realtime WebSockets, the universal endpoint `/v1/:account_id/:gateway_id` (over HTTP and
  * WebSocket) and the unified one, `compat/chat/completions`.
  *

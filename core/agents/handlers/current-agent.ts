@@ -3,7 +3,7 @@ import type { Platform } from "../../ports.ts";
 import type { Agent } from "../define/agent.ts";
 
 /**
- * The agent whose handler, callable or task runs the code that asks, also behind an `await`; null outside of one. Other
+ * Returns the agent whose handler, callable or task runs the calling code, also after an `await`; null outside of one. Other
  * than the agent that a handler gets, code that did not receive it as a parameter can get it, too. Throws `invalid_options` where the
  * platform has no `AsyncLocalStorage`: on Workers, unless the option `asyncLocalStorage` brings one.
  *

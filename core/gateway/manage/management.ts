@@ -117,7 +117,7 @@ export type ManagementEngine = Omit<
 >;
 
 /**
- * The gateway's management API, to be mounted at the API root: every call of the
+ * Makes the gateway's management API. Mount it at the API root: every call of the
  * official SDK's `aiGateway` resource, a live tail of the log, and REST inference through the engine.
  */
 export function managementApp(options: GatewayOptions, engine: ManagementEngine): Hono {

@@ -19,7 +19,7 @@ export interface UnsignedRequest {
 }
 
 /**
- * The headers that a provider would send with a request. For schemes of public keys the secret is a private key, see
+ * Returns the headers that a provider would send with a request. For schemes of public keys the secret is a private key, see
  * `signPrivately`. Throws `TypeError` for a scheme that signs in the body: that is `simulate`'s business.
  *
  * @example
