@@ -74,7 +74,7 @@ export function parsePrices(args: readonly string[]): PricesQuery {
     throw new TypeError("--model needs --provider: several providers sell models of one name");
   checkServerUrl(values.url);
   if (values["account-id"] !== undefined && values.url === undefined)
-    throw new TypeError("--account-id needs --url: prices of an account are a server's");
+    throw new TypeError("--account-id needs --url: only a server has prices of an account");
   return file === undefined ? values : { ...values, check: file };
 }
 

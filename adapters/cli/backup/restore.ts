@@ -120,7 +120,7 @@ function checkedManifest(folder: string, found: ReadonlyMap<string, UnpackedFile
   for (const [name, { bytes, sha256 }] of found) {
     const said = manifest.files[name];
     if (name !== MANIFEST && (said?.bytes !== bytes || said.sha256 !== sha256))
-      throw new Error(`This backup is damaged: "${name}" is not what was written`);
+      throw new Error(`This backup is damaged: "${name}" has changed since it was written`);
   }
   return manifest;
 }

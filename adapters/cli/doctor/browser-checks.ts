@@ -31,7 +31,7 @@ export async function checkBrowser(
           check: "browser",
           status: "warn",
           detail: available,
-          hint: "Without one, page rendering answers 503",
+          hint: "Without a browser, page rendering answers 503",
         },
       ];
     const version = await timeLimited(START_MS, (signal) => versionOf(browser, signal));

@@ -48,7 +48,13 @@ async function isCausey(port: number, host: string): Promise<boolean> {
 /** Whether the data folder can be written, is private, and has room. */
 export function checkFolder(dataDir: string): DoctorFinding[] {
   if (dataDir === ":memory:")
-    return [{ check: "data folder", status: "warn", detail: "Nothing is kept: all is in memory" }];
+    return [
+      {
+        check: "data folder",
+        status: "warn",
+        detail: "Nothing is stored: everything is in memory",
+      },
+    ];
   const folder = nearestFolder(resolve(dataDir));
   const shown = existsSync(dataDir) ? `"${dataDir}"` : `"${dataDir}" will be made in "${folder}"`;
   return [writable(folder, shown, dataDir), room(folder)];
@@ -89,7 +95,7 @@ function room(folder: string): DoctorFinding {
       check,
       status: free < FULL ? "fail" : "warn",
       detail,
-      hint: "Make room: on a full disk nothing is accepted",
+      hint: "Free some space: on a full disk the server accepts no writes",
     };
   } catch (error) {
     return { check, status: "warn", detail: `Free space is not known: ${failureReason(error)}` };

@@ -85,7 +85,7 @@ function clock(skews: readonly number[]): DoctorFinding {
     return { check, status: "warn", detail: `${now}, not compared with another clock` };
   const seconds = Math.round(Math.abs(first) / 1000);
   if (Math.abs(first) <= SKEW_MS)
-    return { check, status: "ok", detail: `${now}, as others have it` };
+    return { check, status: "ok", detail: `${now}, the same as at other servers` };
   const detail = `${now} is ${seconds} s ${first > 0 ? "behind" : "ahead of"} the providers' clocks`;
   return {
     check,

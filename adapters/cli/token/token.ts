@@ -182,7 +182,8 @@ function checkGateways(ids: readonly string[], names: readonly Permission[]): re
       `--gateway is for the permissions of AI Gateway, and "${other}" is not one of them: make a separate token for it`,
     );
   const wrong = ids.find((id) => !/^(?!\.+$)[\w.-]{1,64}$/u.test(id));
-  if (wrong !== undefined) throw new TypeError(`--gateway: there can be no gateway "${wrong}"`);
+  if (wrong !== undefined)
+    throw new TypeError(`--gateway: "${wrong}" cannot be the id of a gateway`);
   return ids;
 }
 
@@ -207,7 +208,7 @@ function expiryOf(when: string, now: number): string {
     throw new TypeError(
       `--expires: expected a time such as 12h, 30d or 8w, or a date such as 2030-01-01, got "${when}"`,
     );
-  if (at <= now) throw new TypeError(`--expires: "${when}" is over already`);
+  if (at <= now) throw new TypeError(`--expires: "${when}" is in the past`);
   return formatInstant(at);
 }
 
