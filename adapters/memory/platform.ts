@@ -61,7 +61,7 @@ export interface MemoryPlatformOptions {
   readonly dialWebSocket?: WebSockets["dial"];
   /** A running browser, e.g. `ws://127.0.0.1:9222/devtools/browser/…`. @default none */
   readonly browserEndpoint?: string;
-  /** @default warnings and errors go to the console */
+  /** Takes log entries. @default warnings and errors go to the console */
   readonly log?: Log;
   /** How long `close()` waits for running work, in ms. @default 10000 */
   readonly closeGraceMs?: number;

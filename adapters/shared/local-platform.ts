@@ -67,7 +67,7 @@ export interface LocalPlatformOptions {
   readonly allowHosts?: readonly string[];
   /** Hosts that pages in the browser may reach although they are not public. @default allowHosts */
   readonly browserAllowHosts?: readonly string[];
-  /** @default one JSON line per entry on standard error */
+  /** Takes log entries. @default one JSON line per entry on standard error */
   readonly log?: Log;
   /** How long `close()` waits for running work, in ms. @default 10000 */
   readonly closeGraceMs?: number;

@@ -15,7 +15,7 @@ export interface ConfiguredEnv extends WorkerEnv {
   readonly CAUSEY_CONFIG?: string;
   /** An API token with every permission; make it a secret. */
   readonly CAUSEY_TOKEN?: string;
-  /** @default "local" */
+  /** The account in every path. @default "local" */
   readonly CAUSEY_ACCOUNT_ID?: string;
 }
 

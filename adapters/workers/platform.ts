@@ -30,7 +30,7 @@ export interface WorkersPlatformOptions {
   readonly allowHosts?: readonly string[];
   /** Separates the objects of several platforms in one namespace. @default "" */
   readonly prefix?: string;
-  /** @default JSON lines on the console */
+  /** Takes log entries. @default JSON lines on the console */
   readonly log?: Log;
   /** Bytes that request bodies may take in an isolate's memory at once. @default 32 MiB, a quarter of the isolate's memory */
   readonly bodyBytes?: number;

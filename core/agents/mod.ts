@@ -76,7 +76,7 @@ export interface AgentsOptions {
   readonly platform: Platform;
   /** The account that tokens must cover. @default "local" */
   readonly accountId?: string;
-  /** @default the tokens stored through the API */
+  /** Authenticates callers; `"off"` leaves that to the host app. @default the tokens stored through the API */
   readonly auth?: Auth;
   /** Classes beside the built-in `webhook-agent`; one of that name replaces it. @default [] */
   readonly agents?: readonly AgentClass[];

@@ -29,9 +29,9 @@ export { storedTokens, type StoredTokensOptions } from "./token-store.ts";
 /** Options of {@link auth}. */
 export interface AuthOptions {
   readonly platform: Platform;
-  /** The account that exists even when no token names it. @default "local" */
+  /** The account that exists even if no token names it. @default "local" */
   readonly accountId?: string;
-  /** @default storedTokens(platform) */
+  /** Authenticates callers. @default storedTokens(platform) */
   readonly auth?: Auth;
 }
 

@@ -42,26 +42,26 @@ export type PerEntry<T> = Readonly<Record<string, T>>;
 export interface EntrySettings {
   /** Another end: a day or an instant (RFC 3339); null = never. @default that of the table */
   readonly end?: string | null;
-  /** A later end than the one there is. @default not extended */
+  /** A later end than the present one. @default not extended */
   readonly extend?: string;
-  /** @default that of the options */
+  /** The behaviour after the cut-off. @default that of the options */
   readonly mode?: DeprecationMode;
-  /** @default [] */
+  /** Planned outages before the end, in which a live endpoint answers 410. @default [] */
   readonly brownouts?: Brownouts;
   /**
    * The end of reads (GET and HEAD), so that writes end first: a day, an instant, or `"after"` for as long as no day is set.
    * Reads have no brownouts then. @default with the writes
    */
   readonly reads?: string;
-  /** Neither ends nor goes dark until this is taken back; it is only announced. @default false */
+  /** Has no end and no brownouts while this is set; the end is only announced. @default false */
   readonly pause?: boolean;
 }
 
 /** Options of {@link schedule}. */
 export interface ScheduleOptions {
-  /** @default "translate" */
+  /** The behaviour of all entries after their cut-off. @default "translate" */
   readonly mode?: DeprecationMode | undefined;
-  /** @default {} */
+  /** Settings by entry id or by row. @default {} */
   readonly settings?: PerEntry<EntrySettings>;
 }
 

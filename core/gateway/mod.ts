@@ -149,9 +149,9 @@ function allowPages(app: Hono, origins: readonly string[]): void {
 
 /** Options of {@link createAiBinding}. */
 export interface AiBindingOptions extends GatewayOptions {
-  /** @default "default" */
+  /** The id of the gateway. @default "default" */
   readonly gateway?: string;
-  /** @default "local" */
+  /** The account of the gateway. @default "local" */
   readonly accountId?: string | undefined;
 }
 

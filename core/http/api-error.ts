@@ -4,7 +4,7 @@ import { errorKind, type ErrorName } from "./codes.ts";
 
 /** Options of {@link ApiError} beside its name. */
 export interface ApiErrorOptions {
-  /** @default the message of the table in `codes.ts` */
+  /** Says what is wrong and what to do. @default the message of the table in `codes.ts` */
   readonly message?: string;
   /** Replaces the status of the table, e.g. for a compatibility option. */
   readonly status?: number;

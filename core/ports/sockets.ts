@@ -31,7 +31,7 @@ export interface VanishedPeers {
 
 /** Options for accepting a connection. */
 export interface AcceptOptions {
-  /** @default a fresh id. An id in use gets its older connection closed with 1000. */
+  /** The id of the connection. If it is in use, the older connection is closed with 1000. @default a fresh id */
   readonly id?: string;
   /** Subprotocol to select. @default none */
   readonly protocol?: string;

@@ -42,7 +42,7 @@ export type { McpContent, McpTool, McpToolResult, McpTools, ServeMcp } from "../
 /** Options of {@link rendering}. */
 export interface RenderingSettings extends RenderingOptions {
   readonly platform: Platform;
-  /** @default the platform's stored tokens */
+  /** Authenticates callers; `"off"` leaves that to the host app. @default the platform's stored tokens */
   readonly auth?: Auth;
   /** The origin under which clients reach the server; the MCP endpoint refuses pages of other origins. @default this machine's */
   readonly publicUrl?: string | undefined;

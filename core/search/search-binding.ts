@@ -29,7 +29,7 @@ export interface SearchBinding {
 export interface SearchPlace {
   readonly account: string;
   readonly id: string;
-  /** @default "default" */
+  /** The namespace of the instance. @default "default" */
   readonly namespace?: string | undefined;
 }
 

@@ -78,7 +78,7 @@ export interface WebhooksOptions {
    * refused. @default any class is accepted
    */
   readonly agentClasses?: readonly string[] | undefined;
-  /** @default 30 days, any number */
+  /** How long and how many events and deliveries are kept. @default events 30 days, any number; deliveries 30 days, dead ones 90 */
   readonly retention?: RetentionOptions;
   /**
    * The path prefix that a host or a proxy removes before this app sees the request: some schemes sign the whole

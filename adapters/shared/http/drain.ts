@@ -17,9 +17,9 @@ export interface FetchApp {
 
 /** Options of `serve()` on Node, Deno and Bun. */
 export interface ServeOptions {
-  /** 0 takes any free port. @default 8787 */
+  /** The port to listen on; 0 takes any free port. @default 8787 */
   readonly port?: number;
-  /** @default "127.0.0.1" */
+  /** The address to listen on; `0.0.0.0` is every network. @default "127.0.0.1" */
   readonly hostname?: string;
   /**
    * Lets other processes of this user listen on the same port, if they set this too: the system distributes the connections

@@ -25,7 +25,7 @@ export interface OutboundWebhook {
   readonly json?: string;
   /** The entity that the event is about; `ordered` endpoints keep the order per entity. @default the instance's name */
   readonly entity?: string;
-  /** @default every endpoint that takes the type */
+  /** The one endpoint that gets the message. @default every endpoint that takes the type */
   readonly endpoint_id?: string;
   /** The application of the account whose endpoints get it. @default those of the account itself */
   readonly application?: string;

@@ -56,7 +56,7 @@ export type Callables<State> = Readonly<Record<string, Callable<State>>>;
 export interface AgentDefinition<State = Plain, Calls extends object = Callables<State>> {
   /** The class name; its kebab form is the path segment. */
   readonly name: string;
-  /** @default none: no state frame is sent until `setState` */
+  /** The state of a new instance. @default none: no state frame is sent until `setState` */
   readonly initialState?: State;
   /** The state is the event feed (`{eventCount, lastEvent}`), kept by the runtime. @default false */
   readonly feed?: boolean;

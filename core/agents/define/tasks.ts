@@ -46,9 +46,9 @@ export interface ScheduleFilter {
 export interface QueueOptions {
   /** While a task with this id is queued, another one with the same id is ignored. @default a fresh id */
   readonly id?: string;
-  /** @default the definition's */
+  /** Attempts and delays of this task. @default the definition's */
   readonly retry?: RetryOptions;
-  /** Waits at least so long before the first run, in seconds. @default 0 */
+  /** Seconds to wait before the first run, at least. @default 0 */
   readonly delaySeconds?: number;
 }
 

@@ -38,13 +38,13 @@ export interface PriceRowSetting {
   readonly from?: string;
   readonly input: number;
   readonly output: number;
-  /** @default input */
+  /** The price of cached input. @default input */
   readonly cached?: number;
-  /** @default input */
+  /** The price of cache writes for five minutes. @default input */
   readonly cacheWrite?: number;
-  /** @default cacheWrite */
+  /** The price of cache writes for an hour. @default cacheWrite */
   readonly cacheWriteHour?: number;
-  /** @default output */
+  /** The price of reasoning tokens. @default output */
   readonly reasoning?: number;
   /** The address at which the price is published, for people. */
   readonly source?: string;

@@ -17,13 +17,13 @@ export interface Timers {
 
 /** The largest values that a caller may set, in ms. */
 export interface TimerCaps {
-  /** @default 60000 */
+  /** For `gotoOptions.timeout`. @default 60000 */
   readonly goto?: number;
-  /** @default 60000 */
+  /** For `waitForSelector`, `waitForFunction` and one action. @default 60000 */
   readonly selector?: number;
-  /** @default 60000 */
+  /** For `waitForTimeout`, and for all actions together. @default 60000 */
   readonly wait?: number;
-  /** @default 300000 */
+  /** For `actionTimeout` and `pdfOptions.timeout`. @default 300000 */
   readonly action?: number;
 }
 

@@ -34,7 +34,7 @@ export type Ocr = (picture: OcrPicture, signal: AbortSignal) => Promise<string>;
 export interface BucketEndpoint {
   /** Its address, e.g. `https://s3.eu-central-1.amazonaws.com`; buckets are the first segment of the path. */
   readonly endpoint: string;
-  /** @default "auto" */
+  /** The region that signs requests. @default "auto" */
   readonly region?: string;
 }
 
@@ -44,7 +44,7 @@ export type NamedChatModel = ChatModel & { readonly model?: string };
 /** Options of `search()`; it works with `platform` alone. */
 export interface SearchOptions {
   readonly platform: Platform;
-  /** @default the stored tokens of the platform */
+  /** Authenticates callers; `"off"` leaves that to the host app. @default the stored tokens of the platform */
   readonly auth?: Auth;
   /** The number of proxies that append to `X-Forwarded-For`; visitors of public endpoints are distinguished by that address. @default 0 */
   readonly proxies?: number | undefined;

@@ -30,7 +30,7 @@ export interface SourceOptions {
   readonly entitySecrets?: Readonly<Record<string, string | Secret | readonly (string | Secret)[]>>;
   /** Reads the signature from this header instead of the scheme's own. */
   readonly header?: string;
-  /** @default the scheme's field of the body, else the path */
+  /** Where the entity's identifier is. @default the scheme's field of the body, else the path */
   readonly entity?: EntitySource;
   /**
    * Name of a group of sources that share their entities. @default none: if several sources feed an agent class, the
@@ -88,7 +88,7 @@ export interface FixedAnswer {
   readonly status?: number;
   /** The `content-type`. @default text/plain, none without a body */
   readonly type?: string;
-  /** @default "" */
+  /** The text of the answer. @default "" */
   readonly body?: string;
 }
 
@@ -96,7 +96,7 @@ export interface FixedAnswer {
 export interface RetentionOptions {
   /** Newest events kept per entity, e.g. 100; null keeps any number. @default null */
   readonly maxEvents?: number | null | undefined;
-  /** @default 30 */
+  /** Days that events are kept; null keeps them for ever. @default 30 */
   readonly maxAgeDays?: number | null | undefined;
   /** Days that settled deliveries of outbound webhooks are kept. @default 30 */
   readonly deliveryDays?: number | null | undefined;

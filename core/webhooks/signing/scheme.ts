@@ -111,7 +111,7 @@ export interface Handshake {
 
 /** The answer to a handshake. A request that lacks one of its values is an event. */
 export interface HandshakeAnswer {
-  /** @default 200 */
+  /** The HTTP status. @default 200 */
   readonly status?: number;
   /** The value to echo as plain text. @default no body */
   readonly text?: RequestSource;
