@@ -49,7 +49,7 @@ export interface EntrySettings {
   /** Planned outages before the end, in which a live endpoint answers 410. @default [] */
   readonly brownouts?: Brownouts;
   /**
-   * The end of reads (GET and HEAD), so that writes end first: a day, an instant, or `"after"` for as long as no day is set.
+   * The end of reads (GET and HEAD), so that writes end first: a day or an instant; `"after"` lets reads go on until a day is set.
    * Reads have no brownouts then. @default with the writes
    */
   readonly reads?: string;
