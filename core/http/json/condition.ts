@@ -30,9 +30,35 @@ function difference(a: unknown, b: unknown): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+interface Operand {
+  readonly takes: (wanted: unknown) => boolean;
+  readonly words: string;
+}
+
+const TERMS = 100;
+const list: Operand = {
+  takes: (wanted) => Array.isArray(wanted) && wanted.length <= TERMS,
+  words: `a list of at most ${TERMS} values`,
+};
+const ordered: Operand = {
+  takes: (wanted) => typeof wanted === "number" || typeof wanted === "string",
+  words: "a number or a text",
+};
+
+/** What operators take; those that are left out take any value. */
+const operands: Readonly<Record<string, Operand>> = {
+  $gt: ordered,
+  $gte: ordered,
+  $lt: ordered,
+  $lte: ordered,
+  $in: list,
+  $nin: list,
+  $prefix: { takes: (wanted) => typeof wanted === "string", words: "a text" },
+  $exists: { takes: (wanted) => typeof wanted === "boolean", words: "true or false" },
+};
+
 const LOGICAL: ReadonlySet<string> = new Set(["$and", "$or", "$nor"]);
 const DEPTH = 8;
-const TERMS = 100;
 const TOO_DEEP = `A condition is at most ${DEPTH} levels deep`;
 
 /** Explains to its author why a value is not a valid condition; null when it is one. */
@@ -84,11 +110,8 @@ function operatorProblem(inner: unknown, depth: number, count: { terms: number }
       if (problem !== null) return problem;
     } else if (!Object.hasOwn(compare, operator))
       return unknownOperator(operator, ["$not", ...Object.keys(compare)]);
-    else if (
-      (operator === "$in" || operator === "$nin") &&
-      !(Array.isArray(wanted) && wanted.length <= TERMS)
-    )
-      return `"${operator}" takes a list of at most ${TERMS} values`;
+    const unfit = operandProblem(operator, wanted);
+    if (unfit !== null) return unfit;
     const rounded = [wanted]
       .flat()
       .map(valueProblem)
@@ -96,6 +119,12 @@ function operatorProblem(inner: unknown, depth: number, count: { terms: number }
     if (rounded !== undefined) return rounded;
   }
   return null;
+}
+
+/** An operand of another kind would make a condition that never holds or, by `$exists`, the opposite of what it says. */
+function operandProblem(operator: string, wanted: unknown): string | null {
+  const of = operands[operator];
+  return of === undefined || of.takes(wanted) ? null : `"${operator}" takes ${of.words}`;
 }
 
 function unknownOperator(operator: string, known: readonly string[]): string {

@@ -697,4 +697,11 @@ export const httpMutants: readonly Mutant[] = [
     replace: "",
     tests: ["tests/unit/deprecations/compat-proxy"],
   },
+  {
+    name: "a condition has operands that its operators can compare",
+    file: "core/http/json/condition.ts",
+    find: "    if (unfit !== null) return unfit;\n",
+    replace: "",
+    tests: ["tests/unit/webhooks/outbound/endpoint-settings"],
+  },
 ];

@@ -91,6 +91,8 @@ describe("the filter of an endpoint", () => {
     const url = "https://receiver.test/x";
     expect(await statusOf({ url, filter: { a: { $regex: "x" } } })).toBe(400);
     expect(await statusOf({ url, filter: [] })).toBe(400);
+    for (const operand of [{ $exists: "yes" }, { $prefix: 1 }, { $gt: {} }, { $lte: true }])
+      expect(await statusOf({ url, filter: { a: operand } }), JSON.stringify(operand)).toBe(400);
     expect(await statusOf({ url, filter: { a: "x".repeat(2100) } })).toBe(400);
   });
 
