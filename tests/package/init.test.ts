@@ -129,10 +129,13 @@ test.each(["node", "deno", "bun", "workers", "hono"])(
   "in a project of causey init %s each line of the guide works",
   LONG,
   async (kind) => {
-    const { next } = JSON.parse(
+    const { next, files } = JSON.parse(
       init(kind, kind, "--json", "--causey", `file:${packed.tarball}`).stdout,
-    ) as { next: string[] };
+    ) as { next: string[]; files: string[] };
     const path = join(folder, kind);
+    const readme = readFileSync(join(path, "README.md"), "utf8");
+    for (const file of files.filter((name) => name.endsWith(".ts")))
+      expect(readme).toContain(`\`${file}\``);
     const [, installs = "", starts = ""] = next;
     install(path, installs);
     run(path, "node_modules/.bin/tsc --noEmit");
@@ -151,6 +154,8 @@ test.each(["node", "deno", "bun", "workers", "hono"])(
       for (const page of ["/console", "/docs", "/openapi.json"])
         expect((await fetch(url + page)).status, page).toBe(200);
       if (kind === "workers") return;
+      // What the program asks itself at its start is not a request of anybody's.
+      expect(output().split("Listening", 1)[0]).not.toContain('"message":"Request"');
       const code = /#login=(\S+)/u.exec(output())?.[1];
       const session = await fetch(`${url}/console/session`, {
         method: "POST",

@@ -212,12 +212,23 @@ export function parseCommandLine(
     if (arg === "-h" || arg === "-v") flags.set(arg === "-h" ? "help" : "version", "true");
     else if (arg.startsWith("--")) i += takeFlag(arg.slice(2), args[i + 1], flags);
     else if (command === undefined && commands.includes(arg)) command = arg;
-    else if (first.includes(arg))
-      throw invalidRequest(`Put the command "${arg}" before its options`);
-    else
-      throw invalidRequest(`Unknown command "${arg}"${didYouMean(arg, [...commands, ...first])}`);
+    // `causey help serve` prints what `causey help` does.
+    else if (command !== "help" || !commands.includes(arg))
+      throw misplaced(arg, command, { commands, first });
   }
   return { command: command ?? commands[0] ?? "", flags };
+}
+
+/** Says what is wrong with a word that is no option, and stands where no command may. */
+function misplaced(
+  arg: string,
+  command: string | undefined,
+  { commands, first }: { readonly commands: readonly string[]; readonly first: readonly string[] },
+): Error {
+  if (commands.includes(arg))
+    return invalidRequest(`"${arg}" is a second command, after "${command}": write one of them`);
+  if (first.includes(arg)) return invalidRequest(`Put the command "${arg}" before its options`);
+  return invalidRequest(`Unknown command "${arg}"${didYouMean(arg, [...commands, ...first])}`);
 }
 
 /** Records one flag and returns how many further arguments it took. */

@@ -17,6 +17,8 @@ export interface Kind {
   readonly types?: readonly string[];
   /** How its modules are resolved, see `module` of `tsconfig.json`. @default "preserve" */
   readonly module?: string;
+  /** Rows of its README about what other kinds do not have. @default none */
+  readonly parts?: readonly (readonly [name: string, purpose: string])[];
   /** Further lines beside the token. @default none */
   readonly variables?: () => readonly string[];
 }
@@ -78,5 +80,14 @@ export const kinds: Readonly<Record<string, Kind>> = {
       ...["ANN_KEY", "BOB_KEY"].map((name) => `${name}=${newKey((length) => randomBytes(length))}`),
     ],
   },
-  hono: { ...ON_NODE, example: "projects/hono" },
+  hono: {
+    ...ON_NODE,
+    example: "projects/hono",
+    parts: [
+      ["http://127.0.0.1:8787/", "The help desk: visitors ask, and the handbook answers"],
+      ["help-desk.ts", "Puts the handbook into a search instance, and asks it"],
+      ["page.ts", "The page of the help desk"],
+      ["handbook", "Your texts, which the start reads"],
+    ],
+  },
 };

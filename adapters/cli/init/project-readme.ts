@@ -2,7 +2,7 @@ import type { Kind } from "./kinds.ts";
 
 /** Returns the README of a project: how it is started, three lines to try, and what to change where. */
 export function projectReadme(name: string, kind: Kind, files: readonly string[]): string {
-  const { install, start, secrets, runtime } = kind;
+  const { install, start, secrets, runtime, parts = [] } = kind;
   const program = files.find((path) => /^(?:server|main)\.ts$/u.test(path)) ?? "";
   const isWorker = secrets === ".dev.vars";
   const console = isWorker
@@ -33,8 +33,8 @@ curl -s "${api}/ai-gateway/gateways/default/logs?per_page=1" -H ${token}
 | File | What it is for |
 | --- | --- |
 | \`${program}\` | The program. Add routes and agents of yours here |
-| \`causey.json\` | The [settings](https://github.com/causey/causey/blob/main/docs/configuration.md): providers, keys, budgets, sources of webhooks |
-| \`${secrets}\` | The secrets. git leaves it out; so it does \`.causey\`, which has them once more for the lines above, and the data |
+${parts.map(([part, purpose]) => `| \`${part}\` | ${purpose} |\n`).join("")}| \`causey.json\` | The [settings](https://github.com/causey/causey/blob/main/docs/configuration.md): providers, keys, budgets, sources of webhooks |
+| \`${secrets}\` | The secrets. git leaves it out, and \`.causey\` too, which has the data and, for the lines above, the secrets again |
 | \`http://127.0.0.1:8787/docs\` | The API, described |
 `;
 }

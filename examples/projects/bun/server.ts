@@ -14,6 +14,7 @@ const app = platformApi(apiOptions(config, platform, pages));
 const port = Number(env["PORT"] ?? config.port ?? 8787);
 const { url } = await serve(app, { port, hostname: config.host ?? "127.0.0.1", platform });
 const headers = { authorization: `Bearer ${env["CAUSEY_TOKEN"] ?? ""}` };
-const link = await app.request("/console/links", { method: "POST", headers });
+const links = new Request(`${url}/console/links`, { method: "POST", headers });
+const link = await app.quietFetch(links);
 const { path } = JSON.parse(await link.text()) as { path: string };
 console.log(`Listening  ${url}\nConsole    ${url}${path}  (logs in once)`);

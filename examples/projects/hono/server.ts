@@ -31,6 +31,7 @@ app.mount("/", api.fetch, { replaceRequest: false });
 const port = Number(env["PORT"] ?? config.port ?? 8787);
 const { url } = await serve(app, { port, hostname: config.host ?? "127.0.0.1", platform });
 const headers = { authorization: `Bearer ${token}` };
-const link = await api.request("/console/links", { method: "POST", headers });
+const links = new Request(`${url}/console/links`, { method: "POST", headers });
+const link = await api.quietFetch(links);
 const { path } = JSON.parse(await link.text()) as { path: string };
 console.log(`Listening  ${url}\nConsole    ${url}${path}  (logs in once)`);

@@ -89,6 +89,7 @@ describe(`causey completion on ${host}`, () => {
   it("knows the commands and options that the help texts have, and no others", LONG, async () => {
     const { out } = await causey(["--help"]);
     expect((await causey(["help", "token"])).out).toContain("Usage: causey token create");
+    expect(await causey(["help", "serve"])).toMatchObject({ code: 0, out });
     const named = [...out.matchAll(/^ {7}causey (\w+)/gmu)].map((match) => match[1]);
     const documented = readFileSync(join(root, "docs/operation.md"), "utf8");
     for (const name of named) {

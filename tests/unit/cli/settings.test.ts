@@ -30,6 +30,12 @@ describe("parseCommandLine()", () => {
     expect(() => parse("--no-demo", "token")).toThrow('Put the command "token" before its options');
   });
 
+  it("takes one command, and what `help` is about", () => {
+    const parse = (...args: string[]) => parseCommandLine(args, ["serve", "help", "version"]);
+    expect(parse("help", "serve").command).toBe("help");
+    expect(() => parse("serve", "version")).toThrow('"version" is a second command, after "serve"');
+  });
+
   it("offers the nearest command for an unknown one", () => {
     expect(() => parseCommandLine(["sreve"], ["serve"])).toThrow(
       'Unknown command "sreve": did you mean "serve"?',
