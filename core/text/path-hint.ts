@@ -19,6 +19,10 @@ export function pathHint(path: string, templates: readonly string[]): string {
     const meant = corrected(parts, template.slice(1).split("/"));
     if (meant !== null) return meantPath(`/${meant.join("/")}`);
   }
+  for (const template of templates) {
+    const meant = completed(parts, template.slice(1).split("/"));
+    if (meant !== null) return meantPath(`/${meant.join("/")}`);
+  }
   return "";
 }
 
@@ -46,6 +50,23 @@ export function meantPath(path: string): string {
 
 /** A path with the one part that a template has otherwise; null when that is not one misspelling. */
 function corrected(parts: readonly string[], template: readonly string[]): string[] | null {
+  return withOnePart(parts, template, (given, word) => nearest(given, [word]));
+}
+
+/** A path whose last part is one word of a template's, such as `keys` of `virtual-keys`; null when it is not. */
+function completed(parts: readonly string[], template: readonly string[]): string[] | null {
+  const last = template.at(-1) ?? "";
+  if (last.startsWith(":") || last === parts.at(-1)) return null;
+  return withOnePart(parts, template, (given, word) =>
+    word.split("-").includes(given) ? word : undefined,
+  );
+}
+
+function withOnePart(
+  parts: readonly string[],
+  template: readonly string[],
+  meant: (given: string, word: string) => string | undefined,
+): string[] | null {
   const before = parts.length - template.length;
   if (before < 0) return null;
   const wrong = template.flatMap((word, at) =>
@@ -54,6 +75,6 @@ function corrected(parts: readonly string[], template: readonly string[]): strin
   const [at] = wrong;
   if (at === undefined || wrong.length > 1) return null;
   const word = template[at] ?? "";
-  const found = nearest(parts[before + at] ?? "", [word]);
+  const found = meant(parts[before + at] ?? "", word);
   return found === undefined ? null : parts.with(before + at, found);
 }

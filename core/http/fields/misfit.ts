@@ -27,6 +27,8 @@ export function misfitText(
   issues: readonly v.BaseIssue<unknown>[],
   options: MisfitOptions = {},
 ): string {
+  const list = issues.find((issue) => isOfList(issue));
+  if (list !== undefined) return listMisfit(list, options);
   const missing = issues.filter(isMissing);
   const other = issues.find((issue) => !isMissing(issue));
   const parts = missing.length === 0 ? [] : [missingText(missing, options)];
@@ -39,6 +41,18 @@ export function misfitText(
   }
   const text = parts.join("; ");
   return text.length > MISFIT_LENGTH ? `${text.slice(0, MISFIT_LENGTH)}…` : text;
+}
+
+/** Whether a list stands where an object belongs: a schema of an object takes it, and misses all fields. */
+function isOfList({ path }: v.BaseIssue<unknown>): boolean {
+  const parent = path?.at(-1);
+  return parent?.type === "object" && Array.isArray(parent.input);
+}
+
+function listMisfit(issue: v.BaseIssue<unknown>, { within = "" }: MisfitOptions): string {
+  const keys = (issue.path ?? []).slice(0, -1).map(({ key }) => String(key));
+  const path = [within, ...keys].filter((part) => part !== "").join(".");
+  return `${path === "" ? "" : `${path}: `}expected an object, got a list`;
 }
 
 function unknownText(issue: v.BaseIssue<unknown>, options: MisfitOptions): string {

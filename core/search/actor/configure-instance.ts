@@ -17,7 +17,9 @@ export async function initializeInstance(
   settings: InstanceSettings,
 ): Promise<void> {
   if (state.exists())
-    throw new ApiError("name_exists", { message: `name_already_exist: instance "${settings.id}"` });
+    throw new ApiError("name_exists", {
+      message: `name_already_exist: instance "${settings.id}" exists: choose another id, or change it by PUT`,
+    });
   const facts = {
     settings,
     nextChunk: 1,

@@ -44,7 +44,7 @@ export async function reserveInstance(
   ]);
   if (result?.changes === 1) return;
   throw new ApiError("name_exists", {
-    message: `name_already_exist: instance "${id}" exists in namespace "${namespace}"`,
+    message: `name_already_exist: instance "${id}" exists in namespace "${namespace}": choose another id, or change it by PUT`,
   });
 }
 

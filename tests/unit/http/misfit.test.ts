@@ -23,6 +23,8 @@ it.each<[object, string]>([
   [{ name: "Rex", kind: "dog" }, 'Missing field "age"'],
   [{ name: "Rex", kind: 1 }, 'Missing field "age"; kind: expected "dog" or "parrot", got 1'],
   [{ ...good, home: {} }, 'Missing fields "home.street" and "home.city"'],
+  [["Rex"], "expected an object, got a list"],
+  [{ ...good, home: ["x"] }, "home: expected an object, got a list"],
   [
     { ...good, kind: "parot" },
     'kind: expected "dog" or "parrot", got "parot": did you mean "parrot"?',

@@ -29,6 +29,16 @@ it("a path that lacks the beginning of a route is completed", () => {
   expect(pathHint("/completions", ["/v1/:account_id/completions"])).toBe("");
 });
 
+it("a last part that is one word of a route's is completed", () => {
+  const routes = [
+    "/:account_id/virtual-keys/:id",
+    "/:account_id/virtual-keys",
+    "/:account_id/logs",
+  ];
+  expect(pathHint("/local/keys", routes)).toBe(': did you mean "/local/virtual-keys"?');
+  expect(pathHint("/local/stores", routes)).toBe("");
+});
+
 it("a misspelt chat path is a 404 that names the right one, below a host's prefix too", async () => {
   const platform = await openPlatform();
   const app = new Hono().route("/ai/:tenant", gateway({ platform, demo: true }));
