@@ -170,6 +170,7 @@ summary{cursor:pointer;overflow-wrap:anywhere}
 table{border-collapse:collapse;margin:.5rem 0;font-size:.9rem}
 th,td{text-align:left;vertical-align:top;padding:.25rem .8rem .25rem 0}
 th{color:var(--muted);font-weight:400}
+p{overflow-wrap:anywhere}
 td{max-width:32rem;overflow-wrap:break-word}
 pre{background:var(--soft);padding:.7rem;border-radius:6px;white-space:pre-wrap;overflow-wrap:anywhere;font-size:.85rem}
 `;

@@ -325,6 +325,7 @@ describe("the console's page", () => {
 
   it("the page of the API fits, and breaks no name of a field", { timeout: LONG }, async () => {
     const page = await browser.open(`${url}/docs`);
+    await page.until("document.readyState === 'complete'");
     await page.until("document.querySelectorAll('td code').length > 1000");
     await page.width(390);
     const names = `[...document.querySelectorAll("td code")].filter((name) => name.getClientRects().length > 1)`;
