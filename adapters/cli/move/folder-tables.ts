@@ -58,6 +58,8 @@ function tablesOf(db: DatabaseSync): MovedTables {
       for (const { sql, params = [] } of statements) {
         const statement = prepared.get(sql) ?? db.prepare(sql);
         prepared.set(sql, statement);
+        // As for a server's own statements: Node 26 throws at a row id beyond 2^53.
+        statement.setReadBigInts(true);
         results.push({ rows: [], changes: Number(statement.run(...params).changes) });
       }
       return results;
