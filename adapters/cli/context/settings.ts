@@ -219,7 +219,7 @@ export function parseCommandLine(
   return { command: command ?? commands[0] ?? "", flags };
 }
 
-/** Says what is wrong with a word that is no option, and stands where no command may. */
+/** Explains a word that is not an option and stands where a command is not allowed. */
 function misplaced(
   arg: string,
   command: string | undefined,

@@ -5,6 +5,7 @@ import { openDataDir } from "../../shared/data-dir.ts";
 import type { DatabaseSync } from "../../shared/sqlite/database-sync.ts";
 import { openConnection } from "../../shared/sqlite/open-sqlite.ts";
 import { OWN_TABLES } from "../../shared/sqlite/schema.ts";
+import { statements } from "../../shared/sqlite/sqlite-statements.ts";
 import { DATABASE } from "../backup/manifest.ts";
 import { commandFailure } from "../context/command-options.ts";
 import { quotedName } from "../../../core/sql/sql-text.ts";
@@ -46,24 +47,14 @@ const TABLES = `SELECT name FROM pragma_table_list WHERE schema = 'main' AND typ
   AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name`;
 
 function tablesOf(db: DatabaseSync): MovedTables {
+  const own = statements(db);
   const all = (sql: string, params: readonly SqlValue[] = []) =>
     // `as`: no statement here reads whole numbers as bigints.
     db.prepare(sql).all(...params) as SqlRow[];
   return {
     dialect: "sqlite",
     all: async (sql, params) => all(sql, params),
-    async batch(statements) {
-      const results = [];
-      const prepared = new Map<string, ReturnType<DatabaseSync["prepare"]>>();
-      for (const { sql, params = [] } of statements) {
-        const statement = prepared.get(sql) ?? db.prepare(sql);
-        prepared.set(sql, statement);
-        // As for a server's own statements: Node 26 throws at a row id beyond 2^53.
-        statement.setReadBigInts(true);
-        results.push({ rows: [], changes: Number(statement.run(...params).changes) });
-      }
-      return results;
-    },
+    batch: async (batch) => batch.map(({ sql, params }) => own.run(sql, params)),
     tables: async () => all(TABLES).map((row) => String(row["name"])),
     async applyStep(step) {
       db.exec(step);

@@ -124,7 +124,7 @@ function prepare(db: SqliteConnection, sql: string): Prepared {
   }
   const statement = db.prepare(plannedOnce(sql));
   const returnsRows = statement.columns().length > 0;
-  // Node 26 throws where the last row id is beyond 2^53, after the statement has run: full text leaves such ones.
+  // Node 26 throws, after the statement has run, if the last row id is beyond 2^53. Full text leaves such ids.
   if (!returnsRows) statement.setReadBigInts?.(true);
   return {
     statement,

@@ -45,7 +45,7 @@ const ordered: Operand = {
   words: "a number or a text",
 };
 
-/** What operators take; those that are left out take any value. */
+/** The operands that operators accept. An operator without an entry accepts any value. */
 const operands: Readonly<Record<string, Operand>> = {
   $gt: ordered,
   $gte: ordered,

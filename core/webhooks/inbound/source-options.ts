@@ -30,7 +30,7 @@ export interface SourceOptions {
   readonly entitySecrets?: Readonly<Record<string, string | Secret | readonly (string | Secret)[]>>;
   /** Reads the signature from this header instead of the scheme's own. */
   readonly header?: string;
-  /** Where the entity's identifier is. @default the scheme's field of the body, else the path */
+  /** The place of the entity's identifier. @default the scheme's field of the body, else the path */
   readonly entity?: EntitySource;
   /**
    * Name of a group of sources that share their entities. @default none: if several sources feed an agent class, the

@@ -52,6 +52,13 @@ export const storageMutants: readonly Mutant[] = [
     tests: ["tests/contract/sql"],
   },
   {
+    name: "a statement may leave any last row id",
+    file: "adapters/shared/sqlite/sqlite-statements.ts",
+    find: "if (!returnsRows) statement.setReadBigInts?.(true);",
+    replace: "",
+    tests: ["tests/local/sqlite-statements"],
+  },
+  {
     name: "a text that looks like a limit is stored as it is",
     file: "adapters/shared/sqlite/sqlite-statements.ts",
     find: "sql.replaceAll(QUOTED_OR_LIMIT,",
