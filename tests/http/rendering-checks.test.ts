@@ -44,6 +44,7 @@ describe("checks of a page, and what it does without", () => {
     const html = (text: string, status = 200): void =>
       void response.writeHead(status, { "content-type": "text/html" }).end(text);
     if (url === "/gone") html("<p>Gone", 410);
+    else if (url === "/slow-gone") setTimeout(() => html("<p>Gone", 410), 300);
     else if (url === "/fine") html(`<h1>Fine</h1>${words}`);
     else if (url === "/throws") html("<h1>x</h1><script>notDefined()</script>");
     else if (url === "/writes") html("<h1>x</h1><script>console.error('it is', 'wrong')</script>");
@@ -139,6 +140,35 @@ describe("checks of a page, and what it does without", () => {
     expect(file).toMatchObject(failed(`failOnResource: A file is missing: image ${siteAt}/gone`));
     const fine = { failOnHttpStatus: true, failOnConsoleError: true, failOnResource: true };
     expect((await send("pdf", { ...at("/fine"), ...fine })).status).toBe(200);
+  });
+
+  withBrowser("what only a browser knows of html without a script", async () => {
+    const banner = '<p>Text</p><div style="position:fixed;z-index:999">We use cookies</div>';
+    for (const field of ["hideCookieBanners", "removeOverlays"]) {
+      const full = field === "removeOverlays" ? banner.replace("fixed", "fixed;inset:0") : banner;
+      expect(await ask("markdown", { html: full, [field]: true })).toMatchObject({
+        result: "Text",
+      });
+    }
+    const style = { addStyleTag: [{ content: "div { display: none }" }] };
+    expect(await ask("markdown", { html: banner, ...style })).toMatchObject({ result: "Text" });
+    const print = `<style>@media print { div { display: none } }</style>${banner}`;
+    const media = await ask("markdown", { html: print, emulateMediaType: "print" });
+    expect(media).toMatchObject({ result: "Text" });
+    // The answers come after `DOMContentLoaded`, and after whatever event the body waits for.
+    const files = ["<img src=X>", "<iframe src=X></iframe>", "<script async src=X></script>"];
+    for (const file of files)
+      for (const gotoOptions of [{}, { waitUntil: "domcontentloaded" }]) {
+        const html = `<p>Text</p>${file.replace("X", `${siteAt}/slow-gone`)}`;
+        const missing = await ask("markdown", { html, gotoOptions, failOnResource: true });
+        expect(missing).toMatchObject(failed("failOnResource: A file is missing"));
+      }
+    // Whose document has not begun to load when the page is read.
+    const frame = '<script></script><iframe src="https://example.test/x" title="Clip"></iframe>';
+    for (let i = 0; i < 3; i++) {
+      const { result } = await ask("markdown", { html: `<p>${i}</p>${frame}` });
+      expect(result).toContain("[Clip](https://example.test/x)");
+    }
   });
 
   withBrowser("what covers a page is hidden as the body says, and no more", async () => {

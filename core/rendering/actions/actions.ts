@@ -24,7 +24,7 @@ import type { Page } from "../page/page.ts";
 import { AREA_LIMIT } from "../job/job.ts";
 import type { System } from "../../ports.ts";
 import type { OnMissingGlyphs } from "./missing-glyphs.ts";
-import { waitForFiles } from "./wait-for-files.ts";
+import { waitForFiles } from "../page/wait-for-files.ts";
 import type { Action } from "../page/render.ts";
 
 const picture = (share: number): WantedText => ({

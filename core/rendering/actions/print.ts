@@ -10,7 +10,7 @@ import type { OnMissingGlyphs } from "./missing-glyphs.ts";
 import { layOutForPaper, onOnePage } from "./one-page.ts";
 import { printParameters } from "./pdf-options.ts";
 import { NOT_LOADED, templateFiles } from "./template-files.ts";
-import { waitForFiles } from "./wait-for-files.ts";
+import { waitForFiles } from "../page/wait-for-files.ts";
 
 /** Bytes of a PDF that comes in parts. One that comes in a message has fewer: what that takes. */
 export const PDF_LIMIT = 100_000_000;

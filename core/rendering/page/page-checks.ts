@@ -1,6 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { RenderBody } from "../input/body.ts";
 import type { Page } from "./page.ts";
+import { waitForFiles } from "./wait-for-files.ts";
 
 /** Characters of a reason. */
 const REASON = 300;
@@ -13,6 +14,17 @@ export function checkStatus(
   if (status === undefined || wrong === false) return;
   const isWrong = wrong === true ? status >= 400 : wrong.includes(status);
   if (isWrong) throw failed("failOnHttpStatus", `The site answered status ${status}`);
+}
+
+/** Waits for the files of a page that may miss none. */
+export async function awaitResources(
+  { failOnResource }: RenderBody,
+  page: Page,
+  signal: AbortSignal,
+): Promise<void> {
+  if (failOnResource !== true) return;
+  await waitForFiles(page, signal, false);
+  page.files.noteLate();
 }
 
 /** @throws ApiError `page_check_failed` for an error of the page's scripts, or a missing file, where the body takes none */

@@ -55,6 +55,9 @@ const types = new Set(["image", "stylesheet", "font", "media", "script", "docume
 /** Types without which a page does not look right, and which come to an end. */
 const looks = new Set(["image", "stylesheet", "font"]);
 
+/** All types that come to an end. */
+const ending = new Set([...looks, "script", "document"]);
+
 interface Asked {
   readonly url: string;
   readonly type: string;
@@ -69,16 +72,18 @@ export interface FilesOf {
   readonly mainFrame: () => string;
   /** Files that the caller's rules refuse are not missing. */
   readonly rules: () => RequestRules | null;
+  /** Whether none may be missing: all are waited for, not only those that the page does not look right without. @default false */
+  readonly needsAll?: () => boolean;
 }
 
 /** Follows which files the documents of a page ask for, and which of them fail. */
-export function followFiles({ system, mainFrame, rules }: FilesOf): PageFiles {
-  const open = openFiles();
-  const failures = failureList(rules);
+export function followFiles({ system, mainFrame, rules, needsAll }: FilesOf): PageFiles {
+  const [open, failures] = [openFiles(), failureList(rules)];
   const noteOwn = (file: NamedFile, reason: FailedFile["reason"], detail: string): void =>
     failures.note({ ...file, frame: mainFrame(), document: "" }, reason, detail);
   const watchers = new Set<() => void>();
-  const isWaiting = (): boolean => [...open.all.values()].some(({ type }) => looks.has(type));
+  const awaited = (): readonly Asked[] => open.of(needsAll?.() === true ? ending : looks);
+  const isWaiting = (): boolean => awaited().length > 0;
   const begin = (key: string, params: CdpData): void => {
     const file = fileOf(params);
     const isOwn = file.type === "document" && file.frame === mainFrame();
@@ -127,9 +132,8 @@ export function followFiles({ system, mainFrame, rules }: FilesOf): PageFiles {
     },
     noteRefused: (file, detail) => noteOwn(file, "refused", detail),
     noteLate() {
-      for (const file of open.all.values())
-        if (looks.has(file.type))
-          failures.note(file, "late", "It had not come when the page was captured");
+      for (const file of awaited())
+        failures.note(file, "late", "It had not come when the page was captured");
     },
   };
 }
@@ -137,6 +141,7 @@ export function followFiles({ system, mainFrame, rules }: FilesOf): PageFiles {
 interface OpenFiles {
   readonly all: ReadonlyMap<string, Asked>;
   readonly changes: number;
+  of(wanted: ReadonlySet<string>): readonly Asked[];
   begin(key: string, file: Asked): void;
   end(key: string): void;
 }
@@ -150,6 +155,7 @@ function openFiles(): OpenFiles {
     get changes() {
       return changes;
     },
+    of: (wanted) => [...all.values()].filter(({ type }) => wanted.has(type)),
     begin(key, file) {
       if (all.has(key)) return;
       all.set(key, file);

@@ -103,7 +103,7 @@ const FILES_MS = 5000;
 
 function filesMs({ body, timers }: Job): number {
   const isTold = (body.gotoOptions ?? body.goToOptions)?.waitUntil !== undefined;
-  return isTold ? 0 : Math.min(FILES_MS, timers.action / 2);
+  return isTold && body.failOnResource !== true ? 0 : Math.min(FILES_MS, timers.action / 2);
 }
 
 /** Returns the calls that set up what differs from the window of a blank tab. */

@@ -9,7 +9,7 @@ import type { RefusedNavigation } from "../intercept/intercept.ts";
 import type { FairSlots } from "../../work/fair-slots.ts";
 import type { Hop } from "./main-document.ts";
 import type { Page } from "./page.ts";
-import { checkShown, checkStatus } from "./page-checks.ts";
+import { awaitResources, checkShown, checkStatus } from "./page-checks.ts";
 import type { FailedFile } from "./page-files.ts";
 import { isUploaded } from "../job/uploaded-files.ts";
 import { within } from "../input/timers.ts";
@@ -162,6 +162,7 @@ async function use<T>(
     });
   return within({ ms, system: page.system, signal, expired }, async (inner) => {
     const facts = await readDocument(page, missed, inner);
+    await awaitResources(job.body, page, inner);
     const result = await action(page, facts, inner);
     checkShown(job.body, page);
     const how = job.body.render === "auto" ? ({ render: "browser" } as const) : {};

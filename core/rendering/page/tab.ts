@@ -89,6 +89,7 @@ export async function openTab(cdp: Cdp, deps: TabDeps, context: string): Promise
       system: deps.system,
       mainFrame: () => tab.main?.id ?? "",
       rules: () => tab.job?.rules ?? null,
+      needsAll: () => tab.job?.body.failOnResource === true,
     }),
     asked: new Set(),
     job: null,

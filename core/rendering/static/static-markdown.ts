@@ -5,6 +5,7 @@ import { parseAllowHosts } from "../../net/allow-hosts.ts";
 import type { LongTask } from "../../ports.ts";
 import { jobWith, type Job } from "../job/job.ts";
 import { documentSchema } from "../job/schema.ts";
+import type { DocumentBody } from "../input/body.ts";
 import type { TimerCaps } from "../input/timers.ts";
 
 /** A request for Markdown, as it came, and what the operator decides about it. */
@@ -68,14 +69,22 @@ export const staticMarkdown: LongTask<StaticRequest, StaticAnswer> = {
  * Whether Markdown can be made of a job's `html` without a browser: nothing in the body needs one, and the
  * markup brings no script (or scripts are off), so that a browser would show the same document.
  */
-function isStatic(job: Job): boolean {
-  const { html, render, setJavaScriptEnabled, addScriptTag = [], waitForSelector } = job.body;
-  const { waitForFunction, actions = [] } = job.body;
-  if (waitForFunction !== undefined || actions.length > 0) return false;
+function isStatic({ body }: Job): boolean {
+  const { html, render, setJavaScriptEnabled } = body;
   // Asked for by name, it also tells of fields that have no effect, and which of the two it was.
   if (render === false || render === "auto") return false;
-  if (html === undefined || addScriptTag.length > 0 || waitForSelector !== undefined) return false;
+  if (html === undefined || needsPage(body)) return false;
   return setJavaScriptEnabled === false || !mayRunScript(html);
+}
+
+/** Whether a body asks for what only a browser's page has: its layout, its files, or something to do with it. */
+function needsPage(body: DocumentBody): boolean {
+  const { actions = [], addScriptTag = [], addStyleTag = [] } = body;
+  const { waitForFunction, waitForSelector, emulateMediaType } = body;
+  const { failOnResource, hideCookieBanners, removeOverlays } = body;
+  if (actions.length + addScriptTag.length + addStyleTag.length > 0) return true;
+  if ([failOnResource, hideCookieBanners, removeOverlays].includes(true)) return true;
+  return [waitForFunction, waitForSelector, emulateMediaType].some((field) => field !== undefined);
 }
 
 /** Whether markup may run a script. A mere mention of one counts, and so does a frame that brings its markup. */

@@ -138,10 +138,24 @@ export const renderingMutants: readonly Mutant[] = [
   },
   {
     name: "a page is asked again for pictures that came as it answered",
-    file: "core/rendering/actions/wait-for-files.ts",
+    file: "core/rendering/page/wait-for-files.ts",
     find: " && files.changes === before",
     replace: "",
     tests: ["tests/unit/rendering/page-files"],
+  },
+  {
+    name: "a page that may miss no file waits for all of them",
+    file: "core/rendering/page/page-files.ts",
+    find: "needsAll?.() === true",
+    replace: "false",
+    tests: ["tests/unit/rendering/page-files"],
+  },
+  {
+    name: "html without scripts is shown where a field needs its layout or files",
+    file: "core/rendering/static/static-markdown.ts",
+    find: "html === undefined || needsPage(body)",
+    replace: "html === undefined",
+    tests: ["tests/unit/rendering/page-checks"],
   },
   {
     name: "a page is kept for one owner",

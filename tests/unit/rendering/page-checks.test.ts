@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { utf8 } from "../../../core/crypto/encoding.ts";
 import type { RenderBody } from "../../../core/rendering/input/body.ts";
 import { noteConsoleError } from "../../../core/rendering/page/console-errors.ts";
 import { checkShown, checkStatus } from "../../../core/rendering/page/page-checks.ts";
 import type { Page } from "../../../core/rendering/page/page.ts";
+import { staticMarkdown } from "../../../core/rendering/static/static-markdown.ts";
+import { runThrough } from "../../../core/work/background.ts";
 
 const failure = (work: () => void): unknown => {
   try {
@@ -52,6 +55,35 @@ describe("a check of a page", () => {
     expect(check({ failOnResource: true })).toEqual(fails(missing));
     const whole = { consoleErrors: [], files: { failed: [] } } as unknown as Page;
     expect(check({ failOnConsoleError: true, failOnResource: true }, whole)).toBeNull();
+  });
+});
+
+describe("html without scripts", () => {
+  const kindOf = async (body: RenderBody): Promise<string> => {
+    const request = {
+      bytes: utf8(JSON.stringify({ html: "<p>Text</p>", ...body })),
+      allowHosts: [],
+      caps: {},
+      unsafeRegex: false,
+      frontmatter: true,
+      hasEngine: false,
+    };
+    return runThrough((await staticMarkdown.load())(request)).kind;
+  };
+
+  it("needs a browser where a field needs its layout or files", async () => {
+    const shown: readonly RenderBody[] = [
+      { hideCookieBanners: true },
+      { removeOverlays: true },
+      { failOnResource: true },
+      { addStyleTag: [{ content: "p {}" }] },
+      { emulateMediaType: "print" },
+      { waitForSelector: { selector: "p" } },
+    ];
+    for (const body of shown) expect([body, await kindOf(body)]).toEqual([body, "browser"]);
+    const none = { hideCookieBanners: false, failOnResource: false, addStyleTag: [], actions: [] };
+    for (const body of [{}, none, { viewport: { width: 300, height: 300 } }])
+      expect([body, await kindOf(body)]).toEqual([body, "converted"]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { RenderBody } from "../../../core/rendering/input/body.ts";
-import { waitForFiles } from "../../../core/rendering/actions/wait-for-files.ts";
+import { waitForFiles } from "../../../core/rendering/page/wait-for-files.ts";
 import { jobWith } from "../../../core/rendering/job/job.ts";
 import { compilePatterns } from "../../../core/rendering/job/patterns.ts";
 import { followFiles, type PageFiles } from "../../../core/rendering/page/page-files.ts";
@@ -18,11 +18,16 @@ interface Setting {
   readonly ask: (requestId: string, url: string, more?: object) => void;
 }
 
-function setting(body: Partial<RenderBody> = {}): Setting {
+function setting(body: Partial<RenderBody> = {}, needsAll = false): Setting {
   const clock = fakeClock();
   const policy = { allow: allowNone, caps: {}, unsafeRegex: false };
   const { rules } = jobWith(compilePatterns, { html: "a", ...body }, policy);
-  const files = followFiles({ system: clock.system, mainFrame: () => "M", rules: () => rules });
+  const files = followFiles({
+    system: clock.system,
+    mainFrame: () => "M",
+    rules: () => rules,
+    needsAll: () => needsAll,
+  });
   const say: Setting["say"] = (method, params) =>
     files.see({ method, params: { ...params }, session: "S" });
   const ask: Setting["ask"] = (requestId, url, more = {}) =>
@@ -145,6 +150,17 @@ describe("followFiles()", () => {
     expect(state.late).toBe(true);
     files.noteLate();
     expect(files.failed).toMatchObject([{ url: `${logo}?never`, reason: "late" }]);
+  });
+
+  it("waits for scripts and frames where none may be missing, and not for media", () => {
+    const { files, say, ask } = setting({}, true);
+    for (const type of ["Script", "Document", "Media"])
+      ask(type, `${logo}?${type}`, { type, frameId: type });
+    for (const requestId of ["Script", "Document"]) {
+      expect(files.isWaiting).toBe(true);
+      say("Network.loadingFinished", { requestId });
+    }
+    expect(files.isWaiting).toBe(false);
   });
 
   it("ends the wait with the request", async () => {

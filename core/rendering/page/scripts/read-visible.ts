@@ -42,7 +42,10 @@ export const readVisible: string = `function (include, exclude, { limit }) {
   };
   const documentIn = (element) => {
     try {
-      return element.contentDocument === null ? null : bodyOf(element.contentDocument);
+      // Until a frame of another site has begun to load, it has an empty document of this one.
+      const inner = element.contentDocument;
+      const begins = inner !== null && inner.URL === "about:blank" && /^https?:/.test(element.src ?? "");
+      return inner === null || begins ? null : bodyOf(inner);
     } catch {
       return null;
     }

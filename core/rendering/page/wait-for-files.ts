@@ -1,6 +1,6 @@
-import { evaluate } from "../page/evaluate.ts";
-import { layOut } from "../page/scripts/page-scripts.ts";
-import type { Page } from "../page/page.ts";
+import { evaluate } from "./evaluate.ts";
+import { layOut } from "./scripts/page-scripts.ts";
+import type { Page } from "./page.ts";
 
 /**
  * Waits for the pictures, style sheets and fonts that the page has begun to load, for as long as the job gives them: a load that
