@@ -1,3 +1,4 @@
+import { BoundedMap, BoundedSet } from "../work/bounded-map.ts";
 import { ApiError } from "../http/api-error.ts";
 import { clientAddress, clientNetwork } from "../net/client-address.ts";
 import type { Platform } from "../ports.ts";
@@ -63,7 +64,7 @@ export function loginGuard(
 ): LoginGuard {
   const { system, log } = platform;
   const places = knownPlaces();
-  const buckets = new Map<string, Bucket>();
+  const buckets = new BoundedMap<string, Bucket>(ADDRESSES);
   const all = newBucket();
   /** No address has used up its budget behind this instant. */
   let alertUntil = Number.NEGATIVE_INFINITY;
@@ -98,7 +99,6 @@ export function loginGuard(
       // The one that failed last stands last.
       buckets.delete(network);
       buckets.set(network, bucket);
-      for (const [oldest] of buckets) if (buckets.size > ADDRESSES) buckets.delete(oldest);
       const own = waitOf(bucket, OF_ADDRESS, now);
       const isRefused = own > 0 || waitOf(all, OF_ALL, now) > 0;
       // An address that has used up its own budget takes nothing from the common one.
@@ -158,13 +158,12 @@ function knownPlaces(): {
       const place = places.get(token);
       // Most callers stay where they are.
       if (place?.last === address) return;
-      const networks = place?.networks ?? new Set<string>();
+      const networks = place?.networks ?? new BoundedSet<string>(KNOWN_PER_TOKEN);
       if (place === undefined) places.set(token, { last: address, networks });
       else place.last = address;
       const network = clientNetwork(address);
       networks.delete(network);
       networks.add(network);
-      for (const oldest of networks) if (networks.size > KNOWN_PER_TOKEN) networks.delete(oldest);
     },
   };
 }

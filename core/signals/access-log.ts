@@ -1,3 +1,4 @@
+import { BoundedMap } from "../work/bounded-map.ts";
 import { type NowOrLater, whenReady } from "../work/now-or-later.ts";
 import type { Hono } from "hono";
 import { hasTokenShape } from "../auth/token-format.ts";
@@ -294,7 +295,7 @@ function deprecationOf({ headers }: Response): string | undefined {
 
 /** Finds the hash of a request's credential. */
 function callers(platform: Platform): (request: Request) => NowOrLater<string | undefined> {
-  const known = new Map<string, string>();
+  const known = new BoundedMap<string, string>(CALLERS);
   return (request) => {
     const presented = credentialOf(request, platform);
     if (presented === undefined) return undefined;
@@ -302,8 +303,6 @@ function callers(platform: Platform): (request: Request) => NowOrLater<string | 
     if (found !== undefined) return found;
     const hash = quickSha256Hex(presented.replace(/^bearer +/i, ""), platform.system);
     return whenReady(hash, (digits) => {
-      // Cleared at once: that costs nothing until strangers send a thousand credentials.
-      if (known.size >= CALLERS) known.clear();
       const caller = digits.slice(0, CALLER_DIGITS);
       // A long one cannot be one of our tokens, and would only take memory.
       if (presented.length <= REMEMBERED) known.set(presented, caller);

@@ -1,3 +1,4 @@
+import { BoundedSet } from "../work/bounded-map.ts";
 import type { Log, Statement } from "../ports.ts";
 import type { RequestRow } from "./requests/request-row.ts";
 
@@ -71,11 +72,11 @@ export function clientOf({ headers }: Request): ClientProgram {
 /** Writes a line of the log at the first deprecated use of each token and day. */
 export function deprecatedUseLog(log: Log): (row: RequestRow) => void {
   let today = "";
-  const seen = new Set<string>();
+  const seen = new BoundedSet<string>(USES);
   return ({ time, deprecation, token, tokenName, client }) => {
     if (deprecation === undefined || token === undefined) return;
     const day = dayOf(time);
-    if (day !== today || seen.size >= USES) seen.clear();
+    if (day !== today) seen.clear();
     today = day;
     if (seen.has(token)) return;
     seen.add(token);

@@ -1,3 +1,4 @@
+import { BoundedSet } from "../../../core/work/bounded-map.ts";
 import { setTimeout as pause } from "node:timers/promises";
 import process from "node:process";
 import type { RequestRow } from "../../../core/signals/requests/request-row.ts";
@@ -33,11 +34,10 @@ export async function logsCommand(args: readonly string[]): Promise<void> {
   if (positionals.length > 0)
     throw new TypeError(`causey logs takes options only, got "${positionals[0]}"`);
   const { url, folder } = serverOf(values);
-  const printed = new Set<string>();
+  const printed = new BoundedSet<string>(REMEMBERED);
   const print = (row: RequestRow): void => {
     if (printed.has(row.id)) return;
     printed.add(row.id);
-    for (const id of printed) if (printed.size > REMEMBERED) printed.delete(id);
     process.stdout.write(`${values.json === true ? JSON.stringify(row) : line(row)}\n`);
   };
   const once = (): Promise<void> => rows(url, folderToken(folder), values.follow === true, print);

@@ -1,3 +1,4 @@
+import { BoundedSet } from "../../../core/work/bounded-map.ts";
 /** The origins to which a connection may be kept, because they have answered. */
 export interface KeptOrigins {
   answered(url: string): void;
@@ -9,13 +10,10 @@ const MOST = 1000;
 
 /** For a `fetch` that does not report whether it used a kept connection. */
 export function keptOrigins(): KeptOrigins {
-  const origins = new Set<string>();
+  const origins = new BoundedSet<string>(MOST);
   return {
     answered(url) {
-      const origin = originOf(url);
-      if (origins.has(origin)) return;
-      if (origins.size >= MOST) origins.clear();
-      origins.add(origin);
+      origins.add(originOf(url));
     },
     has: (url) => origins.has(originOf(url)),
   };

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../../core/work/bounded-map.ts";
 import { SqlError, type SqlErrorReason } from "../../../core/sql/sql-error.ts";
 import type { ObjectWrites } from "./write-state.ts";
 import type { Sql, SqlRow, SqlValue, Statement, StatementResult } from "../../../core/ports.ts";
@@ -18,7 +19,7 @@ export interface StorageSql extends Sql {
  */
 export function storageSql(storage: DurableObjectStorage, writes: ObjectWrites): StorageSql {
   /** Statements that passed, and whether they only read: SQL is code here, so the texts are few. */
-  const known = new Map<string, boolean>();
+  const known = new BoundedMap<string, boolean>(KNOWN_STATEMENTS);
 
   function run(sql: string, params: readonly SqlValue[] = []): StatementResult {
     try {
@@ -34,7 +35,6 @@ export function storageSql(storage: DurableObjectStorage, writes: ObjectWrites):
     }
   }
   function learn(sql: string): boolean {
-    if (known.size >= KNOWN_STATEMENTS) known.clear();
     const reads = isRead(sql);
     known.set(sql, reads);
     return reads;

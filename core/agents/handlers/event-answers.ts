@@ -1,3 +1,4 @@
+import { BoundedSet } from "../../work/bounded-map.ts";
 import type { EventAnswer } from "../../entity/event.ts";
 import { bodyUpTo } from "../../http/stream.ts";
 import type { NowOrLater } from "../../work/now-or-later.ts";
@@ -21,7 +22,7 @@ type Outcome = EventAnswer | { readonly dropped: string } | null;
 
 export function eventAnswers(): EventAnswers {
   const awaited = new Map<string, Outcome>();
-  const left = new Set<string>();
+  const left = new BoundedSet<string>(REMEMBERED);
   return {
     async during(job, work) {
       awaited.set(job, null);
@@ -34,7 +35,6 @@ export function eventAnswers(): EventAnswers {
       }
     },
     giveUp(job) {
-      if (left.size >= REMEMBERED) left.clear();
       left.add(job);
     },
     read(job, returned) {

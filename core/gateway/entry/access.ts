@@ -14,7 +14,7 @@ import { type GatewayCaller, HOST } from "../call/caller.ts";
 import { declaredGateway, type DeclaredGateways } from "../account/settings/declared-gateways.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import type { KeyEntry } from "../account/keys/key-entry.ts";
-import { recentMap } from "../wire/recent-map.ts";
+import { recentMap } from "../../work/recent-map.ts";
 import { GATEWAY_TOKEN_LIMIT } from "../call/gateway-token.ts";
 
 /** Decides who may use a gateway, and recognises our tokens so that they never travel to a provider. */

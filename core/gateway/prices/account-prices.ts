@@ -2,7 +2,7 @@ import type { System } from "../../ports.ts";
 import { jsonText } from "../../http/json.ts";
 import type { StoredRecord } from "../account/records/record.ts";
 import type { RecordStore } from "../account/records/records.ts";
-import { recentMap } from "../wire/recent-map.ts";
+import { recentMap } from "../../work/recent-map.ts";
 import { type OwnPrices, type PriceBook, priceBook } from "./price-book.ts";
 import type { PriceRowSetting } from "./price-rows.ts";
 

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../work/bounded-map.ts";
 import { modelSpellings, plainName, providerOfFamily } from "./model-spellings.ts";
 import type { Price } from "./price.ts";
 import { type PriceRowSetting, priceOfRow, startOf } from "./price-rows.ts";
@@ -63,7 +64,7 @@ export function priceBook({ api = [], file = [], free = [] }: OwnPrices = {}): P
     byModel(file.map((row) => entryOf(row, "file"))),
     byModel(nothing.map((row) => entryOf(row, "file"))),
   ];
-  const known = new Map<string, readonly PriceEntry[]>();
+  const known = new BoundedMap<string, readonly PriceEntry[]>(REMEMBERED);
   const candidates = (model: string, provider: string, rest: string): readonly PriceEntry[] => {
     const inRegion = isRegional(model, provider, rest);
     const key = `${provider}\n${inRegion ? "regional" : ""}\n${model}`;
@@ -73,7 +74,6 @@ export function priceBook({ api = [], file = [], free = [] }: OwnPrices = {}): P
     const all = inRegion
       ? listed.map((entry) => ({ ...entry, price: regionalPrice(entry.price) }))
       : listed;
-    if (known.size >= REMEMBERED) known.clear();
     known.set(key, all);
     return all;
   };

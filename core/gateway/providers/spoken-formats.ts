@@ -2,7 +2,7 @@ import { utf8 } from "../../crypto/encoding.ts";
 import { TransportError } from "../../net/transport-error.ts";
 import type { System } from "../../ports.ts";
 import type { Outbound } from "../call/outbound.ts";
-import { recentMap } from "../wire/recent-map.ts";
+import { recentMap } from "../../work/recent-map.ts";
 import { dropBody } from "../wire/reply-body.ts";
 
 /** Finds out which addresses of custom providers take requests. */

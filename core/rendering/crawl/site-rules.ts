@@ -13,8 +13,6 @@ const closedRobots: Robots = { ...noRobots, rules: [{ allow: false, pattern: "/"
 
 /** Milliseconds for a robots.txt. */
 const WAIT_MS = 10_000;
-/** Sites whose rules are kept in memory. */
-const REMEMBERED = 20;
 
 /**
  * Loads the robots.txt of an origin; null when the site cannot say at present (an HTTP error of its own, or too many
@@ -54,8 +52,11 @@ export async function rulesOf(
     "SELECT robots FROM rendering_crawl_sites WHERE actor = ? AND origin = ?",
     [context.name, origin],
   );
-  if (row !== undefined)
-    return remember(state, origin, JSON.parse(String(row["robots"])) as Robots);
+  if (row !== undefined) {
+    const stored = JSON.parse(String(row["robots"])) as Robots;
+    robots.set(origin, stored);
+    return stored;
+  }
   const rules = await fetchRobots(deps, origin, state.facts?.input ?? { url: origin }, signal);
   return rules === null ? null : keepRules(state, origin, rules);
 }
@@ -76,11 +77,6 @@ async function keepRules(state: CrawlState, origin: string, rules: Robots): Prom
     const insert = { sql, params: [context.name, origin, text] };
     await writeFacts(state, { ...facts, bytes: facts.bytes + text.length }, [insert]);
   });
-  return remember(state, origin, rules);
-}
-
-function remember({ robots }: CrawlState, origin: string, rules: Robots): Robots {
-  if (robots.size >= REMEMBERED) robots.clear();
-  robots.set(origin, rules);
+  state.robots.set(origin, rules);
   return rules;
 }

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../work/bounded-map.ts";
 import type { ActorContext, SqlRow, SqlValue } from "../../ports.ts";
 import type { Condition } from "./filter-sql.ts";
 
@@ -37,7 +38,7 @@ const SLICE = 2000;
 
 /** Makes the memory of filters of one instance. */
 export function createAllowedItems({ name: actor, sql, system }: ActorContext): AllowedItems {
-  const kept = new Map<string, Promise<Allowed>>();
+  const kept = new BoundedMap<string, Promise<Allowed>>(KEPT);
 
   /** Reads in slices, so that a condition over many items does not block the event loop. */
   async function read({ sql: where, params }: Condition): Promise<Allowed> {
@@ -67,10 +68,6 @@ export function createAllowedItems({ name: actor, sql, system }: ActorContext): 
       kept.set(key, reading);
       // Asked again, not kept for ever.
       reading.catch(() => kept.delete(key));
-      for (const oldest of kept.keys()) {
-        if (kept.size <= KEPT) break;
-        kept.delete(oldest);
-      }
       return reading;
     },
     reset() {

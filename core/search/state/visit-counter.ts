@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../work/bounded-map.ts";
 import { type RateWindow, rateWindow } from "../../work/rate-window.ts";
 import { type PublicEndpoint, visitLimitsOf } from "./public-endpoint.ts";
 
@@ -18,17 +19,13 @@ export interface VisitCounter {
  */
 export function visitCounter(now: () => number): VisitCounter {
   const all = rateWindow();
-  const windows = new Map<string, RateWindow>();
+  const windows = new BoundedMap<string, RateWindow>(ADDRESSES);
   return {
     admit(endpoint, network) {
       const limits = visitLimitsOf(endpoint);
       const window = windows.get(network) ?? rateWindow();
       windows.delete(network);
       windows.set(network, window);
-      for (const oldest of windows.keys()) {
-        if (windows.size <= ADDRESSES) break;
-        windows.delete(oldest);
-      }
       const wait = window.admit(limits.each, now());
       return wait > 0 ? wait : all.admit(limits.all, now());
     },

@@ -1,3 +1,4 @@
+import { BoundedSet } from "../../work/bounded-map.ts";
 import { isInRange, LARGEST_COUNT, LONGEST_DAYS } from "../../http/fields/bounded-number.ts";
 import type {
   EntitySource,
@@ -21,6 +22,9 @@ import { prepareForward, type SourceForward } from "./forward.ts";
 import { prepareFields, type RecordReader } from "./record.ts";
 import { defineScheme, type Scheme } from "../signing/scheme.ts";
 import { schemeNamed, schemes } from "../signing/schemes.ts";
+
+/** Entities that a source remembers. A forgotten one costs another lookup. */
+const REMEMBERED = 10_000;
 
 /** A source that is checked and ready: its keys are imported once. */
 export interface WebhookSource {
@@ -161,7 +165,7 @@ export function prepareSource(
     space,
     isStillAlone,
     takesPlainNames: plainNames(actors, agentClass, space),
-    prefixedEntities: new Set(),
+    prefixedEntities: new BoundedSet(REMEMBERED),
     fallbackEntity:
       options.fallbackEntity === undefined ? undefined : checkName(options.fallbackEntity),
     agentClass,

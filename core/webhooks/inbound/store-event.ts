@@ -88,7 +88,7 @@ export async function storeEvent(
     if (claim === "existing" || (claim !== null && outcome === "foreign")) {
       place = await behindForeign(source, { base, claim }, platform);
       const isForeign = place.claim === null && base === name && outcome === "foreign";
-      if (isForeign) remember(source.prefixedEntities, name);
+      if (isForeign) source.prefixedEntities.add(name);
     } else if (base === name) place = { base: await guardedName(event.canonical ?? name), claim };
     else throw conflict("The entity name is taken");
   }
@@ -157,14 +157,6 @@ function plainClaim(
   if (space.isPrefixed || looksPrefixed(space, name)) return "existing";
   if (reservation === "own") return "reserved";
   return takes ? "free" : "existing";
-}
-
-/** Names that a source remembers. A forgotten one costs another lookup. */
-const REMEMBERED = 10_000;
-
-function remember(names: Set<string>, name: string): void {
-  if (names.size >= REMEMBERED) names.clear();
-  names.add(name);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../work/bounded-map.ts";
 import { toBase64 } from "../../crypto/encoding.ts";
 import { seal, sealingKey, unseal, type SealingKey } from "../../crypto/seal.ts";
 import type { ActorContext } from "../../ports.ts";
@@ -24,7 +25,7 @@ export function startSealer(
   const sealing = (): Promise<SealingKey> => (key ??= loadKey(context, master));
   const boundTo = (place: string): string => `${name}/${place}`;
   /** Texts by their sealed form: those of a busy endpoint are opened once, not for every attempt. */
-  const known = new Map<string, Promise<string | null>>();
+  const known = new BoundedMap<string, Promise<string | null>>(KNOWN_LIMIT);
 
   async function unsealed(place: string, sealed: string): Promise<string | null> {
     const text = await unseal(await sealing(), sealed, boundTo(place));
@@ -41,7 +42,6 @@ export function startSealer(
     open(place, sealed) {
       let text = known.get(sealed);
       if (text === undefined) {
-        if (known.size >= KNOWN_LIMIT) known.clear();
         text = unsealed(place, sealed);
         known.set(sealed, text);
         text.catch(() => known.delete(sealed));

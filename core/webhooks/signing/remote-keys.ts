@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../work/bounded-map.ts";
 import { importJWK } from "jose/key/import";
 import type { CryptoKey, JWTVerifyGetKey, KeyObject } from "jose";
 import * as v from "valibot";
@@ -96,7 +97,7 @@ async function importKey(
 function keptFor<T>(
   now: () => number,
 ): (id: string, read: (isKnown: boolean) => Promise<T>) => Promise<T> {
-  const kept = new Map<string, { readonly value: T; readonly at: number }>();
+  const kept = new BoundedMap<string, { readonly value: T; readonly at: number }>(KEPT);
   return async (id, read) => {
     const known = kept.get(id);
     if (known !== undefined && now() - known.at < MAX_AGE) return known.value;
@@ -104,8 +105,6 @@ function keptFor<T>(
     const value = await read(known !== undefined);
     kept.delete(id);
     kept.set(id, { value, at: now() });
-    const [oldest] = kept.keys();
-    if (kept.size > KEPT && oldest !== undefined) kept.delete(oldest);
     return value;
   };
 }

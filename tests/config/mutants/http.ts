@@ -704,4 +704,11 @@ export const httpMutants: readonly Mutant[] = [
     replace: "",
     tests: ["tests/unit/webhooks/outbound/endpoint-settings"],
   },
+  {
+    name: "a bounded map drops what was set first",
+    file: "core/work/bounded-map.ts",
+    find: "if (first.done !== true) entries.delete(first.value);",
+    replace: "",
+    tests: ["tests/unit/work/bounded-map"],
+  },
 ];

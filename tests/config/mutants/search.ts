@@ -66,13 +66,6 @@ export const searchMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/public-endpoint"],
   },
   {
-    name: "a public endpoint remembers so many addresses",
-    file: "core/search/state/visit-counter.ts",
-    find: "if (windows.size <= ADDRESSES) break;",
-    replace: "if (windows.size > 0) break;",
-    tests: ["tests/unit/search/public-endpoint"],
-  },
-  {
     name: "the log says who asked a public endpoint",
     file: "core/signals/access-log.ts",
     find: "row.caller ??= caller;",

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../../work/bounded-map.ts";
 import { quickSha256Hex } from "../../../crypto/digest.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { System } from "../../../ports.ts";
@@ -58,7 +59,7 @@ interface KnownCaller {
 
 /** Turns entrances into callers: each key is read once for each change of it or of its team, not for each request. */
 function callers(): (entrance: KeyEntrance) => GatewayCaller {
-  const known = new Map<string, KnownCaller>();
+  const known = new BoundedMap<string, KnownCaller>(REMEMBERED);
   return (entrance) => {
     const { key, team } = admittedKey(entrance);
     const { id, settings, modifiedAt } = key;
@@ -67,7 +68,6 @@ function callers(): (entrance: KeyEntrance) => GatewayCaller {
     if (found?.modifiedAt === modifiedAt && found.teamModifiedAt === teamModifiedAt)
       return found.caller;
     const caller: GatewayCaller = { kind: "key", id, grant: grantOf(settings, team) };
-    if (known.size >= REMEMBERED) known.clear();
     known.set(id, { modifiedAt, teamModifiedAt, caller });
     return caller;
   };

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../../work/bounded-map.ts";
 import type { ActorContext, Sql, SqlRow, SqlValue, Statement } from "../../../ports.ts";
 import { type KeySettings, keySettings, type VirtualKey } from "./virtual-key.ts";
 
@@ -25,7 +26,7 @@ export interface KeyRows {
 }
 
 export function keyRows({ name: actor, sql }: ActorContext): KeyRows {
-  const known = new Map<string, VirtualKey | null>();
+  const known = new BoundedMap<string, VirtualKey | null>(REMEMBERED);
   let generation = 0;
   const forget = (): void => {
     generation++;
@@ -56,10 +57,7 @@ export function keyRows({ name: actor, sql }: ActorContext): KeyRows {
       if (found !== undefined) return found;
       const before = generation;
       const key = await read(keyReference);
-      if (before === generation) {
-        if (known.size >= REMEMBERED) known.clear();
-        known.set(name, key);
-      }
+      if (before === generation) known.set(name, key);
       return key;
     },
     put: (key) => write([upsert(actor, key)]),

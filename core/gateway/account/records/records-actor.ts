@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../../work/bounded-map.ts";
 import { toBase64 } from "../../../crypto/encoding.ts";
 import type { ActorContext, ActorKind, SqlRow, Statement } from "../../../ports.ts";
 import {
@@ -98,17 +99,14 @@ interface Memory {
 }
 
 function lookupMemory(): Memory {
-  const known = new Map<string, unknown>();
+  const known = new BoundedMap<string, unknown>(REMEMBERED);
   let generation = 0;
   return {
     async recall<T>(name: string, read: () => Promise<T>): Promise<T> {
       if (known.has(name)) return known.get(name) as T;
       const before = generation;
       const found = await read();
-      if (before === generation) {
-        if (known.size >= REMEMBERED) known.clear();
-        known.set(name, found);
-      }
+      if (before === generation) known.set(name, found);
       return found;
     },
     forget() {

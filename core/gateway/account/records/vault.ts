@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../../work/bounded-map.ts";
 import { seal, sealingKey, type SealingKey, unseal } from "../../../crypto/seal.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { System } from "../../../ports.ts";
@@ -26,11 +27,10 @@ const OWN_KEYS = 1000;
  * database. Secrets sealed that way still open after a master key was introduced.
  */
 export function vault(masterKeys: readonly string[], system: System): Vault {
-  const derived = new Map<string, Promise<SealingKey>>();
+  const derived = new BoundedMap<string, Promise<SealingKey>>(OWN_KEYS + masterKeys.length);
   const keyOf = (master: string): Promise<SealingKey> => {
     const known = derived.get(master);
     if (known !== undefined) return known;
-    if (derived.size >= OWN_KEYS + masterKeys.length) derived.clear();
     const key = sealingKey(master, "gateway");
     derived.set(master, key);
     return key;

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../../work/bounded-map.ts";
 import { type ActorClient, actorClient } from "../../../actors/actor-client.ts";
 import { accountCounts } from "../../../metrics/account-counts.ts";
 import type { Platform } from "../../../ports.ts";
@@ -96,14 +97,13 @@ const VISIBLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u;
  * characters or look like a credential.
  */
 export function labels(): (text: string) => string {
-  const known = new Map<string, string>();
+  const known = new BoundedMap<string, string>(REMEMBERED);
   return (text) => {
     // Nor remembered: what callers write can be the beginning of a text of megabytes, which it keeps in memory.
     if (text.length > LONGEST) return OTHER;
     const found = known.get(text);
     if (found !== undefined) return found;
     const label = labelOf(text);
-    if (known.size >= REMEMBERED) known.clear();
     known.set(text, label);
     return label;
   };

@@ -1,3 +1,4 @@
+import { BoundedSet } from "../../../work/bounded-map.ts";
 import { type ActorClient, actorClient } from "../../../actors/actor-client.ts";
 import { accountCounts } from "../../../metrics/account-counts.ts";
 import type { Platform } from "../../../ports.ts";
@@ -103,13 +104,10 @@ function figuresOf({ row, caller, counted, price }: EndedAttempt): SpendFigures 
  */
 function modelLabels(): (row: EndedAttempt["row"]) => string {
   const label = labels();
-  const served = new Set<string>();
+  const served = new BoundedSet<string>(SERVED);
   return ({ provider, model, success }) => {
     const name = `${provider}/${model}`;
-    if (success && !served.has(name)) {
-      if (served.size >= SERVED) served.clear();
-      served.add(name);
-    }
+    if (success) served.add(name);
     return served.has(name) ? label(model) : OTHER_MODEL;
   };
 }

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../../work/bounded-map.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import { jsonObject, jsonText } from "../../../http/json.ts";
 import type { Platform } from "../../../ports.ts";
@@ -36,7 +37,7 @@ export function accessTokens({
   transport: via,
   system,
 }: Pick<Platform, "transport" | "system">): AccessTokens {
-  const kept = new Map<string, KeptToken>();
+  const kept = new BoundedMap<string, KeptToken>(KEPT);
   const ask = async ({ url, form }: TokenQuestion): Promise<readonly [string, number]> => {
     const headers = [["content-type", "application/x-www-form-urlencoded"]] as const;
     const request = { method: "POST", url, headers, body: utf8(await form()) };
@@ -72,10 +73,6 @@ export function accessTokens({
     system.waitUntil(entry.token.catch(() => undefined));
     kept.delete(question.key);
     kept.set(question.key, entry);
-    for (const oldest of kept.keys()) {
-      if (kept.size <= KEPT) break;
-      kept.delete(oldest);
-    }
     return entry.token;
   };
 }

@@ -3,7 +3,7 @@ import { jsonObject, jsonObjects } from "../../../http/json.ts";
 import { TransportError } from "../../../net/transport-error.ts";
 import type { StoredProviders } from "../../account/records/stored-providers.ts";
 import type { Call } from "../../call/call.ts";
-import { recentMap } from "../../wire/recent-map.ts";
+import { recentMap } from "../../../work/recent-map.ts";
 import { askedJson } from "../../../http/asked-json.ts";
 import { withCredential } from "../credential.ts";
 import { type ConfiguredTargets, resolveTarget } from "../target.ts";

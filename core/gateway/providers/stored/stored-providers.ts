@@ -1,6 +1,6 @@
 import { ApiError, invalidRequest } from "../../../http/api-error.ts";
 import type { System } from "../../../ports.ts";
-import { recentMap } from "../../wire/recent-map.ts";
+import { recentMap } from "../../../work/recent-map.ts";
 import { retryAfter } from "../../../http/fields/retry-after.ts";
 import { jsonText } from "../../../http/json.ts";
 import {

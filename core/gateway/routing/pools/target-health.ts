@@ -1,5 +1,5 @@
 import type { System } from "../../../ports.ts";
-import { recentMap } from "../../wire/recent-map.ts";
+import { recentMap } from "../../../work/recent-map.ts";
 
 /** The circuit breaker of this process for the targets of pools and of the automatic router. */
 export interface TargetHealth {

@@ -2,7 +2,7 @@ import { invalidOptions } from "../../../http/api-error.ts";
 import type { System } from "../../../ports.ts";
 import type { Json } from "../../../http/json.ts";
 import type { ModelRouter } from "./model-router.ts";
-import { recentMap } from "../../wire/recent-map.ts";
+import { recentMap } from "../../../work/recent-map.ts";
 import { turnOf } from "../../chat/conversation.ts";
 import type { Call } from "../../call/call.ts";
 import type { ChatFormat } from "../../chat/chat-body.ts";

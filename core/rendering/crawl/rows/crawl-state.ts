@@ -1,9 +1,13 @@
+import { BoundedMap } from "../../../work/bounded-map.ts";
 import { type Clock, startClock } from "../../../entity/clock.ts";
 import type { ActorContext, SqlRow, SqlValue, Statement } from "../../../ports.ts";
 import { crawlListAt, type ListedCrawl } from "./crawl-list.ts";
 import type { CrawlBody } from "./crawl-schema.ts";
 import type { Robots } from "../rules/robots.ts";
 import { type CrawlSecrets, endedInput, forgetKey, openInput } from "./sealed-input.ts";
+
+/** Sites whose rules a crawl keeps in memory. */
+const SITES = 20;
 
 /** How a crawl is. All but the first are ends. */
 export type CrawlStatus =
@@ -101,7 +105,7 @@ export async function openCrawl(context: ActorContext, secrets: CrawlSecrets): P
     context,
     facts,
     hosts,
-    robots: new Map<string, Robots>(),
+    robots: new BoundedMap<string, Robots>(SITES),
     stop: new AbortController(),
     inTurn: <T>(work: () => Promise<T>): Promise<T> => {
       const result = tail.then(work);

@@ -4,7 +4,7 @@ import { matches, readPool } from "../../../../core/gateway/routing/router/pool.
 import type { RouterCandidate } from "../../../../core/gateway/routing/router/model-router.ts";
 import { needsOf, turnOf } from "../../../../core/gateway/chat/conversation.ts";
 import { ranked } from "../../../../core/gateway/routing/router/rank.ts";
-import { recentMap } from "../../../../core/gateway/wire/recent-map.ts";
+import { recentMap } from "../../../../core/work/recent-map.ts";
 import { priceOf } from "../../../fakes/gateway-prices.ts";
 
 const price = { input: 1, output: 2 };

@@ -9,7 +9,7 @@ import { budgetsOf } from "../../../../core/gateway/account/keys/key-limit.ts";
 import { keyLedger, usageSchema } from "../../../../core/gateway/account/keys/key-ledger.ts";
 import { spendLedger, spendSchema } from "../../../../core/gateway/metering/spend/spend-ledger.ts";
 import { spendFacts } from "../../../../core/gateway/metering/spend/spend-rules.ts";
-import { recentMap } from "../../../../core/gateway/wire/recent-map.ts";
+import { recentMap } from "../../../../core/work/recent-map.ts";
 import type { ActorKind, Platform, System } from "../../../../core/ports.ts";
 
 const HOUR = 3_600_000;

@@ -1,4 +1,5 @@
-import type { System } from "../../ports.ts";
+import { BoundedMap } from "./bounded-map.ts";
+import type { System } from "../ports.ts";
 
 /** A map of recently used entries. */
 export interface RecentMap<T> {
@@ -12,7 +13,7 @@ export function recentMap<T>(
   ms: number,
   system: Pick<System, "monotonic">,
 ): RecentMap<T> {
-  const entries = new Map<string, { readonly value: T; readonly until: number }>();
+  const entries = new BoundedMap<string, { readonly value: T; readonly until: number }>(size);
   return {
     get(key) {
       const entry = entries.get(key);
@@ -23,10 +24,6 @@ export function recentMap<T>(
     set(key, value) {
       entries.delete(key);
       entries.set(key, { value, until: system.monotonic() + ms });
-      for (const oldest of entries.keys()) {
-        if (entries.size <= size) break;
-        entries.delete(oldest);
-      }
     },
   };
 }
