@@ -1,7 +1,7 @@
 import { sha256Hex } from "../../crypto/digest.ts";
 import { type Clock, startClock } from "../../entity/clock.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { ActorContext, QueryOptions, Statement } from "../../ports.ts";
+import type { ActorContext, Statement } from "../../ports.ts";
 import { type InstanceFacts, knownFacts } from "./instance-facts.ts";
 import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
 import type { KeywordStore } from "../keyword/keyword-change.ts";
@@ -15,7 +15,7 @@ import { createItemColumns, type ItemColumns } from "../filter/item-columns.ts";
 import { convertVectors } from "../vectors/convert-vectors.ts";
 import type { VectorBudget } from "../vectors/vector-budget.ts";
 import { createVectorStore, type VectorStore } from "../lexical/vector-store.ts";
-import { quoted } from "../terms/query-terms.ts";
+import { createTermCounts, type TermCounts } from "./term-counts.ts";
 
 /** The running half of an instance actor: facts in memory, rows behind them. */
 export interface InstanceState {
@@ -138,45 +138,4 @@ export function needsTraining({ settings, chunks, trainedChunks }: InstanceFacts
 export function vectorTag(facts: InstanceFacts): string {
   const model = facts.settings.embedding_model;
   return model === LEXICAL_MODEL ? `${LEXICAL_MODEL}@${facts.trainedVersion}` : model;
-}
-
-/** In how many chunks of an instance words stand, kept until an item changes. */
-export interface TermCounts {
-  of(terms: readonly string[], options: QueryOptions): Promise<ReadonlyMap<string, number>>;
-  /** After every commit that changes items. */
-  reset(): void;
-}
-
-/** Terms whose counts are kept. */
-const KEPT = 1000;
-/** Terms of one statement: Durable Objects take at most 100 parameters. */
-const COUNTED = 64;
-
-/** Makes the memory of counts over a full-text table. */
-function createTermCounts({
-  index,
-  keywords,
-}: Pick<InstanceState, "index" | "keywords">): TermCounts {
-  let current = new Map<string, number>();
-  return {
-    async of(terms, options) {
-      // Counts from before a change must not mix with counts from after it.
-      const known = current;
-      const missing = terms.filter((term) => !known.has(term));
-      if (missing.length === 0) return known;
-      if (known.size > KEPT) known.clear();
-      for (let at = 0; at < missing.length; at += COUNTED) {
-        const some = missing.slice(at, at + COUNTED);
-        const counts = some.map(
-          (_, n) => `(SELECT COUNT(*) FROM ${index} WHERE ${index} MATCH ?) AS n${n}`,
-        );
-        const [row] = await keywords.all(`SELECT ${counts.join(", ")}`, some.map(quoted), options);
-        for (const [n, term] of some.entries()) known.set(term, Number(row?.[`n${n}`] ?? 0));
-      }
-      return new Map(known);
-    },
-    reset() {
-      current = new Map();
-    },
-  };
 }

@@ -66,6 +66,13 @@ export const searchMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/public-endpoint"],
   },
   {
+    name: "counts of terms that are known are told beside new ones",
+    file: "core/search/state/term-counts.ts",
+    find: "if (count !== undefined) counted.set(term, count);",
+    replace: "",
+    tests: ["tests/unit/search/term-counts"],
+  },
+  {
     name: "the log says who asked a public endpoint",
     file: "core/signals/access-log.ts",
     find: "row.caller ??= caller;",
