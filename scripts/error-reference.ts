@@ -12,10 +12,19 @@ const HEAD = `# Errors
 <!-- Written by \`npm run errors\` from core/http/codes.ts. -->
 
 Find a failure here by its code: every failure that causey itself reports is below. Errors of a provider, or of a rendered site, pass through unchanged.
+For example, this answer has the code 10000:
 
-The API root answers \`{"success": false, "errors": [{"code", "message"}], "result": null, "messages": []}\`, and the gateway adds \`error\` in the form that
-the clients of its providers read. To look up a failure, find the \`code\` of the first entry of \`errors\` in the second column.
-Or find its name, which the log and the console show, in the last column. Codes never change; messages, which say what to do, may.
+\`\`\`json
+{
+  "success": false,
+  "errors": [{ "code": 10000, "message": "Authentication error: no token was sent; send …" }],
+  "result": null,
+  "messages": []
+}
+\`\`\`
+
+Find the code in the second column of the tables, or the failure's name, which the log and the console show, in the last one. Codes never change;
+messages, which say what to do, may. The gateway adds \`error\` in the form that the clients of its providers read.
 A 429 or 503 says in \`retry-after\` after how many seconds you can try again.
 Each answer has the id of its request in \`x-request-id\`; answers of the gateway also have it in \`cf-aig-request-id\`.
 The [log](operation.md#log) has a line with the same id as \`request_id\`.
