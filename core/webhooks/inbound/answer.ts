@@ -3,6 +3,8 @@ import { envelope } from "../../http/envelope.ts";
 import { noteResponse, type RequestEffect } from "../../http/response-note.ts";
 import type { Platform } from "../../ports.ts";
 import { resultOrLate } from "../../time/result-or-late.ts";
+import { isForm } from "../signing/signed-content.ts";
+import type { Delivery } from "./delivery.ts";
 import type { WebhookSource } from "./source.ts";
 import type { StoredEvent } from "./store-event.ts";
 
@@ -48,15 +50,19 @@ async function answerOfFirst(
   return (await ref.call("answerOf", source.name, id)) as EventAnswer | null;
 }
 
-/** The answer to a request of one event: its handler's, else the source's own, else 202 while the handler has still to run. */
+/**
+ * The answer to a request of one event: its handler's, else the source's own, else that of the scheme to a form, else 202
+ * while the handler has still to run.
+ */
 export function answerOne(
-  source: WebhookSource,
+  { request, source }: Pick<Delivery, "request" | "source">,
   { entity, id }: StoredEvent,
   { answer, status }: Outcome,
 ): Response {
   const { agentClass: agent, name } = source;
   const made = { kind: "event", source: name, agent, entity, id } as const;
-  const own = answer ?? source.answer;
+  const { formAnswer = null } = source.scheme;
+  const own = answer ?? source.answer ?? (isForm(request.headers) ? formAnswer : null);
   if (own !== null) return answerResponse(own, made);
   const result = { id, entity, agent, status };
   return status === "queued"

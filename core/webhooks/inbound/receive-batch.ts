@@ -58,7 +58,7 @@ export async function receiveBatch(
   const [first] = stored;
   const [outcome] = outcomes;
   if (first !== undefined && outcome !== undefined && taken.length === 1)
-    return answerOne(source, first, outcome);
+    return answerOne(delivery, first, outcome);
   if (source.answer !== null) return answerResponse(source.answer);
   const statuses = outcomes.map(({ status }) => status);
   let next = 0;

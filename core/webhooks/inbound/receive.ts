@@ -77,7 +77,7 @@ async function take(delivery: Delivery, platform: Platform): Promise<Response> {
   const entity = await entityFor(delivery, owner, payload);
   const event = await toEvent(delivery, { entity, payload, now, system: platform.system });
   const stored = await storeEvent(delivery, entity.name, event, platform);
-  return answerOne(source, stored, await outcomeOf(stored, source, platform));
+  return answerOne(delivery, stored, await outcomeOf(stored, source, platform));
 }
 
 /** Throws 405 for a method by which the sender brings no events. */

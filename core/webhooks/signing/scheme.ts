@@ -156,6 +156,15 @@ export interface Scheme {
   readonly minSecretLength?: number;
   /** The requests by which the sender tests its receiver; the first that fits is answered, and none is stored. */
   readonly handshakes?: readonly Handshake[];
+  /**
+   * The answer to a form whose handler returns none. A person waits for it, and the sender shows what it has. @default the
+   * API's
+   */
+  readonly formAnswer?: {
+    readonly status: number;
+    readonly type: string | null;
+    readonly body: string;
+  };
   /** Methods of events beside POST. @default [] */
   readonly methods?: readonly "GET"[];
   readonly fields?: EventFields;

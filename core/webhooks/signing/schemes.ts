@@ -80,6 +80,9 @@ export const schemes: Readonly<Record<SchemeName, Scheme>> = {
       { method: "POST", when: { "body:ssl_check": "1" }, answer: {} },
       { method: "GET", when: { "query:ssl_check": "1" }, answer: {} },
     ],
+    // Commands and interactivity: a dialog stays open until a `view_submission` has an empty 200, a command shows its answer:
+    // https://docs.slack.dev/interactivity/handling-user-interaction/#acknowledgment_response
+    formAnswer: { status: 200, type: null, body: "" },
     fields: {
       id: ["body:event_id", "body:trigger_id"],
       type: ["body:event.type", "body:command", "body:type"],

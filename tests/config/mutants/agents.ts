@@ -923,4 +923,11 @@ export const agentsMutants: readonly Mutant[] = [
     replace: "if (false)",
     tests: ["tests/unit/agents/surface"],
   },
+  {
+    name: "a form of Slack gets an empty answer",
+    file: "core/webhooks/inbound/answer.ts",
+    find: "isForm(request.headers) ? formAnswer : null",
+    replace: "null",
+    tests: ["tests/unit/webhooks/inbound/event-ids"],
+  },
 ];

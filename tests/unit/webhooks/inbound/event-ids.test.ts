@@ -70,12 +70,15 @@ interface Answer {
   readonly message: string;
 }
 
-async function post(
+const post = async (...sent: Parameters<typeof deliver>): Promise<Answer> =>
+  answerOf(await deliver(...sent));
+
+async function deliver(
   path: string,
   scheme: Scheme,
   body: unknown,
   headers: Record<string, string> = {},
-): Promise<Answer> {
+): Promise<Response> {
   const isForm = body instanceof URLSearchParams;
   const bytes = utf8(isForm ? body.toString() : JSON.stringify(body));
   const url = `http://causey.test/webhooks/${path}`;
@@ -85,9 +88,7 @@ async function post(
   const signed = await signLike(scheme, secret, request);
   signed.set("content-type", contentType);
   for (const [name, value] of Object.entries(headers)) signed.set(name, value);
-  return answerOf(
-    await app.fetch(new Request(url, { method: "POST", body: bytes, headers: signed })),
-  );
+  return app.fetch(new Request(url, { method: "POST", body: bytes, headers: signed }));
 }
 
 async function answerOf(response: Response): Promise<Answer> {
@@ -266,17 +267,26 @@ describe("the id of an event", () => {
 });
 
 describe("the entity of an event", () => {
-  it("Slack: interactivity is a form whose payload names the team as team.id", async () => {
-    const payload = (value: object): URLSearchParams =>
-      new URLSearchParams({ payload: JSON.stringify({ type: "block_actions", ...value }) });
-    const team = await post(
-      "slack",
-      schemes.slack,
-      payload({ team: { id: "T1" }, trigger_id: "1" }),
-    );
-    expect([team.status, team.result.entity]).toEqual([200, "t1"]);
-    const whole = { team: null, enterprise: { id: "E1" }, trigger_id: "2" };
-    expect((await post("slack", schemes.slack, payload(whole))).result.entity).toBe("e1");
+  it("Slack: interactivity is a form whose payload names the team as team.id, and gets an empty answer", async () => {
+    const submit = async (value: object): Promise<Response> =>
+      deliver(
+        "slack",
+        schemes.slack,
+        new URLSearchParams({ payload: JSON.stringify({ type: "view_submission", ...value }) }),
+      );
+    for (const id of ["1", "1"]) {
+      const answer = await submit({ team: { id: "T1" }, trigger_id: id });
+      expect([answer.status, answer.headers.get("content-type"), await answer.text()]).toEqual([
+        200,
+        null,
+        "",
+      ]);
+    }
+    expect(await idsOf("t1")).toEqual(["1"]);
+    await submit({ team: null, enterprise: { id: "E1" }, trigger_id: "2" });
+    expect(await idsOf("e1")).toEqual(["2"]);
+    const event = { type: "event_callback", team_id: "T1", event_id: "Ev1" };
+    expect((await post("slack", schemes.slack, event)).result.id).toBe("Ev1");
   });
 
   it.each([
