@@ -15,9 +15,10 @@ export interface ClockedOutbound {
   ): Promise<ApiAnswer<T>>;
 }
 
-/** A status and the `result` of the envelope. */
+/** A status, and the `result` and `errors` of the envelope. */
 export interface ApiAnswer<T> {
   readonly status: number;
+  readonly errors: unknown;
   readonly result: T;
 }
 
@@ -63,8 +64,8 @@ export function clockedOutbound(
       const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
       const url = `http://causey.test/accounts/${account}/webhooks${path}`;
       const response = await app.fetch(new Request(url, init));
-      const { result } = (await response.json()) as { result: T };
-      return { status: response.status, result };
+      const { errors, result } = (await response.json()) as { errors: unknown; result: T };
+      return { status: response.status, errors, result };
     },
   };
 }

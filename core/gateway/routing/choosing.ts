@@ -15,7 +15,7 @@ import { retryAfter } from "../../http/fields/retry-after.ts";
 import { credentialHeaders } from "../providers/known/table.ts";
 import { readMetadata } from "../call/controls.ts";
 import { askingTargets, askModel, randomNumber, withOwnLimit } from "./ask-model.ts";
-import { advanceRoute, type Graph, readGraph } from "./dynamic/graph.ts";
+import { advanceRoute, type Graph, storedGraph } from "./dynamic/graph.ts";
 import { factAt, type RouteFacts } from "./dynamic/facts.ts";
 import type { ModelElement, RateElement } from "./dynamic/element.ts";
 import type { AutoRouter } from "./router/auto-router.ts";
@@ -84,7 +84,7 @@ async function forwardRoute(
     });
   }
   const body = readChatBody(step.body);
-  const graph = readGraph(found.elements);
+  const graph = storedGraph(found.elements);
   const { route: _, ...own } = isOneProvider(graph) ? step : stripCredentials(step);
   const facts = factsOf(step, call, body);
   const run: RouteRun = { step: own, route: found.id, call, parts, facts, graph, budgets: [] };

@@ -61,32 +61,38 @@ const LOGICAL: ReadonlySet<string> = new Set(["$and", "$or", "$nor"]);
 const DEPTH = 8;
 const TOO_DEEP = `A condition is at most ${DEPTH} levels deep`;
 
+/** Explains why a name cannot be that of a value; null when it can. */
+export type NameProblem = (name: string) => string | null;
+
+interface Check {
+  terms: number;
+  readonly ofName: NameProblem;
+}
+
 /** Explains to its author why a value is not a valid condition; null when it is one. */
-export function conditionProblem(condition: unknown): string | null {
-  const count = { terms: 0 };
+export function conditionProblem(
+  condition: unknown,
+  ofName: NameProblem = () => null,
+): string | null {
+  const count = { terms: 0, ofName };
   const problem = problemIn(condition, 0, count);
   return problem ?? (count.terms > TERMS ? `A condition has at most ${TERMS} terms` : null);
 }
 
-function problemIn(value: unknown, depth: number, count: { terms: number }): string | null {
+function problemIn(value: unknown, depth: number, count: Check): string | null {
   if (!isObject(value)) return "A condition is an object";
   if (depth > DEPTH) return TOO_DEEP;
   for (const [key, inner] of Object.entries(value)) {
     count.terms++;
     const problem = key.startsWith("$")
       ? logicalProblem(key, inner, depth, count)
-      : operatorProblem(inner, depth, count);
+      : (count.ofName(key) ?? operatorProblem(inner, depth, count));
     if (problem !== null) return problem;
   }
   return null;
 }
 
-function logicalProblem(
-  key: string,
-  inner: unknown,
-  depth: number,
-  count: { terms: number },
-): string | null {
+function logicalProblem(key: string, inner: unknown, depth: number, count: Check): string | null {
   if (key === "$not") return problemIn(inner, depth + 1, count);
   if (!LOGICAL.has(key)) return unknownOperator(key, ["$not", ...LOGICAL]);
   if (!Array.isArray(inner) || inner.length === 0) return `"${key}" takes a list of conditions`;
@@ -98,7 +104,7 @@ function logicalProblem(
 }
 
 /** A member's condition: a bare value, or operators. */
-function operatorProblem(inner: unknown, depth: number, count: { terms: number }): string | null {
+function operatorProblem(inner: unknown, depth: number, count: Check): string | null {
   if (Array.isArray(inner)) return 'A list of values needs "$in"';
   if (!isObject(inner)) return valueProblem(inner);
   const operators = Object.entries(inner);

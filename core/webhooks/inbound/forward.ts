@@ -2,9 +2,8 @@ import { sha256Hex } from "../../crypto/digest.ts";
 import type { IncomingEvent } from "../../entity/event.ts";
 import { OUTBOUND_KIND } from "../../entity/outbound.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { conditionProblem } from "../../http/json/condition.ts";
 import type { Platform } from "../../ports.ts";
-import { payloadFilter } from "../../http/json/payload-filter.ts";
+import { filterProblem, payloadFilter } from "../../http/json/payload-filter.ts";
 import type { SourceOptions } from "./source-options.ts";
 
 /** Longest type of a message. */
@@ -18,18 +17,21 @@ export interface SourceForward {
   readonly filter: string | null;
 }
 
-/** Checks how a source is forwarded; null if it is not. Throws `TypeError`. */
+/** Returns how a source is forwarded; null if it is not. */
 export function prepareForward(
   given: SourceOptions["forward"] = false,
   account: string,
-  where: string,
 ): SourceForward | null {
   if (given === false) return null;
   const filter = given === true ? undefined : given.filter;
-  if (filter === undefined) return { account, filter: null };
-  const problem = conditionProblem(filter);
+  return { account, filter: filter === undefined ? null : JSON.stringify(filter) };
+}
+
+/** Throws `TypeError` for a filter that is not one. A stored source is not asked again: a later version may refuse more. */
+export function checkForward({ forward }: Pick<SourceOptions, "forward">, where: string): void {
+  if (typeof forward !== "object" || forward.filter === undefined) return;
+  const problem = filterProblem(forward.filter);
   if (problem !== null) throw new TypeError(`The ${where} has no valid forward.filter: ${problem}`);
-  return { account, filter: JSON.stringify(filter) };
 }
 
 /**

@@ -2,6 +2,7 @@ import { expecting } from "../../http/fields/misfit.ts";
 import * as v from "valibot";
 import { LONGEST_SECONDS, whole } from "../../http/fields/bounded-number.ts";
 import { parseInstant } from "../../http/fields/instant.ts";
+import { filterProblem } from "../../http/json/payload-filter.ts";
 import type { SourceOptions } from "./source-options.ts";
 
 /** A source as the file and the API give it: its scheme is a built-in one. */
@@ -53,7 +54,17 @@ const members = {
   forward: v.exactOptional(
     v.union([
       v.boolean(),
-      v.strictObject({ filter: v.exactOptional(v.record(v.string(), v.unknown())) }),
+      v.strictObject({
+        filter: v.exactOptional(
+          v.pipe(
+            v.record(v.string(), v.unknown()),
+            v.check(
+              (value) => filterProblem(value) === null,
+              ({ input }) => filterProblem(input) ?? "expected a condition",
+            ),
+          ),
+        ),
+      }),
     ]),
   ),
   toleranceSeconds: v.exactOptional(seconds),

@@ -174,7 +174,7 @@ export function prepareSource(
     answerMs: answerMs(options.answerSeconds, where),
     answer: options.answer === undefined ? null : fixedAnswer(options.answer, where),
     publicUrl: options.publicUrl === undefined ? undefined : new URL(options.publicUrl).origin,
-    forward: prepareForward(options.forward, account, where),
+    forward: prepareForward(options.forward, account),
     bodyWindowMs: (options.bodyDedupeSeconds ?? 0) * 1000,
     retention,
   };

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import type { Plain } from "../../ports.ts";
 import { hopByHop } from "../../http/hop-by-hop.ts";
 import { HEADER_NAME, headerCredential } from "../../http/fields/header-schema.ts";
-import { conditionProblem } from "../../http/json/condition.ts";
+import { filterProblem } from "../../http/json/payload-filter.ts";
 import { CONCURRENCY_DEFAULT } from "./endpoint-queues.ts";
 import { agentTarget } from "./agent-target.ts";
 import { TIMEOUT_DEFAULT_S } from "./attempt.ts";
@@ -105,8 +105,8 @@ const filter = v.nullable(
   v.pipe(
     v.unknown(),
     v.check(
-      (value) => conditionProblem(value) === null,
-      ({ input }) => conditionProblem(input) ?? "expected a condition",
+      (value) => filterProblem(value) === null,
+      ({ input }) => filterProblem(input) ?? "expected a condition",
     ),
     v.check(
       (value) => JSON.stringify(value).length <= FILTER_LIMIT,

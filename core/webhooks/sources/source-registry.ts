@@ -2,6 +2,7 @@ import { type ActorClient, actorClient } from "../../actors/actor-client.ts";
 import type { Retention } from "../../entity/event.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { Platform } from "../../ports.ts";
+import { checkForward } from "../inbound/forward.ts";
 import { nameSpaces } from "../inbound/name-space.ts";
 import { prepareSource, type WebhookSource } from "../inbound/source.ts";
 import type { SourceOptions } from "../inbound/source-options.ts";
@@ -179,6 +180,8 @@ function startAssembly(
     const ready = new Map(prepare(options, Object.keys(options)));
     return { ready, options, stored, broken };
   };
+  for (const [name, source] of Object.entries(configured))
+    checkForward(source, `webhook source "${name}"`);
   const alone = setOf(configured, [], new Map());
 
   return {

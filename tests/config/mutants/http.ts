@@ -711,4 +711,18 @@ export const httpMutants: readonly Mutant[] = [
     replace: "",
     tests: ["tests/unit/work/bounded-map"],
   },
+  {
+    name: "a filter's paths have no empty name",
+    file: "core/http/json/payload-filter.ts",
+    find: 'if (!names.includes("")) return null;',
+    replace: "if (names.length > 0) return null;",
+    tests: ["tests/unit/webhooks/outbound/endpoint-settings"],
+  },
+  {
+    name: "a stored route is read whatever its conditions are",
+    file: "core/gateway/routing/dynamic/graph.ts",
+    find: "elements: storedElements });",
+    replace: "elements: elementsSchema });",
+    tests: ["tests/unit/gateway/choose/dynamic-routes-graph"],
+  },
 ];

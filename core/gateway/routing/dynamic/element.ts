@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { plainText } from "../../../http/plain-text.ts";
 import { conditionProblem } from "../../../http/json/condition.ts";
+import { factProblem } from "./facts.ts";
 
 /** One element of a route as it runs; what leads on is the id of another element, or null. */
 export type RouteElement =
@@ -63,23 +64,16 @@ const optionalOutput = v.pipe(
 );
 const count = (minimum: number, maximum: number) =>
   v.pipe(v.number(), v.minValue(minimum), v.maxValue(maximum));
-const condition = v.pipe(
-  v.unknown(),
-  v.check(
-    (value) => conditionProblem(value) === null,
-    ({ input }) => conditionProblem(input) ?? "expected a condition",
-  ),
-);
-
 const start = v.object({ id, type: v.literal("start"), outputs: v.object({ next: output }) });
 
-const conditional = v.object({
-  id,
-  type: v.literal("conditional"),
-  // The documentation writes `condition`, the official client `conditions` (docs/compatibility.md).
-  properties: v.union([v.object({ conditions: condition }), v.object({ condition })]),
-  outputs: v.object({ true: output, false: output }),
-});
+/** A conditional element; the documentation writes `condition`, the official client `conditions` (docs/compatibility.md). */
+const conditional = (condition: v.GenericSchema) =>
+  v.object({
+    id,
+    type: v.literal("conditional"),
+    properties: v.union([v.object({ conditions: condition }), v.object({ condition })]),
+    outputs: v.object({ true: output, false: output }),
+  });
 
 const percentage = v.object({
   id,
@@ -118,26 +112,41 @@ const model = v.object({
 
 const end = v.object({ id, type: v.literal("end"), outputs: v.optional(v.unknown()) });
 
-const element = v.variant("type", [start, conditional, percentage, rate, model, end]);
+const elementOf = (condition: v.GenericSchema) =>
+  v.variant("type", [start, conditional(condition), percentage, rate, model, end]);
 
-/** Checks the elements of a route; both spellings, of the documentation and of the official client. */
-export const elementsSchema: v.GenericSchema<unknown, Identified[]> = v.pipe(
-  // Counted before any of them is read. The description of the API has the bound of the list itself.
-  v.custom<readonly unknown[]>(Array.isArray, "expected a list of elements"),
-  v.maxLength(100, "at most 100 elements are allowed"),
-  v.array(
-    v.pipe(
-      element,
-      v.transform((raw) => ({ id: raw.id, element: toElement(raw) })),
+const elementsOf = (condition: v.GenericSchema): v.GenericSchema<unknown, Identified[]> =>
+  v.pipe(
+    // Counted before any of them is read. The description of the API has the bound of the list itself.
+    v.custom<readonly unknown[]>(Array.isArray, "expected a list of elements"),
+    v.maxLength(100, "at most 100 elements are allowed"),
+    v.array(
+      v.pipe(
+        elementOf(condition),
+        v.transform((raw) => ({ id: raw.id, element: toElement(raw) })),
+      ),
+    ),
+    v.minLength(2, "expected at least a start and an end"),
+    v.maxLength(100),
+  );
+
+/** Checks the elements of a new route; both spellings, of the documentation and of the official client. */
+export const elementsSchema: v.GenericSchema<unknown, Identified[]> = elementsOf(
+  v.pipe(
+    v.unknown(),
+    v.check(
+      (value) => conditionProblem(value, factProblem) === null,
+      ({ input }) => conditionProblem(input, factProblem) ?? "expected a condition",
     ),
   ),
-  v.minLength(2, "expected at least a start and an end"),
-  v.maxLength(100),
 );
+
+/** Reads stored elements. Their conditions were checked when they were stored: this version may accept fewer. */
+export const storedElements: v.GenericSchema<unknown, Identified[]> = elementsOf(v.unknown());
 
 export type Identified = { readonly id: string; readonly element: RouteElement };
 
-function toElement(raw: v.InferOutput<typeof element>): RouteElement {
+function toElement(raw: v.InferOutput<ReturnType<typeof elementOf>>): RouteElement {
   switch (raw.type) {
     case "start":
       return { kind: "start", next: raw.outputs.next };

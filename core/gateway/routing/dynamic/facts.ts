@@ -1,4 +1,5 @@
 import { memberAt } from "../../../http/json/condition.ts";
+import { pathProblem } from "../../../http/json/payload-filter.ts";
 
 /** The data that a condition can test: request metadata, the JSON body and the headers. */
 export interface RouteFacts {
@@ -17,3 +18,7 @@ export function factAt(path: string, facts: RouteFacts): unknown {
   if (root === "metadata" || root === "body") return memberAt(facts[root], rest);
   return memberAt(facts.metadata, [path]);
 }
+
+/** Explains why a path never finds a fact; null when it may. A key of the metadata by itself may have any dots. */
+export const factProblem = (path: string): string | null =>
+  /^(?:metadata|body)\./.test(path) ? pathProblem(path) : null;

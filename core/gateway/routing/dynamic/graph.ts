@@ -5,9 +5,11 @@ import { satisfies } from "../../../http/json/condition.ts";
 import { factAt, type RouteFacts } from "./facts.ts";
 import {
   elementsSchema,
+  type Identified,
   type ModelElement,
   type RateElement,
   type RouteElement,
+  storedElements,
 } from "./element.ts";
 
 /** A route that can run: connected, without a circle. */
@@ -16,15 +18,23 @@ export interface Graph {
   readonly elements: ReadonlyMap<string, RouteElement>;
 }
 
-const route = v.object({ elements: elementsSchema });
+const givenRoute = v.object({ elements: elementsSchema });
+const storedRoute = v.object({ elements: storedElements });
 
 /** Most branches of a percentage element, beside `else`. */
 const SHARES = 5;
 
-/** Reads a route's elements; what cannot run is a 400 that names the element. */
-export function readGraph(value: unknown): Graph {
+/** Reads the elements of a new route; what cannot run is a 400 that names the element. */
+export const readGraph = (value: unknown): Graph =>
+  graphOf(parse(givenRoute, { elements: value }).elements);
+
+/** Reads the elements of a stored route. */
+export const storedGraph = (value: unknown): Graph =>
+  graphOf(parse(storedRoute, { elements: value }).elements);
+
+function graphOf(list: readonly Identified[]): Graph {
   const elements = new Map<string, RouteElement>();
-  for (const { id, element } of parse(route, { elements: value }).elements) {
+  for (const { id, element } of list) {
     if (elements.has(id)) throw misfit(id, "has the id of another element");
     elements.set(id, element);
   }

@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { advanceRoute, readGraph } from "../../../../core/gateway/routing/dynamic/graph.ts";
+import {
+  advanceRoute,
+  readGraph,
+  storedGraph,
+} from "../../../../core/gateway/routing/dynamic/graph.ts";
 import { factAt, type RouteFacts } from "../../../../core/gateway/routing/dynamic/facts.ts";
 import { conditionProblem, satisfies } from "../../../../core/http/json/condition.ts";
 
@@ -220,5 +224,29 @@ describe("readGraph()", () => {
     ],
   ])("refuses %s", (_, elements, message) => {
     expect(() => readGraph(elements)).toThrow(message);
+  });
+});
+
+describe("the conditions of a route", () => {
+  const elements = (condition: object): object[] => [
+    start("if"),
+    {
+      id: "if",
+      type: "conditional",
+      properties: { condition },
+      outputs: { true: to("end"), false: to("end") },
+    },
+    end,
+  ];
+
+  it("are checked when it is made, not when a stored one is read", () => {
+    const earlier = elements({ plan: { $exists: "yes" } });
+    expect(() => readGraph(earlier)).toThrow('"$exists" takes true or false');
+    expect(storedGraph(earlier).elements.get("if")).toMatchObject({ kind: "conditional" });
+  });
+
+  it("name facts by paths without an empty name", () => {
+    expect(() => readGraph(elements({ "body..model": "a" }))).toThrow('write "body.model"');
+    expect(() => readGraph(elements({ "a..b": "key of the metadata" }))).not.toThrow();
   });
 });

@@ -10,6 +10,7 @@ import {
   webhooksManagement,
   type WebhooksOptions,
 } from "../../../../core/webhooks/mod.ts";
+import type { SourceList, StoredSource } from "../../../../core/webhooks/sources/stored-sources.ts";
 import { eventually } from "../../../cases/eventually.ts";
 import { SECRET } from "../../../fakes/webhooks-sender.ts";
 
@@ -183,6 +184,26 @@ describe("a source of the API", () => {
     expect((await event("foreign", FIRST)).status).toBe(404);
   });
 
+  it("receives and is rotated with a filter that an earlier version has stored", async () => {
+    const forward = { filter: { plan: { $exists: "yes" } } };
+    expect(await statusOf("POST", "/sources", { ...genericSource("old"), forward: true })).toBe(
+      201,
+    );
+    const store = platform.actors.get("webhooks-sources", "owner");
+    const { all } = (await store.call("newer", "")) as SourceList;
+    const stored = all.find(({ name }) => name === "old");
+    const settings = { ...stored?.settings, forward };
+    const earlier = { ...stored, settings, revision: "earlier" } as StoredSource;
+    expect(await store.call("replace", earlier, stored?.revision)).toBe(true);
+    expect((await api("GET", "/sources/old")).result).toMatchObject({ error: null, settings });
+    expect((await event("old", FIRST)).status).toBe(200);
+    expect(await statusOf("POST", "/sources/old/rotate", { secret: SECOND })).toBe(200);
+    expect((await event("old", SECOND)).status).toBe(200);
+    expect(await statusOf("PUT", "/sources/old", { scheme: "generic", forward })).toBe(400);
+    expect(await statusOf("PUT", "/sources/old", { scheme: "generic", forward: true })).toBe(200);
+    expect(await statusOf("DELETE", "/sources/old")).toBe(200);
+  });
+
   it("is refused where it cannot be right, or is another's", async () => {
     const good = { name: "good", scheme: "generic", secret: FIRST };
     for (const [body, status] of [
@@ -192,6 +213,7 @@ describe("a source of the API", () => {
       [{ ...good, scheme: "nobody" }, 400],
       [{ ...good, answerSecond: 1 }, 400],
       [{ ...good, forward: { filter: { a: { $bad: 1 } } } }, 400],
+      [{ ...good, forward: { filter: { "a..b": 1 } } }, 400],
       [{ ...good, group: "filed" }, 400],
       [{ ...good, formerNames: ["x".repeat(40_000)] }, 400],
       [{ ...good, secret: undefined, secrets: Array.from({ length: 11 }, secretOf) }, 400],

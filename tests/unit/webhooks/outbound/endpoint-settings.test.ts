@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPlatform } from "#platform";
+import { OUTBOUND_KIND } from "../../../../core/entity/outbound.ts";
 import type { Platform } from "../../../../core/ports.ts";
 import { clockedOutbound, type ClockedOutbound } from "../../../fakes/webhooks-clock.ts";
 import { receiver, type Received, type Receiver } from "../../../fakes/webhooks-receiver.ts";
@@ -94,6 +95,42 @@ describe("the filter of an endpoint", () => {
     for (const operand of [{ $exists: "yes" }, { $prefix: 1 }, { $gt: {} }, { $lte: true }])
       expect(await statusOf({ url, filter: { a: operand } }), JSON.stringify(operand)).toBe(400);
     expect(await statusOf({ url, filter: { a: "x".repeat(2100) } })).toBe(400);
+  });
+
+  it("is refused when a path has an empty name, with the path that was meant", async () => {
+    for (const [path, meant] of [
+      ["a..b", '\\"a.b\\"'],
+      [".a", '\\"a\\"'],
+      ["a.", '\\"a\\"'],
+      ["", "customer.plan"],
+    ] as const) {
+      const body = { url: "https://receiver.test/x", filter: { $or: [{ [path]: 1 }] } };
+      const { errors, status } = await outbound.api("POST", "/endpoints", body);
+      expect([path, status, JSON.stringify(errors)]).toEqual([
+        path,
+        400,
+        expect.stringContaining(meant),
+      ]);
+    }
+  });
+
+  it("that an earlier version has stored is shown, holds as before, and stays through other changes", async () => {
+    const url = "https://receiver.test/earlier";
+    const filter = { $or: [{ plan: { $exists: "yes" } }, { "a..b": 1 }] };
+    const { id } = await endpoint(url, { filter: { never: 1 } });
+    const changed = platform.actors
+      .get(OUTBOUND_KIND, "settings")
+      .call("updateEndpoint", id, { filter });
+    expect(await changed).toMatchObject({ filter });
+    const { result } = await outbound.api<Endpoint[]>("GET", "/endpoints");
+    expect(result.find((one) => one.id === id)?.filter).toEqual(filter);
+    const patched = await outbound.api<Endpoint>("PATCH", `/endpoints/${id}`, {
+      timeout_seconds: 3,
+    });
+    expect([patched.status, patched.result.filter]).toEqual([200, filter]);
+    expect(await send(url, "{}")).toBe(1);
+    expect(await send(url, '{"plan": "pro"}')).toBe(0);
+    expect(await statusOf({ url, filter })).toBe(400);
   });
 
   it("can be taken away", async () => {
