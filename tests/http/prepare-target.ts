@@ -136,6 +136,7 @@ export async function prepareTarget(): Promise<PreparedTarget> {
         cloudevents: { scheme: "cloudevents", secret: webhookSecrets.token },
         "event-grid": { scheme: "event-grid", secret: webhookSecrets.token },
         twitch: { scheme: "twitch", secret: webhookSecrets.twitch },
+        intercom: { scheme: "intercom", secret: webhookSecrets.token },
         trello: { scheme: "trello", secret: webhookSecrets.trello },
         asana: { scheme: "asana", secret: webhookSecrets.asana, entity: { from: "path" } },
         notion: { scheme: "notion", secret: webhookSecrets.notion },

@@ -60,8 +60,9 @@ describe("a sender that tests its receiver by GET", () => {
 });
 
 describe("a sender that tests its receiver by another method", () => {
-  it("Trello: HEAD", async () => {
-    expect((await ask("HEAD", "trello")).status).toBe(200);
+  it("Trello and Intercom: HEAD", async () => {
+    for (const source of ["trello", "intercom"])
+      expect((await ask("HEAD", source)).status).toBe(200);
     expect((await ask("HEAD", "generic")).status).toBe(405);
   });
 

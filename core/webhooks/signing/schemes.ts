@@ -270,6 +270,8 @@ export const schemes: Readonly<Record<SchemeName, Scheme>> = {
     algorithm: "hmac-sha-1",
     signature: ["header:x-hub-signature"],
     format: { kind: "single", prefix: "sha1=" },
+    // https://developers.intercom.com/docs/webhooks/setting-up-webhooks
+    handshakes: [{ method: "HEAD", answer: {} }],
     fields: { id: ["body:id"], type: ["body:topic"] },
     entity: "app_id",
   }),

@@ -930,4 +930,11 @@ export const agentsMutants: readonly Mutant[] = [
     replace: "null",
     tests: ["tests/unit/webhooks/inbound/event-ids"],
   },
+  {
+    name: "Intercom tests its receiver by HEAD",
+    file: "core/webhooks/signing/schemes.ts",
+    find: `handshakes: [{ method: "HEAD", answer: {} }],`,
+    replace: "",
+    tests: ["tests/http/webhook-handshakes"],
+  },
 ];
