@@ -7,7 +7,13 @@ import { linksAction, pictureAction, scrapeAction } from "./actions/actions.ts";
 import type { DocumentBody, PdfBody, RenderBody } from "./input/body.ts";
 import { answerInEnvelope, answerPdf, answerPicture } from "./actions/answers.ts";
 import { warnOfMissingGlyphs } from "./actions/missing-glyphs.ts";
-import { documentAction, markdownAction, snapshotAction, treeAction } from "./actions/documents.ts";
+import {
+  describeAction,
+  documentAction,
+  markdownAction,
+  snapshotAction,
+  treeAction,
+} from "./actions/documents.ts";
 import { type ContentExtractor, extractorFor } from "./input/extractor.ts";
 import { answerEdit, type EditDeps, editOfPdf } from "./actions/edited-pdf.ts";
 import { jsonAnswerOf } from "./actions/json-answer.ts";
@@ -94,6 +100,7 @@ function textOperations(
   const asMarkdown = {
     actionOf: (body: DocumentBody, background: Background): Action<string> =>
       markdownAction(frontmatter, background, { extract: only(body.extract), body, engine }),
+    describeOf: describeAction,
     answer,
     withoutBrowser: (body: DocumentBody): StaticAction => {
       return { kind: "markdown", frontmatter, ...partsOf(body) };
@@ -105,6 +112,7 @@ function textOperations(
     content: operation({
       schema: documentSchema,
       actionOf: (body, background) => documentAction(body, background, only(body.extract)),
+      describeOf: describeAction,
       answer,
       withoutBrowser: (body) => ({ kind: "content", ...partsOf(body) }),
       takesUpload: true,

@@ -7,6 +7,7 @@ import type { TraceContext } from "../trace/trace-context.ts";
 import type { FairSlots } from "../work/fair-slots.ts";
 import { type OwnedWork, workFor } from "../work/owned-work.ts";
 import type { AroundRendering } from "./actions/json-answer.ts";
+import type { PageDescription } from "./describe/page-description.ts";
 import type { RenderBody } from "./input/body.ts";
 import { isPdfFailure } from "./input/errors.ts";
 import { type Job, type JobPolicy, jobPolicy, namedTo, prepareJob } from "./job/job.ts";
@@ -51,6 +52,8 @@ export interface RenderCall {
 export interface Operation<B extends RenderBody, T> {
   readonly schema: v.GenericSchema<unknown, B>;
   readonly actionOf: (body: B, background: Background) => Action<T>;
+  /** The action that reads what the page says about itself, where the body asks for it. @default none */
+  readonly describeOf?: (body: B, background: Background) => Action<PageDescription> | undefined;
   readonly answer: (
     rendered: Rendered<T>,
     body: B,
@@ -209,7 +212,8 @@ async function load<B extends RenderBody, T>(
     if (filled !== null) return filled;
   }
   try {
-    const inputs = { signal, onBrowserMs, action };
+    const describe = operation.describeOf?.(body, work.background);
+    const inputs = { signal, onBrowserMs, action, describe };
     return await operation.answer(await render({ ...deps, ...left() }, job, inputs), body, signal);
   } catch (error) {
     if (withoutBrowser === undefined || !isPdfFailure(error)) throw error;

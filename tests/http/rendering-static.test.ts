@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { withBrowser } from "./render-client.ts";
 import { startTarget, type Target } from "./target.ts";
 
 const token = inject("token");
@@ -32,7 +33,10 @@ describe("rendering a url without a browser", () => {
   let victimAt = "";
   const html = { "content-type": "text/html" };
   const text = `<p>${"The bridge was built in the winter, by hand, and stands. ".repeat(5)}</p>`;
-  const article = `<nav><a href="/e">Elsewhere</a></nav><article>${text.repeat(5)}</article>`;
+  const facts =
+    '<html lang="en"><meta property="article:published_time" content="2026-03-01">' +
+    '<script type="application/ld+json">{"@type":"Article","author":{"name":"Ada Byron"}}</script>';
+  const article = `${facts}<nav><a href="/e">Elsewhere</a></nav><article>${text.repeat(5)}</article>`;
   const site = createServer(({ url = "", headers }, response) => {
     if (url === "/leave") response.writeHead(302, { location: `${victimAt}/` }).end();
     else if (url === "/cut") {
@@ -138,10 +142,22 @@ describe("rendering a url without a browser", () => {
     expect(victimHits).toEqual([]);
   });
 
+  const said = { author: "Ada Byron", publishedTime: "2026-03-01", language: "en" };
+
   it("keeps the main content only, on every runtime", async () => {
     const answer = await ask("markdown", { url: `${siteAt}/article`, extract: "main" });
     expect(answer.result).toContain("The bridge");
     expect(answer.result).not.toContain("Elsewhere");
+    expect(answer.meta).toMatchObject(said);
+    const whole = await ask("markdown", { url: `${siteAt}/article` });
+    expect(whole.meta).not.toHaveProperty("author");
+  });
+
+  withBrowser("says what the page says about its main content, in a browser, too", async () => {
+    for (const name of ["markdown", "content"]) {
+      const body = { url: `${siteAt}/article`, extract: "main", render: true };
+      expect((await ask(name, body)).meta).toMatchObject({ ...said, status: 200 });
+    }
   });
 
   it("says what it does not make of PDFs, and what does", async () => {

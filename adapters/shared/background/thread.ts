@@ -8,6 +8,7 @@ import { accessibilityTree } from "../../../core/rendering/actions/accessibility
 import { convertPage } from "../../../core/rendering/crawl/convert-page.ts";
 import { readRobots } from "../../../core/rendering/crawl/rules/robots.ts";
 import { readSitemap } from "../../../core/rendering/crawl/sitemap.ts";
+import { describePage } from "../../../core/rendering/describe/describe-page.ts";
 import { mainContent } from "../../../core/rendering/extract/mod.ts";
 import { checkJson } from "../../../core/rendering/json/check-json.ts";
 import { documentHead, documentMarkdown } from "../../../core/rendering/input/markdown.ts";
@@ -32,6 +33,7 @@ const tasks: ReadonlyMap<string, Named> = new Map(
     accessibilityTree,
     checkJson,
     convertPage,
+    describePage,
     documentHead,
     documentMarkdown,
     emptyShell,

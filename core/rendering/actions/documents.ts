@@ -1,5 +1,7 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import type { Background } from "../../ports.ts";
+import { describePage } from "../describe/describe-page.ts";
+import type { PageDescription } from "../describe/page-description.ts";
 import type { AccessibilityBody, DocumentBody, SnapshotBody } from "../input/body.ts";
 import type { ContentExtractor } from "../input/extractor.ts";
 import type { MarkdownEngine } from "../input/engine.ts";
@@ -19,6 +21,20 @@ export function documentAction(
   return async (page, facts, signal) => {
     const html = await whole(page, facts, signal);
     return mainPart(html, extract, background, signal);
+  };
+}
+
+/** What the page of a body says about itself, where its main content is asked for: a document that is read in whole keeps it. */
+export function describeAction(
+  { extract }: DocumentBody,
+  background: Background,
+): Action<PageDescription> | undefined {
+  if (extract === undefined) return undefined;
+  const whole = contentAction();
+  return async (page, facts, signal) => {
+    const bytes = utf8(await whole(page, facts, signal));
+    const contentType = "text/html;charset=utf-8";
+    return background.run(describePage, { bytes, contentType, url: facts.base }, signal);
   };
 }
 

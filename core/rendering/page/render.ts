@@ -1,5 +1,6 @@
 import { ApiError } from "../../http/api-error.ts";
 import { isTunnelFailure, networkFailure, renderFailure } from "../input/errors.ts";
+import type { PageDescription } from "../describe/page-description.ts";
 import { evaluate } from "./evaluate.ts";
 import type { Job } from "../job/job.ts";
 import type { AdLists } from "../job/request-gate.ts";
@@ -27,7 +28,7 @@ export interface RenderDeps extends PageDeps {
 }
 
 /** Facts about a page that travel beside the result. */
-export interface PageMeta {
+export interface PageMeta extends PageDescription {
   readonly status?: number;
   /** How the document was read, where the caller left that open. */
   readonly render?: "static" | "browser";
@@ -76,6 +77,8 @@ export interface RenderInputs<T> {
   /** Receives how long a browser was busy, whatever the outcome. */
   readonly onBrowserMs: (ms: number) => void;
   readonly action: Action<T>;
+  /** Reads what the page says about itself, for `meta`. @default nothing is read */
+  readonly describe?: Action<PageDescription> | undefined;
 }
 
 /**
@@ -87,7 +90,7 @@ export interface RenderInputs<T> {
 export async function render<T>(
   deps: RenderDeps,
   job: Job,
-  { signal, onBrowserMs, action }: RenderInputs<T>,
+  { signal, onBrowserMs, ...actions }: RenderInputs<T>,
 ): Promise<Rendered<T>> {
   return within(
     { ms: deps.requestMs, system: deps.system, signal, expired: tooLate },
@@ -97,7 +100,7 @@ export async function render<T>(
       const started = deps.system.monotonic();
       try {
         const { result, meta } = await withPage(deps, ready, inner, (page) =>
-          use(page, ready, inner, action),
+          use(page, ready, inner, actions),
         );
         return { result, meta: missed === null ? meta : { partial: missed, ...meta } };
       } catch (error) {
@@ -151,7 +154,7 @@ async function use<T>(
   page: Page,
   job: Job,
   signal: AbortSignal,
-  action: Action<T>,
+  { action, describe }: Pick<RenderInputs<T>, "action" | "describe">,
 ): Promise<Rendered<T>> {
   const { missed, partial } = await loadPage(page, job, signal);
   checkStatus(job.body, page.load().response?.status);
@@ -164,10 +167,11 @@ async function use<T>(
     const facts = await readDocument(page, missed, inner);
     await awaitResources(job.body, page, inner);
     const result = await action(page, facts, inner);
+    const said = await describe?.(page, facts, inner);
     checkShown(job.body, page);
     const how = job.body.render === "auto" ? ({ render: "browser" } as const) : {};
     const rest = partial === null ? {} : { partial };
-    return { result, meta: { ...how, ...rest, ...metaOf(page, facts) } };
+    return { result, meta: { ...said, ...how, ...rest, ...metaOf(page, facts) } };
   });
 }
 

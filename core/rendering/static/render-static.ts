@@ -13,6 +13,8 @@ import type { ContentExtractor } from "../input/extractor.ts";
 import { type Job, pageBytes } from "../job/job.ts";
 import type { RenderingOptions } from "../job/options.ts";
 import { documentHead } from "../input/markdown.ts";
+import { describePage } from "../describe/describe-page.ts";
+import type { PageDescription } from "../describe/page-description.ts";
 import { decideRequest } from "../job/request-gate.ts";
 import { isPdf, PDF, type PdfReader, type SourceDocument } from "../pdf/pdf-reader.ts";
 import { checkStatus } from "../page/page-checks.ts";
@@ -150,10 +152,11 @@ async function convertDocument(
       within({ ms: job.timers.action, system, signal: inner, expired }, async (last) => {
         if (isFilled && (await isEmptyShell(deps, page, last))) throw new EmptyShell();
         const read = await readable(deps, page, last);
+        const meta = { ...(await describedMain(deps, read, action, last)), ...read.meta };
         const part = await mainPart(deps, read, action, last);
         if (deps.engine !== undefined && action.kind === "markdown" && isHtml(part.contentType))
-          return convertWith(deps.engine, deps, { ...read, ...part, action }, last);
-        return background.run(staticPage, { ...read, ...part, action }, last);
+          return convertWith(deps.engine, deps, { ...read, ...part, meta, action }, last);
+        return background.run(staticPage, { ...read, ...part, meta, action }, last);
       }),
     );
     return jsonAnswer(body);
@@ -208,6 +211,20 @@ async function mainPart(
     contentType = UTF8_HTML;
   }
   return { bytes, contentType };
+}
+
+/** Returns what a document says about itself, where its main content is asked for. */
+async function describedMain(
+  { background }: StaticWork,
+  page: Pick<StaticPage, "bytes" | "contentType" | "url">,
+  action: DocumentAction,
+  signal: AbortSignal,
+): Promise<PageDescription> {
+  if (!("main" in action) || !action.main || !isHtml(page.contentType)) return {};
+  const { contentType, url } = page;
+  // What a thread gets is gone here.
+  const bytes = page.bytes.slice();
+  return background.run(describePage, { bytes, contentType, url }, signal);
 }
 
 /** Answers with the Markdown of an operator's engine. */

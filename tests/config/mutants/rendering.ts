@@ -144,6 +144,20 @@ export const renderingMutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/page-files"],
   },
   {
+    name: "the author of a review is not the page's",
+    file: "core/rendering/describe/read-description.ts",
+    find: "  if (text.isInReview) return;\n",
+    replace: "",
+    tests: ["tests/unit/rendering/describe"],
+  },
+  {
+    name: "an element without an end is not read for ever",
+    file: "core/rendering/describe/read-description.ts",
+    find: "if (!isVoid(name)) read ??=",
+    replace: "read ??=",
+    tests: ["tests/unit/rendering/describe"],
+  },
+  {
     name: "a page that may miss no file waits for all of them",
     file: "core/rendering/page/page-files.ts",
     find: "needsAll?.() === true",
