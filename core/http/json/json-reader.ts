@@ -72,7 +72,6 @@ const COMMA = 44;
 const MINUS = 45;
 const COLON = 58;
 const OPEN_LIST = 91;
-const BACKSLASH = 92;
 const CLOSE_LIST = 93;
 const U = 117;
 const OPEN = 123;
@@ -147,49 +146,43 @@ function skipBlanks(reader: JsonReader): boolean {
   return false;
 }
 
-/** Reads the string that begins at the reader: from quote to quote, as engines find them fast, unless it is long. */
+/** Reads the string that begins at the reader, which rarely has an escaped quote. */
 function string(reader: JsonReader): JsonToken {
   const { text, at, slice } = reader;
-  let quote = text.indexOf('"', at + 1);
+  const quote = text.indexOf('"', at + 1);
   if (quote === -1) return "wrong";
-  for (let limit = slice; quote !== -1 && quote - at <= limit; limit = slice / STEP) {
-    if (backslashesBefore(text, quote) % 2 === 0) return endOfString(reader, quote);
-    quote = text.indexOf('"', quote + 1);
-  }
+  if (quote - at <= slice && backslashesBefore(text, quote) % 2 === 0)
+    return endOfString(reader, quote);
   reader.at = at + 1;
   return restOfString(reader);
 }
 
-/** Reads on within a string, up to a slice of work. */
+/** Reads on within a string, up to a slice of work: from escape to escape, which engines find faster than we look at each character. */
 function restOfString(reader: JsonReader): JsonToken {
   const { text, slice } = reader;
-  const end = reader.at + slice;
-  let at = reader.at + plainLength(text.slice(reader.at, end));
+  const rest = text.slice(reader.at, reader.at + slice);
+  let quote = rest.indexOf('"');
+  let at = 0;
   let escapes = 0;
-  while (at + STEP * escapes < end) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) {
+  while (at + STEP * escapes < slice) {
+    const escape = rest.indexOf("\\", at);
+    if (quote !== -1 && (escape === -1 || quote < escape)) {
       reader.work += STEP * escapes;
-      return endOfString(reader, at);
+      return endOfString(reader, reader.at + quote);
     }
-    if (Number.isNaN(code)) return "wrong";
-    if (code === BACKSLASH) {
-      escapes++;
-      at += text.charCodeAt(at + 1) === U ? 6 : 2;
-    } else at++;
+    if (escape === -1) {
+      at = rest.length;
+      break;
+    }
+    escapes++;
+    at = escape + (text.charCodeAt(reader.at + escape + 1) === U ? 6 : 2);
+    if (quote !== -1 && quote < at) quote = rest.indexOf('"', at);
   }
+  reader.at += at;
+  if (reader.at >= text.length) return "wrong";
   reader.work += STEP * escapes;
-  reader.at = at;
   reader.within = "string";
   return "more";
-}
-
-/** Counts the characters in front of a text's first quote or escape: engines find those faster than we look at each. */
-function plainLength(text: string): number {
-  const quote = text.indexOf('"');
-  const plain = quote === -1 ? text : text.slice(0, quote);
-  const escape = plain.indexOf("\\");
-  return escape === -1 ? plain.length : escape;
 }
 
 function endOfString(reader: JsonReader, quote: number): JsonToken {

@@ -101,6 +101,13 @@ export const httpMutants: readonly Mutant[] = [
     tests: ["tests/unit/http/json/json-steps"],
   },
   {
+    name: "no piece of a long string ends within an escape",
+    file: "core/http/json/json-reader.ts",
+    find: "=== U ? 6 : 2",
+    replace: "=== U ? 2 : 2",
+    tests: ["tests/unit/http/json/json-reader"],
+  },
+  {
     name: "a long string is written in steps",
     file: "core/http/json/long-json.ts",
     find: "value.length > PIECE",

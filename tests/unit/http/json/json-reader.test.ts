@@ -72,6 +72,21 @@ describe("nextToken()", () => {
     );
   });
 
+  it("ends no piece of a string within an escape", () => {
+    const value = `\u0001a\u0002\u0003"\\n\\"\n`.repeat(9);
+    const text = JSON.stringify(value);
+    for (let slice = 1; slice < 60; slice++) {
+      const reader = jsonReader(text, 0, { slice });
+      let read = "";
+      for (let token = nextToken(reader); token !== "end"; token = nextToken(reader)) {
+        const begins = reader.start === 0 ? "" : '"';
+        const ends = token === "more" ? '"' : "";
+        read += String(JSON.parse(begins + text.slice(reader.start, reader.at) + ends));
+      }
+      expect([slice, read]).toEqual([slice, value]);
+    }
+  });
+
   it("takes nothing for JSON that is none", () => {
     const texts = [
       "",
