@@ -54,6 +54,8 @@ const MORE = "more CPU µs/op";
 function calls(): FunctionContestant[] {
   const answer = new Response(null);
   const next = (): Promise<Response> => Promise.resolve(answer);
+  // Awaited as the others are: the turn that this takes is not ours.
+  const host: (request: Request) => Promise<Response> = next;
   const isMounted = (_: string, path: string): boolean => !path.includes("minify");
   const handle = withDeprecations({ clock: () => Date.UTC(2026, 5, 1), isMounted });
   const call = (name: string, url: string, atMost: number): FunctionContestant => ({
@@ -63,7 +65,7 @@ function calls(): FunctionContestant[] {
     goals: [{ what: MORE, atMost }],
   });
   return [
-    { name: ALONE, run: () => [new Request(`${ROOT}/user/tokens/verify`), next()], batch: 200 },
+    { name: ALONE, run: () => host(new Request(`${ROOT}/user/tokens/verify`)), batch: 200 },
     call("miss", `${ROOT}/user/tokens/verify`, 0.25),
     call("announced", `${ROOT}/accounts/a/devices`, 5),
     call("410", `${ROOT}/zones/0123456789abcdef/settings/minify`, 10),

@@ -49,19 +49,18 @@ export async function answerHits(
   given: Request,
   hits: Hits,
   host: Host,
-  root: Deprecations,
+  known: Deprecations,
 ): Promise<Response> {
   if (hits.badFraming)
     return errorResponse(new ApiError("ambiguous_framing"), "api", { connection: "close" });
-  const now = root.now();
+  const now = known.now();
   const { endpoints, finer } = entriesOf(hits, given.method);
-  const pin = finer.length === 0 ? null : await pinOf(given, finer, root).catch(asApiError);
+  const pin = finer.length === 0 ? null : await pinOf(given, finer, known).catch(asApiError);
   if (pin instanceof ApiError) return errorResponse(pin, "api");
   const request = pin === null ? given : plainRequest(given);
-  const room = root.platform === undefined ? undefined : arrivingRoom(root.platform, true);
-  const known = { ...root, room };
+  const room = known.platform === undefined ? undefined : arrivingRoom(known.platform, true);
   try {
-    return await answerArrival(request, { hits, endpoints, finer, pin, now, host, known });
+    return await answerArrival(request, { hits, endpoints, finer, pin, now, host, known, room });
   } finally {
     room?.release();
   }
@@ -73,18 +72,20 @@ interface Arrival extends RouteEntries {
   readonly pin: Pin | null;
   readonly now: number;
   readonly host: Host;
-  readonly known: Deprecations & { readonly room: ArrivingRoom | undefined };
+  readonly known: Deprecations;
+  /** The memory that inspected bodies count against. */
+  readonly room: ArrivingRoom | undefined;
 }
 
 async function answerArrival(request: Request, arrival: Arrival): Promise<Response> {
-  const { hits, endpoints, host, known } = arrival;
+  const { hits, endpoints, host, known, room } = arrival;
   const { path } = hits;
   const routed = host.isRouted(request.method, path);
   const rewritable = routed === true ? undefined : rewritableBy(arrival);
   if (rewritable === undefined) return await answerPlain(request, routed, arrival);
-  const { room, place } = known;
+  const { basePath } = known.place;
   const rewrite = async (one: Request): Promise<Response | null> => {
-    const call = { request: one, entry: rewritable, path, basePath: place.basePath, known };
+    const call = { request: one, entry: rewritable, path, basePath, known, room };
     const answer = await answerRewritten(call, host);
     return answer === null ? null : announced(answer, endpoints, arrival);
   };
@@ -164,14 +165,14 @@ async function answerRouted(
 async function revisionOf(
   request: Request,
   routed: boolean | null,
-  { finer, now, host, known }: Arrival,
+  { finer, now, host, known: { place }, room }: Arrival,
 ): Promise<Revision> {
   const none = { request, used: [], refusal: null };
   const mayBeRouted = routed ?? (finer.length > 0 && host.mayBeRouted());
   const judged = mayBeRouted ? finer : finer.filter(({ isServed }) => isServed);
   if (judged.length === 0) return none;
   try {
-    return await reviseRequest(request, judged, now, known);
+    return await reviseRequest(request, judged, now, { place, room });
   } catch (error) {
     // An unreadable body is refused here, because a host's own error handler may not know our errors.
     return { ...none, refusal: asApiError(error) };

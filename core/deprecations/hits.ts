@@ -1,4 +1,5 @@
 import { withoutNeedlessEscapes } from "../net/needless-escapes.ts";
+import type { NowOrLater } from "../work/now-or-later.ts";
 import { oncePer } from "../work/once-per.ts";
 import type { Deprecations } from "./options.ts";
 import { isEnforced, type ScheduledEntry } from "./phase.ts";
@@ -55,19 +56,32 @@ export function findHits(request: Request, known: Deprecations): Hits | null {
   return entries.length === 0 ? null : { entries, path: text.slice(below, to), badFraming: false };
 }
 
+/** The options of a moment, and what they find in a request. */
+interface PresentHits {
+  readonly hits: Hits;
+  readonly known: Deprecations;
+}
+
 /** The options of this moment, and what they find in a request that an entry may concern; null without hits any more. */
-export async function presentHits(
+export function presentHits(
   request: Request,
   hits: Hits,
   known: Deprecations,
-): Promise<{ readonly hits: Hits; readonly known: Deprecations } | null> {
-  if (known.present === null) return { hits, known };
-  const present = { ...(await known.present()), place: known.place };
-  const found = findHits(request, present);
-  return found === null ? null : { hits: found, known: present };
+): NowOrLater<PresentHits | null> {
+  return known.present === null ? { hits, known } : liveHits(request, known, known.present);
+}
+
+async function liveHits(
+  request: Request,
+  { place }: Deprecations,
+  presentOf: NonNullable<Deprecations["present"]>,
+): Promise<PresentHits | null> {
+  const known = { ...(await presentOf()), place };
+  const hits = findHits(request, known);
+  return hits === null ? null : { hits, known };
 }
 
 /** RFC 9112 section 6.1 calls it an attack to be handled as an error; the platform declines it since 2023-07-01. */
 function hasTwoFramings(headers: Headers): boolean {
-  return headers.has("transfer-encoding") && headers.has("content-length");
+  return headers.has("content-length") && headers.has("transfer-encoding");
 }

@@ -59,7 +59,7 @@ function reviseQuery(
   now: number,
   place: SignalPlace,
 ): Revision {
-  const { inQueries: entries, planners } = sorted(all);
+  const { inQueries: entries } = sorted(all);
   const query = entries.length === 0 ? "" : rawQuery(request.url);
   if (query === "") return { request, used: [], refusal: null };
   if (hasMoreParameters(query, PARAMETERS))
@@ -71,47 +71,61 @@ function reviseQuery(
   const parameters = parseRawQuery(query);
   const used = usedAmong(parameters, all);
   const enforced = used.filter((entry) => isEnforced(entry, now));
-  const refuse = (entry: ScheduledEntry, instead: string): Revision => ({
-    request,
-    used,
-    refusal: refusedParameter(entry, place, request.url, instead),
-  });
+  const refuse = (entry: ScheduledEntry, instead: string): ErrorFacts =>
+    refusedParameter(entry, place, request.url, instead);
   const refused = enforced.find(
     (entry) => entry.mode !== "translate" || entry.pastCutOff === "refuse",
   );
-  if (refused !== undefined) return refuse(refused, insteadOf(refused));
+  if (refused !== undefined) return { request, used, refusal: refuse(refused, insteadOf(refused)) };
 
-  const dropped = enforced.flatMap(({ pastCutOff, fields }) =>
-    pastCutOff === "drop" ? fields : [],
-  );
-  let kept = parameters.filter(({ name }) => !dropped.includes(name));
-  let fanOut: Revision["fanOut"];
+  const isDropped = ({ name }: RawParameter): boolean =>
+    enforced.some(({ pastCutOff, fields }) => pastCutOff === "drop" && fields.includes(name));
+  const left = parameters.filter((one) => !isDropped(one));
+  const planned = plannedQuery(left, all, now);
+  const listed = entries.find(({ id }) => id === planned.refused?.id) ?? used[0];
+  const { fanOut } = planned;
+  const refusal =
+    planned.refused === null || listed === undefined
+      ? null
+      : refuse(listed, planned.refused.instead);
+  if (fanOut === undefined && refusal !== null) return { request, used, refusal };
+  const { query: revised } = planned;
+  const passed =
+    revised === query
+      ? request
+      : copyOf(request, new Request(withQuery(request.url, revised), request));
+  const merged = fanOut === undefined || refusal === null ? undefined : { ...fanOut, refusal };
+  return { request: passed, used, fanOut: merged, refusal: null };
+}
+
+interface PlannedQuery {
+  readonly query: string;
+  /** The requests to pass on in its place. */
+  readonly fanOut?: FanOut | undefined;
+  /** The entry that a query is refused for; with `fanOut` only where a host cannot be asked. */
+  readonly refused: { readonly id: string; readonly instead: string } | null;
+}
+
+/** Lets the entries of a route rewrite the parameters of a query. */
+function plannedQuery(
+  parameters: readonly RawParameter[],
+  all: readonly ScheduledEntry[],
+  now: number,
+): PlannedQuery {
+  const { inQueries, planners } = sorted(all);
+  let [query, left] = [joinParameters(parameters), parameters];
+  let several: Pick<PlannedQuery, "fanOut" | "refused"> = { refused: null };
   for (const plan of planners) {
-    const planned = plan(kept, (id) =>
-      entries.some((one) => one.id === id && isEnforced(one, now)),
+    const planned = plan(left, (id) =>
+      inQueries.some((one) => one.id === id && isEnforced(one, now)),
     );
-    const entry =
-      planned.kind === "refuse"
-        ? (entries.find(({ id }) => id === planned.id) ?? used[0])
-        : undefined;
-    if (planned.kind === "refuse" && entry !== undefined) return refuse(entry, planned.instead);
-    if (planned.kind === "rewrite") kept = parseRawQuery(planned.query);
-    if (planned.kind !== "fan-out") continue;
-    const { id, instead } = planned;
-    const listed = entries.find((one) => one.id === id) ?? used[0];
-    if (listed === undefined) continue;
-    fanOut = { ...planned, refusal: refusedParameter(listed, place, request.url, instead) };
+    if (planned.kind === "refuse") return { query, refused: planned };
+    if (planned.kind === "fan-out") several = { fanOut: planned, refused: planned };
+    if (planned.kind !== "rewrite") continue;
+    query = planned.query;
+    left = parseRawQuery(query);
   }
-  const revised = joinParameters(kept);
-  return {
-    request:
-      revised === query
-        ? request
-        : copyOf(request, new Request(withQuery(request.url, revised), request)),
-    used,
-    fanOut,
-    refusal: null,
-  };
+  return { query, ...several };
 }
 
 /** The advice for a parameter or a field that is refused. */
@@ -143,8 +157,8 @@ const sorted = oncePer((all: readonly ScheduledEntry[]) => {
   return {
     inQueries: entries,
     inBodies: all.filter(({ where }) => where === "request" || where === "request and response"),
-    planners: new Set(entries.flatMap(({ planQuery }) => planQuery ?? [])),
-    readers: new Set(entries.flatMap(({ usedIds }) => usedIds ?? [])),
+    planners: [...new Set(entries.flatMap(({ planQuery }) => planQuery ?? []))],
+    readers: [...new Set(entries.flatMap(({ usedIds }) => usedIds ?? []))],
   };
 });
 
@@ -153,10 +167,9 @@ function usedAmong(
   all: readonly ScheduledEntry[],
 ): ScheduledEntry[] {
   const { inQueries, readers } = sorted(all);
-  const names = new Set(parameters.map(({ name }) => name));
-  const ids = new Set([...readers].flatMap((usedIds) => usedIds(parameters)));
+  const ids = readers.flatMap((usedIds) => usedIds(parameters));
   return inQueries.filter(({ id, fields, usedIds }) =>
-    usedIds === undefined ? fields.some((field) => names.has(field)) : ids.has(id),
+    usedIds === undefined ? parameters.some(({ name }) => fields.includes(name)) : ids.includes(id),
   );
 }
 

@@ -16,7 +16,9 @@ export interface RewritableCall {
   /** The pathname below the API root, and the path of that. */
   readonly path: string;
   readonly basePath: string;
-  readonly known: EncodedDeps & { readonly room: ArrivingRoom | undefined };
+  readonly known: EncodedDeps;
+  /** The memory that inspected bodies count against. */
+  readonly room: ArrivingRoom | undefined;
 }
 
 /** The answers of a host that has no such route. */
@@ -33,12 +35,12 @@ interface AskedHost {
  * then the request's body may have been read.
  */
 export async function answerRewritten(
-  { request, entry, path, basePath, known }: RewritableCall,
+  { request, entry, path, basePath, known, room }: RewritableCall,
   host: AskedHost,
 ): Promise<Response | null> {
   const { rewriting } = entry;
   if (rewriting === undefined || host.ask === null) return null;
-  const inspected = rewriting.readsBody === true ? await inspectRequest(request, known.room) : null;
+  const inspected = rewriting.readsBody === true ? await inspectRequest(request, room) : null;
   const { method, url } = request;
   const template = entry.path ?? "";
   const call: OldCall = { method, path, template, query: rawQuery(url), json: inspected?.json };

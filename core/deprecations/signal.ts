@@ -28,6 +28,7 @@ const textsAt = oncePer((place: SignalPlace) =>
   oncePer((entry: ScheduledEntry) => ({
     link: `<${documentationUrl(entry, place)}>; rel="deprecation"; type="text/html"`,
     end: new Date(entry.enforceAt ?? 0).toUTCString(),
+    successor: successorOf(entry, place),
   })),
 );
 
@@ -38,16 +39,23 @@ export function deprecationSignals(
   path: string,
 ): DeprecationSignals {
   const textsOf = textsAt(place);
-  const deprecatedAt = Math.min(...entries.map((entry) => entry.deprecatedAt));
-  const ends = entries.flatMap((entry) => {
-    const { enforceAt } = entry;
-    return enforceAt === null || enforceAt < deprecatedAt ? [] : [{ entry, enforceAt }];
-  });
-  const [first] = ends.toSorted((a, b) => a.enforceAt - b.enforceAt);
+  let deprecatedAt = Infinity;
+  for (const entry of entries) deprecatedAt = Math.min(deprecatedAt, entry.deprecatedAt);
+  let [endAt, sunset]: [number, string | null] = [Infinity, null];
+  const links: string[] = [];
+  const successors = new Set<string>();
+  for (const entry of entries) {
+    const { link, end, successor } = textsOf(entry);
+    const at = entry.enforceAt ?? -Infinity;
+    if (at >= deprecatedAt && at < endAt) [endAt, sunset] = [at, end];
+    links.push(link);
+    const next = successor?.(path) ?? null;
+    if (next !== null) successors.add(next);
+  }
   return {
     deprecation: `@${Math.floor(deprecatedAt / 1000)}`,
-    sunset: first === undefined ? null : textsOf(first.entry).end,
-    links: [...entries.map((entry) => textsOf(entry).link), ...successors(entries, place, path)],
+    sunset,
+    links: [...links, ...successors],
   };
 }
 
@@ -55,22 +63,18 @@ export function documentationUrl(entry: { readonly id: string }, place: SignalPl
   return `${place.docs}#${encodeURIComponent(entry.id)}`;
 }
 
-/** Only an endpoint with exactly one replacement, whose every parameter the old path fills, has a successor. */
-function successors(
-  entries: readonly ScheduledEntry[],
-  place: SignalPlace,
-  path: string,
-): string[] {
-  const links = new Set<string>();
-  for (const { kind, replacement, path: template } of entries) {
-    const [only, second] = replacement;
-    if (kind !== "endpoint" || only === undefined || second !== undefined || template === null)
-      continue;
+/** Only an endpoint with exactly one replacement has a successor, for paths that fill its every parameter. */
+function successorOf(
+  { kind, replacement, path: template }: ScheduledEntry,
+  { mountPath, basePath }: SignalPlace,
+): ((path: string) => string | null) | null {
+  const [only, second] = replacement;
+  if (kind !== "endpoint" || only === undefined || second !== undefined || template === null)
+    return null;
+  return (path) => {
     const target = fillPath(only.path, template, path);
-    if (target !== null)
-      links.add(`<${place.mountPath}${place.basePath}${target}>; rel="successor-version"`);
-  }
-  return [...links];
+    return target === null ? null : `<${mountPath}${basePath}${target}>; rel="successor-version"`;
+  };
 }
 
 /** Adds the signals to headers, merged with a `Link` and an `Access-Control-Expose-Headers` that are there. */
@@ -78,19 +82,17 @@ function addSignals(headers: Headers, sent: DeprecationSignals): void {
   headers.set("deprecation", sent.deprecation);
   if (sent.sunset !== null) headers.set("sunset", sent.sunset);
   headers.append("link", sent.links.join(", "));
-  headers.set(EXPOSE, exposed(headers.get(EXPOSE)));
+  const exposed =
+    headers
+      .get(EXPOSE)
+      ?.toLowerCase()
+      .split(/\s*,\s*/) ?? [];
+  const added = EXPOSED.filter((name) => !exposed.includes(name.toLowerCase()));
+  if (added.length > 0) headers.append(EXPOSE, added.join(", "));
 }
 
 const EXPOSE = "access-control-expose-headers";
-
-function exposed(existing: string | null): string {
-  const names = existing?.split(",").map((name) => name.trim()) ?? [];
-  const known = names.map((name) => name.toLowerCase());
-  const added = ["Deprecation", "Sunset", "Link"].filter(
-    (name) => !known.includes(name.toLowerCase()),
-  );
-  return [...names.filter((name) => name !== ""), ...added].join(", ");
-}
+const EXPOSED = ["Deprecation", "Sunset", "Link"];
 
 /** The same response with the signals; its body is passed on untouched. An upgrade (101) is left alone. */
 export function withSignals(response: Response, sent: DeprecationSignals): Response {

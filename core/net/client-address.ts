@@ -1,13 +1,14 @@
+import { attached } from "../http/attached.ts";
 import { parseAddress } from "./address.ts";
 import type { Platform } from "../ports.ts";
 
-const originals = new WeakMap<Request, Request>();
+const originals = attached<Request>("original-request");
 
 /**
  * Each copy with the request that it was made of, by the copy's signal. Node passes an abort on only while both requests
  * exist, and parts that have read a request keep nothing of it but its signal.
  */
-const kept = new WeakMap<AbortSignal, readonly Request[]>();
+const kept = attached<readonly Request[]>("requests-of-signal");
 
 /**
  * Notes that a request is a copy of another one, so that its client is still known and an abort still reaches it; returns

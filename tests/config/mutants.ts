@@ -134,7 +134,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a query is read once for the entries that have forms of it",
     file: "core/deprecations/revise-request.ts",
-    find: "readers: new Set(entries.flatMap(({ usedIds }) => usedIds ?? [])),",
+    find: "readers: [...new Set(entries.flatMap(({ usedIds }) => usedIds ?? []))],",
     replace: "readers: entries.flatMap(({ usedIds }) => usedIds ?? []),",
     tests: ["tests/unit/deprecations/middleware-hosts"],
   },

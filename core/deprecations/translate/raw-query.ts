@@ -9,7 +9,8 @@ export interface RawParameter {
 
 /** Whether a raw query has more parameters than `limit`. */
 export function hasMoreParameters(query: string, limit: number): boolean {
-  return query.split("&", limit + 1).length > limit;
+  // Most queries are shorter than so many separators.
+  return query.length >= limit && query.split("&", limit + 1).length > limit;
 }
 
 /** Splits a raw query. Escapes that are not UTF-8 are taken as they stand. */
