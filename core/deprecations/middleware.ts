@@ -4,6 +4,7 @@ import { ApiError } from "../http/api-error.ts";
 import { answerFound, answerHits, type Host } from "./handle.ts";
 import { findHits, type Hits, presentHits } from "./hits.ts";
 import { routedPath } from "../http/mount-path.ts";
+import { isDeclining } from "../http/routes.ts";
 import { wholeRequest } from "../http/whole-request.ts";
 import { below, compile, type Deprecations, type DeprecationsOptions } from "./options.ts";
 import { pathStart } from "./translate/pathname.ts";
@@ -132,7 +133,10 @@ export function withDeprecations(
 /** Kinds of the errors that `closeRoutes` throws for an unknown path or method. */
 const UNROUTED: ReadonlySet<string> = new Set(["no_route", "method_not_allowed"]);
 
-/** Whether anything but middleware and catch-alls matched. */
+/** Whether anything but middleware, catch-alls and refusals of a method matched. */
 function hasOwnRoute(c: Context): boolean {
-  return matchedRoutes(c).some(({ method, path }) => method !== "ALL" || !path.endsWith("*"));
+  return matchedRoutes(c).some(
+    ({ method, path, handler }) =>
+      method !== "ALL" || (!path.endsWith("*") && !isDeclining(handler)),
+  );
 }

@@ -1,5 +1,7 @@
 import type { Context, Hono } from "hono";
 import { routePath } from "hono/route";
+import { findTargetHandler } from "hono/utils/handler";
+import { attached } from "./attached.ts";
 import { responseNote, noteResponse } from "./response-note.ts";
 import { ApiError, storageFailure } from "./api-error.ts";
 import { pathHint } from "../text/path-hint.ts";
@@ -31,9 +33,11 @@ export function closeRoutes(
   for (const [path, methods] of methodsByPath) {
     if (methods.has("ALL")) continue;
     if (methods.has("GET")) methods.add("HEAD");
-    app.all(path, (c) => {
+    const decline = (c: Context): never => {
       throw methodNotAllowed([...methods].toSorted(), c.req.method);
-    });
+    };
+    declining.set(decline, true);
+    app.all(path, decline);
   }
   const templates = [...methodsByPath.keys()].filter((path) => !path.includes("*"));
   for (const prefix of prefixes) {
@@ -42,6 +46,13 @@ export function closeRoutes(
     });
   }
   app.onError((error, c) => onError(error, c, shape, deps));
+}
+
+const declining = attached<boolean>("declining-handler");
+
+/** Whether a handler is that of {@link closeRoutes} for the methods that a path does not take. */
+export function isDeclining(handler: (...parameters: never) => unknown): boolean {
+  return declining.get(findTargetHandler(handler)) === true;
 }
 
 /** The 405 for a path that takes some methods only. */

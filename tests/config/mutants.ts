@@ -125,6 +125,13 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/deprecations/middleware-fields"],
   },
   {
+    name: "a body that no route takes is not looked into",
+    file: "core/deprecations/middleware.ts",
+    find: "&& !isDeclining(handler)",
+    replace: "",
+    tests: ["tests/unit/deprecations/middleware-hosts"],
+  },
+  {
     name: "a long answer without old fields keeps its length",
     file: "core/deprecations/revise-response.ts",
     find: 'if (!isFew) kept.headers.set("content-length", String(length));',

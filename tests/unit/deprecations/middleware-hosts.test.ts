@@ -6,6 +6,7 @@ import {
   deprecationsMiddleware,
   withDeprecations,
 } from "../../../core/deprecations/mod.ts";
+import { utf8 } from "../../../core/crypto/encoding.ts";
 import { ROOT, body, host, platform } from "../../fakes/deprecations-host.ts";
 
 describe("withDeprecations()", () => {
@@ -55,6 +56,22 @@ it("reads a query once, however many entries have forms of it", async () => {
   const app = host({ entries: lists.map((entry) => ({ ...entry, usedIds })), clock: () => 0 });
   await app.request(`${ROOT}/zones/z/dns_records?name=contains:shop`);
   expect(reads).toBe(1);
+});
+
+it("leaves a body unread whose route does not take the method", async () => {
+  const app = host({ clock: "2026-06-01" }, (api) => {
+    api.get("/accounts/:account", (c) => c.text("account"));
+  });
+  const pull = vi.fn((controller: ReadableStreamDefaultController<Uint8Array>) => {
+    controller.enqueue(utf8('{"settings":{"default_nameservers":"custom.account"}}'));
+    controller.close();
+  });
+  const sent = new ReadableStream({ pull }, { highWaterMark: 0 });
+  const headers = { "content-type": "application/json" };
+  const init = { method: "PUT", headers, body: sent, duplex: "half" } as RequestInit;
+  const response = await app.request(`${ROOT}/accounts/a`, init);
+  expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  expect(pull).not.toHaveBeenCalled();
 });
 
 describe("a query of many parameters", () => {
