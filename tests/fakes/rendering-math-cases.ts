@@ -79,6 +79,11 @@ const generators: readonly MarkdownCase[] = [
     markdown: "$x^{2}$",
   },
   {
+    name: "formulas side by side are apart",
+    html: '<p><math><mi>x</mi></math><math><mi>y</mi></math>, <math display="block"><mi>z</mi></math><math display="block"><mi>w</mi></math>',
+    markdown: "$x$ $y$, $$z$$ $$w$$",
+  },
+  {
     name: "MathJax 2 with MathML in a script",
     html: '<script type="math/mml"><math display="block"><mfrac><mn>1</mn><mn>2</mn></mfrac></math></script>',
     markdown: String.raw`$$\frac{1}{2}$$`,

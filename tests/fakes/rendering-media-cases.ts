@@ -46,6 +46,11 @@ export const mediaCases: readonly MarkdownCase[] = [
     markdown: "![A](https://example.com/a.jpg)\n\n![](https://example.com/b.jpg)c",
   },
   {
+    name: "a picture of noscript in the place of another one's text",
+    html: '<p>a <img src="data:image/gif;base64,R0" alt="A"><noscript><img src="/a.jpg" alt="A"></noscript> b <img src="data:image/gif;base64,R0" alt="B"> c<noscript><img src="/b.jpg" alt="B"></noscript><p><img src="data:x" alt="C"><code>d</code><img src="data:x" alt="E">',
+    markdown: "a ![A](https://example.com/a.jpg) b B c![B](https://example.com/b.jpg)\n\nC`d`E",
+  },
+  {
     name: "films and sounds are links",
     html: '<video poster="p.png" title="A film"><source src="/f.webm"><source src="/f.mp4"><p>Get another browser</p></video> <audio controls src="/s/song.mp3"></audio><video src="blob:x"></video><video hidden src="/h.mp4"></video>',
     markdown: "[A film](https://example.com/f.webm) [song.mp3](https://example.com/s/song.mp3)",

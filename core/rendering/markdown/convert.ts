@@ -1,6 +1,6 @@
 import { runThrough } from "../../work/background.ts";
 import { flushBlock, flushPre, newContext, noLink, type Context } from "./context.ts";
-import { elements, image } from "./elements.ts";
+import { elements, noscriptImage } from "./elements.ts";
 import { isVoid, readHtml, type Attributes, type HtmlHandler } from "./html-events.ts";
 import { isInvisible, isLeftOut } from "./left-out.ts";
 import {
@@ -11,7 +11,7 @@ import {
   openInMath,
   openMathScript,
 } from "./math-elements.ts";
-import { closeInMedia, fallbackPicture, openInMedia, openMedia } from "./media.ts";
+import { closeInMedia, openInMedia, openMedia } from "./media.ts";
 import {
   addInside,
   breakLine,
@@ -140,7 +140,7 @@ function openUnseen(context: Context, name: string, attributes: Attributes): boo
     return false;
   }
   if (context.inNoscript) {
-    if (name === "img" && fallbackPicture(context, attributes) !== null) image(context, attributes);
+    if (name === "img") noscriptImage(context, attributes);
     return true;
   }
   if (!telling.has(name) || context.math !== null || context.pre !== null) return false;

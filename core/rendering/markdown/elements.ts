@@ -4,7 +4,7 @@ import { copiesCode, isPermalink } from "./controls.ts";
 import type { Attributes } from "./html-events.ts";
 import type { MarkKind } from "./emphasis.ts";
 import { openMath, writePicturedFormula } from "./math-elements.ts";
-import { frame, pictureSource } from "./media.ts";
+import { fallbackPicture, frame, pictureSource } from "./media.ts";
 import { openPre, tableElements } from "./table-elements.ts";
 import { absolute, imageAddress, linkAddress } from "./urls.ts";
 
@@ -82,14 +82,26 @@ export function image(context: Context, attributes: Attributes): void {
   // One pixel is a counter, not a picture; WordPress writes such a size for pictures of SVG, too.
   if (width === "1" && height === "1" && said.trim() === "") return;
   if (attributes["class"] !== undefined && writePicturedFormula(context, attributes)) return;
-  const alt = said.replaceAll(/\s+/gu, " ").trim();
+  const alt = altOf(attributes);
   const address = imageAddress(attributes, context.base) ?? context.picture;
   context.picture = null;
-  if (address === null) return context.inline.text(alt);
+  if (address === null) return context.inline.standIn(alt);
   context.lastPicture = address;
   context.inline.atom(
     `![${alt.replaceAll(/[\\[\]`*_<&]/gu, "\\$&")}](${address}${titlePart(attributes)})`,
   );
+}
+
+/** The text of a picture. */
+function altOf({ alt = "" }: Attributes): string {
+  return alt.replaceAll(/\s+/gu, " ").trim();
+}
+
+/** Writes a picture of `noscript` in the place of the text for the one that scripts load. */
+export function noscriptImage(context: Context, attributes: Attributes): void {
+  if (fallbackPicture(context, attributes) === null) return;
+  context.inline.takeBack(altOf(attributes));
+  image(context, attributes);
 }
 
 function startPicture(context: Context): void {

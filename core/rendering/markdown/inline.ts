@@ -22,6 +22,9 @@ export interface Inline {
   /** Markdown that counts as one piece, e.g. an image. */
   atom(markdown: string): void;
   code(text: string): void;
+  /** Writes the text of a picture that is not there, which {@link takeBack} may take back while nothing follows it. */
+  standIn(text: string): void;
+  takeBack(text: string): void;
   lineBreak(): void;
   /** Ends a line inside of a link that has text; false outside of one, and after many of them. */
   breakInLink(): boolean;
@@ -69,6 +72,7 @@ export function inlineCollector(): Inline {
     isLineDue: false,
     linkLines: 0,
     rawText: "",
+    standInAt: -1,
     heldCode: "",
   };
   return {
@@ -84,14 +88,17 @@ export function inlineCollector(): Inline {
       if (state.heldCode !== "") drain(state);
       state.rawText += text;
     },
-    atom(markdown) {
-      drain(state);
-      write(state, markdown);
-    },
+    atom: (markdown) => writeAtom(state, markdown),
     code(text) {
       if (state.rawText !== "") drain(state);
       state.heldCode += text;
     },
+    standIn(text) {
+      if (state.heldCode !== "") drain(state);
+      state.standInAt = state.rawText.length;
+      state.rawText += text;
+    },
+    takeBack: (text) => takeBack(state, text),
     lineBreak() {
       drain(state);
       settle(state, " ");
@@ -133,6 +140,8 @@ interface State {
   linkLines: number;
   /** Text that is escaped when it is complete: an entity and what follows it come in pieces. */
   rawText: string;
+  /** Where text in the place of a picture begins in `rawText`; -1 without any. */
+  standInAt: number;
   /** A code span that is written when its neighbour is known: two side by side would read as one with backticks. */
   heldCode: string;
 }
@@ -147,11 +156,25 @@ function drain(state: State): void {
   if (state.rawText === "") return;
   const flat = state.rawText.replaceAll(/[\t\n\f\r ]+/gu, " ");
   state.rawText = "";
+  state.standInAt = -1;
   if (flat.startsWith(" ")) state.space = true;
   const core = flat.replaceAll(/^ | $/gu, "");
   if (core === "") return;
   write(state, escapeText(core));
   state.space = flat.endsWith(" ");
+}
+
+function writeAtom(state: State, markdown: string): void {
+  drain(state);
+  const { parts } = state;
+  // Two formulas side by side would read as other ones: $x$$y$.
+  if (markdown.startsWith("$") && charBefore(parts, parts.length) === "$") state.space = true;
+  write(state, markdown);
+}
+
+function takeBack(state: State, text: string): void {
+  const { standInAt: at, rawText } = state;
+  if (at >= 0 && rawText.slice(at).trim() === text) state.rawText = rawText.slice(0, at);
 }
 
 /** Writes a piece, after the white space and the opening delimiters that wait for it. */

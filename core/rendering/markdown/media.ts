@@ -49,13 +49,14 @@ function playable(source: string | undefined, base: string | null): string | nul
   const given = (source ?? "").trim();
   if (given === "") return null;
   const src = absolute(given, base);
-  return /^https?:/iu.test(src) ? linkAddress(src, null) : null;
+  // Without a base it stays relative, as links do.
+  return /^(?:https?:|(?![a-z][a-z\d+.-]*:))/iu.test(src) ? linkAddress(src, null) : null;
 }
 
 /** Without a label the link has the name of the file, or of the host. */
 function writeLink({ inline }: Context, address: string, label: string): void {
   const url = URL.parse(address);
-  const file = /[^/]+\.\w{2,5}$/u.exec(url?.pathname ?? "")?.[0];
+  const file = /[^/]+\.\w{2,5}$/u.exec(url?.pathname ?? address)?.[0];
   inline.open("link", `](${address})`);
   inline.text(label || (file ?? url?.hostname ?? address));
   inline.close("link");

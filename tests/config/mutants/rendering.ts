@@ -158,6 +158,20 @@ export const renderingMutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/describe"],
   },
   {
+    name: "two formulas side by side are apart",
+    file: "core/rendering/markdown/inline.ts",
+    find: 'markdown.startsWith("$") &&',
+    replace: "false &&",
+    tests: ["tests/unit/rendering/markdown"],
+  },
+  {
+    name: "the text for a picture goes where noscript has the picture",
+    file: "core/rendering/markdown/elements.ts",
+    find: "  context.inline.takeBack(altOf(attributes));\n",
+    replace: "",
+    tests: ["tests/unit/rendering/markdown"],
+  },
+  {
     name: "a page that may miss no file waits for all of them",
     file: "core/rendering/page/page-files.ts",
     find: "needsAll?.() === true",

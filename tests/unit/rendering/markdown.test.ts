@@ -32,6 +32,12 @@ describe("htmlToMarkdown()", () => {
   it("leaves relative addresses alone without a base", () =>
     expect(convert('<a href="x">y</a>', null)).toBe("[y](x)"));
 
+  it("keeps films and sounds as relative links, too", () => {
+    const html =
+      '<video src="v.mp4"></video> <audio src="/a/b"></audio><iframe src="data:x"></iframe>';
+    expect(convert(html, null)).toBe("[v.mp4](v.mp4) [/a/b](/a/b)");
+  });
+
   it("keeps the text of any markup, and never throws", () => {
     const piece = fc.oneof(
       fc.constantFrom(
