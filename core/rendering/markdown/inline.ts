@@ -112,13 +112,7 @@ export function inlineCollector(): Inline {
       state.isLineDue = true;
       return true;
     },
-    label(text) {
-      drain(state);
-      const link = state.marks.find(({ kind }) => kind === "link");
-      if (link === undefined || link.opened >= 0 || text.trim() === "") return;
-      state.rawText = text.trim();
-      drain(state);
-    },
+    label: (text) => writeLabel(state, text),
     open: (kind, end = "") => openMark(state, kind, end),
     close: (kind) => closeMark(state, kind),
     flush: () => flush(state),
@@ -170,6 +164,14 @@ function writeAtom(state: State, markdown: string): void {
   // Two formulas side by side would read as other ones: $x$$y$.
   if (markdown.startsWith("$") && charBefore(parts, parts.length) === "$") state.space = true;
   write(state, markdown);
+}
+
+function writeLabel(state: State, text: string): void {
+  drain(state);
+  const link = state.marks.find(({ kind }) => kind === "link");
+  if (link === undefined || link.opened >= 0 || text.trim() === "") return;
+  state.rawText = text.trim();
+  drain(state);
 }
 
 function takeBack(state: State, text: string): void {
