@@ -184,14 +184,14 @@ function crossRoutes(app: Hono, { options: all, may }: RouteContext): void {
       options,
       signal: c.req.raw.signal,
     });
-    const { facets, notes, ...found } = await findAcross(text, {
+    const { chunks, errors, facets, notes } = await findAcross(text, {
       account: accountOf(c),
       namespace: namespaceOf(c),
       options: body.ai_search_options,
       deps: options,
       signal: c.req.raw.signal,
     });
-    const result = { search_query: text, query_kind: query.kind, ...found, ...facets };
+    const result = { search_query: text, query_kind: query.kind, chunks, errors, ...facets };
     return envelope(result, { messages: messagesOf(notes) });
   });
   app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {

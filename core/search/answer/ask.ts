@@ -79,7 +79,7 @@ export async function findForChat(
     parameters,
     options,
   );
-  const { chunks } = await findChunks(text, {
+  const { chunks, asked } = await findChunks(text, {
     instance,
     settings,
     options: body.ai_search_options,
@@ -88,7 +88,7 @@ export async function findForChat(
   });
   const wantsUsage = body.stream_options?.include_usage === true;
   const messages = body.messages ?? [];
-  const input = { query: text, messages, chunks, model, parameters, wantsUsage };
+  const input = { query: text, messages, chunks, asked, model, parameters, wantsUsage };
   const cached = await cachedAnswerer(answerer, {
     instance,
     input,

@@ -1,19 +1,22 @@
 import type { Answer, AnswerDelta, Answerer, Question } from "../retrieve/answerer.ts";
 import { type Passage, passagesOf } from "./passages.ts";
-import { queryTerms } from "../terms/query-terms.ts";
+import { type AskedWord, type AskedWords, coverage, wordFinder } from "../retrieve/coverage.ts";
 import { countTokens } from "../text/count-tokens.ts";
-import { stem } from "../text/porter.ts";
-import { words } from "../text/segment.ts";
 
 const MAX_PASSAGES = 3;
 /** Chunks that are read for passages. */
 const MAX_CHUNKS = 10;
 /** Rows of a table that are quoted. */
 const MAX_ROWS = 5;
-/** Below that share of the question nothing was found: what is quoted would answer another one. */
-const LEAST_COVERAGE = 0.5;
+/** Below that share of the question, in one passage, nothing was found: what is quoted would answer another one. */
+const LEAST_COVERAGE = 0.45;
 /** The least worth of a further passage, as a share of the best one's. */
 const LEAST_SHARE = 0.5;
+
+/** A block of code, which ends a passage. */
+const CODE = /^ {0,3}(?:`{3,}|~{3,})[\s\S]*/m;
+/** Where links lead: nobody reads it. */
+const TARGETS = /(?<=\])\([^()\s]*\)/g;
 
 const NOTHING = "Nothing was found in the documents that answers this question.";
 
@@ -25,8 +28,13 @@ interface Candidate {
   /** The search's score of its chunk, relative to the best chunk's. */
   readonly rank: number;
   readonly place: number;
-  readonly terms: ReadonlySet<string>;
+  /** The words of the question that it and its headings hold. */
+  readonly found: ReadonlySet<AskedWord>;
+  /** The same without its code: names of commands and parts of addresses match by chance. */
+  readonly foundInProse: ReadonlySet<AskedWord>;
 }
+
+type Finder = ReturnType<typeof wordFinder>;
 
 /**
  * An answerer that quotes the passages that share most with the question, each below its headings and with the number of its
@@ -45,12 +53,15 @@ export const extractiveAnswerer: Answerer = {
   },
 };
 
-function extract({ query, messages, chunks, parameters }: Question): Answer {
-  const asked = new Set(queryTerms(query, "porter").map(stem));
-  const isFound = chunks.some(
-    ({ scoring_details: { coverage } }) => (coverage ?? 1) >= LEAST_COVERAGE,
+const NO_WORDS: AskedWords = { words: [], withinWords: false };
+
+function extract({ asked = NO_WORDS, messages, chunks, parameters }: Question): Answer {
+  const candidates = candidatesOf(chunks.slice(0, MAX_CHUNKS), wordFinder(asked));
+  // A chunk may be about much of the question, and none of its passages.
+  const isFound = candidates.some(
+    ({ foundInProse }) => coverage(asked, foundInProse) >= LEAST_COVERAGE,
   );
-  const chosen = isFound ? choose(candidatesOf(chunks.slice(0, MAX_CHUNKS), asked), asked) : [];
+  const chosen = isFound ? choose(candidates, asked) : [];
   const quotes = chosen.map(({ title, source, text }) => `**${title}** [${source}]\n\n${text}`);
   const sources = [...new Set(chosen.map((one) => one.source))].toSorted((a, b) => a - b);
   const list = sources
@@ -85,7 +96,7 @@ function shortened(text: string, parameters: Question["parameters"]): string {
   return pieces.join("");
 }
 
-function candidatesOf(chunks: Question["chunks"], asked: ReadonlySet<string>): Candidate[] {
+function candidatesOf(chunks: Question["chunks"], find: Finder): Candidate[] {
   const best = Math.max(...chunks.map(({ score }) => score), Number.MIN_VALUE);
   return chunks.flatMap((chunk, index) => {
     const { heading = "", text, item } = chunk;
@@ -93,40 +104,49 @@ function candidatesOf(chunks: Question["chunks"], asked: ReadonlySet<string>): C
     // The columns of a table stand above its rows.
     const path = heading.split(" > ").filter((part) => part !== "" && !part.includes(" | "));
     const title = path.length === 0 ? item.key : path.join(" > ");
-    const above = termsOf(heading);
     return passagesOf(text, heading).map((passage, place) => {
-      const quoted = quotedText(passage, asked);
-      const terms = new Set([...above, ...termsOf(quoted)]);
-      return { text: quoted, title, source: index + 1, rank, place, terms };
+      const quoted = quotedText(passage, find);
+      const read = `${heading}\n${quoted.replace(TARGETS, "")}`;
+      const found = find(read);
+      const foundInProse = CODE.test(read) ? find(read.replace(CODE, "")) : found;
+      return { text: quoted, title, source: index + 1, rank, place, found, foundInProse };
     });
   });
 }
 
-/** Returns a passage as it is quoted: of a long table the rows that share most with the question. */
-function quotedText({ text, rows }: Passage, asked: ReadonlySet<string>): string {
-  if (rows.length === 0) return text;
-  const shared = rows.map((row) => [...termsOf(row)].filter((term) => asked.has(term)).length);
-  const bar = shared.toSorted((a, b) => b - a)[MAX_ROWS - 1] ?? 0;
-  const kept = rows.filter(
-    (_, n) => rows.length <= MAX_ROWS || (shared[n] ?? 0) >= Math.max(1, bar),
-  );
-  return [text, ...kept.slice(0, MAX_ROWS)].join("\n").trim();
+/** Returns a passage as it is quoted: of a long table the rows that hold most of the question. */
+function quotedText({ text, rows }: Passage, find: Finder): string {
+  const weighed = rows.map((row, n) => ({
+    row,
+    n,
+    weight: weightOf(find(row.replace(TARGETS, ""))),
+  }));
+  const kept =
+    rows.length <= MAX_ROWS
+      ? weighed
+      : weighed
+          .filter(({ weight }) => weight > 0)
+          .toSorted((a, b) => b.weight - a.weight || a.n - b.n)
+          .slice(0, MAX_ROWS)
+          .toSorted((a, b) => a.n - b.n);
+  return [text, ...kept.map(({ row }) => row)].join("\n").trim();
+}
+
+function weightOf(words: Iterable<AskedWord>): number {
+  let sum = 0;
+  for (const { weight } of words) sum += weight;
+  return sum;
 }
 
 /** Chooses the best passage first, then those that add something new, in the order of their sources. */
-function choose(candidates: readonly Candidate[], asked: ReadonlySet<string>): Candidate[] {
-  const weights = new Map(
-    [...asked].map((term) => {
-      const having = candidates.filter(({ terms }) => terms.has(term)).length;
-      return [term, Math.log(1 + candidates.length / (1 + having))] as const;
-    }),
-  );
-  const open = new Set(asked);
+function choose(candidates: readonly Candidate[], { words }: AskedWords): Candidate[] {
+  const whole = weightOf(words);
+  const open = new Set(words);
   const left = [...candidates];
   const chosen: Candidate[] = [];
   let best = 0;
   while (chosen.length < MAX_PASSAGES && left.length > 0) {
-    const scores = left.map((one) => worth(one, weights, open));
+    const scores = left.map((one) => worth(one, whole, open));
     const at = scores.reduce((top, value, index) => (value > (scores[top] ?? 0) ? index : top), 0);
     const score = scores[at] ?? 0;
     if (score <= best * LEAST_SHARE) break;
@@ -136,29 +156,21 @@ function choose(candidates: readonly Candidate[], asked: ReadonlySet<string>): C
     // The end of a chunk may stand at the beginning of the next.
     if (chosen.some(({ text }) => text.includes(taken.text) || taken.text.includes(text))) continue;
     chosen.push(taken);
-    for (const term of taken.terms) open.delete(term);
+    for (const word of taken.found) open.delete(word);
   }
   return chosen.toSorted((a, b) => a.source - b.source || a.place - b.place);
 }
 
 /**
- * Weighs a passage: the search's score of its chunk, and the share of the question that it holds. Terms that other passages
+ * Weighs a passage: the search's score of its chunk, and the share of the question that it holds. Words that other passages
  * already hold count half.
  */
 function worth(
-  { terms, rank, place }: Candidate,
-  weights: ReadonlyMap<string, number>,
-  open: ReadonlySet<string>,
+  { found, rank, place }: Candidate,
+  whole: number,
+  open: ReadonlySet<AskedWord>,
 ): number {
-  let shared = 0;
-  let whole = 0;
-  for (const [term, weight] of weights) {
-    whole += weight;
-    if (terms.has(term)) shared += open.has(term) ? weight : weight / 2;
-  }
-  return shared === 0 ? 0 : rank * (0.4 + (0.6 * shared) / whole) - place * 1e-4;
-}
-
-function termsOf(text: string): Set<string> {
-  return new Set(words(text, "query").map(stem));
+  let held = 0;
+  for (const word of found) held += open.has(word) ? word.weight : word.weight / 2;
+  return held === 0 ? 0 : Math.sqrt(rank) * (0.4 + (0.6 * held) / whole) - place * 1e-4;
 }

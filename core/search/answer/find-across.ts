@@ -2,6 +2,7 @@ import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import { instanceAt } from "../actor/instance-client.ts";
 import { addFacets, type Facets } from "../refine/facets.ts";
 import { comparePlaces, firstOfEach, type ItemPlace } from "../refine/order.ts";
+import { type AskedWords, joinedWords } from "../retrieve/coverage.ts";
 import type { Chunk } from "../retrieve/chunk-view.ts";
 import { checkEnabled, findChunks } from "./find-chunks.ts";
 import type { Retrieved } from "../retrieve/retrieve.ts";
@@ -22,6 +23,7 @@ export interface CombinedChunks {
   readonly facets: Facets | null;
   readonly errors: InstanceFailure[];
   readonly notes: readonly SearchNote[];
+  readonly asked: AskedWords;
 }
 
 /** Instances that one search may ask. */
@@ -58,10 +60,16 @@ export async function findAcross(
         checkEnabled(settings);
         const found = await findChunks(query, { instance, settings, options, deps, signal });
         const notes = found.notes.map((note) => ({ ...note, message: `${id}: ${note.message}` }));
-        return { ...placed(id, found), facets: found.facets, errors: [], notes };
+        return {
+          ...placed(id, found),
+          facets: found.facets,
+          asked: [found.asked],
+          errors: [],
+          notes,
+        };
       } catch (error) {
         signal.throwIfAborted();
-        return { placed: [], facets: null, errors: [failure(id, error)], notes: [] };
+        return { placed: [], facets: null, asked: [], errors: [failure(id, error)], notes: [] };
       }
     }),
   );
@@ -87,6 +95,7 @@ export async function findAcross(
     facets: facets.length === 0 ? null : addFacets(facets),
     errors,
     notes: results.flatMap((result) => result.notes),
+    asked: joinedWords(results.flatMap((result) => result.asked)),
   };
 }
 

@@ -20,15 +20,16 @@ type Kind = "paragraph" | "list" | "table" | "code";
 interface Block {
   readonly kind: Kind;
   readonly lines: readonly string[];
+  readonly isBelowHeading: boolean;
 }
 
 /**
- * Returns the passages of a chunk, in their order. Headings and lists of contents are left out, and so is code that nothing introduces. A table
- * that goes on from the chunk before gets its header from the columns that end `heading`.
+ * Returns the passages of a chunk, in their order. Headings and lists of contents are left out. Code follows the paragraph above it. A table that goes on from the chunk before gets its header from the columns that end `heading`.
  */
 export function passagesOf(text: string, heading: string): Passage[] {
   const out: Passage[] = [];
   let intro: string | null = null;
+  let isParagraph = false;
   for (const block of blocksOf(text)) {
     const own = block.lines.join("\n").trim();
     const before: string = intro === null ? "" : `${intro}\n\n`;
@@ -36,9 +37,14 @@ export function passagesOf(text: string, heading: string): Passage[] {
     else {
       if (block.kind === "table") out.push(tableOf(block.lines, before, heading));
       else if (block.kind !== "code") out.push({ text: before + own, rows: [] });
-      else if (intro !== null) out.push({ text: before + closed(own), rows: [] });
+      else {
+        const explained = isParagraph && !block.isBelowHeading ? out.pop() : undefined;
+        const above = explained === undefined ? before : `${explained.text}\n\n`;
+        out.push({ text: above + closed(own), rows: [] });
+      }
       intro = null;
     }
+    isParagraph = block.kind === "paragraph" && intro === null;
   }
   if (intro !== null) out.push({ text: intro, rows: [] });
   return out.filter(
@@ -73,7 +79,7 @@ function closed(code: string): string {
 
 /** How far the blocks of a text were read. */
 interface Reading {
-  readonly blocks: { kind: Kind; lines: string[] }[];
+  readonly blocks: { kind: Kind; lines: string[]; isBelowHeading: boolean }[];
   /** The fence that ends the current code block; null outside of code. */
   fence: string | null;
   /** Whether the next line begins a block: after a blank line, a heading or the end of code. */
@@ -113,16 +119,16 @@ function readLine(reading: Reading, line: string): void {
     // The items of a list may stand apart from one another.
     if (kind === "list" && last === "list" && !reading.afterHeading) reading.isApart = false;
     put(reading, kind, line);
-    reading.afterHeading = false;
   }
 }
 
 function put(reading: Reading, kind: Kind, line: string): void {
   const last = reading.blocks.at(-1);
   if (last === undefined || reading.isApart || last.kind !== kind)
-    reading.blocks.push({ kind, lines: [line] });
+    reading.blocks.push({ kind, lines: [line], isBelowHeading: reading.afterHeading });
   else last.lines.push(line);
   reading.isApart = false;
+  reading.afterHeading = false;
 }
 
 function kindOf(line: string, before: Kind | undefined): Kind {

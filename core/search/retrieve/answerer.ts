@@ -1,4 +1,5 @@
 import type { Chunk } from "./chunk-view.ts";
+import type { AskedWords } from "./coverage.ts";
 import type { Plain } from "../../ports.ts";
 import type { Message } from "../state/search-schema.ts";
 
@@ -9,6 +10,8 @@ export interface Question {
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly messages: readonly Message[];
   readonly chunks: readonly Chunk[];
+  /** The words of the query, as the chunks were searched for them; absent where nothing was searched. */
+  readonly asked?: AskedWords;
   /** Whether a stream is to end with the model's count of tokens. */
   readonly wantsUsage?: boolean;
   /** The model to answer with. */

@@ -7,19 +7,21 @@ import { termScanner } from "../text/term-scanner.ts";
 import { longQuery } from "../query/long-query.ts";
 
 /** A word of a question, and all by which a text may hold it: each a list of keys that must all be there. */
-interface Asked {
+export type AskedWord = {
   readonly alternatives: readonly (readonly string[])[];
+  /** How rare it is in the instance. */
   readonly weight: number;
-}
+};
 
-/**
- * How much of a question a text holds, from 0 to 1: the share of its words, each weighted by how rare it is in the instance.
- * Words that no chunk has weigh most, so that a question about something else is told from one about the documents.
- */
-export async function coverageOf(
-  state: InstanceState,
-  plan: KeywordPlan,
-): Promise<(text: string) => number> {
+/** The words of a question, as its instance looks for them. */
+export type AskedWords = {
+  readonly words: readonly AskedWord[];
+  /** Whether they are found as parts of words, as an index of trigrams does. */
+  readonly withinWords: boolean;
+};
+
+/** Returns the words of a question. Those that no chunk has weigh most, so that a question about something else shows. */
+export async function askedWords(state: InstanceState, plan: KeywordPlan): Promise<AskedWords> {
   const { settings } = state.facts();
   const phrases = plan.required.flatMap((phrase) => phrase.split(" "));
   const choices = [
@@ -36,9 +38,9 @@ export async function coverageOf(
     // As BM25 weighs it, but above 0 for words that most chunks have.
     return Math.log(1 + (state.facts().chunks - found + 0.5) / (found + 0.5));
   };
-  const isTrigram = plan.tokenizer === "trigram";
-  const keys = (term: string): string[] => (isTrigram ? [term] : term.split(" ").map(stem));
-  const asked = new Map<string, Asked>();
+  const withinWords = plan.tokenizer === "trigram";
+  const keys = (term: string): string[] => (withinWords ? [term] : term.split(" ").map(stem));
+  const asked = new Map<string, AskedWord>();
   for (const { terms, others } of choices) {
     for (const term of terms) {
       const name = keys(term).join(" ");
@@ -46,18 +48,41 @@ export async function coverageOf(
       asked.set(name, { alternatives: [term, ...others].map(keys), weight });
     }
   }
-  const all = [...asked.values()];
-  const whole = all.reduce((sum, { weight }) => sum + weight, 0);
-  const isThere = isTrigram
-    ? within
-    : among(all.flatMap(({ alternatives }) => alternatives.flat()));
+  return { words: [...asked.values()], withinWords };
+}
+
+/** Joins the words of one question as several instances look for them: a word is as rare as where it is most frequent. */
+export function joinedWords(all: readonly AskedWords[]): AskedWords {
+  const words = new Map<string, AskedWord>();
+  for (const one of all.flatMap((each) => each.words)) {
+    const name = one.alternatives[0]?.join(" ") ?? "";
+    const before = words.get(name);
+    words.set(name, {
+      alternatives: [...(before?.alternatives ?? []), ...one.alternatives],
+      weight: Math.min(before?.weight ?? one.weight, one.weight),
+    });
+  }
+  return { words: [...words.values()], withinWords: all.every((each) => each.withinWords) };
+}
+
+/** Returns a function that finds the words of a question that a text holds. */
+export function wordFinder({
+  words,
+  withinWords,
+}: AskedWords): (text: string) => ReadonlySet<AskedWord> {
+  const keys = words.flatMap(({ alternatives }) => alternatives.flat());
+  const isThere = withinWords ? within : among(keys);
   return (text) => {
     const found = isThere(text);
-    let held = 0;
-    for (const { alternatives, weight } of all)
-      if (alternatives.some((one) => one.every(found))) held += weight;
-    return whole > 0 ? round(held / whole) : 0;
+    return new Set(words.filter((word) => word.alternatives.some((one) => one.every(found))));
   };
+}
+
+/** Returns how much of a question some of its words are, from 0 to 1: rare words are more of it. */
+export function coverage({ words }: AskedWords, found: ReadonlySet<AskedWord>): number {
+  const whole = words.reduce((sum, { weight }) => sum + weight, 0);
+  const held = words.reduce((sum, word) => sum + (found.has(word) ? word.weight : 0), 0);
+  return whole > 0 ? round(held / whole) : 0;
 }
 
 /** Finds terms as parts of words, as an index of trigrams does. */

@@ -2,7 +2,7 @@ import type { RetrievalType, SearchInput, SearchNote } from "./search-input.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { asSet, isOneOf } from "../../sql/sql-text.ts";
 import { hasLearned } from "./ask-legs.ts";
-import { coverageOf } from "./coverage.ts";
+import { type AskedWords, askedWords, coverage, wordFinder } from "./coverage.ts";
 import {
   type Chunk,
   chunkId,
@@ -37,6 +37,7 @@ export type Retrieved = {
   /** Each chunk's sort values and group; null when the request asked for no order. */
   readonly places: ItemPlace[] | null;
   readonly notes: readonly SearchNote[];
+  readonly asked: AskedWords;
 };
 
 /**
@@ -53,10 +54,11 @@ export async function retrieve(state: InstanceState, input: SearchInput): Promis
   // Threads answer several searches at once: what is left to do of each, some milliseconds, has a turn of its own.
   await state.context.system.sleep(0);
   const shown = await withText(state, collected.ranked.slice(0, limit));
-  const covers = await coverageOf(state, plan);
+  const asked = await askedWords(state, plan);
+  const found = wordFinder(asked);
   await state.context.system.sleep(0);
   const coverages = shown.map(({ row }) =>
-    covers(`${String(row["heading"])}\n${String(row["text"])}`),
+    coverage(asked, found(`${String(row["heading"])}\n${String(row["text"])}`)),
   );
   const byKeywords = type !== "vector" && legs.keyword.length > 0;
   const scale = bestWorth(shown, coverages, both, byKeywords);
@@ -81,7 +83,7 @@ export async function retrieve(state: InstanceState, input: SearchInput): Promis
     message,
   }));
   if (collected.isCut) notes.push(cutNote(input));
-  return { chunks, facets: collected.facets, places: placesIn(collected, shown), notes };
+  return { chunks, facets: collected.facets, places: placesIn(collected, shown), notes, asked };
 }
 
 function cutNote({ sort, facets }: SearchInput): SearchNote {

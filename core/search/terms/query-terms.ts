@@ -27,7 +27,9 @@ export function queryTerms(query: string, tokenizer: KeywordTokenizer): string[]
     .map((word) => word.slice(0, MAX_WORD));
 }
 
-const AMOUNTS: ReadonlySet<string> = new Set(["long", "many", "much", "often", "soon"]);
+const AMOUNTS: ReadonlySet<string> = new Set(
+  "big fast far high large long many much often old small soon".split(" "),
+);
 
 /** Whether a word only asks with the one before it, as in "how long": documents answer with an amount, not with the word. */
 function asksForAmount(word: string, before: string | undefined): boolean {

@@ -723,4 +723,18 @@ export const searchMutants: readonly Mutant[] = [
     replace: "keyword: [],",
     tests: ["tests/unit/search/refine-many"],
   },
+  {
+    name: "the best rows of a table are quoted, not the first",
+    file: "core/search/answer/extractive.ts",
+    find: "b.weight - a.weight || a.n - b.n",
+    replace: "a.n - b.n",
+    tests: ["tests/unit/search/chat"],
+  },
+  {
+    name: "code alone does not show that something was found",
+    file: "core/search/answer/extractive.ts",
+    find: "({ foundInProse }) => coverage(asked, foundInProse)",
+    replace: "({ found }) => coverage(asked, found)",
+    tests: ["tests/unit/search/chat"],
+  },
 ];

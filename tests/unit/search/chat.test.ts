@@ -105,21 +105,77 @@ describe("chat completions with the builtin model", () => {
     }
   });
 
-  it("quote the rows of a table that answer, below its header, and code only with what introduces it", async () => {
+  it("quote the rows of a table that answer, below its header", async () => {
     await open();
-    const code = "```ts\nconst tokens = [];\n\n// Tokens are required here.\nuse(tokens);\n```";
     const others = Array.from({ length: 8 }, (_, n) => `| \`port_${n}\` | Where |`).join("\n");
     const table = `| Key | Meaning |\n| --- | --- |\n${others}\n| \`tokens\` | Required |`;
+    const code = "```ts\nconst tokens = [];\n\n// Tokens are required here.\nuse(tokens);\n```";
     await api.upload("keys.md", `# Keys\n\n${code}\n\n${table}\n`);
     const [choice] = (await answerOf(await ask({}))).choices;
     expect(choice!.message.content).toContain(
       "**Keys** [2]\n\n| Key | Meaning |\n| --- | --- |\n| `tokens` | Required |\n",
     );
-    expect(choice!.message.content).not.toMatch(/port_|const|here/);
-    await api.upload("use.md", `# Use\n\nWhere tokens are required:\n\n${code}`);
-    const messages = [{ role: "user", content: "Where are tokens required in use?" }];
-    const [second] = (await answerOf(await ask({ messages }))).choices;
-    expect(second!.message.content).toContain(`Where tokens are required:\n\n${code}\n`);
+    expect(choice!.message.content).not.toMatch(/port_/);
+  });
+
+  it("quote the best row of a table, however many rows above it hold a word of the question", async () => {
+    await open();
+    const others = Array.from({ length: 8 }, (_, n) => `| \`port_${n}\` | Required |`).join("\n");
+    const table = `| Key | Meaning |\n| --- | --- |\n${others}\n| \`tokens\` | Required |`;
+    await api.upload("keys.md", `# Keys\n\n${table}\n`);
+    const [choice] = (await answerOf(await ask({}))).choices;
+    const rows = /\*\*Keys\*\* \[\d\]\n\n([^]*?)\n\n/
+      .exec(choice!.message.content)?.[1]
+      ?.split("\n");
+    expect(rows?.slice(2)).toEqual([
+      ...[0, 1, 2, 3].map((n) => `| \`port_${n}\` | Required |`),
+      "| `tokens` | Required |",
+    ]);
+  });
+
+  it("weigh words by how rare they are in the documents, whatever their language", async () => {
+    api = await searchUnderTest();
+    for (let n = 0; n < 8; n++)
+      await api.upload(
+        `${n}.md`,
+        `# Blatt ${n}\n\nDas ist die Ordnung der Halle ${n} und wie sie ist.`,
+      );
+    const others = Array.from({ length: 8 }, (_, n) => `| ${n} | wie die Halle der Stadt ist |`);
+    const rows = ["| Nummer | Inhalt |", "| --- | --- |", ...others, "| Pfand | 20 Euro |"];
+    await api.upload("preise.md", rows.join("\n"));
+    const messages = [{ role: "user", content: "Wie ist die Pfand der Halle?" }];
+    const [choice] = (await answerOf(await ask({ messages }))).choices;
+    expect(choice!.message.content).toContain("| Pfand | 20 Euro |");
+  });
+
+  it("quote code with what introduces it, else with the paragraph above it, else below its headings", async () => {
+    await open();
+    const code = "```ts\nconst tokens = [];\n\n// Tokens are required here.\nuse(tokens);\n```";
+    for (const above of ["Where tokens are required:\n\n", "Where tokens are required.\n\n", ""]) {
+      await api.upload("use.md", `# Required use\n\n${above}${code}`);
+      const messages = [{ role: "user", content: "Where are tokens required in use?" }];
+      const [choice] = (await answerOf(await ask({ messages }))).choices;
+      expect(choice!.message.content).toContain(`**Required use** [1]\n\n${above}${code}\n`);
+    }
+    expect(passagesOf("One.\n\n# Two\n\n```\ncode\n```", "").map(({ text }) => text)).toEqual([
+      "One.",
+      "```\ncode\n```",
+    ]);
+  });
+
+  it("say that nothing was found where no passage, but the whole chunk holds the question, or a link's target, or code", async () => {
+    await open();
+    const nothing = "Nothing was found in the documents that answers this question.";
+    for (const text of [
+      "The whale is blue.\n\nThe price is high.\n\nIn Norway it rains.\n\nIt sleeps deeply.",
+      "See [there](https://price.example/norway/whales/sleep).",
+      "Run it:\n\n```sh\nprice --norway whales sleep\n```",
+    ]) {
+      await api.upload("whales.md", text);
+      const messages = [{ role: "user", content: "At what price do whales sleep in Norway?" }];
+      const answer = await answerOf(await ask({ messages }));
+      expect(answer.choices[0]!.message.content).toBe(nothing);
+    }
   });
 
   it("give a table that goes on from the chunk before its header again", () => {
