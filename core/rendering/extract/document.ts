@@ -30,12 +30,45 @@ export type Whole = Pick<DomPart, "querySelectorAll">;
 const ELEMENTS = 10_000;
 const DEPTH = 100;
 
-/** A fragment has a body of its own in linkedom only when it is written. */
+/** Parses a document. Unlike browsers, linkedom has no head and body but for those whose tags are written. */
 export function parseDocument(html: string): ParsedDocument {
-  const isWhole = /<html[\s>]/iu.test(html);
-  const parts = /<(?:head|body)[\s>]/iu.test(html) ? html : `<head></head><body>${html}</body>`;
-  const whole = isWhole ? html : `<html>${parts}</html>`;
-  return new DOMParser().parseFromString(whole, "text/html");
+  const isWritten = ["html", "head", "body"].every((name) => openingTag(name).test(html));
+  return new DOMParser().parseFromString(isWritten ? html : withOwnTags(html), "text/html");
+}
+
+/** What may stand before the first element, and the elements of a head (HTML, "the before head insertion mode"). */
+const BLANK = /(?:\s+|<!doctype[^>]*>|<!--[\s\S]*?-->)*/iuy;
+const HEAD_PART =
+  /\s+|<!--[\s\S]*?-->|<(title|style|script)\b[\s\S]*?<\/\1\s*>|<(?:meta|link|base)\b[^>]*>/iuy;
+const HTML_TAG = /<html(?:\s[^>]*)?>/iuy;
+const HEAD_TAG = /<head(?:\s[^>]*)?>/iuy;
+const HEAD_END = /<\/head\s*>/iuy;
+
+/** Writes the tags of html, head and body that an author may leave out. */
+function withOwnTags(html: string): string {
+  let at = 0;
+  const take = (pattern: RegExp): string => {
+    pattern.lastIndex = at;
+    const [found = ""] = pattern.exec(html) ?? [];
+    at += found.length;
+    return found;
+  };
+  take(BLANK);
+  const root = take(HTML_TAG) || "<html>";
+  take(BLANK);
+  take(HEAD_TAG);
+  const start = at;
+  while (take(HEAD_PART) !== "");
+  const head = html.slice(start, at);
+  take(HEAD_END);
+  take(BLANK);
+  const rest = html.slice(at);
+  const body = /^<body[\s>]/iu.test(rest) ? rest : `<body>${rest}</body>`;
+  return `<!doctype html>${root}<head>${head}</head>${body}</html>`;
+}
+
+function openingTag(name: string): RegExp {
+  return new RegExp(`<${name}[\\s>]`, "iu");
 }
 
 /**

@@ -172,6 +172,13 @@ export const renderingMutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/markdown"],
   },
   {
+    name: "a document has the head and body whose tags its author leaves out",
+    file: "core/rendering/extract/document.ts",
+    find: "isWritten ? html : withOwnTags(html)",
+    replace: "html",
+    tests: ["tests/unit/rendering/extract"],
+  },
+  {
     name: "a page that may miss no file waits for all of them",
     file: "core/rendering/page/page-files.ts",
     find: "needsAll?.() === true",

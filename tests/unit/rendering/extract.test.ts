@@ -30,6 +30,25 @@ describe("mainContent", () => {
     for (const other of ["Home", "Other news", "Imprint"]) expect(found).not.toContain(other);
   });
 
+  it("knows head and body where their tags are left out", async () => {
+    const content = `<nav><a href="/home">Home</a></nav><article>${paragraphs}</article>`;
+    const head = "<meta charset=utf-8><title>Bridge</title><!-- a --><style>p { top: 0 }</style>";
+    for (const html of [
+      `<!doctype html>\n<html lang=en>\n${head}${content}`,
+      `<!doctype html>${head}${content}</html>`,
+      `${head}<body class=a>${content}`,
+      `<head>${head}</head>${content}`,
+      `<html><head>${head}<body>${content}`,
+      `<html>${head}<body>${content}</body></html>`,
+    ]) {
+      const found = await extract(html);
+      expect(found).toMatch(/^<!doctype html><html><head><title>Bridge<\/title><\/head><body>/u);
+      expect(found).toContain(sentence.trim());
+      for (const other of ["Home", "top: 0"]) expect(found).not.toContain(other);
+      expect(found.split("Bridge").length).toBe(2);
+    }
+  });
+
   it("believes the author's mark, when there is one only", async () => {
     const other = `<div><p>${"Something else, long enough to be taken for it. ".repeat(40)}</p></div>`;
     const found = await extract(around(`${other}<article>${paragraphs}</article>`));
