@@ -1,3 +1,4 @@
+import { appendAll } from "../text/append-all.ts";
 import type { PlacedText } from "./pdf-columns.ts";
 
 const RIGHT_TO_LEFT = /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC]/gu;
@@ -17,7 +18,7 @@ export function rightToLeft(items: readonly PlacedText[]): PlacedText[] {
   for (const item of items) {
     line.push(item);
     if (!item.endsLine) continue;
-    out.push(...inOrder(line));
+    appendAll(out, inOrder(line));
     line = [];
   }
   return [...out, ...inOrder(line)];

@@ -18,6 +18,9 @@ export type ClientFrame =
 /** Longest id of a call: it is sent back. */
 const ID_LIMIT = 256;
 
+/** Most arguments of a call: engines overflow their stack at some ten thousand. */
+const ARGS_LIMIT = 1000;
+
 /** A mark that every frame of the protocol contains. */
 const MARK = /"(?:rpc|cf_agent_state|subscribe)"/u;
 
@@ -48,6 +51,8 @@ export function parseFrame(message: string): ClientFrame | null {
 function parseCall({ id, method, args }: Record<string, Plain>): ClientFrame | null {
   if (typeof id !== "string" || id.length > ID_LIMIT) return null;
   if (typeof method !== "string" || !Array.isArray(args)) return null;
+  if (args.length > ARGS_LIMIT)
+    return { type: "refused", reason: `A call has more than ${ARGS_LIMIT} arguments` };
   return { type: "rpc", id, method, args: args as readonly Plain[] };
 }
 

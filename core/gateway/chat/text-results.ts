@@ -1,3 +1,4 @@
+import { appendAll } from "../../text/append-all.ts";
 import type { ChatMessage, ChatPart, ToolMessage } from "./chat-format.ts";
 
 /** The text of a result whose images follow. */
@@ -17,7 +18,7 @@ export function withTextResults(messages: readonly ChatMessage[]): ChatMessage[]
   for (const message of messages) {
     if (message.role !== "tool") tell();
     const parts = message.role === "tool" ? attached(message) : [];
-    beside.push(...parts);
+    appendAll(beside, parts);
     out.push(parts.length === 0 ? message : withoutAttached(message));
   }
   tell();

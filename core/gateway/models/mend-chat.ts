@@ -1,3 +1,4 @@
+import { appendAll } from "../../text/append-all.ts";
 import {
   type Chat,
   type ChatMessage,
@@ -43,7 +44,8 @@ function withResultsFirst(messages: readonly ChatMessage[]): ChatMessage[] {
   for (const message of messages) {
     if (message.role === "tool") out.push(message);
     else if (message.role === "assistant") {
-      out.push(...beside, message);
+      appendAll(out, beside);
+      out.push(message);
       beside = [];
     } else beside.push(message);
   }

@@ -1,3 +1,4 @@
+import { appendAll } from "../../text/append-all.ts";
 import type { TextBudget } from "../../files/text-budget.ts";
 import { markdownTable } from "../read/markdown-table.ts";
 import { withoutSoftHyphens } from "../read/soft-hyphens.ts";
@@ -158,7 +159,7 @@ function endParagraph({ paragraphs, sinks, tables }: State): void {
   // A heading is one line.
   const whole = level > 0 ? text.replaceAll(/\s+/gu, " ") : text;
   if (text !== "") sinks.at(-1)?.push(`${mark}${whole}`);
-  sinks.at(-1)?.push(...behind);
+  appendAll(sinks.at(-1), behind);
 }
 
 function endCell({ sinks, tables, budget }: State): void {

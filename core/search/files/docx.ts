@@ -1,3 +1,4 @@
+import { appendAll } from "../../text/append-all.ts";
 import type { TextBudget } from "../../files/text-budget.ts";
 import type { DocumentText } from "../read/file-reader.ts";
 import type { FileWarning } from "../read/file-warning.ts";
@@ -42,7 +43,7 @@ export function* docxText(
   const body = bodyReader({ ...context, notes });
   yield* parseXml(xml, body);
   const blocks = [...body.blocks, ...notes.values()];
-  blocks.push(...(yield* drawingTexts(related, { parts, budget, warnings })));
+  appendAll(blocks, yield* drawingTexts(related, { parts, budget, warnings }));
   const margins = new Set<string>();
   for (const { target } of [...named("header"), ...named("footer")]) {
     const reading = bodyReader({ ...context, notes });
@@ -50,7 +51,7 @@ export function* docxText(
     margins.add(reading.blocks.join("\n\n"));
   }
   // Page numbers alone say nothing.
-  blocks.push(...[...margins].filter((text) => /\p{L}/u.test(text)));
+  for (const text of margins) if (/\p{L}/u.test(text)) blocks.push(text);
   for (const { target } of named("aFChunk"))
     warnings.push({ code: "part_not_read", message: `"${target}" is an embedded document` });
   return { text: blocks.join("\n\n"), warnings };

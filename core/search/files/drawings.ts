@@ -1,3 +1,4 @@
+import { appendAll } from "../../text/append-all.ts";
 import type { TextBudget } from "../../files/text-budget.ts";
 import type { FileWarning } from "../read/file-warning.ts";
 import { markdownTable } from "../read/markdown-table.ts";
@@ -27,7 +28,7 @@ export function* drawingTexts(
     const xml = parts.optional(target, warnings, page);
     if (type === DIAGRAM)
       blocks.push((yield* drawnParagraphs(xml, budget)).map((one) => `- ${one}`).join("\n"));
-    else blocks.push(...(yield* chartText(xml, budget)));
+    else appendAll(blocks, yield* chartText(xml, budget));
     yield;
   }
   return blocks.filter((block) => block !== "");

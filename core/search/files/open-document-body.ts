@@ -1,3 +1,4 @@
+import { appendAll } from "../../text/append-all.ts";
 import type { TextBudget } from "../../files/text-budget.ts";
 import { withoutSoftHyphens } from "../read/soft-hyphens.ts";
 import { type CoveringRows, coveringRows } from "../read/covering-rows.ts";
@@ -174,7 +175,7 @@ function paragraph(state: State, level: number): End {
     // A heading is one line.
     const whole = level > 0 ? text.replaceAll(/\s+/gu, " ") : text;
     if (text !== "") sinks.at(-1)?.push(`${mark}${whole}`);
-    sinks.at(-1)?.push(...behind);
+    appendAll(sinks.at(-1), behind);
   });
 }
 
@@ -182,7 +183,7 @@ function paragraph(state: State, level: number): End {
 function placeObject({ objects, tables, sinks }: State, attributes: XmlAttributes): void {
   const folder = (attributes["xlink:href"] ?? "").replace(/^\.\//u, "");
   const target = tables[0]?.objects ?? sinks.at(-1);
-  target?.push(...(objects.get(folder) ?? []));
+  appendAll(target, objects.get(folder) ?? []);
   objects.delete(folder);
 }
 
@@ -190,7 +191,7 @@ function page(state: State): End {
   const own: DrawnPage = { title: "", blocks: [] };
   state.pages.push(own);
   checkParts(state.pages);
-  return within(state, (blocks) => void own.blocks.push(...blocks));
+  return within(state, (blocks) => appendAll(own.blocks, blocks));
 }
 
 function title(state: State): End {
@@ -222,7 +223,7 @@ function table(state: State, attributes: XmlAttributes): End {
     );
     const isSheet = state.kind === "spreadsheet" && tables.length === 0 && blocks.length > 0;
     if (isSheet) blocks.unshift(`## ${attributes["table:name"] ?? "Sheet"}`);
-    sinks.at(-1)?.push(...blocks);
+    appendAll(sinks.at(-1), blocks);
   });
 }
 

@@ -36,7 +36,7 @@ export function* openDocumentText(
   if (about.kind === "text") {
     const { margins } = yield* read(parts.optional("styles.xml", warnings), budget);
     // Page numbers alone say nothing.
-    beside.push(...[...new Set(margins)].filter((text) => /\p{L}/u.test(text)));
+    for (const text of new Set(margins)) if (/\p{L}/u.test(text)) beside.push(text);
   }
   const paged = pagedText(
     pages.map(({ title, blocks: own }, n) => {

@@ -1,3 +1,4 @@
+import { appendAll } from "../../text/append-all.ts";
 import type { TextBudget } from "../../files/text-budget.ts";
 import type { DocumentText } from "../read/file-reader.ts";
 import type { FileWarning } from "../read/file-warning.ts";
@@ -59,7 +60,7 @@ function* besideSlide(
   for (const { type, target } of related) {
     if (type === "comments") {
       const texts = yield* commentTexts(parts.optional(target, warnings, number), budget);
-      blocks.push(...texts.map((text) => `Comment: ${text}`));
+      for (const text of texts) blocks.push(`Comment: ${text}`);
     } else if (type === "notesSlide") {
       const notes = yield* slideText(parts.optional(target, warnings, number), budget);
       if (notes.blocks.length > 0) blocks.push(`Notes: ${notes.blocks.join("\n\n")}`);
@@ -86,7 +87,7 @@ function* commentTexts(xml: string, budget: TextBudget): Generator<void, string[
       isText = false;
     },
   });
-  texts.push(...(yield* drawnParagraphs(xml, budget)));
+  appendAll(texts, yield* drawnParagraphs(xml, budget));
   return texts.filter((text) => text.trim() !== "");
 }
 

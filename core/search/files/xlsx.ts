@@ -1,3 +1,4 @@
+import { appendAll } from "../../text/append-all.ts";
 import type { TextBudget } from "../../files/text-budget.ts";
 import type { DocumentText } from "../read/file-reader.ts";
 import type { FileWarning } from "../read/file-warning.ts";
@@ -74,10 +75,10 @@ function* besideSheet(
   const blocks: string[] = [];
   for (const { type, target } of related) {
     if (type === "comments" || type === "threadedComment")
-      blocks.push(...(yield* commentTexts(parts.optional(target, warnings), budget)));
+      appendAll(blocks, yield* commentTexts(parts.optional(target, warnings), budget));
     else if (type === "drawing") {
-      blocks.push(...(yield* drawnParagraphs(parts.optional(target, warnings), budget)));
-      blocks.push(...(yield* drawingTexts(yield* relations(parts, target), reader)));
+      appendAll(blocks, yield* drawnParagraphs(parts.optional(target, warnings), budget));
+      appendAll(blocks, yield* drawingTexts(yield* relations(parts, target), reader));
     }
   }
   return blocks;

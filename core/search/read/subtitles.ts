@@ -1,3 +1,4 @@
+import { appendAll } from "../../text/append-all.ts";
 import type { TextBudget } from "../../files/text-budget.ts";
 
 /** The line of a cue that has its times (SubRip, and WebVTT section 4.1), with hours or without. */
@@ -40,7 +41,11 @@ export function* subtitleText(source: string, budget: TextBudget): Generator<voi
       lines = [];
     }
     // Captions that roll up say each line again.
-    lines.push(...spoken.filter((line) => line !== lines.at(-1)));
+    const before = lines.at(-1);
+    appendAll(
+      lines,
+      spoken.filter((line) => line !== before),
+    );
     end = to;
   }
   if (lines.length > 0) paragraphs.push(lines.join(" "));

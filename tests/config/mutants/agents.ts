@@ -3,6 +3,20 @@ import type { Mutant } from "./mutant.ts";
 /** Those of agents, and of webhooks and their entities. */
 export const agentsMutants: readonly Mutant[] = [
   {
+    name: "a call has no more arguments than engines take",
+    file: "core/agents/protocol/protocol.ts",
+    find: "args.length > ARGS_LIMIT",
+    replace: "args.length < 0",
+    tests: ["tests/unit/text/append-all"],
+  },
+  {
+    name: "a list of any length is appended",
+    file: "core/text/append-all.ts",
+    find: "for (const item of items) to.push(item);",
+    replace: "to.push(...items);",
+    tests: ["tests/unit/text/append-all"],
+  },
+  {
     name: "a form of thousands of fields is not read",
     file: "core/webhooks/signing/signed-content.ts",
     find: "if (++fields > FORM_FIELDS) return true;",

@@ -1,3 +1,4 @@
+import { appendAll } from "../../../text/append-all.ts";
 import { fromBase64 } from "../../../crypto/encoding.ts";
 import { cacheMark, isMarked, lastMark, markedBlocks } from "../../chat/cache-mark.ts";
 import {
@@ -148,7 +149,7 @@ function turns(messages: readonly ChatMessage[]): Turn[] {
     const content = markedBlocks(blocks(message), message);
     if (content.length === 0) continue;
     const last = out.at(-1);
-    if (last?.role === role) last.content.push(...content);
+    if (last?.role === role) appendAll(last.content, content);
     else out.push({ role, content });
   }
   return out;

@@ -1,3 +1,4 @@
+import { appendAll } from "../../../text/append-all.ts";
 import {
   cannot,
   type Chat,
@@ -132,7 +133,7 @@ function contents({ messages, model }: Chat): { role: string; parts: Json[] }[] 
     const parts = partsOf(message, names, checksSignatures);
     if (parts.length === 0) continue;
     const last = out.at(-1);
-    if (last?.role === role) last.parts.push(...parts);
+    if (last?.role === role) appendAll(last.parts, parts);
     else out.push({ role, parts });
   }
   return out;

@@ -1,3 +1,4 @@
+import { appendAll } from "../../../text/append-all.ts";
 import type { TextBudget } from "../../../files/text-budget.ts";
 import { markdownTable } from "../../read/markdown-table.ts";
 
@@ -93,7 +94,8 @@ function endParagraph(own: RtfStory, budget: TextBudget): void {
   const text = own.text.trim();
   own.text = "";
   if (inTable) {
-    own.cell.push(text, ...own.behind.splice(0));
+    own.cell.push(text);
+    appendAll(own.cell, own.behind.splice(0));
     return;
   }
   endTable(own, budget);
@@ -101,7 +103,7 @@ function endParagraph(own: RtfStory, budget: TextBudget): void {
   // A heading is one line.
   const whole = level > 0 ? text.replaceAll(/\s+/gu, " ") : text;
   if (text !== "") own.blocks.push(`${mark}${whole}`);
-  own.blocks.push(...own.behind.splice(0));
+  appendAll(own.blocks, own.behind.splice(0));
 }
 
 function endCell(own: RtfStory): void {
