@@ -127,7 +127,7 @@ export async function prepareTarget(): Promise<PreparedTarget> {
         "twilio-fixed": {
           scheme: "twilio",
           secret: webhookSecrets.twilio,
-          answer: { type: "text/xml", body: "<Response/>" },
+          answer: { type: "text/xml", body: "<Response><Reject/></Response>" },
         },
         meta: { scheme: "meta", secret: webhookSecrets.meta, verifyToken },
         strava: { scheme: "strava", secret: webhookSecrets.token, verifyToken },

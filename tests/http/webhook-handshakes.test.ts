@@ -254,7 +254,7 @@ describe("the answer of a source", () => {
         .update(signed)
         .digest("base64"),
     });
-    expect([status, text]).toEqual([200, "<Response/>"]);
+    expect([status, text]).toEqual([200, "<Response><Reject/></Response>"]);
     expect(headers.get("content-type")).toBe("text/xml");
   });
 });

@@ -62,13 +62,16 @@ export function answerOne(
   const { agentClass: agent, name } = source;
   const made = { kind: "event", source: name, agent, entity, id } as const;
   const { formAnswer = null } = source.scheme;
-  const own = answer ?? source.answer ?? (isForm(request.headers) ? formAnswer : null);
+  const own = answer ?? source.answer ?? (isPersonal(request) ? formAnswer : null);
   if (own !== null) return answerResponse(own, made);
   const result = { id, entity, agent, status };
   return status === "queued"
     ? envelope({ ...result, job: EVENT_JOB }, { status: 202, made })
     : envelope(result, { made });
 }
+
+/** Whether a person waits behind the sender: for a command, a dialog, a call. */
+const isPersonal = ({ headers, method }: Request): boolean => method === "GET" || isForm(headers);
 
 /** Statuses whose responses have no body (https://fetch.spec.whatwg.org/#null-body-status). */
 const BODILESS = new Set([204, 205, 304]);

@@ -157,8 +157,8 @@ export interface Scheme {
   /** The requests by which the sender tests its receiver; the first that fits is answered, and none is stored. */
   readonly handshakes?: readonly Handshake[];
   /**
-   * The answer to a form whose handler returns none. A person waits for it, and the sender shows what it has. @default the
-   * API's
+   * The answer to a form, or to an event by GET, whose handler returns none. A person waits for it, and the sender shows or
+   * runs it. @default the API's
    */
   readonly formAnswer?: {
     readonly status: number;

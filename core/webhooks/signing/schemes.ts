@@ -120,6 +120,8 @@ export const schemes: Readonly<Record<SchemeName, Scheme>> = {
     content: "{url}{form}",
     // A number may be set to call by GET: then the parameters are in the signed address.
     methods: ["GET"],
+    // TwiML that does nothing; JSON is an error: https://www.twilio.com/docs/api/errors/12300
+    formAnswer: { status: 200, type: "text/xml", body: "<Response/>" },
     fields: {
       // Signed values come first. A call's own requests (not its status updates) have only the header's id.
       id: [

@@ -938,9 +938,9 @@ export const agentsMutants: readonly Mutant[] = [
     tests: ["tests/unit/agents/surface"],
   },
   {
-    name: "a form of Slack gets an empty answer",
+    name: "a form of Slack or Twilio gets an answer that it understands",
     file: "core/webhooks/inbound/answer.ts",
-    find: "isForm(request.headers) ? formAnswer : null",
+    find: "isPersonal(request) ? formAnswer : null",
     replace: "null",
     tests: ["tests/unit/webhooks/inbound/event-ids"],
   },

@@ -208,7 +208,7 @@ describe("Twilio", () => {
   it("may call by GET, with the parameters in the signed address", async () => {
     const url = "https://causey.test/webhooks/twilio?AccountSid=AC2&CallSid=CA2&Digits=1&Digits=2";
     const { status, text } = await call(url, url);
-    expect([status, text]).toEqual([200, expect.stringContaining('"ac2"')]);
+    expect([status, text]).toEqual([200, "<Response/>"]);
     expect(await payloadOf("ac2")).toEqual({
       AccountSid: "AC2",
       CallSid: "CA2",
