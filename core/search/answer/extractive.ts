@@ -8,8 +8,14 @@ const MAX_PASSAGES = 3;
 const MAX_CHUNKS = 10;
 /** Rows of a table that are quoted. */
 const MAX_ROWS = 5;
-/** Below that share of the question, in one passage, nothing was found: what is quoted would answer another one. */
-const LEAST_COVERAGE = 0.45;
+/**
+ * Below that share of the question, in one passage, nothing was found: what is quoted would answer another one. A long question says
+ * more than a passage needs to answer it.
+ */
+const LEAST_COVERAGE = 0.5;
+const LEAST_COVERAGE_LONG = 0.4;
+/** Words of a long question, without those that carry no topic. */
+const LONG_QUESTION = 6;
 /** The least worth of a further passage, as a share of the best one's. */
 const LEAST_SHARE = 0.5;
 
@@ -58,9 +64,8 @@ const NO_WORDS: AskedWords = { words: [], withinWords: false };
 function extract({ asked = NO_WORDS, messages, chunks, parameters }: Question): Answer {
   const candidates = candidatesOf(chunks.slice(0, MAX_CHUNKS), wordFinder(asked));
   // A chunk may be about much of the question, and none of its passages.
-  const isFound = candidates.some(
-    ({ foundInProse }) => coverage(asked, foundInProse) >= LEAST_COVERAGE,
-  );
+  const least = asked.words.length < LONG_QUESTION ? LEAST_COVERAGE : LEAST_COVERAGE_LONG;
+  const isFound = candidates.some(({ foundInProse }) => coverage(asked, foundInProse) >= least);
   const chosen = isFound ? choose(candidates, asked) : [];
   const quotes = chosen.map(({ title, source, text }) => `**${title}** [${source}]\n\n${text}`);
   const sources = [...new Set(chosen.map((one) => one.source))].toSorted((a, b) => a - b);
