@@ -29,6 +29,9 @@ const OURS_FRESH = "causey, a context each";
 
 const pages: Readonly<Record<string, string>> = {
   small: "<!doctype html><title>Bill</title><h1>Bill 17</h1><p>Two hours of work: 240.00</p>",
+  // Not a plain document: it gets a context of its own.
+  "small, with a script":
+    "<!doctype html><title>Bill</title><h1>Bill 17</h1><p>Two hours of work: <script>document.write(240)</script></p>",
   "75 KB": htmlPage("article", 75_000, 1),
 };
 
