@@ -13,6 +13,8 @@ const MAX_LOOKED_AT = 20_000;
 const MAX_WEIGHED = 200;
 /** Chunks that the completions have together: what a query costs grows with them. */
 const MAX_CHUNKS = 20_000;
+/** The same where chunks count that hold some words of the query: each is weighed, and the other words bring enough of them. */
+const MAX_CHUNKS_OF_SOME = 4_000;
 
 /** Endings that stemming takes off, of which the beginning may have been typed. */
 const ENDINGS: readonly string[] = (
@@ -22,15 +24,19 @@ const ENDINGS: readonly string[] = (
 /** Letters of an ending that may have been typed. */
 const LONGEST_ENDING = 7;
 
+/** Words that begin with what was typed. */
+export interface Completions {
+  readonly completions: readonly string[];
+  /** Those of them that are looked for only together with the other words of the query. */
+  readonly frequent: readonly string[];
+}
+
 /**
  * Finds words of the instance that begin with what was typed of a word, the most frequent first. The index holds stems: of
  * "renderi" the stem "render" is found, too.
  */
-export async function completionsOf(
-  state: InstanceState,
-  typed: string,
-): Promise<readonly string[]> {
-  if (typed.length < LEAST || isSingleCharacter(typed)) return [];
+export async function completionsOf(state: InstanceState, typed: string): Promise<Completions> {
+  if (typed.length < LEAST || isSingleCharacter(typed)) return { completions: [], frequent: [] };
   const begun = stemsBegunBy(typed);
   const last = [...typed].at(-1) ?? "";
   const rows = await state.keywords.all(
@@ -47,15 +53,19 @@ export async function completionsOf(
     if (chunks > 0) found.set(stemmed, chunks);
   }
   found.delete(stem(typed));
-  return withinBudget([...found].toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)));
+  const sorted = [...found].toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+  const completions = withinBudget(sorted);
+  const rare = new Set(withinBudget(sorted, MAX_CHUNKS_OF_SOME));
+  return { completions, frequent: completions.filter((word) => !rare.has(word)) };
 }
 
 /** Returns the words that fit, as they are asked for. A word that most chunks have says too little for its cost. */
 export function withinBudget(
   found: readonly (readonly [stem: string, chunks: number])[],
+  most: number = MAX_CHUNKS,
 ): string[] {
   const out: string[] = [];
-  let left = MAX_CHUNKS;
+  let left = most;
   for (const [stemmed, chunks] of found) {
     if (out.length === MAX_COMPLETIONS) break;
     const word = chunks > left ? null : spelled(stemmed);

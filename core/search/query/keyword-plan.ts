@@ -21,6 +21,8 @@ export interface WordChoice {
   readonly terms: readonly string[];
   /** Words and phrases that count as it: synonyms, and likely spellings of a word that the instance does not know. */
   readonly others: readonly string[];
+  /** Those of `others` that too many chunks have to be looked for unless all words of the query are. */
+  readonly frequent?: readonly string[];
 }
 
 /** The query of the keyword search. */
@@ -124,9 +126,9 @@ async function withCompletions(
   choices: readonly WordChoice[],
   begun: string,
 ): Promise<WordChoice[]> {
-  const completions = await completionsOf(state, begun);
+  const { completions, frequent } = await completionsOf(state, begun);
   const { terms, others } = choices.at(-1) ?? { terms: [begun], others: [] };
-  return [...choices.slice(0, -1), { terms, others: [...others, ...completions] }];
+  return [...choices.slice(0, -1), { terms, others: [...others, ...completions], frequent }];
 }
 
 async function withSpellings(
@@ -149,10 +151,10 @@ async function withSpellings(
 /** All that a query looks for costs time: what goes beyond is left out, synonyms before words. */
 function bounded(choices: readonly WordChoice[]): WordChoice[] {
   let left = MAX_TERMS - choices.length;
-  return choices.map(({ terms, others }) => {
-    const taken = others.slice(0, Math.max(0, left));
+  return choices.map((choice) => {
+    const taken = choice.others.slice(0, Math.max(0, left));
     left -= taken.length;
-    return { terms, others: taken };
+    return { ...choice, others: taken };
   });
 }
 
@@ -164,7 +166,9 @@ export function matchExpression(
   { words, required, excluded }: Omit<KeywordPlan, "text" | "tokenizer">,
   mode: "and" | "or",
 ): string | null {
-  const terms = words.map((choice) => choiceExpression(choice, mode));
+  // Hits of a single word hold all words, too.
+  const within = words.length === 1 ? "and" : mode;
+  const terms = words.map((choice) => choiceExpression(choice, within));
   // FTS5 counts a repeated term twice when ranking, which OR wants; for AND once is enough.
   const used = mode === "and" ? [...new Set(terms)] : terms;
   const phrases = required.map(quoted);
@@ -178,9 +182,13 @@ export function matchExpression(
   return excluded.length === 0 ? wanted : `(${wanted}) NOT (${excluded.map(quoted).join(" OR ")})`;
 }
 
-function choiceExpression({ terms, others }: WordChoice, mode: "and" | "or"): string {
+function choiceExpression(
+  { terms, others, frequent = [] }: WordChoice,
+  mode: "and" | "or",
+): string {
   const own = terms.map(quoted);
-  if (others.length === 0 && own.length === 1) return own.join("");
+  const also = mode === "and" ? others : others.filter((one) => !frequent.includes(one));
+  if (also.length === 0 && own.length === 1) return own.join("");
   const together = mode === "and" && own.length > 1 ? [`(${own.join(" AND ")})`] : own;
-  return `(${[...together, ...others.map(quoted)].join(" OR ")})`;
+  return `(${[...together, ...also.map(quoted)].join(" OR ")})`;
 }

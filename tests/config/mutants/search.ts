@@ -737,4 +737,11 @@ export const searchMutants: readonly Mutant[] = [
     replace: "({ found }) => coverage(asked, found)",
     tests: ["tests/unit/search/chat"],
   },
+  {
+    name: "frequent completions are not looked for by themselves",
+    file: "core/search/query/keyword-plan.ts",
+    find: 'const also = mode === "and" ? others : ',
+    replace: "const also = true ? others : ",
+    tests: ["tests/unit/search/operators"],
+  },
 ];

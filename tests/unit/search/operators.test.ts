@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { withinBudget } from "../../../core/search/query/completions.ts";
+import { matchExpression } from "../../../core/search/query/keyword-plan.ts";
 import { spelled } from "../../../core/search/query/typo-spellings.ts";
 import { readOperators } from "../../../core/search/terms/read-operators.ts";
 import { stem } from "../../../core/search/text/porter.ts";
@@ -218,7 +219,19 @@ describe("prefix", () => {
       ["rare", 5000],
     ] as const;
     expect(withinBudget(large)).toEqual(["known", "rare"]);
+    expect(withinBudget(large, 5500)).toEqual(["rare"]);
     expect(withinBudget([["the", 3]])).toEqual([]);
+  });
+
+  it("looks for frequent words that begin like the last one only together with the other words", () => {
+    const begun = { terms: ["he"], others: ["heron", "hen"], frequent: ["heron"] };
+    const match = (mode: "and" | "or", ...others: string[]): string | null => {
+      const all = [...others.map((one) => ({ terms: [one], others: [] })), begun];
+      return matchExpression({ words: all, required: [], excluded: [] }, mode);
+    };
+    expect(match("and", "blue")).toBe('"blue" AND ("he" OR "heron" OR "hen")');
+    expect(match("or", "blue")).toBe('"blue" OR ("he" OR "hen")');
+    expect(match("or")).toBe('("he" OR "heron" OR "hen")');
   });
 });
 
