@@ -1,6 +1,5 @@
 import { runInSteps } from "../../work/background.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { globParts, matchGlob } from "../../net/glob.ts";
 import type { LongTask } from "../../ports.ts";
 import { FILE_LIMIT } from "../ingest/extract-text.ts";
 import {
@@ -9,57 +8,38 @@ import {
   type BucketAnswer,
   bucketFailure,
 } from "./bucket-request.ts";
-import type { ListedObject, ObjectPage } from "./parse-object-page.ts";
+import type { ListedObject, ObjectPage, PageInput } from "./parse-object-page.ts";
 import type { SourceContent, SourceEntry, SourceReader } from "../rows/source-reader.ts";
 
 /** Objects of one part, and bytes of its list: a key has 1024, each three when it is encoded. */
 const PART = 200;
 const LIST_BYTES = 2 * 1024 * 1024;
 
-const readObjectPage: LongTask<{ readonly text: string }, ObjectPage> = {
+const readObjectPage: LongTask<PageInput, ObjectPage> = {
   name: "search/object-page",
   async load() {
     const { parseObjectPage } = await import("./parse-object-page.ts");
-    return ({ text }) => parseObjectPage(text);
+    return parseObjectPage;
   },
 };
 
 /** Reads a bucket that speaks S3, in the order of its keys: a cursor is the key before. */
 export function bucketReader(access: BucketAccess): SourceReader {
-  const isWanted = filterOf(access);
   return {
     id: access.source.id,
     async part(cursor, signal) {
-      const { objects, isTruncated } = await listObjects(access, cursor, signal);
-      const last = objects.at(-1)?.key;
+      const { objects, last, isTruncated } = await listObjects(access, cursor, signal);
       // With a store that ignores start-after, every part would be the first one.
       if (isTruncated && last === cursor)
         throw bucketFailure("The bucket's list does not go on after a key (start-after)");
       return {
-        // A key with a slash at its end stands for a folder.
-        entries: objects
-          .filter(({ key }) => !key.endsWith("/") && isWanted(key))
-          .map((object) => entryOf(access, object)),
-        next: isTruncated && last !== undefined ? last : null,
+        entries: objects.map((object) => entryOf(access, object)),
+        next: isTruncated ? last : null,
       };
     },
     incomplete: () => Promise.resolve(null),
     cancel: () => Promise.resolve(),
   };
-}
-
-/** Patterns are of whole keys; a slash at their beginning, as paths have, is left out. */
-function filterOf({ source }: BucketAccess): (key: string) => boolean {
-  const compiled = (patterns: readonly string[]): ((key: string) => boolean)[] =>
-    patterns.map((pattern) => {
-      const parts = globParts(pattern.replace(/^\//u, ""));
-      return (key) => matchGlob(parts, key);
-    });
-  const included = compiled(source.include);
-  const excluded = compiled(source.exclude);
-  return (key) =>
-    (included.length === 0 || included.some((matches) => matches(key))) &&
-    !excluded.some((matches) => matches(key));
 }
 
 async function listObjects(
@@ -78,7 +58,12 @@ async function listObjects(
   const answer = await askBucket(access, `/?${query.join("&")}`, LIST_BYTES, signal);
   if (answer.bytes === null) throw bucketFailure("The bucket's list is too long");
   const text = new TextDecoder().decode(answer.bytes);
-  const page = await runInSteps(readObjectPage, { text }, signal, access.platform.system);
+  const page = await runInSteps(
+    readObjectPage,
+    { text, include: source.include, exclude: source.exclude },
+    signal,
+    access.platform.system,
+  );
   if (answer.status !== 200 || page.error !== null) throw refusal(answer, page.error);
   return page;
 }

@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 /** Those of pages and crawls that came last. */
 export const renderingMutants: readonly Mutant[] = [
   {
+    name: "rules of robots.txt full of wildcards hold nothing up",
+    file: "core/net/glob.ts",
+    find: "most: isOneEnough ? 1 : Infinity",
+    replace: "most: isOneEnough ? Infinity : text.length + 1",
+    tests: ["tests/unit/rendering/crawl/crawl-rules"],
+  },
+  {
     name: "a browser binding that fails says that the browser did not start",
     file: "adapters/workers/browser-binding.ts",
     find: '  throw new ApiError("no_browser", {\n    message: `The browser did not start: ${reason',

@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 /** Those of search. */
 export const searchMutants: readonly Mutant[] = [
   {
+    name: "a key that no bucket can have is not held against patterns",
+    file: "core/search/source/parse-object-page.ts",
+    find: "key.length <= KEY &&",
+    replace: "key.length >= 0 &&",
+    tests: ["tests/unit/search/bucket-source"],
+  },
+  {
     name: "no instance is made with a model that cannot answer",
     file: "core/search/state/instance-settings.ts",
     find: 'if (names.chat === EXTRACTIVE_MODEL && model !== "" && model !== EXTRACTIVE_MODEL)',

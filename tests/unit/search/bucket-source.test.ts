@@ -100,6 +100,14 @@ describe("an instance whose source is a bucket", () => {
     expect(bucket.asked.every((path) => path.startsWith("/docs/"))).toBe(true);
   });
 
+  it("leaves out keys that are longer than a bucket's can be, and goes on behind them", async () => {
+    const long = "a/".repeat(513);
+    const objects = { "0.md": "First", [`${long}b.md`]: "Too long", "b.md": "Last" };
+    const job = await follow(playedBucket(objects));
+    expect(job.progress).toMatchObject({ indexed: 2, failed: 0 });
+    expect([...(await items()).keys()].toSorted()).toEqual(["0.md", "b.md"]);
+  });
+
   it("waits while it is paused, and goes on where it was when that is over", async () => {
     const keys = Array.from({ length: 25 }, (_, n) => `${String(n).padStart(2, "0")}.md`);
     const bucket = playedBucket(Object.fromEntries(keys.map((key) => [key, `About ${key}`])));
