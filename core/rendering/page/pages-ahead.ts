@@ -9,7 +9,7 @@ import {
 export interface PagesAhead {
   /** The page that has waited longest; undefined when none is ready. A rendering begins, which `closing` ends. */
   take(): BrowserSession | undefined;
-  /** Makes as many as are missing; call it when the rendering that took one, or found none, has begun. */
+  /** Makes as many as are missing, now or after the rendering; call it when the one that took a page, or found none, has begun. */
   refill(): void;
   /** Tells that a rendering is over, and its page is being disposed of until `over`. */
   closing(over: Promise<void>): void;
@@ -36,11 +36,9 @@ export function pagesAhead(count: number, deps: BrowserSessionDeps): PagesAhead 
   const { system } = deps;
   const ready = new Set<BrowserSession>();
   const ending = system.closing ?? new AbortController().signal;
-  let using = 0;
-  let opening = 0;
-  let closing = 0;
-  let asked = 0;
-  let isWatching = false;
+  let [using, opening, closing, asked] = [0, 0, 0, 0];
+  // Quiet: the last rendering found no other one, and no page that was being made or disposed of.
+  let [isWatching, isQuiet] = [false, false];
   const open = async (): Promise<void> => {
     opening += 1;
     try {
@@ -77,12 +75,16 @@ export function pagesAhead(count: number, deps: BrowserSessionDeps): PagesAhead 
   return {
     take() {
       asked = system.monotonic();
+      isQuiet = using + opening + closing === 0;
       using += 1;
       const [session] = ready;
       if (session !== undefined) ready.delete(session);
       return session;
     },
-    refill: fill,
+    refill() {
+      // A rendering that begins in quiet has the processors to itself while one more page is ready.
+      if (!isQuiet || ready.size === 0) fill();
+    },
     closing(over) {
       using -= 1;
       closing += 1;

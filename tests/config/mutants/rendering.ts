@@ -186,6 +186,13 @@ export const renderingMutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/extract"],
   },
   {
+    name: "a rendering that is alone shares its processors with no page that is made ahead",
+    file: "core/rendering/page/pages-ahead.ts",
+    find: "if (!isQuiet || ready.size === 0) fill();",
+    replace: "fill();",
+    tests: ["tests/unit/rendering/pages-ahead"],
+  },
+  {
     name: "a page that may miss no file waits for all of them",
     file: "core/rendering/page/page-files.ts",
     find: "needsAll?.() === true",

@@ -79,6 +79,23 @@ describe("pagesAhead()", () => {
     for (const n of used) expect(wires[Number(n)]?.closed).toBe(true);
   });
 
+  it("makes no page beside a rendering that is alone, while another one is ready", async () => {
+    const { wires, deps, render } = setting(2);
+    await render();
+    const seen: number[] = [];
+    const use = async (): Promise<void> => {
+      await settled();
+      seen.push(wires.length);
+    };
+    const job = jobOf({ html: "x" });
+    const before = wires.length;
+    await withPage(deps, job, forever, use);
+    await settled();
+    expect([seen, open(wires)]).toEqual([[before], 2]);
+    await Promise.all([withPage(deps, job, forever, use), withPage(deps, job, forever, use)]);
+    expect(seen.at(-1)).toBeGreaterThan(before + 1);
+  });
+
   it("gives renderings that run together a page each", async () => {
     const { wires, deps, render } = setting(2);
     await render();
