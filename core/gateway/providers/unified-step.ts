@@ -1,5 +1,6 @@
 import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError, invalidRequest } from "../../http/api-error.ts";
+import type { Json } from "../../http/json.ts";
 import { didYouMean } from "../../text/nearest.ts";
 import type { Step } from "../call/call.ts";
 import { ECHO, isLocal, providerRow, providers } from "./known/table.ts";
@@ -45,12 +46,17 @@ export interface OperatorNames {
  * responses request, an Anthropic message, or one whose tokens are to be counted. Throws `chat_format` (2019) when the model names no provider that takes one.
  */
 export function compatStep(given: Step, names?: OperatorNames): Step {
+  return unifiedStep(given, () => readChatBody(given.body), names);
+}
+
+/** Does {@link compatStep} with the JSON that `read` returns, where the step's body is another one or was parsed before. */
+export function unifiedStep(given: Step, read: () => Json, names?: OperatorNames): Step {
   const step: Step = { ...given, unified: true };
   const path = step.rest.replace(/^v1\//, "");
   const isCount = path === COUNT_TOKENS;
   const format = isCount ? "messages" : chatFormats.find((one) => one === path);
-  if (format === undefined) return taskStep(step, path);
-  const body = readChatBody(step.body);
+  if (format === undefined) return taskStep(step, path, read);
+  const body = read();
   const model = namedModel(body, MODEL_FORM);
   if (names?.has(model) === true) return { ...step, slug: "pool", rest: path, pool: model };
   const asked: Step = isCount
@@ -84,13 +90,13 @@ export function compatStep(given: Step, names?: OperatorNames): Step {
 }
 
 /** Returns the step of another request than a chat: its provider takes it as it is, by its own name of the model. */
-function taskStep(step: Step, path: string): Step {
+function taskStep(step: Step, path: string, read: () => Json): Step {
   if (!isUnifiedTask(path)) {
     const all = [...chatFormats, COUNT_TOKENS, ...unifiedTasks].map((one) => `"${one}"`);
     throw invalidRequest(`The unified endpoint has only ${all.join(", ")} below "compat/"`);
   }
   const form = formOf(step);
-  const body = form === null ? readChatBody(step.body) : { model: form.model };
+  const body = form === null ? read() : { model: form.model };
   const model = namedModel(body, MODEL_FORM);
   const slash = model.indexOf("/");
   if (slash < 1 || slash === model.length - 1) {

@@ -1,5 +1,4 @@
 import { ApiError } from "../../http/api-error.ts";
-import { utf8 } from "../../crypto/encoding.ts";
 import type { Json } from "../../http/json.ts";
 import type { System } from "../../ports.ts";
 import { retryAfterOf } from "../call/attempt.ts";
@@ -9,7 +8,7 @@ import type { Forwarded } from "../call/forwarded.ts";
 import type { ChatFormat } from "../chat/chat-body.ts";
 import { providerRow } from "../providers/known/table.ts";
 import { holdsCredentials } from "../providers/strip-credentials.ts";
-import { compatStep } from "../providers/unified-step.ts";
+import { unifiedStep } from "../providers/unified-step.ts";
 import type { ModelElement } from "./dynamic/element.ts";
 import type { TargetHealth, WatchedTarget } from "./pools/target-health.ts";
 
@@ -84,7 +83,7 @@ export async function askModel(
   forward: (target: Step) => ReturnType<Forward>,
 ): Promise<Forwarded> {
   const named = { ...body, model: `${provider}/${model}` };
-  const target = compatStep({ ...step, body: utf8(JSON.stringify(named)) });
+  const target = unifiedStep(step, () => named);
   return { ...(await forward(target)), answeredBy: { provider, model } };
 }
 
