@@ -8,7 +8,7 @@ import { databaseSession, type RunSession } from "./session.ts";
 import { statementTexts } from "./statement-text.ts";
 import { openDatabaseConnection } from "./database-connection.ts";
 import type { Fence } from "./transaction.ts";
-import { writeQueue, type WriteQueue } from "./write-queue.ts";
+import { writeQueue } from "./write-queue.ts";
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`. */
@@ -40,7 +40,7 @@ export interface PostgresDatabase {
   close(): Promise<void>;
 }
 
-/** Queues of writes: a long batch keeps only those of a part of the owners waiting. */
+/** Connections for writes. */
 const WRITERS = 4;
 const LONG_CONNECTIONS = 2;
 /** Short queries that one connection has under way. */
@@ -68,17 +68,16 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
     reach,
   });
   const long = queryPool({ open, connections: LONG_CONNECTIONS, pipeline: 1, limit, reach });
-  const writers = Array.from({ length: WRITERS }, () => writeQueue({ open, reach, limit }));
+  const writes = writeQueue({ open, connections: WRITERS, reach, limit });
 
   const sqlOf = (owner: string, fence?: Fence): Sql => {
-    const writer = writerOf(writers, owner);
     return {
       dialect: "postgres",
       failure: () => reach.failure(),
       all: (sql, params = [], how: QueryOptions = {}) =>
         (how.long === undefined ? quick : long).all({ sql, params }),
       batch: async (statements) =>
-        statements.length === 0 ? [] : writer.add(owner, statements, fence),
+        statements.length === 0 ? [] : writes.add(owner, statements, fence),
       close: () => Promise.resolve(),
     };
   };
@@ -88,7 +87,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
     session,
     failure: () => reach.failure(),
     async close() {
-      await Promise.all(writers.map((one) => one.close()));
+      await writes.close();
       reach.stop();
       await Promise.all([quick.close(), long.close()]);
     },
@@ -96,13 +95,3 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresDa
 }
 
 const PROBE = { sql: "UPDATE causey_clock SET wall = wall WHERE id = 1" };
-
-/** Spreads owners over the queues by a hash of their names. */
-function writerOf(writers: readonly WriteQueue[], owner: string): WriteQueue {
-  let hash = 0;
-  for (let at = 0; at < owner.length; at += 1)
-    hash = (Math.imul(hash, 31) + owner.charCodeAt(at)) | 0;
-  const writer = writers[Math.abs(hash) % writers.length];
-  if (writer === undefined) throw new Error("There is no queue of writes");
-  return writer;
-}

@@ -24,11 +24,21 @@ export interface WriteQueue {
 }
 
 export interface WriteQueueOptions {
+  /** Transactions that may be open at once. */
+  readonly connections: number;
   readonly open: () => Promise<DatabaseConnection>;
   /** Hears of each transaction that was committed, and why one was not. */
   readonly reach: Pick<Reachability, "mayWait" | "note">;
-  /** Batches that may wait. */
+  /** Batches that may wait for a connection. */
   readonly limit: number;
+}
+
+/** The batches of one connection. */
+interface ConnectionQueue extends WriteQueue {
+  /** Statements that wait or run. */
+  readonly statements: number;
+  /** Whether a batch that comes now does not wait for long. */
+  isQuick(): boolean;
 }
 
 /** Batches and statements in one transaction. */
@@ -36,6 +46,9 @@ const GROUP_BATCHES = 500;
 const GROUP_STATEMENTS = 2000;
 /** How often a batch is made that may succeed the next time, as after a deadlock. */
 const MOST_ATTEMPTS = 5;
+/** A queue takes no further owner when it has so many statements, or when its transaction has taken so long, in ms. */
+const MANY_STATEMENTS = 250;
+const LONG_MS = 10;
 /** Pauses between attempts to connect, in ms. */
 const FIRST_PAUSE_MS = 50;
 const LAST_PAUSE_MS = 1000;
@@ -105,18 +118,27 @@ function decide(one: Waiting, { error, isJoined }: FailedCommit): readonly Waiti
   return [];
 }
 
-export function writeQueue(options: WriteQueueOptions): WriteQueue {
+function connectionQueue(options: WriteQueueOptions): ConnectionQueue {
   const { limit } = options;
   const committing = writer(options);
   const queue: Waiting[] = [];
   let running: Promise<void> | undefined;
   let isClosed = false;
+  /** Statements that wait or run. */
+  let statements = 0;
+  /** When the running group began. */
+  let startedAt = 0;
 
   async function drain(): Promise<void> {
     // Batches that this turn of the event loop still adds belong to the first group.
     await new Promise<void>((resolve) => void setImmediate(resolve));
-    while (queue.length > 0)
-      queue.unshift(...(await committing.commit(inOrder(queue.splice(0, groupSize(queue))))));
+    while (queue.length > 0) {
+      startedAt = performance.now();
+      const group = queue.splice(0, groupSize(queue));
+      const left = await committing.commit(inOrder(group));
+      queue.unshift(...left);
+      statements -= statementsOf(group) - statementsOf(left);
+    }
     running = undefined;
   }
 
@@ -127,14 +149,62 @@ export function writeQueue(options: WriteQueueOptions): WriteQueue {
         if (queue.length >= limit)
           return reject(new SqlError("busy", `${limit} batches wait for the database already`));
         queue.push({ owner, batch, fence, attempts: 0, resolve, reject });
-        running ??= drain();
+        statements += batch.length;
+        if (running === undefined) {
+          startedAt = performance.now();
+          running = drain();
+        }
       }),
+    get statements() {
+      return statements;
+    },
+    isQuick: () =>
+      running === undefined ||
+      (statements < MANY_STATEMENTS && performance.now() - startedAt < LONG_MS),
     async close() {
       isClosed = true;
       await running;
       committing.close();
     },
   };
+}
+
+/**
+ * Opens a queue. The more batches share a transaction, the less each costs: so one connection takes all of them, and the others
+ * those that would wait for a long transaction.
+ */
+export function writeQueue(options: WriteQueueOptions): WriteQueue {
+  const queues = Array.from({ length: options.connections }, () => connectionQueue(options));
+  /** Where the unfinished batches of an owner are: its later ones come behind them. */
+  const places = new Map<string, { readonly queue: ConnectionQueue; batches: number }>();
+
+  function queueFor({ length }: readonly Statement[]): ConnectionQueue {
+    const quick = queues.filter((one) => one.isQuick());
+    // A long batch goes where the fewest others would wait for it.
+    const queue = length < MANY_STATEMENTS ? quick[0] : quick.at(-1);
+    return queue ?? queues.reduce((a, b) => (b.statements < a.statements ? b : a));
+  }
+
+  return {
+    async add(owner, batch, fence) {
+      const place = places.get(owner) ?? { queue: queueFor(batch), batches: 0 };
+      places.set(owner, place);
+      place.batches += 1;
+      try {
+        return await place.queue.add(owner, batch, fence);
+      } finally {
+        place.batches -= 1;
+        if (place.batches === 0) places.delete(owner);
+      }
+    },
+    async close() {
+      await Promise.all(queues.map((one) => one.close()));
+    },
+  };
+}
+
+function statementsOf(group: readonly Waiting[]): number {
+  return group.reduce((sum, { batch }) => sum + batch.length, 0);
 }
 
 /**

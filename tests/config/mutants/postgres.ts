@@ -3,6 +3,7 @@ import type { Mutant } from "./mutant.ts";
 const tests = ["tests/local/postgres/open-postgres"];
 const detached = ["tests/local/postgres/detached-calls"];
 const joined = ["tests/local/postgres/joined"];
+const writes = ["tests/local/postgres/write-queue"];
 
 /** Guards of the PostgreSQL adapter. */
 export const postgresMutants: readonly Mutant[] = [
@@ -110,6 +111,34 @@ export const postgresMutants: readonly Mutant[] = [
     find: "if (isWithoutNode(error)) return null;",
     replace: "if (error !== null) return null;",
     tests: detached,
+  },
+  {
+    name: "a batch does not wait for the long transaction of another owner",
+    file: "adapters/postgres/write-queue.ts",
+    find: "performance.now() - startedAt < LONG_MS",
+    replace: "startedAt > 0",
+    tests: writes,
+  },
+  {
+    name: "a batch does not wait for many statements of another owner",
+    file: "adapters/postgres/write-queue.ts",
+    find: "length < MANY_STATEMENTS ?",
+    replace: "length > 0 ?",
+    tests: writes,
+  },
+  {
+    name: "batches of many statements are shared among the connections to a database",
+    file: "adapters/postgres/write-queue.ts",
+    find: "(statements < MANY_STATEMENTS &&",
+    replace: "(statements >= 0 &&",
+    tests: writes,
+  },
+  {
+    name: "a batch waits for the earlier ones of its owner",
+    file: "adapters/postgres/write-queue.ts",
+    find: "places.set(owner, place);",
+    replace: "",
+    tests: writes,
   },
   {
     name: "batches that wait for a database are bounded",
