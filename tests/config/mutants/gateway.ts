@@ -10,6 +10,13 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/observe/log-queue"],
   },
   {
+    name: "rows of the log behind a full batch wait for more",
+    file: "core/gateway/observe/log/log-queue.ts",
+    find: "planned !== flushes || ",
+    replace: "",
+    tests: ["tests/unit/gateway/observe/log-queue"],
+  },
+  {
     name: "a list of the log has the row of the request before it",
     file: "core/gateway/manage/log-routes.ts",
     find: "await deps.logs.settle(SETTLE_MS);",

@@ -21,9 +21,9 @@ export interface LogQueueOptions {
   readonly store: (actor: string, rows: readonly LogRow[]) => Promise<void>;
   /** Called with the number of an actor's dropped rows. @default they are only counted */
   readonly onDrop?: (actor: string, rows: number) => void;
-  /** Milliseconds that a row may wait. @default 50 */
+  /** Milliseconds that a row may wait. @default 100: at 1,000 rows a second a batch is full by then */
   readonly interval?: number;
-  /** Rows that are stored at once. @default 100: at full load 50 ms of rows would grow old in memory */
+  /** Rows that are stored at once. @default 100: at full load 100 ms of rows would grow old in memory */
   readonly batch?: number;
   /** Rows in the queue, those that are being stored included. @default 20_000 */
   readonly capacity?: number;
@@ -52,9 +52,10 @@ const BATCH_WEIGHT = 8 * 1024 * 1024;
 
 /** Makes a queue. `system.waitUntil` carries its flushes, so a clean shutdown loses no row. */
 export function logQueue(options: LogQueueOptions): LogQueue {
-  const { system, log, interval = 50, batch = 100 } = options;
+  const { system, log, interval = 100, batch = 100 } = options;
   const { capacity = 20_000, weight = 64 * 1024 * 1024 } = options;
   let entries: Entry[] = [];
+  let flushes = 0;
   /** Characters of bodies in the entries. */
   let waiting = 0;
   const held = heldRows({ rows: capacity, weight }, () => system.monotonic());
@@ -68,9 +69,12 @@ export function logQueue(options: LogQueueOptions): LogQueue {
     options.onDrop?.(actor, rows);
     warn(dropped, error);
   };
-  const flush = async (): Promise<void> => {
+  // Planned rows may be stored already; those behind them have a plan of their own. A plan holds a number, for rows that it
+  // held would stay in memory until its time.
+  const flush = async (planned = flushes): Promise<void> => {
+    if (planned !== flushes || entries.length === 0) return;
+    flushes++;
     scheduledAt = Number.NEGATIVE_INFINITY;
-    if (entries.length === 0) return;
     const taken = entries;
     const left = held.leave(taken.length, waiting);
     entries = [];
@@ -106,7 +110,8 @@ export function logQueue(options: LogQueueOptions): LogQueue {
       // A runtime may end a request's background work: a flush that never came is planned again.
       else if (now - scheduledAt > OVERDUE) {
         scheduledAt = now;
-        system.waitUntil(system.sleep(interval).then(flush));
+        const planned = flushes;
+        system.waitUntil(system.sleep(interval).then(() => flush(planned)));
       }
     },
     flush,

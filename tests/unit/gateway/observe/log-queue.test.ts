@@ -71,6 +71,24 @@ describe("logQueue()", () => {
     expect(stored).toEqual([["a", ["1", "2"]]]);
   });
 
+  it("leaves the rows behind a full batch their own time", async () => {
+    const due: (() => void)[] = [];
+    const sleep = (): Promise<void> => new Promise((resolve) => void due.push(resolve));
+    const { queue, stored } = queueUnderTest({ batch: 2, system: { ...clock, sleep } });
+    for (const id of ["1", "2", "3"]) queue.push("a", row(id));
+    const pass = async (): Promise<void> => {
+      due.shift()?.();
+      for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+    };
+    await pass();
+    expect(stored).toEqual([["a", ["1", "2"]]]);
+    await pass();
+    expect(stored).toEqual([
+      ["a", ["1", "2"]],
+      ["a", ["3"]],
+    ]);
+  });
+
   it("settles for a reader with what is queued and what is on its way", async () => {
     let commit = (): void => undefined;
     const slow = new Promise<void>((resolve) => (commit = resolve));
