@@ -185,8 +185,9 @@ async function minified(
   };
 }
 
-// The figures of a day, and a hundredth more: a change that needs more gives its reason here. The last one:
-// what compiles patterns, and the script of the search box, are loaded when first needed.
+// The figures of a day, and a hundredth more: a change that needs more gives its reason here. The last ones:
+// what compiles patterns, and the script of the search box, are loaded when first needed; a page's author, date and
+// language are read, also loaded when first needed.
 
 test("a program that imports causey starts with at most 530 kB, compressed", async () => {
   const { start } = await minified("core/mod.ts", true);
@@ -194,10 +195,10 @@ test("a program that imports causey starts with at most 530 kB, compressed", asy
   expect(start).toBeLessThanOrEqual(530_000);
 });
 
-test("causey in one file has at most 662 kB, compressed", async () => {
+test("causey in one file has at most 668 kB, compressed", async () => {
   const { start } = await minified("core/mod.ts");
   expect(start).toBeGreaterThan(100_000);
-  expect(start).toBeLessThanOrEqual(662_000);
+  expect(start).toBeLessThanOrEqual(668_000);
 });
 
 test.each([
