@@ -1,4 +1,5 @@
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
+import { workOwner } from "../auth/authorize.ts";
 import { storedTokens } from "../auth/mod.ts";
 import { readJson, type ReadJsonOptions } from "../http/fields/body.ts";
 import { envelope } from "../http/envelope.ts";
@@ -154,20 +155,21 @@ export function searchParts(options: SearchPartsOptions): SearchParts {
   };
 }
 
-const reading = ({ platform }: SearchOptions): ReadJsonOptions => ({
+const reading = (c: Context, { platform }: SearchOptions): ReadJsonOptions => ({
   limit: SEARCH_BODY_LIMIT,
   platform,
+  owner: workOwner(c),
 });
 
 function queryRoutes(app: Hono, root: string, { options: all, may, instance }: RouteContext): void {
   app.post(`${root}/search`, may("AI Search Run"), async (c) => {
     const options = tracedBy(c, all);
-    const body = await readJson(c, searchSchema, reading(options));
+    const body = await readJson(c, searchSchema, reading(c, options));
     return answerSearch(c, instance(c), body, options);
   });
   app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {
     const options = tracedBy(c, all);
-    const body = await readJson(c, chatSchema, reading(options));
+    const body = await readJson(c, chatSchema, reading(c, options));
     return answerChat(c, instance(c), body, options);
   });
 }
@@ -176,7 +178,7 @@ function crossRoutes(app: Hono, { options: all, may }: RouteContext): void {
   const root = `${ROOT}/namespaces/:name`;
   app.post(`${root}/search`, may("AI Search Run"), async (c) => {
     const options = tracedBy(c, all);
-    const body = await readJson(c, searchSchema, reading(options));
+    const body = await readJson(c, searchSchema, reading(c, options));
     const query = queryOf(body, "missing_query_search");
     const text = await rewrittenQuery(query.text, {
       body,
@@ -196,7 +198,7 @@ function crossRoutes(app: Hono, { options: all, may }: RouteContext): void {
   });
   app.post(`${root}/chat/completions`, may("AI Search Run"), async (c) => {
     const options = tracedBy(c, all);
-    const body = await readJson(c, chatSchema, reading(options));
+    const body = await readJson(c, chatSchema, reading(c, options));
     const query = queryOf({ messages: body.messages }, "missing_query_chat");
     const text = await rewrittenQuery(query.text, {
       body,

@@ -6,7 +6,7 @@ import { TransportError } from "../net/transport-error.ts";
 export interface TimeLimit {
   readonly ms: number;
   readonly signal: AbortSignal | undefined;
-  readonly system: System;
+  readonly system: Pick<System, "sleep">;
   /** Makes the error of work that took too long. @default a `TransportError` */
   readonly late?: (() => Error) | undefined;
 }

@@ -59,6 +59,18 @@ afterAll(async () => {
   await call("DELETE", `/instances/${id}`);
 });
 
+it("answers long bodies that come together, though one is parsed at a time", async () => {
+  const filler = { role: "user", content: 'a "quoted" word '.repeat(150_000) };
+  const many = Array.from({ length: 6 }, () =>
+    call("POST", `/instances/${id}/search`, { messages: [filler, ...question.messages] }),
+  );
+  const found = await Promise.all(many);
+  for (const { status, body } of found) {
+    expect([status, body.errors]).toEqual([200, []]);
+    expect(body.result?.chunks[0]?.item.key).toBe("ferry.md");
+  }
+});
+
 describe("search", () => {
   it("finds what was uploaded, under both path forms", async () => {
     for (const path of [`/instances/${id}/search`, `/namespaces/default/instances/${id}/search`]) {

@@ -15,6 +15,7 @@ import { utf8 } from "../../crypto/encoding.ts";
 import { checkFields, hasEveryField, noteUnknownFields } from "./unknown-fields.ts";
 import { jsonExcess } from "../json.ts";
 import { JsonExcess, PARSED_AT_ONCE, parsedInSteps } from "../json/json-steps.ts";
+import { inLongBodyLane, type LongBodyWork } from "../json/long-body-lane.ts";
 import type { System } from "../../ports.ts";
 import { type MisfitOptions, misfitText } from "./misfit.ts";
 import { wholeRequest } from "../whole-request.ts";
@@ -85,6 +86,8 @@ export interface ReadJsonOptions {
   readonly hasPayload?: boolean;
   /** Has the body count among those in memory until it is parsed, and arrive in time. */
   readonly platform?: BodyPlatform;
+  /** Shares the parsing of long bodies with other owners, in turn. @default all without one share a turn */
+  readonly owner?: string;
   /** Receives the messages about unknown fields. @default the answer's `messages`, if a context is passed */
   readonly onUnknown?: (messages: readonly string[]) => void;
 }
@@ -106,11 +109,11 @@ export async function readJson<S extends v.GenericSchema>(
       : await withBytes(whole, limit, platform, async (bytes) =>
           bytes.length <= PARSED_AT_ONCE
             ? readJsonBytes(bytes, schema, options)
-            : parseKnown(
-                schema,
-                await parseJsonInSteps(bytes, platform.system, options.error, valuesOf(options)),
-                options.error,
-              ),
+            : readLongBytes(bytes, schema, options, {
+                system: platform.system,
+                owner: options.owner ?? "",
+                signal: whole.signal,
+              }),
         );
   if (options.onUnknown !== undefined) options.onUnknown(unknown);
   else if ("req" in from) noteUnknownFields(from, unknown);
@@ -135,6 +138,19 @@ export function readJsonBytes<S extends v.GenericSchema>(
   const value =
     optional && bytes.length === 0 ? {} : parseJson(bytes, error, valuesOf({ hasPayload }));
   return parseKnown(schema, value, error);
+}
+
+/** Does {@link readJsonBytes} in steps, while no other long body is parsed. */
+function readLongBytes<S extends v.GenericSchema>(
+  bytes: Uint8Array,
+  schema: S,
+  options: ReadJsonOptions,
+  place: LongBodyWork,
+): Promise<{ readonly output: v.InferOutput<S>; readonly unknown: readonly string[] }> {
+  const { error } = options;
+  return inLongBodyLane(place, async (steps) =>
+    parseKnown(schema, await parseJsonInSteps(bytes, steps, error, valuesOf(options)), error),
+  );
 }
 
 function valuesOf({ hasPayload = false }: ReadJsonOptions): number | undefined {
@@ -211,7 +227,9 @@ export async function parseJsonInSteps(
   } catch (cause) {
     if (cause instanceof JsonExcess)
       throw new ApiError(error, { message: `Request body has ${cause.message}` });
-    const why = cause instanceof TypeError ? ": it is not UTF-8" : "";
+    const isText = !(cause instanceof TypeError);
+    if (isText && !(cause instanceof SyntaxError)) throw cause;
+    const why = isText ? "" : ": it is not UTF-8";
     throw new ApiError(error, { message: `Request body is not valid JSON${why}` });
   }
 }

@@ -123,7 +123,14 @@ describe("readJson()", () => {
   it("lets others go on while it reads a long body, with the same answers", async () => {
     let turns = 0;
     const system = {
-      sleep: (ms: number) => (ms === 0 ? Promise.resolve(turns++) : new Promise(() => undefined)),
+      sleep: (ms: number, signal?: AbortSignal) =>
+        ms === 0
+          ? Promise.resolve(turns++)
+          : new Promise((_, reject) =>
+              signal?.addEventListener("abort", () => {
+                reject(signal.reason);
+              }),
+            ),
     };
     // `as`: nothing else of a system is asked.
     const options = { limit: 8 * MB, platform: { system: system as unknown as System } };
