@@ -51,7 +51,7 @@ export async function reviseResponse(
   const encoding = headers.get("content-encoding");
   const system = known.platform?.system;
   if (encoding === null) return await reviseFields(response, filter, system);
-  const decoded = await decodedResponse(response, encoding, filter.mayChange, known);
+  const decoded = await decodedResponse(response, encoding, filter, known);
   if (decoded === null) return { response, used: [], isSame: true };
   const { encoded, plain } = decoded;
   if (plain === null) return { response: encoded ?? response, used: [], isSame: true };
@@ -117,7 +117,7 @@ const DECODED_LIMIT = 16 * 1024 * 1024;
 async function decodedResponse(
   response: Response,
   encoding: string,
-  mayChange: boolean,
+  filter: FieldFilter,
   { decoding, platform }: EncodedDeps,
 ): Promise<DecodedResponse | null> {
   const { body, headers } = response;
@@ -126,13 +126,16 @@ async function decodedResponse(
   const packed = await readSoon(body, INSPECT_LIMIT, platform?.system);
   const encoded = remade(response, packed, headers);
   if (packed instanceof ReadableStream) {
-    if (!mayChange) return { encoded, plain: null };
+    if (!filter.mayChange) return { encoded, plain: null };
     const plain = remade(response, plainStream(packed, encoding, decoder), reshaped(headers));
     return { encoded: null, plain };
   }
-  const decoded = plainStream(new Blob([packed]).stream(), encoding, decoder);
+  const decoded = isDecoded(packed, encoding)
+    ? inParts(packed)
+    : decodedStream(inParts(packed), decoder);
   const bytes = await readUpTo(decoded, DECODED_LIMIT).catch(() => null);
-  if (bytes === null) return { encoded, plain: null };
+  // Most have nothing of it: a response of these bytes would cost more than the search.
+  if (bytes === null || !filter.mayBeInBytes(bytes)) return { encoded, plain: null };
   const plain = remade(response, bytes, reshaped(headers));
   plain.headers.set("content-length", String(bytes.length));
   return { encoded, plain };
