@@ -2,8 +2,10 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { mutants } from "../config/mutants.ts";
 
+/** Suites that run on changed sources: all others start what was built. */
+const SUITES = /^(?:unit|contract|local)[\\/].*\.test\.ts$/u;
 const tests = readdirSync("tests", { recursive: true, encoding: "utf8" })
-  .filter((path) => path.endsWith(".test.ts"))
+  .filter((path) => SUITES.test(path))
   .map((path) => `tests/${path.replaceAll("\\", "/")}`);
 
 test("each guard of the mutants stands once where it is said to, and has a test", () => {

@@ -44,6 +44,11 @@ beforeAll(async () => {
     serve({
       acme: { scheme: shownScheme, secret },
       confirming: { scheme: confirming, secret },
+      meta: { scheme: "meta", secret, verifyToken: "a token to verify" },
+      notion: { scheme: "notion", secret },
+      asana: { scheme: "asana", secret, entity: { from: "path" } },
+      graph: { scheme: "microsoft-graph", secret },
+      intercom: { scheme: "intercom", secret },
     }),
   );
   agents({ platform, auth: "off" });
@@ -121,5 +126,54 @@ describe("an address of confirmation", () => {
       expect((await confirm("https://us.acme.example/c")).status).toBe(503);
     }
     called.length = 0;
+  });
+});
+
+describe("a known sender", () => {
+  const ask = async (
+    method: string,
+    path: string,
+    body?: string,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<readonly [number, string]> => {
+    const init = { method, ...(body === undefined ? {} : { body }), ...(headers && { headers }) };
+    const response = await app.fetch(new Request(`http://causey.test/webhooks/${path}`, init));
+    return [response.status, await response.text()];
+  };
+
+  it("is confirmed with the verify token alone", async () => {
+    const subscribe = "meta?hub.mode=subscribe&hub.challenge=c-1&hub.verify_token=";
+    expect(await ask("GET", `${subscribe}a%20token%20to%20verify`)).toEqual([200, "c-1"]);
+    expect((await ask("GET", `${subscribe}wrong`))[0]).toBe(401);
+  });
+
+  it("may test its receiver by HEAD", async () => {
+    expect((await ask("HEAD", "intercom"))[0]).toBe(200);
+  });
+
+  it("tests by a short unsigned body: a longer one is not parsed", async () => {
+    const test = (more: string): string => JSON.stringify({ verification_token: "x", more });
+    expect(await ask("POST", "notion", test(""))).toEqual([200, ""]);
+    expect((await ask("POST", "notion", test("y".repeat(5000))))[0]).toBe(401);
+  });
+
+  it("shows that it is there by a signed list of no events", async () => {
+    const asana = async (body: string): Promise<readonly [number, string]> =>
+      ask("POST", "asana/p2", body, { "x-hook-signature": await sign(body) });
+    expect(await asana('{"events":[]}')).toEqual([200, ""]);
+    const [, stored] = await asana('{"events":[{"action":"changed","resource":{}}]}');
+    expect(JSON.parse(stored)).toMatchObject({ result: { entity: "p2" } });
+  });
+
+  it("knows the state of each notification of a list", async () => {
+    const one = (id: string, clientState: string): object => ({
+      id,
+      clientState,
+      subscriptionId: id,
+    });
+    const graph = (...states: readonly string[]): Promise<readonly [number, string]> =>
+      ask("POST", "graph", JSON.stringify({ value: states.map((state, n) => one(`${n}`, state)) }));
+    expect((await graph(secret, secret))[0]).toBeLessThan(300);
+    expect((await graph(secret, "the state of a stranger"))[0]).toBe(401);
   });
 });
