@@ -79,16 +79,12 @@ export function logQueue(options: LogQueueOptions): LogQueue {
     const left = held.leave(taken.length, waiting);
     entries = [];
     waiting = 0;
-    // Side by side: on Workers each gateway has a database of its own, and one that fails must not hold up the others.
-    const work = [...batchesOf(taken, batch)].map(async ([actor, batches]) => {
-      for (const { rows, weight: stored } of batches) {
-        await storeRows(actor, rows, options).catch((error: unknown) => {
-          drop(actor, rows.length, error);
-        });
-        left(rows.length, stored);
-      }
+    const all = sideBySide(batchesOf(taken, batch), async (actor, { rows, weight: stored }) => {
+      await storeRows(actor, rows, options).catch((error: unknown) => {
+        drop(actor, rows.length, error);
+      });
+      left(rows.length, stored);
     });
-    const all = Promise.all(work);
     underWay.add(all);
     await all.finally(() => underWay.delete(all));
   };
@@ -119,6 +115,17 @@ export function logQueue(options: LogQueueOptions): LogQueue {
       return dropped;
     },
   };
+}
+
+/** On Workers each gateway has a database of its own, and one that fails must not hold up the others. */
+function sideBySide(
+  batches: ReadonlyMap<string, readonly Batch[]>,
+  store: (actor: string, batch: Batch) => Promise<void>,
+): Promise<unknown> {
+  const work = [...batches].map(async ([actor, own]) => {
+    for (const one of own) await store(actor, one);
+  });
+  return Promise.all(work);
 }
 
 function weightOf({ request, response }: LogRow): number {
