@@ -1,4 +1,4 @@
-/** A part of a pattern: text as it is, any text without a slash, or any text. */
+/** A part of a pattern: text as it is, any text without a slash, or any text. Between two texts is a wildcard. */
 export type GlobPart = string | { readonly crosses: boolean };
 
 /** Wildcards of one pattern: what matching takes grows with them. */
