@@ -175,7 +175,7 @@ function connectionQueue(options: WriteQueueOptions): ConnectionQueue {
  */
 export function writeQueue(options: WriteQueueOptions): WriteQueue {
   const queues = Array.from({ length: options.connections }, () => connectionQueue(options));
-  /** Where the unfinished batches of an owner are: its later ones come behind them. */
+  /** The queue that has an owner's unfinished batches: its later batches follow there. */
   const places = new Map<string, { readonly queue: ConnectionQueue; batches: number }>();
 
   function queueFor({ length }: readonly Statement[]): ConnectionQueue {

@@ -49,7 +49,7 @@ interface Reached {
   readonly before: Wildcard | null;
 }
 
-/** Where the part of a text without a slash ends. */
+/** Returns the place of the next slash, or the end of the text. */
 function endOf(text: string, from: number): number {
   const slash = text.indexOf("/", from);
   return slash === -1 ? text.length : slash;

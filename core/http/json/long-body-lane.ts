@@ -4,7 +4,7 @@ import { type FairSlots, fairSlots } from "../../work/fair-slots.ts";
 import { oncePer } from "../../work/once-per.ts";
 import { bodiesFull } from "../arriving-body.ts";
 
-/** Who works on a long body, and until when. */
+/** The place of work on a long body: its caller, and the end of its time. */
 export interface LongBodyWork {
   /** The platform's. */
   readonly system: Pick<System, "sleep">;

@@ -24,7 +24,7 @@ export function documentAction(
   };
 }
 
-/** What the page of a body says about itself, where its main content is asked for: a document that is read in whole keeps it. */
+/** Reads a page's description of itself if its main content is asked for; a whole document keeps it. */
 export function describeAction(
   { extract }: DocumentBody,
   background: Background,

@@ -1,4 +1,4 @@
-/** What a page says about itself. A member is absent where it says nothing. */
+/** A page's description of itself. A member is absent if the page does not have it. */
 export type PageDescription = {
   /** The authors' names, joined by commas. */
   readonly author?: string;

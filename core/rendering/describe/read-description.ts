@@ -230,7 +230,7 @@ const cleaned: Readonly<Record<Field, (value: string) => string>> = {
   description: (value) => value,
 };
 
-/** An address is no name, and neither is a sentence. */
+/** Leaves out addresses and sentences, which are not names. */
 function authorOf(value: string): string {
   const name = value
     .replace(/^(?:(?:written|posted|published|words) )?by:? /iu, "")

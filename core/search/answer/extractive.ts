@@ -21,7 +21,7 @@ const LEAST_SHARE = 0.5;
 
 /** A block of code, which ends a passage. */
 const CODE = /^ {0,3}(?:`{3,}|~{3,})[\s\S]*/m;
-/** Where links lead: nobody reads it. */
+/** The addresses of links, which readers do not see. */
 const TARGETS = /(?<=\])\([^()\s]*\)/g;
 
 const NOTHING = "Nothing was found in the documents that answers this question.";
