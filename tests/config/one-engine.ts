@@ -26,6 +26,7 @@ export const logicFolders: readonly LogicFolder[] = [
       "columns",
       "filter",
       "keyword",
+      "names",
       "languages",
       "operators",
       "refine",

@@ -82,6 +82,12 @@ describe("search", () => {
     expect(body.result?.chunks[0]?.item.key).toBe("bread.md");
   });
 
+  it("finds a file by a word of its name alone", async () => {
+    await upload("Rechnung-2025-Stadtwerke.md", "The amount is due at the end of the month.");
+    const { body } = await call("POST", `/instances/${id}/search`, { query: "Stadtwerke" });
+    expect(body.result?.chunks[0]?.item.key).toBe("Rechnung-2025-Stadtwerke.md");
+  });
+
   it("tells the page of a PDF that a result is from", async () => {
     const { errors, result } = await upload(
       "animals.pdf",

@@ -41,7 +41,7 @@ function store(database: Sql = copies): KeywordStore {
   const sql: Sql = {
     ...rows,
     async all(...query) {
-      if (query[0].includes("heading, text FROM search_chunks")) {
+      if (query[0].includes("FROM search_chunks c LEFT JOIN search_items")) {
         pages += 1;
         await gate;
       }
@@ -57,7 +57,7 @@ function store(database: Sql = copies): KeywordStore {
 }
 
 const itemRows = (item: string, texts: readonly string[]) =>
-  texts.map((text) => ({ id: (next += 1), heading: "", text, item }));
+  texts.map((text) => ({ id: (next += 1), key: `${item}.txt`, heading: "", text, item }));
 const inserted = (chunks: ReturnType<typeof itemRows>): Statement[] =>
   chunks.map(({ id, heading, text, item }) => ({
     sql: `INSERT INTO search_chunks (actor, id, item_id, ord, start_byte, end_byte, heading, text)
@@ -209,6 +209,20 @@ describe("the copy of a keyword index", () => {
     await expect(keywords.ready()).rejects.toMatchObject({ reason: "full" });
     isFull = false;
     expect(await found(keywords, "roof")).toHaveLength(1);
+  });
+
+  it("has the names of items, and is made again where a version before left them out", async () => {
+    const keywords = store();
+    await put(keywords, "invoice", ["roof"]);
+    expect(await found(keywords, "invoice")).toHaveLength(1);
+    // As that version wrote it.
+    copies.exec(`DROP TABLE ${table.index}`);
+    copies.exec(`CREATE VIRTUAL TABLE ${table.index} USING fts5 (heading, body, content = '')`);
+    const [{ position } = {}] = rows.rows("SELECT position FROM search_keyword_positions");
+    await copies.batch([
+      { sql: "UPDATE search_copies SET position = ?", params: [position ?? null] },
+    ]);
+    expect(await found(store(), "roof")).toHaveLength(1);
   });
 
   it("is not written by a former instance once the next one has it", async () => {

@@ -12,6 +12,7 @@ import {
 } from "./configure-instance.ts";
 import { parseFilter } from "../filter/filter.ts";
 import { filterCondition } from "../filter/filter-sql.ts";
+import { tokenizerOf } from "../keyword/keyword-index.ts";
 import type { InstanceSettings } from "../state/instance-settings.ts";
 import { type InstanceState, needsTraining, openState } from "../state/instance-state.ts";
 import { itemChunks, itemLogs } from "../ingest/item-details.ts";
@@ -83,6 +84,7 @@ async function start(
   budget: VectorBudget,
 ): Promise<Actor> {
   const state = await openState(context, budget);
+  renewKeywords(state);
   const own: ItemWorkOptions = { ...deps, owner: state.actor };
   const questions = questionLog(state);
   const runQueue = queueRunner(state, (work) => performWork(state, work, own), deps.platform.log);
@@ -101,6 +103,17 @@ async function start(
           await trainInstance(state, deps.platform.background);
       }),
   };
+}
+
+/** Makes the keyword index of a version before again, while it is searched as it is; the next change of an item tries again. */
+function renewKeywords(state: InstanceState): void {
+  const { settings } = state.exists() ? state.facts() : {};
+  if (settings?.index_method.keyword !== true) return;
+  const renewing = state.inTurn(async () => {
+    await state.keywords.renew(tokenizerOf(settings));
+    state.forgetCounts();
+  });
+  state.context.system.waitUntil(renewing.catch(() => undefined));
 }
 
 /** The methods of an instance; `instance-client.ts` is their typed other end. */

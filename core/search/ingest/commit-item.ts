@@ -62,6 +62,7 @@ export async function commitItem(
   const { settings } = facts;
   const row = await itemRow(state, itemId);
   if (Number(row["revision"]) !== revision) return getItem(state, itemId);
+  const key = String(row["key"]);
   const now = state.context.system.now();
   const first = facts.nextChunk;
   const tag = vectorTag(facts);
@@ -84,7 +85,7 @@ export async function commitItem(
     ...metaStatements(
       state.actor,
       itemId,
-      indexMetadata(String(row["key"]), live.modified, metadata, settings.custom_metadata).values,
+      indexMetadata(key, live.modified, metadata, settings.custom_metadata).values,
     ),
     ...(vectors === null ? [] : vectorStatements(state.actor, itemId, tag, vectors)),
     ...content,
@@ -102,7 +103,7 @@ export async function commitItem(
     state.save(next),
   ];
   const isDue = waits || needsTraining(next);
-  const rows = chunks.map(({ heading, text }, ord) => ({ id: first + ord, heading, text }));
+  const rows = chunks.map(({ heading, text }, ord) => ({ id: first + ord, key, heading, text }));
   await state.keywords.commit(keywordsOf(settings, itemId, rows), (together) =>
     state.clock.write([...together, ...statements], isDue ? state.context.steady() : null),
   );

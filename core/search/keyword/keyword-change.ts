@@ -21,6 +21,8 @@ export interface KeywordStore {
   readonly all: Sql["all"];
   /** Makes the table of its words, unless it is there; returns its name. */
   words(): Promise<string>;
+  /** Makes the table again if a version before made it, which searched no names of items. Changes of items wait for it. */
+  renew(tokenizer: KeywordTokenizer): Promise<void>;
   /** Resolves when it says what the rows say; rejects with 503 when that takes long. Undefined: it always does. */
   ready(): Promise<void> | undefined;
   /**

@@ -78,11 +78,16 @@ export function insertRow(
   ];
 }
 
+/** Returns the position of a copy that has the names of items: a version before left them out, and wrote the plain one. */
+export function withNames(position: string): string {
+  return `${position} with names`;
+}
+
 /** Says that a copy has all that the rows have at a position. */
 export function atPosition(actor: string, position: string): Statement {
   return {
     sql: "UPDATE search_copies SET position = ? WHERE actor = ?",
-    params: [position, actor],
+    params: [withNames(position), actor],
   };
 }
 

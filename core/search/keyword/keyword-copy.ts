@@ -11,9 +11,11 @@ import {
   prepareCopies,
   replaced,
   toPosition,
+  withNames,
 } from "./keyword-copy-rows.ts";
 import {
   createKeywordIndex,
+  KEYWORD_COLUMNS,
   type KeywordSettings,
   type KeywordTable,
   makeWords,
@@ -83,6 +85,8 @@ export function copiedKeywords(
       copy.hasWords = true;
       return wordsOf(table);
     },
+    // One of a version before is at no position of this one.
+    renew: () => Promise.resolve(),
     async ready() {
       const copy = await open();
       if (copy.cursor < Number.POSITIVE_INFINITY)
@@ -177,7 +181,7 @@ async function openCopy(
   const [own] = await database.all("SELECT position FROM search_copies WHERE actor = ?", [actor]);
   const copy: Copy = {
     tokenizer,
-    cursor: own?.["position"] === position ? Number.POSITIVE_INFINITY : 0,
+    cursor: own?.["position"] === withNames(String(position)) ? Number.POSITIVE_INFINITY : 0,
     position: String(position),
     filled: Promise.resolve(),
     hasWords: false,
@@ -195,7 +199,7 @@ async function openCopy(
       : [
           {
             sql: `${used} VALUES (?, ?, ?, ?)`,
-            params: [actor, table.index, copy.position, system.now()],
+            params: [actor, table.index, withNames(copy.position), system.now()],
           },
         ],
   );
@@ -216,7 +220,7 @@ async function fillPage(
 ): Promise<void> {
   const { actor } = table;
   const rows = await sql.all(
-    `SELECT id, item_id, heading, text FROM search_chunks WHERE actor = ? AND id > ? ORDER BY id LIMIT ${PAGE}`,
+    `SELECT ${KEYWORD_COLUMNS} WHERE c.actor = ? AND c.id > ? ORDER BY c.id LIMIT ${PAGE}`,
     [actor, copy.cursor],
     { long: actor },
   );

@@ -1,6 +1,7 @@
 import type { Sql, Statement } from "../../ports.ts";
 import type { KeywordTokenizer } from "../terms/query-terms.ts";
 import { folded, segment } from "../text/segment.ts";
+import { nameWords } from "../text/name-words.ts";
 
 /** The settings of an instance, as far as its full-text table needs them. */
 export interface KeywordSettings {
@@ -31,9 +32,15 @@ export function createKeywordIndex(table: KeywordTable, tokenizer: KeywordTokeni
   return [
     ...dropKeywordIndex(table),
     {
-      sql: `CREATE VIRTUAL TABLE ${table.index} USING fts5 (heading, body, content = '', contentless_delete = 1, tokenize = '${tokenize}')`,
+      sql: `CREATE VIRTUAL TABLE ${table.index} USING fts5 (heading, body, name, content = '', contentless_delete = 1, tokenize = '${tokenize}')`,
     },
   ];
+}
+
+/** Whether a version made the table that searched no names of items. */
+export async function lacksNames(sql: Pick<Sql, "all">, { index }: KeywordTable): Promise<boolean> {
+  const [row] = await sql.all("SELECT sql FROM sqlite_master WHERE name = ?", [index]);
+  return row !== undefined && !String(row["sql"]).includes("name,");
 }
 
 /** Drops the full-text table and the table of its words. */
@@ -55,6 +62,8 @@ export function makeWords(table: KeywordTable): Statement {
 
 export interface KeywordRow {
   readonly id: number;
+  /** The key of the item. */
+  readonly key: string;
   readonly heading: string;
   readonly text: string;
 }
@@ -63,13 +72,13 @@ export interface KeywordRow {
 export function insertKeywordRow(
   table: KeywordTable,
   tokenizer: KeywordTokenizer,
-  { id, heading, text }: KeywordRow,
+  { id, heading, text, key }: KeywordRow,
 ): Statement {
   const porter = tokenizer === "porter";
   const prepare = (source: string): string => (porter ? segment(source, "index") : folded(source));
   return {
-    sql: `INSERT INTO ${table.index} (rowid, heading, body) VALUES (?, ?, ?)`,
-    params: [id, prepare(heading), prepare(text)],
+    sql: `INSERT INTO ${table.index} (rowid, heading, body, name) VALUES (?, ?, ?, ?)`,
+    params: [id, prepare(heading), prepare(text), prepare(nameWords(key))],
   };
 }
 
@@ -91,14 +100,22 @@ export async function fillKeywordIndex(
   table: KeywordTable,
   tokenizer: KeywordTokenizer,
 ): Promise<Statement[]> {
-  const rows = await sql.all(
-    "SELECT id, heading, text FROM search_chunks WHERE actor = ? ORDER BY id",
-    [table.actor],
-  );
+  const rows = await sql.all(`SELECT ${KEYWORD_COLUMNS} WHERE c.actor = ? ORDER BY c.id`, [
+    table.actor,
+  ]);
   return rows.map((row) => insertKeywordRow(table, tokenizer, toKeywordRow(row)));
 }
 
+/** What {@link toKeywordRow} reads. */
+export const KEYWORD_COLUMNS =
+  "c.id, c.item_id, c.heading, c.text, COALESCE(i.key, '') AS key FROM search_chunks c LEFT JOIN search_items i ON i.actor = c.actor AND i.id = c.item_id";
+
 /** Makes a row of the index of one of `search_chunks`. */
 export function toKeywordRow(row: Readonly<Record<string, unknown>>): KeywordRow {
-  return { id: Number(row["id"]), heading: String(row["heading"]), text: String(row["text"]) };
+  return {
+    id: Number(row["id"]),
+    key: String(row["key"]),
+    heading: String(row["heading"]),
+    text: String(row["text"]),
+  };
 }

@@ -1,9 +1,11 @@
 import type { ActorContext, Statement } from "../../ports.ts";
+import type { KeywordTokenizer } from "../terms/query-terms.ts";
 import {
   createKeywordIndex,
   dropKeywordIndex,
   fillKeywordIndex,
   insertKeywordRow,
+  lacksNames,
   type KeywordTable,
   makeWords,
   removeKeywordRows,
@@ -25,10 +27,31 @@ const SLICE = 1000;
 /** Makes the store of a table that is beside the rows: each change of both is one transaction. */
 function joinedKeywords({ sql, system }: ActorContext, table: KeywordTable): KeywordStore {
   let hasWords = false;
+  let renewal: Promise<void> | undefined;
+
+  const make = async (tokenizer: KeywordTokenizer): Promise<Statement[]> => {
+    hasWords = false;
+    return [
+      ...createKeywordIndex(table, tokenizer),
+      ...(await fillKeywordIndex(sql, table, tokenizer)),
+    ];
+  };
+
+  function renew(tokenizer: KeywordTokenizer): Promise<void> {
+    const renewing = async (): Promise<void> => {
+      if (await lacksNames(sql, table)) await sql.batch(await make(tokenizer));
+    };
+    return (renewal ??= renewing().catch((error: unknown) => {
+      // The next one who needs it tries again.
+      renewal = undefined;
+      throw error;
+    }));
+  }
 
   async function statementsOf(change: KeywordChange): Promise<Statement[]> {
     if (change.type === "item") {
       const { chunks, itemId, tokenizer } = change;
+      await renew(tokenizer);
       const statements = [removeKeywordRows(table, itemId)];
       for (const [n, chunk] of chunks.entries()) {
         statements.push(insertKeywordRow(table, tokenizer, chunk));
@@ -36,13 +59,9 @@ function joinedKeywords({ sql, system }: ActorContext, table: KeywordTable): Key
       }
       return statements;
     }
+    if (change.type === "make") return make(change.tokenizer);
     hasWords = false;
-    if (change.type === "drop") return dropKeywordIndex(table);
-    const { tokenizer } = change;
-    return [
-      ...createKeywordIndex(table, tokenizer),
-      ...(await fillKeywordIndex(sql, table, tokenizer)),
-    ];
+    return dropKeywordIndex(table);
   }
 
   return {
@@ -52,6 +71,7 @@ function joinedKeywords({ sql, system }: ActorContext, table: KeywordTable): Key
       hasWords = true;
       return wordsOf(table);
     },
+    renew,
     ready: () => undefined,
     commit: async (change, write) => write(change === null ? [] : await statementsOf(change)),
   };

@@ -21,6 +21,8 @@ export type KeywordMode = "and" | "or" | "fill";
 
 /** How much a word in a heading outweighs one in the text. */
 const HEADING_WEIGHT = "3.0";
+/** How much a word in the name of a file counts beside one in the text. */
+const NAME_WEIGHT = "1.0";
 
 /** The mode of a keyword search, and how much it brings. */
 export interface KeywordAmount {
@@ -78,7 +80,7 @@ async function matches(
   // bm25() is negative, better is smaller. It weighs by the whole index, whatever the filter.
   const best: Best = (most, narrowed = "", params = []) =>
     keywords.all(
-      `SELECT rowid AS id, bm25(${index}, ${HEADING_WEIGHT}, 1.0) AS score FROM ${index}
+      `SELECT rowid AS id, bm25(${index}, ${HEADING_WEIGHT}, 1.0, ${NAME_WEIGHT}) AS score FROM ${index}
         WHERE ${index} MATCH ? ${narrowed} ORDER BY score, rowid LIMIT ?`,
       [match, ...params, most],
       longQuery(state),

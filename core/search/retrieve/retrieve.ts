@@ -23,6 +23,7 @@ import { round } from "../lexical/trained-model.ts";
 import { keywordPlan } from "../query/keyword-plan.ts";
 import type { Facets } from "../refine/facets.ts";
 import { filterNotes } from "../refine/fields.ts";
+import { nameWords } from "../text/name-words.ts";
 import { highlighter } from "../refine/highlight.ts";
 import { type ItemPlace, readOrder } from "../refine/order.ts";
 
@@ -58,7 +59,10 @@ export async function retrieve(state: InstanceState, input: SearchInput): Promis
   const found = wordFinder(asked);
   await state.context.system.sleep(0);
   const coverages = shown.map(({ row }) =>
-    coverage(asked, found(`${String(row["heading"])}\n${String(row["text"])}`)),
+    coverage(
+      asked,
+      found(`${nameWords(String(row["key"]))}\n${String(row["heading"])}\n${String(row["text"])}`),
+    ),
   );
   const byKeywords = type !== "vector" && legs.keyword.length > 0;
   const scale = bestWorth(shown, coverages, both, byKeywords);

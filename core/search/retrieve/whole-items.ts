@@ -2,7 +2,9 @@ import type { SqlRow } from "../../ports.ts";
 import { asSet, isOneOf } from "../../sql/sql-text.ts";
 import { longQuery } from "../query/long-query.ts";
 import type { KeywordPlan } from "../query/keyword-plan.ts";
+import { KEYWORD_COLUMNS } from "../keyword/keyword-index.ts";
 import type { InstanceState } from "../state/instance-state.ts";
+import { nameWords } from "../text/name-words.ts";
 import { stem } from "../text/porter.ts";
 import { type TermScanner, termScanner } from "../text/term-scanner.ts";
 import { type KeywordHit, liftedAbove } from "./keyword-leg.ts";
@@ -15,10 +17,11 @@ const MOST_CHUNKS = 8;
 const MOST_BYTES = 8192;
 /** Characters that are scanned in one turn: a few ms of work. */
 const TURN = 128 * 1024;
-/** How soon a repeated word counts no more, how much long texts lose, and the weight of a heading's words. */
+/** How soon a repeated word counts no more, how much long texts lose, and the weight of the words of headings and names. */
 const K1 = 1.6;
 const B = 0.4;
 const HEADING = 2;
+const NAME = 1;
 
 /**
  * Weighs the best hits again: half by their chunk, half by the BM25 of the whole item that the chunk is from. A text that is
@@ -98,7 +101,7 @@ async function textsOf(
 ): Promise<readonly (readonly SqlRow[])[]> {
   const found = asSet(hits.map(({ chunk }) => chunk));
   const rows = await sql.all(
-    `SELECT c.id, c.item_id, c.heading, c.text, i.chunks FROM search_items i
+    `SELECT c.id, c.item_id, c.heading, c.text, i.key, i.chunks FROM search_items i
       JOIN search_chunks c ON c.actor = i.actor AND c.item_id = i.id
       WHERE i.actor = ? AND i.id IN (SELECT item_id FROM search_chunks WHERE actor = ? AND ${isOneOf("id", "BIGINT")})
       AND i.chunks <= ${MOST_CHUNKS} AND c.end_byte - c.start_byte <= ${MOST_BYTES}`,
@@ -111,8 +114,8 @@ async function textsOf(
   const others = hits.flatMap(({ chunk }) => (known.has(chunk) ? [] : [chunk]));
   if (others.length === 0) return whole;
   const alone = await sql.all(
-    `SELECT id, heading, text FROM search_chunks
-      WHERE actor = ? AND ${isOneOf("id", "BIGINT")} AND end_byte - start_byte <= ${MOST_BYTES}`,
+    `SELECT ${KEYWORD_COLUMNS}
+      WHERE c.actor = ? AND ${isOneOf("c.id", "BIGINT")} AND c.end_byte - c.start_byte <= ${MOST_BYTES}`,
     [actor, asSet(others)],
   );
   return [...whole, ...alone.map((row) => [row])];
@@ -144,6 +147,9 @@ function bagOf(rows: readonly SqlRow[], scan: TermScanner, stems: number): Bag {
     });
     for (const [at, count] of own.entries()) headings[at] = Math.max(headings[at] ?? 0, count);
   }
+  scan(nameWords(String(rows[0]?.["key"] ?? "")), (at) => {
+    counts[at] = (counts[at] ?? 0) + NAME;
+  });
   const chunks = rows.map((row) => Number(row["id"]));
   return { chunks, counts: counts.map((count, at) => count + (headings[at] ?? 0)), length, size };
 }

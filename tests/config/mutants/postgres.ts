@@ -241,7 +241,7 @@ export const postgresMutants: readonly Mutant[] = [
   {
     name: "a copy of a keyword index is used at the position of the rows alone",
     file: "core/search/keyword/keyword-copy.ts",
-    find: 'own?.["position"] === position ?',
+    find: 'own?.["position"] === withNames(String(position)) ?',
     replace: "own !== undefined ?",
     tests: ["tests/local/keyword-copy"],
   },

@@ -416,6 +416,20 @@ export const searchMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/unknown-commit"],
   },
   {
+    name: "a keyword index of a version before is made again before an item changes",
+    file: "core/search/keyword/keyword-store.ts",
+    find: "await renew(tokenizer);",
+    replace: "",
+    tests: ["tests/unit/search/names"],
+  },
+  {
+    name: "a copy of a keyword index of a version before is made again",
+    file: "core/search/keyword/keyword-copy-rows.ts",
+    find: "return `${position} with names`;",
+    replace: "return position;",
+    tests: ["tests/local/keyword-copy"],
+  },
+  {
     name: "a keyword hit counts half by its whole item",
     file: "core/search/retrieve/whole-items.ts",
     find: "(hit.value + score) / 2",

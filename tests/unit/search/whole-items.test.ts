@@ -70,9 +70,10 @@ describe("keyword hits of cut items", () => {
   const fill = async (before: string): Promise<void> => {
     api = await searchUnderTest({}, { chunk_size: 128, chunk_overlap: 0 });
     for (let n = 0; n < 6; n++) await api.upload(`other-${n}.md`, filler(n));
-    for (const part of ["turbine", "gearbox"])
+    // Names of files are searched, too.
+    for (const [n, part] of ["turbine", "gearbox"].entries())
       await api.upload(
-        `${part}.md`,
+        `part-${n}.md`,
         `A ${part} is there. ${"It stands in a hall of iron. ".repeat(6)}`,
       );
     const turbine = `${filler(7)}A turbine is there.`;
