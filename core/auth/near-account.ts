@@ -3,7 +3,7 @@ import { addNotes } from "../http/fields/unknown-fields.ts";
 import { responseNote } from "../http/response-note.ts";
 import { misspelling } from "../text/nearest.ts";
 import { viewerOf } from "./authorize.ts";
-import type { Viewer } from "./principal.ts";
+import { reaches } from "./principal.ts";
 
 /**
  * Adds a note to an empty list of an account whose name is nearly the server's own: a token of the operator may read every
@@ -16,15 +16,11 @@ export function notesNearAccount(own: string): MiddlewareHandler {
     const account = /\/accounts\/([^/]+)\//u.exec(c.req.path)?.[1] ?? own;
     if (account === own || !isEmptyList(c.res)) return;
     // The name of an account is for those who may read it.
-    if (!mayUse(viewerOf(c), own)) return;
+    const viewer = viewerOf(c);
+    if (viewer !== "host" && !reaches(viewer, own)) return;
     if (misspelling(account, [own]) === undefined) return;
     await addNotes(c, [`The account "${account}" has nothing here: did you mean "${own}"?`]);
   };
-}
-
-function mayUse(viewer: Viewer, account: string): boolean {
-  if (viewer === "host") return true;
-  return viewer.grants.some(({ accounts }) => accounts.includes("*") || accounts.includes(account));
 }
 
 function isEmptyList(response: Response): boolean {

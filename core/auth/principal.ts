@@ -44,6 +44,11 @@ export function allows(
   return held && !denials.some((denial) => denies(denial, permission, account, gateway));
 }
 
+/** Whether a principal holds any permission on an account. */
+export function reaches({ grants }: Pick<Principal, "grants">, account: string): boolean {
+  return grants.some(({ accounts }) => covers(accounts, [account]));
+}
+
 function denies(
   denial: Grant,
   permission: Permission,

@@ -6,7 +6,7 @@ import { quickSha256Hex } from "../crypto/digest.ts";
 import { utf8Counter } from "../crypto/encoding.ts";
 import { type ResponseNote, responseNote, type PassingBytes } from "../http/response-note.ts";
 import { noteTrace } from "../trace/trace-context.ts";
-import type { Principal } from "../auth/principal.ts";
+import { type Principal, reaches } from "../auth/principal.ts";
 import { type ClientProgram, clientOf } from "./deprecated-uses.ts";
 import type { HeaderPair, Platform } from "../ports.ts";
 import type { OtlpSpanPlace } from "./otlp/otlp-records.ts";
@@ -37,7 +37,9 @@ export interface Observer {
   /** Whether a text holds a credential. */
   readonly isSecret: (text: string) => boolean;
   /** The token that a request is authenticated with; null for strangers. Asked about deprecated uses only. */
-  readonly identify: (request: Request) => NowOrLater<Pick<Principal, "id" | "name"> | null>;
+  readonly identify: (
+    request: Request,
+  ) => NowOrLater<Pick<Principal, "id" | "name" | "grants"> | null>;
   /** Begins the span of a request. @default no tracing */
   readonly begin?: ((traceparent: string | null) => OtlpSpanPlace | null) | undefined;
   /** Receives each request and its span, which is null for the gateway because it writes its own. */
@@ -190,13 +192,18 @@ function withCaller(
       row.caller ??= caller;
       return row;
     });
-  return Promise.all([hash, identify(request)]).then(([caller, token]) => ({
-    ...row,
-    caller,
-    token: token?.id,
-    tokenName: token?.name,
-    client: shownClient(request, isSecret),
-  }));
+  return Promise.all([hash, identify(request)]).then(([caller, found]) => {
+    // In an account that its token has nothing to do with, a caller is a stranger.
+    const isStranger = row.account !== undefined && found !== null && !reaches(found, row.account);
+    const token = isStranger ? null : found;
+    return {
+      ...row,
+      caller,
+      token: token?.id,
+      tokenName: token?.name,
+      client: shownClient(request, isSecret),
+    };
+  });
 }
 
 /** The program of a request, unless it puts a token into its name. */

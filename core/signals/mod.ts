@@ -128,8 +128,10 @@ export function signals(options: SignalsOptions): Signals {
 }
 
 /** Finds a request's token; where the host authenticates, every request is one of its own. */
+const HOST = { id: "host", grants: [{ permissions: ["*"], accounts: ["*"] }] } as const;
+
 function identifier(auth: Auth): Observer["identify"] {
-  if (auth === "off") return () => ({ id: "host" });
+  if (auth === "off") return () => HOST;
   return ({ headers }) => {
     const token = bearerToken(headers.get("authorization"));
     return token === null ? null : principalOf(auth, token);

@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 /** Those of who is who, and of what a caller sees of others. */
 export const identityMutants: readonly Mutant[] = [
   {
+    name: "a token is no part of an account that it may not use",
+    file: "core/signals/access-log.ts",
+    find: "!reaches(found, row.account)",
+    replace: "false",
+    tests: ["tests/unit/signals/deprecated-uses"],
+  },
+  {
     name: "no token or virtual key is made that has expired",
     file: "core/http/fields/instant.ts",
     find: "if (at == null || at > now) return;",
@@ -68,7 +75,7 @@ export const identityMutants: readonly Mutant[] = [
   {
     name: "an account is named to those who may read it",
     file: "core/auth/near-account.ts",
-    find: "if (!mayUse(viewerOf(c), own)) return;",
+    find: 'if (viewer !== "host" && !reaches(viewer, own)) return;',
     replace: "",
     tests: ["tests/unit/auth/near-account"],
   },

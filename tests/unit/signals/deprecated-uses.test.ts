@@ -74,6 +74,23 @@ it("strangers are not counted, whatever credentials they make up", async () => {
   await platform.close();
 });
 
+it("a token is counted only in accounts that it may use", async () => {
+  const platform = await openPlatform();
+  const tokens = ["acme", "other"].map((account) => ({
+    token: `a-token-of-the-account-${account}`,
+    permissions: ["*" as const],
+    accounts: [account],
+  }));
+  const [own = "", stranger = ""] = tokens.map(({ token }) => token);
+  const api = platformApi({ platform, console: webConsole, tokens });
+  for (const token of [stranger, stranger, own]) {
+    const headers = { authorization: `Bearer ${token}` };
+    await api.request("/client/v4/accounts/acme/devices", { method: "HEAD", headers });
+  }
+  await expect.poll(() => usesOf(api, own, "acme")).toMatchObject([{ count: 1 }]);
+  await platform.close();
+});
+
 const usesOf = async (api: PlatformApi, token = "", account = "local"): Promise<unknown> => {
   const headers = { authorization: `Bearer ${token}` };
   const path = `/client/v4/accounts/${account}/deprecations/uses`;
