@@ -29,6 +29,8 @@ const UNDER_WAY = 32;
 /** Requests of one connection that wait for their turn, and what their messages may be long together, in characters. */
 const QUEUED = 256;
 const QUEUED_LENGTH = BODY_LIMIT;
+/** Messages in a row that are refused because too many wait; after these a connection is closed. */
+const REFUSED = 256;
 
 type Message = string | Uint8Array;
 
@@ -39,6 +41,8 @@ interface Requests {
   readonly queue: Message[];
   /** Length of all waiting messages. */
   length: number;
+  /** Number of messages that were refused since one was last accepted. */
+  refused: number;
 }
 
 /** State that this process keeps of its connections, by their ids. */
@@ -107,15 +111,10 @@ function socketActor(
       return accepted;
     },
     onMessage(connection, message) {
-      const own = requests.get(connection.id) ?? { underWay: new Set(), queue: [], length: 0 };
+      const own = requests.get(connection.id) ?? newRequests();
       requests.set(connection.id, own);
       if (own.underWay.size < UNDER_WAY) return start(message, connection, own);
-      if (own.queue.length >= QUEUED || own.length + message.length > QUEUED_LENGTH) {
-        connection.send(universalError(tooMany(), eventIdOf(message)));
-        return;
-      }
-      own.queue.push(message);
-      own.length += message.length;
+      wait(message, connection, own);
     },
     onClose({ id }) {
       tokens.delete(id);
@@ -125,6 +124,23 @@ function socketActor(
       for (const abort of own.underWay) abort.abort();
     },
   };
+}
+
+/** Lets a message wait for its turn, or refuses it. */
+function wait(message: Message, connection: Connection, own: Requests): void {
+  if (own.queue.length < QUEUED && own.length + message.length <= QUEUED_LENGTH) {
+    own.refused = 0;
+    own.queue.push(message);
+    own.length += message.length;
+    return;
+  }
+  // Refusing takes time too, and a flood of small messages would leave none for others.
+  if (++own.refused > REFUSED) connection.close(1013, "Too many messages wait to be answered");
+  else connection.send(universalError(tooMany(), eventIdOf(message)));
+}
+
+function newRequests(): Requests {
+  return { underWay: new Set(), queue: [], length: 0, refused: 0 };
 }
 
 /** Kept with the connection, which outlives the instance. Who cannot be found out is a stranger. */

@@ -724,6 +724,13 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/choose/dynamic-routes"],
   },
   {
+    name: "a universal WebSocket that floods is closed",
+    file: "core/gateway/realtime/universal-socket.ts",
+    find: "++own.refused > REFUSED",
+    replace: "false",
+    tests: ["tests/unit/gateway/realtime/universal-socket"],
+  },
+  {
     name: "a realtime answer is settled with its report",
     file: "core/gateway/realtime/spending-session.ts",
     find: "  settle(used, state);\n",

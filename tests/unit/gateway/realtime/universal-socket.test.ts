@@ -179,6 +179,12 @@ describe("the universal WebSocket", () => {
     expect(transport.requests).toHaveLength(32);
   });
 
+  it("closes when 256 messages in a row were too many to wait", async () => {
+    transport.behave = () => new Promise<InboundResponse>(() => undefined);
+    for (let i = 0; i < 32 + 256 + 256 + 1; i++) socket.send(create());
+    expect((await socket.closed).code).toBe(1013);
+  });
+
   it("lets messages of 10 MiB together wait, and no more", async () => {
     transport.behave = () => new Promise(() => undefined);
     for (let i = 0; i < 32; i++) socket.send(create({ eventId: `e-${i}` }));
