@@ -6,6 +6,7 @@ import { inFlight } from "../shared/http/in-flight.ts";
 import type { DuplexSocket } from "../shared/sockets/duplex.ts";
 import { MAX_MESSAGE_BYTES, type Upgrade } from "../shared/sockets/sockets.ts";
 import { wireSocket } from "../shared/sockets/wire-socket.ts";
+import { unfinishedMessages } from "./unfinished.ts";
 
 /** An upgrade request as Node's server hands it over. */
 export interface NodeUpgrade {
@@ -28,6 +29,7 @@ export function openWebSockets(port: number | undefined): number {
   return count;
 }
 
+const unfinished = unfinishedMessages();
 const pending = new WeakMap<Request, NodeUpgrade>();
 const protocols = new WeakMap<IncomingMessage, string>();
 /** By the size of the messages that it takes. */
@@ -62,6 +64,7 @@ export const nodeUpgrade: Upgrade = (request, protocol, events, maxMessage = MAX
   let raw: DuplexSocket | undefined;
   serverFor(maxMessage).handleUpgrade(offer.incoming, offer.socket, offer.head, (socket) => {
     raw = wireSocket(socket, events);
+    unfinished.follow(socket, offer.socket);
     offer.socket.once("close", accepted.add(offer.socket));
   });
   // `ws` has answered a malformed handshake with 400 and did not call back.

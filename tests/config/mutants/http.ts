@@ -3,6 +3,20 @@ import type { Mutant } from "./mutant.ts";
 /** Those of requests and answers of every part. */
 export const httpMutants: readonly Mutant[] = [
   {
+    name: "unfinished messages of WebSockets have a bound together",
+    file: "adapters/node/unfinished.ts",
+    find: "if (total <= capacity) break;",
+    replace: "break;",
+    tests: ["tests/local/unfinished-messages"],
+  },
+  {
+    name: "pings and pongs are no part of an unfinished message",
+    file: "adapters/node/unfinished.ts",
+    find: '.on("ping", control).on("pong", control)',
+    replace: "",
+    tests: ["tests/local/unfinished-messages"],
+  },
+  {
     name: "an endless body that was refused is not read for ever on Deno",
     file: "adapters/deno/drain-body.ts",
     find: "while (read < bytes && performance.now() < until)",
