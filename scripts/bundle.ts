@@ -42,7 +42,7 @@ export async function bundle(
  * Escapes what esbuild leaves in patterns and comments. With one other character in it, V8 keeps a whole file with two bytes
  * for each of its characters, for as long as the server runs.
  */
-function toAscii(code: string): string {
+export function toAscii(code: string): string {
   return code.replaceAll(
     /[^\0-\x7f]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,

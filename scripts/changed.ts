@@ -12,6 +12,7 @@ const parts: Readonly<Record<string, string>> = {
   "core/signals/": "otlp",
   "console/": "console",
   "snippet/": "search",
+  "page-scripts/": "rendering",
   "core/console/": "console",
 };
 

@@ -82,6 +82,7 @@ const tasks = {
   types: { needs: everything, command: [node, "scripts/types.ts"] },
   console: { needs: ["."], command: [node, "scripts/console.ts"] },
   snippet: { needs: ["."], command: [node, "scripts/snippet.ts"] },
+  "page-scripts": { needs: ["."], command: [node, "scripts/page-scripts.ts"] },
   openapi: { needs: ["."], command: [node, "scripts/openapi.ts"] },
   errors: { needs: ["."], command: [node, "scripts/error-reference.ts"] },
   build: { needs: ["."], command: [node, "scripts/build.ts"] },

@@ -9,7 +9,7 @@ const adapters = ["adapters"].concat(
   ["memory", "deno", "bun", "workers", "cli"].map((name) => `adapters/${name}`),
 );
 // "tests" reads scripts/ and bench/ as well.
-const projects = [CORE, ...adapters, "console", "snippet", "tests", "examples"];
+const projects = [CORE, ...adapters, "console", "snippet", "page-scripts", "tests", "examples"];
 const given = process.argv.slice(2);
 const wanted = given.length > 0 ? given : projects;
 

@@ -5,6 +5,7 @@ import { splitMessages } from "../../adapters/shared/chromium/chromium-process.t
 import { linksAction, scrapeAction } from "../../core/rendering/actions/actions.ts";
 import { jsonPieces, JsonText } from "../../core/http/json/json-pieces.ts";
 import { evaluateText } from "../../core/rendering/page/evaluate-text.ts";
+import type { PageScript, TextMaker } from "../../core/rendering/page/scripts/page-functions.ts";
 import { readFacts } from "../../core/rendering/page/scripts/page-scripts.ts";
 import {
   insteadOfLong,
@@ -37,7 +38,7 @@ function pageHere(navigates = 0): { readonly page: Page; readonly lengths: numbe
 const { signal } = new AbortController();
 const wanted = { action: "links", what: "The page", hint: "take less", most: 7, things: "links" };
 const textOf = (source: string, { page } = pageHere()): Promise<string> =>
-  evaluateText(page, source, [], { wanted, signal });
+  evaluateText(page, source as PageScript<TextMaker<[]>>, [], { wanted, signal });
 
 it("reads a long text of a page in parts that cut no pair of surrogates", async () => {
   const here = pageHere();
@@ -140,7 +141,7 @@ it("bounds the links and elements of an answer, and the title", async () => {
     fonts: { status: "loaded" },
   };
   const Fake = function (): void {};
-  const names = [...readFacts.matchAll(/reader\(\w+\.prototype, "(\w+)"\)/gu)];
+  const names = [...readFacts.matchAll(/reader\(\w+,"(\w+)"\)/gu)];
   for (const [, name = ""] of names)
     Object.defineProperty(Fake.prototype, name, { get: () => read[name] ?? null });
   const world = { Document: Fake, Element: Fake, HTMLElement: Fake, Node: Fake };

@@ -14,7 +14,8 @@ const quoted = (text: string): string[] =>
   );
 
 /** The top of the tree, by which a path of the repository is told from another text with a slash. */
-const TOP = /^(?:\.\/)?(?:core|adapters|console|tests|bench|docs|examples|scripts|tools)\//u;
+const TOP =
+  /^(?:\.\/)?(?:core|adapters|console|page-scripts|tests|bench|docs|examples|scripts|tools)\//u;
 
 const pages = ["ARCHITECTURE.md", "CONTRIBUTING.md"];
 

@@ -5,7 +5,11 @@ import { foundations, readSources, type Source } from "./sources.ts";
 
 const sources = readSources("core", "adapters");
 /** What is in there as texts runs in a browser. */
-const BUILT = new Set(["core/console/assets.ts", "core/search/snippet/search-script.ts"]);
+const BUILT = new Set([
+  "core/console/assets.ts",
+  "core/rendering/page/scripts/page-scripts.ts",
+  "core/search/snippet/search-script.ts",
+]);
 const core = sources.filter(({ path }) => path.startsWith("core/") && !BUILT.has(path));
 /** What puts the capabilities together; nothing else in the core imports it. */
 const assembly = /^core\/(?:api\.ts|mod\.ts|config\/.+)$/u;

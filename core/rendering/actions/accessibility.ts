@@ -37,7 +37,7 @@ export function accessibilityAction(
   background: Background,
 ): Action<JsonText> {
   return async (page, _facts, signal) => {
-    const size = Number(await evaluate(page, countNodes, [COUNTED], signal));
+    const size = await evaluate(page, countNodes, [COUNTED], signal);
     if (size > NODES) throw tooLarge(wanted, `${size} elements and texts`, NODES);
     const answer = await page.call("Accessibility.getFullAXTree").catch((error: unknown) => {
       if (!(error instanceof CdpError) || error.size === undefined) throw error;

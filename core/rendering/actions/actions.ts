@@ -16,10 +16,11 @@ import {
   locateElement,
   readDocument,
   readLinks,
+  readVisible,
   scrapeElements,
   scrollStep,
 } from "../page/scripts/page-scripts.ts";
-import { readVisible } from "../page/scripts/read-visible.ts";
+import type { PageBox } from "../page/scripts/page-functions.ts";
 import type { Page } from "../page/page.ts";
 import { AREA_LIMIT } from "../job/job.ts";
 import type { System } from "../../ports.ts";
@@ -59,7 +60,7 @@ export async function lookForGlyphs(
   onMissing: OnMissingGlyphs,
   signal: AbortSignal,
 ): Promise<void> {
-  onMissing((await evaluate(page, findMissingGlyphs, [waits], signal)) as string[]);
+  onMissing(await evaluate(page, findMissingGlyphs, [waits], signal));
 }
 
 /** The document as HTML after scripts have run, or the parts that selectors leave. */
@@ -126,11 +127,7 @@ export function pictureAction(
 const PICTURE_LIMIT = 16_384;
 
 /** A part of the page in CSS pixels. */
-interface Clip {
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
+interface Clip extends PageBox {
   readonly scale: number;
 }
 
@@ -165,7 +162,7 @@ async function wantedClip(
 ): Promise<Clip | undefined> {
   if (options.clip !== undefined) return { ...options.clip, scale: options.clip.scale ?? 1 };
   if (selector !== undefined) {
-    const box = (await evaluate(page, locateElement, [selector], signal)) as Clip | null;
+    const box = await evaluate(page, locateElement, [selector], signal);
     if (box === null)
       throw new ApiError("render_timeout", {
         message: `selector: Nothing matches "${selector.slice(0, 80)}"`,
@@ -186,9 +183,14 @@ const ELEMENTS = 50_000;
 export function linksAction(body: LinksBody): Action<JsonText> {
   const hint = "leave some out with visibleLinksOnly or excludeExternalLinks, or scrape parts";
   const wanted = { action: "links", what: "The page", hint, most: LINKS, things: "links" };
-  const args = [body.visibleLinksOnly === true, body.excludeExternalLinks === true];
+  const { visibleLinksOnly = false, excludeExternalLinks = false } = body;
   return async (page, _facts, signal) =>
-    new JsonText(await evaluateText(page, readLinks, args, { wanted, signal }));
+    new JsonText(
+      await evaluateText(page, readLinks, [visibleLinksOnly, excludeExternalLinks], {
+        wanted,
+        signal,
+      }),
+    );
 }
 
 /** Text, markup, attributes and place of the matches of some selectors. */
@@ -212,7 +214,7 @@ const SCROLL_MS = 50;
 async function scrollThrough(page: Page, signal: AbortSignal): Promise<void> {
   for (let at = 0; ;) {
     const next = await evaluate(page, scrollStep, [at], signal);
-    if (typeof next !== "number") return;
+    if (next === null) return;
     at = next;
     await page.system.sleep(SCROLL_MS, signal);
   }

@@ -45,7 +45,7 @@ export async function onOnePage(
   // Margins of the page's own would win over those of the options, and are not in the height of the paper.
   const margins = [marginTop, marginRight, marginBottom, marginLeft];
   const rule = `@page { margin: ${margins.map((inches) => `${Number(inches)}in`).join(" ")} !important; size: auto !important }`;
-  let pixels = Number(await evaluate(page, contentHeight, [rule], signal)) + 1;
+  let pixels = (await evaluate(page, contentHeight, [rule], signal)) + 1;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const height = (pixels / PIXELS) * Number(scale) + Number(marginTop) + Number(marginBottom);
     if (height > LONGEST)

@@ -1,6 +1,7 @@
 import { ApiError } from "../../http/api-error.ts";
 import { evaluate } from "./evaluate.ts";
 import { beginText, restOfText } from "./scripts/page-scripts.ts";
+import type { PageScript, TextBeginning, TextMaker, TextSizes } from "./scripts/page-functions.ts";
 import type { Page } from "./page.ts";
 
 /** Characters of a text that is read from a page: of its HTML, its links or what selectors find. */
@@ -22,15 +23,6 @@ export interface WantedText {
   readonly hint: string;
 }
 
-/** The answer of {@link beginText}. */
-interface TextBeginning {
-  readonly length: number;
-  readonly first: string;
-  /** Things that were found, where they are too many. */
-  readonly count?: number;
-  readonly mark: number;
-}
-
 /** The text that is wanted, and how much of it. */
 export interface TextLimits {
   readonly wanted: WantedText & { readonly most?: number; readonly things?: string };
@@ -44,20 +36,16 @@ export interface TextLimits {
  *
  * @throws ApiError `page_too_large`
  */
-export async function evaluateText(
+export async function evaluateText<Args extends unknown[]>(
   page: Page,
-  source: string,
-  args: readonly unknown[],
+  maker: PageScript<TextMaker<Args>>,
+  args: NoInfer<Args>,
   { wanted, signal }: TextLimits,
 ): Promise<string> {
   const { most = 0, things = "" } = wanted;
+  const sizes = { limit: PAGE_TEXT_LIMIT, most, part: PART };
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const begun = (await evaluate(
-      page,
-      beginText(source),
-      [PAGE_TEXT_LIMIT, PART, most, ...args],
-      signal,
-    )) as TextBeginning;
+    const begun = await evaluate(page, beginning(maker), [sizes, args], signal);
     if (begun.count !== undefined) throw tooLarge(wanted, `${begun.count} ${things}`, most);
     if (begun.length > PAGE_TEXT_LIMIT)
       throw tooLarge(wanted, `${begun.length} characters`, PAGE_TEXT_LIMIT);
@@ -65,6 +53,14 @@ export async function evaluateText(
     if (text !== null) return text;
   }
   throw new ApiError("context_destroyed");
+}
+
+/** Gives the function that begins a text the one that makes it: a call could not pass a function. */
+function beginning<Args extends unknown[]>(
+  maker: PageScript<TextMaker<Args>>,
+): PageScript<(sizes: TextSizes, args: Args) => TextBeginning> {
+  const source = `function(sizes,args){return(${beginText})(${maker},sizes,args)}`;
+  return source as PageScript<(sizes: TextSizes, args: Args) => TextBeginning>;
 }
 
 /** The failure of an action that found too much. */
@@ -87,7 +83,7 @@ async function readRest(
   const parts = [first];
   for (let at = first.length; at < length;) {
     const part = await evaluate(page, restOfText, [mark, at, PART], signal);
-    if (typeof part !== "string" || part === "") return null;
+    if (part === null || part === "") return null;
     parts.push(part);
     at += part.length;
   }

@@ -2,27 +2,31 @@ import { invalidRequest } from "../../http/api-error.ts";
 import type { CdpData } from "../cdp/cdp.ts";
 import { isContextLoss } from "../input/errors.ts";
 import type { Page } from "./page.ts";
+import type { PageScript } from "./scripts/page-functions.ts";
 
 /** How often a page that keeps going elsewhere is asked again, and the pause in between in ms. */
 const ATTEMPTS = 20;
 const PAUSE_MS = 50;
 
+/** A function that the page may run. */
+type Runnable = (...args: never[]) => unknown;
+
 /**
- * Runs a function (as source text) in a world of its own beside the page's scripts, which therefore cannot
+ * Runs a function in a world of its own beside the page's scripts, which therefore cannot
  * tamper with it, and returns its JSON result. A page that goes to another document meanwhile is asked again.
  *
  * @throws ApiError `context_destroyed` when the page does not settle, `invalid_request` when the function throws
  */
-export async function evaluate(
+export async function evaluate<Run extends Runnable>(
   page: Page,
-  source: string,
-  args: readonly unknown[],
+  script: PageScript<Run>,
+  args: Parameters<Run>,
   signal: AbortSignal,
-): Promise<unknown> {
+): Promise<Awaited<ReturnType<Run>>> {
   for (let attempt = 1; ; attempt++) {
     const known = page.world.context;
     try {
-      return await evaluateOnce(page, source, args);
+      return (await evaluateOnce(page, script, args)) as Awaited<ReturnType<Run>>;
     } catch (error) {
       if (!isContextLoss(error)) throw error;
       page.world.context = null;

@@ -6,8 +6,13 @@ import { type Job, pageBytes } from "../job/job.ts";
 import { longText } from "../../http/json/long-json.ts";
 import type { Page } from "./page.ts";
 import { act, waitForFunction, waitForSelector } from "./page-actions.ts";
-import { addTag, lastSheetLoaded, neverSubmit, stayOnPage } from "./scripts/page-scripts.ts";
-import { hideCoversScript } from "./scripts/hide-covers-script.ts";
+import {
+  addTag,
+  hideCovers,
+  lastSheetLoaded,
+  neverSubmit,
+  stayOnPage,
+} from "./scripts/page-scripts.ts";
 import { within } from "../input/timers.ts";
 
 /** The pause between two looks at a style sheet, in ms. */
@@ -59,12 +64,12 @@ export async function loadPage(page: Page, job: Job, signal: AbortSignal): Promi
     await addTags(page, "script", body.addScriptTag ?? [], inner);
   });
   await doWaits(loading);
-  await hideCovers(page, body, signal);
+  await uncover(page, body, signal);
   if ((body.actions ?? []).length > 0) {
     await doActions(loading);
     // One of them may have led to another page.
     await checkArrival(page);
-    await hideCovers(page, body, signal);
+    await uncover(page, body, signal);
   }
   return { missed, partial: passed[0]?.message ?? null };
 }
@@ -219,16 +224,16 @@ async function addTags(
     await evaluate(page, addTag, [kind, tag, hasScripts], signal);
     // Without scripts no listener hears that a style sheet has loaded, so it is looked for; a script would never load.
     if (hasScripts || kind === "script" || tag.url === undefined) continue;
-    while ((await evaluate(page, lastSheetLoaded, [], signal)) !== true)
+    while (!(await evaluate(page, lastSheetLoaded, [], signal)))
       await system.sleep(LOOK_MS, signal);
   }
 }
 
 /** Hides what covers the page, as the body asks for it. */
-async function hideCovers(
+async function uncover(
   page: Page,
   { hideCookieBanners: banners = false, removeOverlays: overlays = false }: RenderBody,
   signal: AbortSignal,
 ): Promise<void> {
-  if (banners || overlays) await evaluate(page, hideCoversScript, [banners, overlays], signal);
+  if (banners || overlays) await evaluate(page, hideCovers, [banners, overlays], signal);
 }

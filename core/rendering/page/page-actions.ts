@@ -98,7 +98,7 @@ export async function act(page: Page, action: PageAction, signal: AbortSignal): 
     }
     case "scroll": {
       const { selector = null, direction = "down" } = action;
-      while ((await evaluate(page, scrollByScreen, [selector, direction], signal)) !== true)
+      while (!(await evaluate(page, scrollByScreen, [selector, direction], signal)))
         await page.system.sleep(POLL_MS, signal);
       // Listeners for scrolling run with the next frame.
       return page.system.sleep(POLL_MS, signal);
@@ -108,7 +108,7 @@ export async function act(page: Page, action: PageAction, signal: AbortSignal): 
 
 async function click(page: Page, selector: string, signal: AbortSignal): Promise<void> {
   for (;;) {
-    const place = (await evaluate(page, bringIntoView, [selector], signal)) as CdpData | null;
+    const place = await evaluate(page, bringIntoView, [selector], signal);
     if (place === null) {
       await page.system.sleep(POLL_MS, signal);
       continue;

@@ -181,13 +181,7 @@ async function readDocument(
   missed: ApiError | null,
   signal: AbortSignal,
 ): Promise<DocumentFacts> {
-  const facts = (await evaluate(page, readFacts, [], signal)) as {
-    title: string;
-    base: string;
-    url: string;
-    empty: boolean;
-    drawable: boolean;
-  };
+  const facts = await evaluate(page, readFacts, [], signal);
   if (facts.empty && (page.load().response?.status ?? 0) >= 400)
     throw new ApiError("empty_http_error");
   if (facts.empty && missed !== null) throw missed;

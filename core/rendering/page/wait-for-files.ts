@@ -15,7 +15,7 @@ export async function waitForFiles(page: Page, signal: AbortSignal, all: boolean
   for (;;) {
     const before = files.changes;
     // The layout is made by then: pictures of style sheets, and fonts, are asked for no sooner.
-    const unreadable = (await evaluate(page, layOut, [all && filesMs > 0], signal)) as string[];
+    const unreadable = await evaluate(page, layOut, [all && filesMs > 0], signal);
     const left = due - system.monotonic();
     // A picture that came after the page was asked may be one that cannot be shown: the page is asked again.
     const isDone = !files.isWaiting && files.changes === before;

@@ -314,7 +314,7 @@ export const renderingMutants: readonly Mutant[] = [
   {
     name: "a text of a page that is too long stays in the page",
     file: "core/rendering/page/scripts/page-scripts.ts",
-    find: 'if (length > limit) return { length, first: "", mark: 0 };',
+    find: "||length>limit",
     replace: "",
     tests: ["tests/local/long-answer"],
   },
@@ -384,8 +384,8 @@ export const renderingMutants: readonly Mutant[] = [
   {
     name: "the title of an answer is cut",
     file: "core/rendering/page/scripts/page-scripts.ts",
-    find: "titleOf(document).slice(0, 10000)",
-    replace: "titleOf(document).slice(0, 100000)",
+    find: "titleOf(document).slice(0,1e4)",
+    replace: "titleOf(document).slice(0,1e5)",
     tests: ["tests/local/long-answer"],
   },
   {

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { CdpError } from "../../../core/rendering/cdp/cdp.ts";
 import { evaluate } from "../../../core/rendering/page/evaluate.ts";
 import type { Page } from "../../../core/rendering/page/page.ts";
+import type { PageScript } from "../../../core/rendering/page/scripts/page-functions.ts";
 
 /** A page that goes to another document `moves` times while it is asked. */
 function movingPage(moves: number): { readonly page: Page; readonly asked: () => number } {
@@ -21,7 +22,7 @@ function movingPage(moves: number): { readonly page: Page; readonly asked: () =>
 }
 
 const ask = (page: Page): Promise<unknown> =>
-  evaluate(page, "() => 1", [], new AbortController().signal);
+  evaluate(page, "() => 1" as PageScript<() => number>, [], new AbortController().signal);
 
 it("evaluate() asks a page again that went to another document meanwhile", async () => {
   const { page, asked } = movingPage(19);
