@@ -24,6 +24,7 @@ export const logicFolders: readonly LogicFolder[] = [
       // SQLite's full-text search and JSON.
       "broad-filter",
       "columns",
+      "compounds",
       "filter",
       "keyword",
       "names",

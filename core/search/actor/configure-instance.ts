@@ -70,6 +70,7 @@ export async function changeInstance(
   state.remember(next);
   state.queueNews.notify();
   state.forgetCounts();
+  state.longWords.forget();
   if (settings.embedding_model !== old.embedding_model) state.vectors.reset();
 }
 
@@ -123,6 +124,7 @@ export async function destroyInstance(state: InstanceState): Promise<InstanceSet
   state.vectors.reset();
   state.forgetCounts();
   state.languages.forget();
+  state.longWords.forget();
   return settings;
 }
 

@@ -20,6 +20,7 @@ import {
   withFileFields,
 } from "../filter/metadata.ts";
 import type { FileWarning } from "../read/file-warning.ts";
+import { nameWords } from "../text/name-words.ts";
 import type { TextChunk } from "../text/split.ts";
 
 /** A chunk on its way to the instance. */
@@ -111,6 +112,7 @@ export async function commitItem(
   state.remember(next);
   state.vectors.replace(itemId, tag, vectors);
   state.forgetCounts();
+  state.longWords.add([nameWords(key), ...chunks.map(embeddedText)]);
   return getItem(state, itemId);
 }
 

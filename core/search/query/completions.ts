@@ -63,11 +63,12 @@ export async function completionsOf(state: InstanceState, typed: string): Promis
 export function withinBudget(
   found: readonly (readonly [stem: string, chunks: number])[],
   most: number = MAX_CHUNKS,
+  words: number = MAX_COMPLETIONS,
 ): string[] {
   const out: string[] = [];
   let left = most;
   for (const [stemmed, chunks] of found) {
-    if (out.length === MAX_COMPLETIONS) break;
+    if (out.length === words) break;
     const word = chunks > left ? null : spelled(stemmed);
     if (word === null || isStopWord(word)) continue;
     out.push(word);

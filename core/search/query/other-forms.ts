@@ -3,6 +3,7 @@ import { isSingleCharacter } from "../text/segment.ts";
 import { stemmerOf, type WordStemmer } from "../text/stemmers.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { withinBudget } from "./completions.ts";
+import { compoundsOf, writesCompounds } from "./compounds.ts";
 import { longQuery } from "./long-query.ts";
 import { following } from "./typo-spellings.ts";
 
@@ -13,7 +14,7 @@ const MAX_LOOKED_AT = 1_000;
 const MAX_WORDS = 16;
 
 /**
- * Finds words of the instance with the same stem in one of its languages: the index stems English only, and of "Häusern" finds no
+ * Finds words of the instance with the same stem in one of its languages, and compounds that end with one of them: the index stems English only, and of "Häusern" finds no
  * "Haus". Looked for when somebody asks, so that items need not be indexed again.
  */
 export async function otherForms(
@@ -24,6 +25,7 @@ export async function otherForms(
   const out = new Map<string, readonly string[]>();
   if (languages.length === 0) return out;
   const stemmers = await Promise.all(languages.map(stemmerOf));
+  const compounding = stemmers.filter((_, n) => writesCompounds(languages[n] ?? "arabic"));
   const looked = [...new Set(words)].filter(
     (word) => !isSingleCharacter(word) && !/\p{N}/u.test(word),
   );
@@ -39,7 +41,8 @@ export async function otherForms(
     }
     found.delete(stem(word));
     const forms = [...found].toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
-    if (forms.length > 0) out.set(word, withinBudget(forms));
+    const others = [...withinBudget(forms), ...(await compoundsOf(state, word, compounding))];
+    if (others.length > 0) out.set(word, [...new Set(others)]);
   }
   return out;
 }

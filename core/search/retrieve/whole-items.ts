@@ -1,7 +1,7 @@
 import type { SqlRow } from "../../ports.ts";
 import { asSet, isOneOf } from "../../sql/sql-text.ts";
 import { longQuery } from "../query/long-query.ts";
-import type { KeywordPlan } from "../query/keyword-plan.ts";
+import type { KeywordPlan, WordChoice } from "../query/keyword-plan.ts";
 import { KEYWORD_COLUMNS } from "../keyword/keyword-index.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { nameWords } from "../text/name-words.ts";
@@ -22,6 +22,8 @@ const K1 = 1.6;
 const B = 0.4;
 const HEADING = 2;
 const NAME = 1;
+/** What counts as a word comes behind it among equals. */
+const OTHER = 0.9;
 
 /**
  * Weighs the best hits again: half by their chunk, half by the BM25 of the whole item that the chunk is from. A text that is
@@ -40,22 +42,30 @@ export async function weighedByItems(
     ({ value }, at) => at >= LOOKED_AT && value !== hits[LOOKED_AT - 1]?.value,
   );
   const best = end < 0 ? hits : hits.slice(0, end);
-  const scores = await itemScores(state, terms, best);
+  const scores = await itemScores(state, plan.words, best);
   const looked = best.map((hit): KeywordHit => {
     const score = scores.get(hit.chunk);
-    return score === undefined ? hit : { ...hit, value: (hit.value + score) / 2 };
+    return score === undefined
+      ? hit
+      : { ...hit, value: (hit.value * score.share + score.value) / 2 };
   });
   return liftedAbove(hits.slice(best.length), looked);
 }
 
-/** Returns the BM25 of the whole item of each hit, by its chunk; chunks that are too long to be read are missing. */
+/** The BM25 of a text, and what share that is of what it would be if what stands for a word weighed as rare as it is. */
+interface ItemScore {
+  readonly value: number;
+  readonly share: number;
+}
+
+/** Returns the score of the whole item of each hit, by its chunk; chunks that are too long to be read are missing. */
 async function itemScores(
   state: InstanceState,
-  terms: readonly string[],
+  words: readonly WordChoice[],
   hits: readonly KeywordHit[],
-): Promise<ReadonlyMap<number, number>> {
-  const stems = [...new Set(terms.map(stem))];
-  const weights = await weightsOf(state, terms, stems);
+): Promise<ReadonlyMap<number, ItemScore>> {
+  const weights = await weightsOf(state, words);
+  const stems = [...weights.keys()];
   const scan = termScanner(stems);
   const bags: Bag[] = [];
   let scanned = 0;
@@ -68,30 +78,52 @@ async function itemScores(
     scanned += bag.size;
     bags.push(bag);
   }
+  const own = [...weights.values()].map((one) => one.own);
+  const raw = [...weights.values()].map((one) => one.raw);
+  const isPlain = words.every(({ others }) => others.length === 0);
   const mean = bags.reduce((sum, { length }) => sum + length, 0) / Math.max(1, bags.length);
   return new Map(
     bags.flatMap((bag) => {
-      const score = bm25(bag, weights, mean);
+      const value = bm25(bag, own, mean);
+      const score = { value, share: isPlain ? 1 : value / Math.max(value, bm25(bag, raw, mean)) };
       return bag.chunks.map((chunk) => [chunk, score] as const);
     }),
   );
 }
 
-/** Returns how rare each stem is; a repeated word weighs more, and one that most chunks have next to nothing, as in FTS5. */
+interface StemWeight {
+  readonly own: number;
+  /** As FTS5 weighs it. */
+  readonly raw: number;
+}
+
+/**
+ * Returns how rare each stem is; a repeated word weighs more, and one that most chunks have next to nothing, as in FTS5. What
+ * stands for a word weighs no more than the word: a compound of it is rarer, but not what was asked for.
+ */
 async function weightsOf(
   state: InstanceState,
-  terms: readonly string[],
-  stems: readonly string[],
-): Promise<readonly number[]> {
+  words: readonly WordChoice[],
+): Promise<ReadonlyMap<string, StemWeight>> {
+  const terms = words.flatMap((one) => [...one.terms, ...one.others]);
   const counts = await state.termCounts.of([...new Set(terms)], longQuery(state));
   const { chunks } = state.facts();
-  const weights = new Map<string, number>();
-  for (const term of terms) {
+  const weights = new Map<string, StemWeight>();
+  const rarity = (term: string): number => {
     const having = counts.get(term) ?? 0;
-    const rarity = Math.max(1e-6, Math.log((chunks - having + 0.5) / (having + 0.5)));
-    weights.set(stem(term), (weights.get(stem(term)) ?? 0) + rarity);
+    return Math.max(1e-6, Math.log((chunks - having + 0.5) / (having + 0.5)));
+  };
+  const add = (term: string, most: number): void => {
+    const { own, raw } = weights.get(stem(term)) ?? { own: 0, raw: 0 };
+    const weight = rarity(term);
+    weights.set(stem(term), { own: own + Math.min(most, weight), raw: raw + weight });
+  };
+  for (const { terms: own, others } of words) {
+    const most = Math.max(...own.map(rarity));
+    for (const term of own) add(term, most);
+    for (const other of others) add(other, OTHER * most);
   }
-  return stems.map((one) => weights.get(one) ?? 0);
+  return weights;
 }
 
 /** Returns the rows that count as one text each: all chunks of a short item, or the chunk that was found of a longer one. */

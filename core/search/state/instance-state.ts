@@ -7,6 +7,7 @@ import { LEXICAL_MODEL, TRAIN_FROM } from "../lexical/lexical-model.ts";
 import type { KeywordStore } from "../keyword/keyword-change.ts";
 import { keywordStore } from "../keyword/keyword-store.ts";
 import { type InstanceLanguages, instanceLanguages } from "./instance-languages.ts";
+import { createLongWords, type LongWords } from "./long-words.ts";
 import { type Notifier, createNotifier } from "./notifier.ts";
 import { earliestDue, endLeases } from "./work-rows.ts";
 import { createTurns, type InTurn } from "../keyword/turns.ts";
@@ -29,6 +30,7 @@ export interface InstanceState {
   readonly termCounts: TermCounts;
   readonly columns: ItemColumns;
   readonly languages: InstanceLanguages;
+  readonly longWords: LongWords;
   /** Drops what is kept of filters, words and columns. Call it after every commit that changes items. */
   forgetCounts(): void;
   /** Sets the alarm together with the work that it is for. */
@@ -120,10 +122,11 @@ function createMemories(
   context: ActorContext,
   table: Pick<InstanceState, "index" | "keywords">,
   budget: VectorBudget,
-): Pick<InstanceState, "allowed" | "termCounts" | "columns"> {
+): Pick<InstanceState, "allowed" | "termCounts" | "columns" | "longWords"> {
   return {
     allowed: createAllowedItems(context),
     termCounts: createTermCounts(table),
+    longWords: createLongWords(table.keywords),
     columns: createItemColumns(context, budget),
   };
 }

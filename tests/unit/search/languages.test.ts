@@ -155,6 +155,7 @@ describe("a long query in another language", () => {
     const state = {
       facts: () => ({ nextChunk: 9, chunks: 8 }),
       languages: { of: () => Promise.resolve(["german"]) },
+      longWords: { kept: () => Promise.resolve([]) },
       keywords: {
         words: () => Promise.resolve("words"),
         all: () => (seen.push("look"), Promise.resolve([])),
