@@ -51,6 +51,12 @@ export const mediaCases: readonly MarkdownCase[] = [
     markdown: "a ![A](https://example.com/a.jpg) b B c![B](https://example.com/b.jpg)\n\nC`d`E",
   },
   {
+    name: "a lazy picture after its copy in noscript is that copy",
+    html: '<p><noscript><img src="/a.jpg" alt="A"></noscript><img class="lazy" alt="A"> b</p><noscript><img src="/c.jpg" alt="C"></noscript><div><img src="data:," data-src="/c.jpg" alt="C"></div><noscript><img src="/d.jpg" alt="D"></noscript><img alt="E"><img alt="D">',
+    markdown:
+      "![A](https://example.com/a.jpg) b\n\n![C](https://example.com/c.jpg)\n\n![D](https://example.com/d.jpg)ED",
+  },
+  {
     name: "films and sounds are links",
     html: '<video poster="p.png" title="A film"><source src="/f.webm"><source src="/f.mp4"><p>Get another browser</p></video> <audio controls src="/s/song.mp3"></audio><video src="blob:x"></video><video hidden src="/h.mp4"></video>',
     markdown: "[A film](https://example.com/f.webm) [song.mp3](https://example.com/s/song.mp3)",

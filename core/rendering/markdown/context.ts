@@ -95,6 +95,8 @@ export interface Context {
   picture: string | null;
   /** The address of the picture that was written last. */
   lastPicture: string | null;
+  /** The picture of `noscript` that was written last, until the next picture: that may be the one that scripts load. */
+  fallback: { readonly address: string; readonly alt: string } | null;
   /** Set inside `noscript`, of which only pictures are taken. */
   inNoscript: boolean;
   /**
@@ -134,6 +136,7 @@ export function newContext(base: string | null): Context {
     media: null,
     picture: null,
     lastPicture: null,
+    fallback: null,
     inNoscript: false,
     icon: { isOpen: false, text: "" },
     languages: [],

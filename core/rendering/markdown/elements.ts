@@ -85,11 +85,20 @@ export function image(context: Context, attributes: Attributes): void {
   const alt = altOf(attributes);
   const address = imageAddress(attributes, context.base) ?? context.picture;
   context.picture = null;
+  if (isCopied(context, address, alt)) return;
   if (address === null) return context.inline.standIn(alt);
   context.lastPicture = address;
   context.inline.atom(
     `![${alt.replaceAll(/[\\[\]`*_<&]/gu, "\\$&")}](${address}${titlePart(attributes)})`,
   );
+}
+
+/** Whether a picture was written just before, from `noscript`. */
+function isCopied(context: Context, address: string | null, alt: string): boolean {
+  const { fallback } = context;
+  context.fallback = null;
+  if (fallback === null) return false;
+  return address === null ? alt === fallback.alt : address === fallback.address;
 }
 
 /** The text of a picture. */
@@ -99,9 +108,12 @@ function altOf({ alt = "" }: Attributes): string {
 
 /** Writes a picture of `noscript` in the place of the text for the one that scripts load. */
 export function noscriptImage(context: Context, attributes: Attributes): void {
-  if (fallbackPicture(context, attributes) === null) return;
-  context.inline.takeBack(altOf(attributes));
+  const address = fallbackPicture(context, attributes);
+  if (address === null) return;
+  const alt = altOf(attributes);
+  const isAfter = context.inline.takeBack(alt);
   image(context, attributes);
+  context.fallback = isAfter ? null : { address, alt };
 }
 
 function startPicture(context: Context): void {

@@ -24,7 +24,8 @@ export interface Inline {
   code(text: string): void;
   /** Writes the text of a picture that is not there, which {@link takeBack} may take back while nothing follows it. */
   standIn(text: string): void;
-  takeBack(text: string): void;
+  /** Whether there was such a text. */
+  takeBack(text: string): boolean;
   lineBreak(): void;
   /** Ends a line inside of a link that has text; false outside of one, and after many of them. */
   breakInLink(): boolean;
@@ -174,9 +175,11 @@ function writeLabel(state: State, text: string): void {
   drain(state);
 }
 
-function takeBack(state: State, text: string): void {
+function takeBack(state: State, text: string): boolean {
   const { standInAt: at, rawText } = state;
-  if (at >= 0 && rawText.slice(at).trim() === text) state.rawText = rawText.slice(0, at);
+  const isThere = at >= 0 && rawText.slice(at).trim() === text;
+  if (isThere) state.rawText = rawText.slice(0, at);
+  return isThere;
 }
 
 /** Writes a piece, after the white space and the opening delimiters that wait for it. */

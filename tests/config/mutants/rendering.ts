@@ -174,7 +174,14 @@ export const renderingMutants: readonly Mutant[] = [
   {
     name: "the text for a picture goes where noscript has the picture",
     file: "core/rendering/markdown/elements.ts",
-    find: "  context.inline.takeBack(altOf(attributes));\n",
+    find: "  const isAfter = context.inline.takeBack(alt);\n",
+    replace: "  const isAfter = false;\n",
+    tests: ["tests/unit/rendering/markdown"],
+  },
+  {
+    name: "a lazy picture after its copy in noscript is not written again",
+    file: "core/rendering/markdown/elements.ts",
+    find: "  if (isCopied(context, address, alt)) return;\n",
     replace: "",
     tests: ["tests/unit/rendering/markdown"],
   },
