@@ -670,7 +670,7 @@ export const searchMutants: readonly Mutant[] = [
   {
     name: "a prefix asks for a bounded number of words",
     file: "core/search/query/completions.ts",
-    find: "    if (out.length === MAX_COMPLETIONS) break;\n",
+    find: "    if (out.length === words) break;\n",
     replace: "",
     tests: ["tests/unit/search/operators"],
   },
