@@ -1,3 +1,4 @@
+import { Parser } from "htmlparser2";
 import { DOMParser } from "linkedom/worker";
 import { ApiError } from "../../http/api-error.ts";
 
@@ -72,20 +73,49 @@ function openingTag(name: string): RegExp {
 }
 
 /**
- * Refuses a document whose work would grow beyond all bounds.
+ * Parses a document, if its work does not grow beyond all bounds.
  *
  * @throws ApiError `page_too_large` with what it is about, and what to do instead
  */
-export function refuseLarge(document: Whole, about: string, instead: string): void {
+export function parseBounded(html: string, about: string, instead: string): ParsedDocument {
   const refusal = (what: string): ApiError =>
     new ApiError("page_too_large", { message: `${about}The page has ${what}; ${instead}` });
+  const ensure = (elements: number, depth: number): void => {
+    if (elements > ELEMENTS) throw refusal(`more than ${ELEMENTS} elements`);
+    if (depth > DEPTH) throw refusal(`elements more than ${DEPTH} deep`);
+  };
+  // Before there is a tree: its parser takes time for each level at each element.
+  scan(html, ensure);
+  const document = parseDocument(html);
   const all = [...document.querySelectorAll("*")];
-  if (all.length > ELEMENTS) throw refusal(`more than ${ELEMENTS} elements`);
+  ensure(all.length, 0);
   const depths = new Map<DomPart, number>();
   for (const element of all) {
     const { parentElement } = element;
     const depth = parentElement === null ? 1 : (depths.get(parentElement) ?? 0) + 1;
-    if (depth > DEPTH) throw refusal(`elements more than ${DEPTH} deep`);
+    ensure(0, depth);
     depths.set(element, depth);
   }
+  return document;
+}
+
+/** Characters that are parsed before the next look at what they were. */
+const STEP = 16_384;
+
+/** Tells how many elements a text has so far, and how deep they nest. */
+function scan(html: string, see: (elements: number, depth: number) => void): void {
+  let elements = 0;
+  let depth = 0;
+  const parser = new Parser({
+    onopentagname() {
+      elements += 1;
+      depth += 1;
+      see(elements, depth);
+    },
+    onclosetag() {
+      depth -= 1;
+    },
+  });
+  for (let at = 0; at < html.length; at += STEP) parser.write(html.slice(at, at + STEP));
+  parser.end();
 }

@@ -1,9 +1,9 @@
 import { Readability } from "@mozilla/readability";
 import {
+  parseBounded,
   parseDocument,
   type DomPart,
   type ParsedDocument,
-  refuseLarge,
   type Whole,
 } from "./document.ts";
 import { FURNITURE, mainRegion, textSize } from "./main-region.ts";
@@ -38,8 +38,7 @@ const LEAST: Readonly<Record<PageKind, number>> = {
  * @throws ApiError `page_too_large`
  */
 export function mainContentOf(html: string): string {
-  const document = parseDocument(html);
-  refuseLarge(document, "extract: ", "leave extract out");
+  const document = parseBounded(html, "extract: ", "leave extract out");
   const said = pageKindOf(document);
   const kind = said === "other" && markedContent(document) !== null ? "article" : said;
   const facts = Array.from(document.querySelectorAll(FACTS), ({ outerHTML }: DomPart) => outerHTML);

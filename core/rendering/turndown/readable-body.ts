@@ -1,4 +1,4 @@
-import { parseDocument, type DomPart, refuseLarge } from "../extract/document.ts";
+import { type DomPart, parseBounded } from "../extract/document.ts";
 import { isLeftOut } from "../markdown/left-out.ts";
 import { absolute } from "../markdown/urls.ts";
 
@@ -8,8 +8,7 @@ import { absolute } from "../markdown/urls.ts";
  * @throws ApiError `page_too_large`
  */
 export function readableBody(html: string, from: string | null): DomPart {
-  const document = parseDocument(html);
-  refuseLarge(document, "", "name parts of it with includeTags");
+  const document = parseBounded(html, "", "name parts of it with includeTags");
   const base = baseOf(document.querySelector("base[href]"), from);
   for (const element of document.querySelectorAll("*")) {
     const one: DomPart = element;

@@ -186,6 +186,13 @@ export const renderingMutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/markdown"],
   },
   {
+    name: "a document that nests too deep is refused before its tree is made",
+    file: "core/rendering/extract/document.ts",
+    find: "  scan(html, ensure);\n",
+    replace: "",
+    tests: ["tests/unit/rendering/extract"],
+  },
+  {
     name: "a document has the head and body whose tags its author leaves out",
     file: "core/rendering/extract/document.ts",
     find: "isWritten ? html : withOwnTags(html)",

@@ -136,6 +136,7 @@ describe("mainContent", () => {
   it.each([
     ["too many elements", "<p>a, b".repeat(10_001)],
     ["elements too deep", `${"<div>".repeat(101)}a`],
+    ["elements so deep that their tree takes minutes", "<div>".repeat(300_000)],
   ])("refuses %s", async (_, html) => {
     await expect(extract(html)).rejects.toMatchObject({ kind: "page_too_large" });
   });
