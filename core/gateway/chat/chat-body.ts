@@ -1,10 +1,15 @@
 import { asObject, type Json } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
-import { utf8 } from "../../crypto/encoding.ts";
 import { parseJson, parseJsonInSteps } from "../../http/fields/body.ts";
 import { PARSED_AT_ONCE } from "../../http/json/json-steps.ts";
 import { jsonInSteps } from "../../http/json/long-json.ts";
 import type { System } from "../../ports.ts";
+import {
+  type BodyReading,
+  jsonBody,
+  type ReadableRequest,
+  strictValue,
+} from "../wire/readable-body.ts";
 
 /** The formats in which models of every provider are asked. */
 export const chatFormats: readonly ["chat/completions", "responses", "messages"] = [
@@ -19,34 +24,47 @@ export const COUNT_TOKENS = "messages/count_tokens";
 /** One of {@link chatFormats}. */
 export type ChatFormat = (typeof chatFormats)[number];
 
-/** Reads the JSON object in the body of a chat request; throws `chat_format` for anything else. */
-export function readChatBody(body: Uint8Array | ReadableStream<Uint8Array> | null): Json {
-  return chatObject(body instanceof Uint8Array ? parseJson(body, "chat_format") : null);
+/** Parses a chat request; throws `chat_format` for anything but a JSON object. */
+export function parseChat(body: Uint8Array): Json {
+  return chatObject(parseJson(body, "chat_format"));
+}
+
+/** Does {@link parseChat}, once for all readers of a request. */
+export function readChatBody(request: ReadableRequest): Json {
+  return chatObject(strictValue(request, parseChat));
 }
 
 /** Does {@link readChatBody}, and lets others go on while it reads a long one. */
 export async function readChatInSteps(
-  body: Uint8Array | ReadableStream<Uint8Array> | null,
+  request: ReadableRequest,
   system: Pick<System, "sleep">,
 ): Promise<Json> {
-  if (!isLong(body)) return readChatBody(body);
+  const { body, reading } = request;
+  const isKnown = reading?.bytes === body && reading.value !== null;
+  if (!isLongBody(body) || isKnown) return readChatBody(request);
   return chatObject(await parseJsonInSteps(body, system, "chat_format"));
 }
 
 /** Writes the request that takes the place of another one, and lets others go on while it writes a long one. */
-export function writeChat(
+export async function writeChat(
   chat: object,
-  instead: Uint8Array | ReadableStream<Uint8Array> | null,
+  instead: ReadableRequest["body"],
   system: Pick<System, "sleep">,
-): Promise<Uint8Array> | Uint8Array {
-  return isLong(instead) ? jsonInSteps(chat, system) : utf8(JSON.stringify(chat));
+): Promise<{ body: Uint8Array; reading: BodyReading }> {
+  if (!isLongBody(instead)) return jsonBody(chat);
+  const body = await jsonInSteps(chat, system);
+  return { body, reading: { bytes: null, text: null, value: null } };
 }
 
-function isLong(body: Uint8Array | ReadableStream<Uint8Array> | null): body is Uint8Array {
+/** Whether a body is read and written in steps. */
+export function isLongBody(
+  body: Uint8Array | ReadableStream<Uint8Array> | null,
+): body is Uint8Array {
   return body instanceof Uint8Array && body.length > PARSED_AT_ONCE;
 }
 
-function chatObject(given: unknown): Json {
+/** Returns a value as the object of a chat request; throws `chat_format` for any other. */
+export function chatObject(given: unknown): Json {
   const value = asObject(given);
   if (value !== null) return value;
   throw new ApiError("chat_format", {

@@ -10,7 +10,7 @@ import type { GatewayAdmission, AdmitOptions } from "./admission.ts";
 import { chatFormats, COUNT_TOKENS } from "../chat/chat-body.ts";
 import type { Call, Step } from "../call/call.ts";
 import { GATEWAY_ID, gatewayHeader } from "../call/controls.ts";
-import { compatStep } from "../providers/unified-step.ts";
+import { compatStepInSteps } from "../providers/unified-step.ts";
 import { oneModel, usableModels, type UsableModelsParts } from "./usable-models.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { DEFAULT_GATEWAY } from "../account/settings/settings.ts";
@@ -223,9 +223,8 @@ function unified(arrival: Arrival, parts: FrontParts): Promise<Response> | null 
   if (raw.method === "POST")
     return accept(arrival, COMPAT, parts).then(async ({ call, step }) => {
       try {
-        return await parts.deliver(
-          await parts.answer(compatStep(step, parts.pools(name)), 0, true, call),
-        );
+        const named = await compatStepInSteps(step, parts.pools(name), parts.system);
+        return await parts.deliver(await parts.answer(named, 0, true, call));
       } catch (error) {
         throw callError(call, error);
       } finally {
@@ -251,7 +250,7 @@ async function accept(
   const asked = { ...how, client: raw, query: tail.query };
   const call = await parts.admission.admit(name, headers, raw.signal, asked);
   let held: BodyHold | undefined;
-  const reading = { bytes: null, text: "", value: null };
+  const reading = { bytes: null, text: null, value: null };
   const step = { slug: segment, ...tail, method: raw.method, headers, body: null, reading };
   try {
     const body = await requestBody(raw, headers, received, {

@@ -3,10 +3,11 @@ import * as v from "valibot";
 import type { BodyHold } from "../../work/body-budget.ts";
 import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import { parse, parseJson, readBytes } from "../../http/fields/body.ts";
-import { utf8 } from "../../crypto/encoding.ts";
 import type { HeaderPair, System } from "../../ports.ts";
 import type { Call, Step } from "../call/call.ts";
-import { compatStep, type OperatorNames } from "../providers/unified-step.ts";
+import { type OperatorNames, unifiedStep } from "../providers/unified-step.ts";
+import { chatObject } from "../chat/chat-body.ts";
+import { jsonBody } from "../wire/readable-body.ts";
 import { type Controls, parseControls } from "../call/controls.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import { isGatewayHeader } from "../wire/header-hygiene.ts";
@@ -71,10 +72,13 @@ export function toSteps(value: unknown, names?: OperatorNames): Step[] {
       query: query.length === 0 ? "" : `?${query.join("?")}`,
       method: "POST",
       headers,
-      body: utf8(JSON.stringify(step.query ?? {})),
+      body: null,
       controls: { ...parseControls(headers), ...fromConfig(step.config ?? {}) },
     };
-    return step.provider === "compat" ? compatStep(made, names) : made;
+    const asked = step.query ?? {};
+    return step.provider === "compat"
+      ? unifiedStep(made, () => chatObject(asked), names)
+      : { ...made, ...jsonBody(asked) };
   });
 }
 

@@ -10,8 +10,9 @@ import { needsOf } from "../chat/conversation.ts";
 const URL_OF_ESTIMATE = "estimate:";
 
 /** Answers a request to count tokens for a provider that does not count them, without asking it. */
-export function estimate({ slug, method, body: bytes }: Step, { signal }: Call): Outbound {
-  const body = readChatBody(bytes);
+export function estimate(step: Step, { signal }: Call): Outbound {
+  const { slug, method, body: bytes } = step;
+  const body = readChatBody(step);
   const { messages } = body;
   if (!Array.isArray(messages) || messages.length === 0)
     throw new ApiError("chat_format", { message: "messages: at least one message is needed" });

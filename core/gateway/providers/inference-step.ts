@@ -1,12 +1,12 @@
-import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { didYouMean } from "../../text/nearest.ts";
 import type { HeaderPair } from "../../ports.ts";
 import { segmentOf } from "./author-segment.ts";
 import type { Step } from "../call/call.ts";
-import { AUTO_MODEL, compatStep, type OperatorNames, fullModelHint } from "./unified-step.ts";
+import { AUTO_MODEL, type OperatorNames, fullModelHint, unifiedStep } from "./unified-step.ts";
 import { type ChatFormat, type COUNT_TOKENS, namedModel, readChatBody } from "../chat/chat-body.ts";
 import { credentialHeaders, ECHO, providers } from "./known/table.ts";
+import { jsonBody } from "../wire/readable-body.ts";
 import { modelPath } from "../chat/chat-format.ts";
 
 export type InferencePath = ChatPath | "run";
@@ -33,7 +33,7 @@ export function inferenceStep(
   path: InferencePath,
   { body, headers, model: modelInPath, names }: InferenceRequest,
 ): Step {
-  const given = readChatBody(body);
+  const given = readChatBody({ headers, body });
   // `Authorization` holds an API token here, never a provider's key.
   const kept = headers.filter(([name]) => !credentialHeaders.has(name));
   const step: Step = { slug: "", rest: "", query: "", method: "POST", headers: kept, body: null };
@@ -59,7 +59,7 @@ function chatStep(
   step: Step,
   names: OperatorNames | undefined,
 ): Step {
-  return compatStep({ ...step, rest: path, body: utf8(JSON.stringify(body)) }, names);
+  return unifiedStep({ ...step, rest: path }, () => body, names);
 }
 
 /** `{model, input}`, or the input alone with the model in the path. Other models than Workers AI's are chats. */
@@ -76,7 +76,7 @@ function runStep(
       ...step,
       slug: "workers-ai",
       rest: `run/${modelPath(full.slice("workers-ai/".length))}`,
-      body: utf8(JSON.stringify(input ?? {})),
+      ...jsonBody(input ?? {}),
     };
   }
   if (typeof input !== "object" || input === null || Array.isArray(input)) {

@@ -68,13 +68,13 @@ async function toCloud(
 
 /** Prepares texts to embed for a model with a format of its own. */
 function embeddedByCloud(
-  { slug, body }: Step,
+  step: Step,
   prepared: Outbound,
   { decoding, platform: { system } }: OutboundParts,
 ): Outbound {
-  const cloud = cloudOf(slug);
+  const cloud = cloudOf(step.slug);
   if (cloud === undefined || cloud === "azure") return prepared;
-  const given = readChatBody(body);
+  const given = readChatBody(step);
   const named = modelOfChat(given);
   const model = cloud === "vertex" ? named.replace(/^google\//, "") : named;
   const asked = embeddingRequest(given, cloud, model);
@@ -143,7 +143,7 @@ async function translated(
   parts: OutboundParts,
 ): Promise<Outbound> {
   const { system } = parts.platform;
-  const given = await readChatInSteps(step.body, system);
+  const given = await readChatInSteps(step, system);
   const { left_out: leftOut = [], ...asked } = mendChat(front.read(given));
   const { chat: read, dropped } = fitChat(asked, modelRules(step.slug, asked.model));
   const chat =
@@ -165,7 +165,7 @@ async function translated(
       rest,
       query,
       headers: [...kept, ...defaults, ["content-type", "application/json"]],
-      body: await writeChat(body, step.body, system),
+      ...(await writeChat(body, step.body, system)),
     },
     call,
     parts,

@@ -1,6 +1,6 @@
-import { utf8 } from "../../crypto/encoding.ts";
 import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import type { Json } from "../../http/json.ts";
+import type { System } from "../../ports.ts";
 import { didYouMean } from "../../text/nearest.ts";
 import type { Step } from "../call/call.ts";
 import { ECHO, isLocal, providerRow, providers } from "./known/table.ts";
@@ -15,12 +15,16 @@ import {
   chatFormats,
   type ChatFormat,
   COUNT_TOKENS,
+  isLongBody,
   namedModel,
   readChatBody,
+  readChatInSteps,
 } from "../chat/chat-body.ts";
+import { translationRoute } from "./families.ts";
 import { fitChatBody } from "../models/fit-chat.ts";
 import { modelRules } from "../models/model-rules.ts";
 import { priceLists } from "../prices/prices.ts";
+import { jsonBody } from "../wire/readable-body.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { isMultipart } from "../../http/fields/read-form.ts";
 import { FORM_LIMIT, type ModelForm, modelForm } from "../wire/multipart.ts";
@@ -46,10 +50,23 @@ export interface OperatorNames {
  * responses request, an Anthropic message, or one whose tokens are to be counted. Throws `chat_format` (2019) when the model names no provider that takes one.
  */
 export function compatStep(given: Step, names?: OperatorNames): Step {
-  return unifiedStep(given, () => readChatBody(given.body), names);
+  return unifiedStep(given, () => readChatBody(given), names);
 }
 
-/** Does {@link compatStep} with the JSON that `read` returns, where the step's body is another one or was parsed before. */
+/** Does {@link compatStep}, and lets others go on while it reads a long request. */
+export function compatStepInSteps(
+  given: Step,
+  names: OperatorNames | undefined,
+  system: Pick<System, "sleep">,
+): Promise<Step> | Step {
+  if (!isLongBody(given.body) || isForm(given)) return compatStep(given, names);
+  return readChatInSteps(given, system).then((chat) => unifiedStep(given, () => chat, names));
+}
+
+/**
+ * Does {@link compatStep} with the JSON that `read` returns, where the step's body is another one or was parsed before. A
+ * step without a body is written here, so callers need not.
+ */
 export function unifiedStep(given: Step, read: () => Json, names?: OperatorNames): Step {
   const step: Step = { ...given, unified: true };
   const path = step.rest.replace(/^v1\//, "");
@@ -58,14 +75,15 @@ export function unifiedStep(given: Step, read: () => Json, names?: OperatorNames
   if (format === undefined) return taskStep(step, path, read);
   const body = read();
   const model = namedModel(body, MODEL_FORM);
-  if (names?.has(model) === true) return { ...step, slug: "pool", rest: path, pool: model };
+  if (names?.has(model) === true)
+    return { ...written(step, body), slug: "pool", rest: path, pool: model };
   const asked: Step = isCount
     ? { ...step, format: "count", rest: path }
     : { ...step, rest: format };
   if (model.startsWith(DYNAMIC)) {
-    return { ...asked, slug: "dynamic", route: model.slice(DYNAMIC.length) };
+    return { ...written(asked, body), slug: "dynamic", route: model.slice(DYNAMIC.length) };
   }
-  if (model === AUTO_MODEL) return { ...asked, slug: "auto", auto: format };
+  if (model === AUTO_MODEL) return { ...written(asked, body), slug: "auto", auto: format };
   const slash = model.indexOf("/");
   const slug = model.slice(0, Math.max(0, slash));
   const place = isCount ? countPlace(slug) : placeOf(slug, format);
@@ -79,14 +97,13 @@ export function unifiedStep(given: Step, read: () => Json, names?: OperatorNames
   const { chat, dropped } = isOwnChat(slug, place)
     ? fitChatBody(named, modelRules(slug, named.model))
     : { chat: named, dropped: [] };
-  return {
-    ...step,
-    headers: versioned(step, slug, place),
-    slug,
-    ...place,
-    body: utf8(JSON.stringify(chat)),
-    dropped,
-  };
+  const placed: Step = { ...step, headers: versioned(step, slug, place), slug, ...place, dropped };
+  return { ...placed, ...jsonBody(chat, translationRoute(placed) !== undefined) };
+}
+
+/** Returns the step of a request that goes on whole, to be asked of several models. */
+function written(step: Step, body: Json): Step {
+  return step.body === null ? { ...step, ...jsonBody(body) } : step;
 }
 
 /** Returns the step of another request than a chat: its provider takes it as it is, by its own name of the model. */
@@ -113,14 +130,19 @@ function taskStep(step: Step, path: string, read: () => Json): Step {
     slug,
     rest,
     ...(providerRow(slug)?.cloud === undefined ? {} : { cloud: path }),
-    body: form === null ? utf8(JSON.stringify({ ...body, model: own })) : form.withModel(own),
+    ...(form === null ? jsonBody({ ...body, model: own }) : { body: form.withModel(own) }),
   };
 }
 
+function isForm({ headers }: Step): boolean {
+  return isMultipart(headerValue(headers, "content-type") ?? "");
+}
+
 /** Reads the form of a step, such as a sound to write down; null for another body. */
-function formOf({ headers, body }: Step): ModelForm | null {
+function formOf(step: Step): ModelForm | null {
+  if (!isForm(step)) return null;
+  const { headers, body } = step;
   const type = headerValue(headers, "content-type") ?? "";
-  if (!isMultipart(type)) return null;
   const form = body instanceof Uint8Array ? modelForm(body, type) : null;
   if (form !== null) return form;
   throw badFormat(

@@ -42,7 +42,7 @@ export async function answerByPool(
 ): Promise<Forwarded> {
   const { pool: _, ...step } = given;
   const own = pool.takesOwnKeys ? step : stripCredentials(step);
-  const body = readChatBody(step.body);
+  const body = readChatBody(step);
   const { sessionId, noSessionAffinity } = { ...call.controls, ...step.controls };
   const askTarget = askingTargets(own, call, { system, health });
   const { coolDownMs } = pool;

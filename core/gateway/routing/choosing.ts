@@ -83,7 +83,7 @@ async function forwardRoute(
       message: `This gateway has no dynamic route "${route.slice(0, 64)}"`,
     });
   }
-  const body = readChatBody(step.body);
+  const body = readChatBody(step);
   const graph = storedGraph(found.elements);
   const { route: _, ...own } = isOneProvider(graph) ? step : stripCredentials(step);
   const facts = factsOf(step, call, body);
@@ -196,7 +196,7 @@ async function forwardAuto(
   }
   const { auto: _, ...step } = given;
   if (!(step.body instanceof Uint8Array)) throw new ApiError("chat_format");
-  const body = readChatBody(step.body);
+  const body = readChatBody(step);
   const controls = { ...call.controls, ...step.controls };
   const decision = await parts.router.route({ call, controls, format, bytes: step.body, body });
   const own = decision.isOneProvider ? step : stripCredentials(step);

@@ -1,3 +1,4 @@
+import { utf8 } from "../../crypto/encoding.ts";
 import { boundedJson } from "../../http/json.ts";
 import type { HeaderPair } from "../../ports.ts";
 import type { ContentDecoding } from "../../http/body/content-decoder.ts";
@@ -11,9 +12,10 @@ import { headerValue } from "./header-hygiene.ts";
 export interface BodyReading {
   /** The decoded bytes, to notice when the body was replaced. */
   bytes: Uint8Array | null;
-  text: string;
-  /** The value of the text; null until it is asked for. */
-  value: { readonly json: unknown } | null;
+  /** @default it is decoded when it is asked for */
+  text: string | null;
+  /** The value of the text; null until it is asked for. `isStrict`: malformed UTF-8 would have been refused. */
+  value: { readonly json: unknown; readonly isStrict: boolean } | null;
 }
 
 /** A request whose body may be read. */
@@ -64,11 +66,11 @@ export function bodyText(step: ReadableRequest): string | null {
   const { reading } = step;
   if (reading === undefined) return decoder.decode(bytes);
   if (reading.bytes !== bytes) {
-    reading.text = decoder.decode(bytes);
+    reading.text = null;
     reading.bytes = bytes;
     reading.value = null;
   }
-  return reading.text;
+  return (reading.text ??= decoder.decode(bytes));
 }
 
 /** Characters of a text whose value is kept as long as its request: that takes more memory than the text. */
@@ -82,8 +84,45 @@ export function bodyValue(step: ReadableRequest): unknown {
   const text = bodyText(step);
   if (text === null) return undefined;
   const { reading } = step;
-  if (reading === undefined || text.length > KEPT) return boundedJson(text);
-  return (reading.value ??= { json: boundedJson(text) }).json;
+  if (reading === undefined || (text.length > KEPT && reading.value === null))
+    return boundedJson(text);
+  return (reading.value ??= { json: boundedJson(text), isStrict: false }).json;
+}
+
+/**
+ * Writes JSON as a request's body. Its text and its value are kept with it, so it is not decoded and parsed again: a long
+ * value only if a `translation` follows, which takes it.
+ */
+export function jsonBody(
+  json: unknown,
+  translation: boolean = false,
+): { body: Uint8Array; reading: BodyReading } {
+  const text = JSON.stringify(json);
+  const bytes = utf8(text);
+  const value = text.length > KEPT && !translation ? null : { json, isStrict: true };
+  return { body: bytes, reading: { bytes, text, value } };
+}
+
+/**
+ * Returns the value of a body that was written or read by `parse` before, else that of `parse`. `parse` refuses malformed
+ * UTF-8, which {@link bodyValue} does not.
+ */
+export function strictValue(
+  { body, reading }: ReadableRequest,
+  parse: (bytes: Uint8Array) => unknown,
+): unknown {
+  if (!(body instanceof Uint8Array)) return null;
+  const known = reading?.bytes === body ? reading.value : null;
+  if (known?.isStrict === true) {
+    if (body.length > KEPT && reading !== undefined) reading.value = null;
+    return known.json;
+  }
+  const json = parse(body);
+  if (reading === undefined || body.length > KEPT) return json;
+  if (reading.bytes !== body) reading.text = null;
+  reading.bytes = body;
+  reading.value = { json, isStrict: true };
+  return json;
 }
 
 /** Returns the text of a body that is JSON, or begins as it does whatever its type says; null for any other. */

@@ -1006,8 +1006,8 @@ export const gatewayMutants: readonly Mutant[] = [
   {
     name: "the value of a long body is not kept in memory",
     file: "core/gateway/wire/readable-body.ts",
-    find: "|| text.length > KEPT",
-    replace: "",
+    find: "text.length > KEPT && reading.value === null",
+    replace: "false",
     tests: ["tests/unit/gateway/call/body-text"],
   },
   {
@@ -1016,6 +1016,41 @@ export const gatewayMutants: readonly Mutant[] = [
     find: "    reading.value = null;\n",
     replace: "",
     tests: ["tests/unit/gateway/call/body-text"],
+  },
+  {
+    name: "a request's JSON is parsed once for all its readers",
+    file: "core/gateway/wire/readable-body.ts",
+    find: "reading?.bytes === body ? reading.value : null",
+    replace: "null",
+    tests: ["tests/unit/gateway/entry/parsed-once"],
+  },
+  {
+    name: "a request's JSON is that of its own bytes",
+    file: "core/gateway/wire/readable-body.ts",
+    find: "reading?.bytes === body ? reading.value : null",
+    replace: "reading?.value",
+    tests: ["tests/unit/gateway/call/body-text"],
+  },
+  {
+    name: "a request's JSON that was read in spite of malformed UTF-8 is not sent",
+    file: "core/gateway/wire/readable-body.ts",
+    find: "if (known?.isStrict === true) {",
+    replace: "if (known != null) {",
+    tests: ["tests/unit/gateway/call/body-text"],
+  },
+  {
+    name: "a long request's JSON is let go once it is translated",
+    file: "core/gateway/wire/readable-body.ts",
+    find: "if (body.length > KEPT && reading !== undefined) reading.value = null;",
+    replace: "",
+    tests: ["tests/unit/gateway/call/body-text"],
+  },
+  {
+    name: "the unified endpoint reads a long request's JSON in steps",
+    file: "core/gateway/providers/unified-step.ts",
+    find: "!isLongBody(given.body) || isForm(given)",
+    replace: "true",
+    tests: ["tests/unit/gateway/providers/translate-edges"],
   },
   {
     name: "a check finds the member that is there twice",

@@ -1,4 +1,4 @@
-import { utf8 } from "../../../crypto/encoding.ts";
+import { jsonBody } from "../../wire/readable-body.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import type { Json } from "../../../http/json.ts";
 import type { CloudSecret } from "../../account/settings/provider-options.ts";
@@ -47,7 +47,7 @@ export function placedInCloud(
   const type = headerValue(step.headers, "content-type") ?? "";
   const form =
     isMultipart(type) && step.body instanceof Uint8Array ? modelForm(step.body, type) : null;
-  const body: Json = form === null ? readChatBody(step.body) : { model: form.model };
+  const body: Json = form === null ? readChatBody(step) : { model: form.model };
   const request = { format, model: modelOfChat(body), body, headers: step.headers };
   const where = placeIn(cloudOf(step.slug) ?? "bedrock", request, settings);
   if (form !== null) return { ...step, rest: where.rest, query: where.query };
@@ -55,7 +55,7 @@ export function placedInCloud(
     format === "chat/completions" && isOpenAis(where.rest)
       ? fitChatBody(where.body, modelRules(step.slug, request.model))
       : { chat: where.body, dropped: [] };
-  return { ...step, ...where, body: utf8(JSON.stringify(fitted)), dropped };
+  return { ...step, ...where, ...jsonBody(fitted), dropped };
 }
 
 function placeIn(cloud: Cloud, request: CloudRequest, settings: PlaceSettings): Placed {

@@ -1,5 +1,5 @@
 import type { Platform } from "../../../ports.ts";
-import { asksForStream, readChatBody } from "../../chat/chat-body.ts";
+import { asksForStream, parseChat } from "../../chat/chat-body.ts";
 import { readMetadata } from "../../call/controls.ts";
 import { type Choose, chooser, type Order } from "./choose.ts";
 import type { ModelRouter, RouteRequest } from "./model-router.ts";
@@ -119,7 +119,7 @@ function pinnedFirst(byCost: readonly Ranked[], pinned: PoolCandidate): Ranked[]
 function routeRequest(open: OpenDecision, byCost: readonly Ranked[]): RouteRequest {
   const { call, controls, format, bytes, needs, affinity } = open;
   // Parsed again: changes that the hook makes to its copy must not reach the provider.
-  const body = readChatBody(bytes);
+  const body = parseChat(bytes);
   return {
     ...call.name,
     format,

@@ -2,14 +2,16 @@ import { describe, expect, it } from "vitest";
 import {
   bodyText,
   bodyValue,
+  jsonBody,
   type ReadableRequest,
+  strictValue,
 } from "../../../../core/gateway/wire/readable-body.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const step = (body: ReadableRequest["body"]): ReadableRequest => ({
   headers: [],
   body,
-  reading: { bytes: null, text: "", value: null },
+  reading: { bytes: null, text: null, value: null },
 });
 
 describe("bodyText()", () => {
@@ -49,6 +51,34 @@ describe("bodyValue()", () => {
     expect(bodyValue({ ...given, headers: [["x", "y"]] })).toBe(value);
     expect(bodyValue({ ...given, body: bytes('{"model":"b"}') })).toEqual({ model: "b" });
     expect(bodyValue(given)).toEqual({ model: "a" });
+  });
+
+  it("is the one that was written", () => {
+    const json = { model: "a" };
+    const given = { headers: [], ...jsonBody(json) };
+    expect(bodyText(given)).toBe('{"model":"a"}');
+    expect(bodyValue(given)).toBe(json);
+    expect(strictValue(given, JSON.parse as never)).toBe(json);
+    const other = { ...given, body: bytes('{"model":"b"}') };
+    expect(strictValue(other, () => ({ model: "b" }))).toEqual({ model: "b" });
+  });
+
+  it("leaves malformed UTF-8 to those who refuse it", () => {
+    const given = step(new Uint8Array([0x22, 0xff, 0x22]));
+    expect(bodyValue(given)).toBe("\ufffd");
+    const refuse = (): never => {
+      throw new TypeError("not UTF-8");
+    };
+    expect(() => strictValue(given, refuse)).toThrow("not UTF-8");
+  });
+
+  it("keeps a long one for its translation alone", () => {
+    const json = { text: "x".repeat(300_000) };
+    expect(jsonBody(json).reading.value).toBeNull();
+    const given = { headers: [], ...jsonBody(json, true) };
+    expect(bodyValue(given)).toBe(json);
+    expect(strictValue(given, () => null)).toBe(json);
+    expect(given.reading.value).toBeNull();
   });
 
   it("keeps no long one in memory", () => {
