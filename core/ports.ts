@@ -25,6 +25,7 @@ export type {
   DetachedMethods,
   SharedSchema,
 } from "./ports/actors.ts";
+export type { SchemaStep } from "./sql/schema-step.ts";
 export type { Plain } from "./ports/plain.ts";
 export type { Browser, ProxyLogin, Wire } from "./ports/browser.ts";
 export type {

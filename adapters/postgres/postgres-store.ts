@@ -1,3 +1,4 @@
+import { ApiError } from "../../core/http/api-error.ts";
 import type { ActorKind, Log, Sql, System } from "../../core/ports.ts";
 import type { ActorStore } from "../shared/sql/actor-store.ts";
 import type { PostgresDatabase } from "./open-postgres.ts";
@@ -14,14 +15,18 @@ export interface PostgresStoreOptions {
   readonly fenceOf: (kind: string, name: string) => Fence;
   /** The slots of this node. */
   readonly ownSlots: () => readonly number[];
+  /** The id of this node. @default it is none */
+  readonly ownNode?: (() => string) | undefined;
   /** Returns the database for what PostgreSQL has no index for. @default there is none: actors that need it fail */
   readonly fullText?: (() => Sql) | undefined;
 }
 
 /** The store of actors, some of which other processes have. */
 export interface PostgresStore extends ActorStore {
-  /** Resolves when the tables are there that are being prepared. */
-  prepared(): Promise<unknown>;
+  /** Resolves when all tables that are being prepared are there, or could not be made. */
+  prepared(): Promise<void>;
+  /** Why this version must not work with the tables; null if it may. */
+  refusal(): ApiError | null;
 }
 
 /** Makes the store of actors over a PostgreSQL database. */
@@ -31,11 +36,13 @@ export async function postgresStore({
   log,
   fenceOf,
   ownSlots,
+  ownNode,
   fullText,
 }: PostgresStoreOptions): Promise<PostgresStore> {
   const sql = db.sqlOf("");
   /** One after the other: each takes a connection of its own. */
   let last: Promise<unknown> = Promise.resolve();
+  let refusal: ApiError | null = null;
   return {
     sqlOf: (kind, name) => db.sqlOf(`${kind}\0${name}`, fenceOf(kind, name)),
     sql,
@@ -43,8 +50,9 @@ export async function postgresStore({
     alarms: slotAlarms(sql, ownSlots),
     clock: await postgresClock(sql, system),
     prepare(kind: ActorKind) {
-      const work = last.then(() => migrateTables(db.session, kind));
+      const work = last.then(() => migrateTables(db.session, kind, ownNode?.()));
       last = work.catch((error: unknown) => {
+        if (error instanceof ApiError) refusal ??= error;
         log("error", "The tables of an actor kind cannot be prepared", {
           kind: kind.name,
           error: String(error),
@@ -52,6 +60,9 @@ export async function postgresStore({
       });
       return work;
     },
-    prepared: () => last,
+    refusal: () => refusal,
+    async prepared() {
+      for (let seen: unknown; seen !== last;) await (seen = last);
+    },
   };
 }

@@ -15,6 +15,12 @@ const MOST_KEPT = 1000;
 const TOKENS = /'(?:[^']|'')*'|"[^"]*"|--[^\n]*|\/\*[\s\S]*?\*\/|\?/gu;
 
 /**
+ * All columns of a table. A prepared statement fails once another node has added a column, and the driver's own second attempt
+ * may answer without rows (postgres.js 3.4.9, `retry`): these are never prepared.
+ */
+const ALL_COLUMNS = /(?:\.|\s)\*(?:\s+FROM\b|\s*,|\s*$)/iu;
+
+/**
  * Translates statements, each once: those of core are some hundreds. Texts beyond a thousand, which callers' filters
  * make, are neither kept nor prepared.
  */
@@ -23,7 +29,7 @@ export function statementTexts(): (sql: string) => StatementText {
   return (sql) => {
     const found = known.get(sql);
     if (found !== undefined) return found;
-    const made = translate(sql, known.size < MOST_KEPT);
+    const made = translate(sql, known.size < MOST_KEPT && !ALL_COLUMNS.test(sql));
     if (made.prepare) known.set(sql, made);
     return made;
   };

@@ -1,3 +1,4 @@
+import type { SchemaStep } from "../sql/schema-step.ts";
 import type { Plain } from "./plain.ts";
 import type { Sql, Statement, StatementResult } from "./sql.ts";
 import type { Connection, Sockets } from "./sockets.ts";
@@ -25,6 +26,8 @@ export interface Actors {
   get(kind: string, name: string): ActorRef;
   /** Why this process cannot call actors at present, for the public; null while it can. @default null */
   failure?(): string | null;
+  /** Resolves when the tables of all defined kinds are there. Rejects with one line when this version must not work with them. @default they are there, or `define` has thrown */
+  ready?(): Promise<void>;
   /** The servers among which the actors are divided. @default this process has all of them, or cannot tell */
   readonly nodes?: ActorNodes;
 }
@@ -92,9 +95,9 @@ export interface DetachedContext extends Pick<ActorContext, "name" | "sql" | "st
 export interface ActorTables {
   /**
    * Schema steps, each applied once per database, in order, never edited after a release.
-   * All tables carry an `actor` column with {@link ActorContext.name}: instances may share one database.
+   * A step that versions without it can work beside is marked as `additive`. All tables carry an `actor` column with {@link ActorContext.name}: instances may share one database.
    */
-  readonly schema: readonly string[];
+  readonly schema: readonly SchemaStep[];
   /** Tables that other kinds use as well, made before those of `schema`. @default none */
   readonly shared?: SharedSchema;
 }
@@ -106,7 +109,7 @@ export interface ActorTables {
 export interface SharedSchema {
   readonly name: string;
   /** As {@link ActorTables.schema}. */
-  readonly steps: readonly string[];
+  readonly steps: readonly SchemaStep[];
 }
 
 /** A running instance. It is evicted when idle, so keep state that must outlive a call in rows. */

@@ -11,6 +11,7 @@ import { openSqlite } from "../../adapters/shared/sqlite/open-sqlite.ts";
 import { sqliteStore } from "../../adapters/shared/sqlite/sqlite-store.ts";
 import type { SqliteDatabase } from "../../adapters/shared/sqlite/sqlite.ts";
 import { localSystem } from "../../adapters/shared/system.ts";
+import type { SchemaStep } from "../../core/sql/schema-step.ts";
 import type { Config } from "../../core/config/config.ts";
 import type { ActorContext, ActorKind } from "../../core/ports.ts";
 import { eventually } from "../cases/eventually.ts";
@@ -140,7 +141,7 @@ describe("local actors", () => {
 
   it("schema steps run once each, and a database of a newer version is refused", async () => {
     const path = join(folder, "schema.db");
-    const kind = (schema: string[]): ActorKind => ({
+    const kind = (schema: SchemaStep[]): ActorKind => ({
       name: "k",
       schema,
       start: () => ({ methods: {} }),
@@ -159,7 +160,15 @@ describe("local actors", () => {
     expect(() => {
       actorsOver(db).define(kind(steps.slice(0, 1)));
     }).toThrow("schema step 2");
-    const broken = kind([...steps, "CREATE TABLE k_c (actor TEXT)", "NOT SQL"]);
+    const marked = kind([...steps, { additive: "ALTER TABLE k_b ADD COLUMN more TEXT" }]);
+    actorsOver(db).define(marked);
+    expect(await db.all("SELECT more FROM k_b")).toEqual([]);
+    // The version before works on it; the one before that does not.
+    actorsOver(db).define(kind(steps));
+    expect(() => {
+      actorsOver(db).define(kind(steps.slice(0, 1)));
+    }).toThrow(/schema step 2 .* knows 1: start causey .* or newer/u);
+    const broken = kind([...steps, "SELECT 1", "CREATE TABLE k_c (actor TEXT)", "NOT SQL"]);
     expect(() => {
       actorsOver(db).define(broken);
     }).toThrow("NOT SQL");

@@ -1,5 +1,6 @@
 import { restoreKeywordIndexes } from "../../../core/search/query/restore-keyword-indexes.ts";
 import type { SqlRow, Statement } from "../../../core/ports.ts";
+import { type SchemaStep, stepSql } from "../../../core/sql/schema-step.ts";
 import { progress } from "../api/progress.ts";
 import { quotedName } from "../../../core/sql/sql-text.ts";
 import type { MovedTables } from "./moved-tables.ts";
@@ -26,7 +27,7 @@ const OWN = /^causey_(?!alarms$|clock$)/u;
 export async function moveTables(
   from: MovedTables,
   to: MovedTables,
-  known: ReadonlyMap<string, readonly string[]>,
+  known: ReadonlyMap<string, readonly SchemaStep[]>,
 ): Promise<MoveReport> {
   await makeTables(from, to, known);
   const [there, made] = [await from.tables(), new Set(await to.tables())];
@@ -63,19 +64,20 @@ export async function moveTables(
 async function makeTables(
   from: MovedTables,
   to: MovedTables,
-  known: ReadonlyMap<string, readonly string[]>,
+  known: ReadonlyMap<string, readonly SchemaStep[]>,
 ): Promise<void> {
-  const rows = await from.all(`SELECT kind, steps FROM ${SCHEMA}`);
-  const applied = new Map(rows.map((row) => [String(row["kind"]), Number(row["steps"])]));
+  const rows = await from.all(`SELECT * FROM ${SCHEMA}`);
+  const applied = new Map(rows.map((row) => [String(row["kind"]), row]));
   // In the order in which a server makes them: the own tables of a kind may build on shared ones.
   for (const [kind, steps] of known) {
-    const count = applied.get(kind) ?? 0;
+    const row = applied.get(kind);
+    const count = Number(row?.["steps"] ?? 0);
     if (count > steps.length)
       throw new Error(
         `The state holds "${kind}" at schema step ${count} and this version knows ${steps.length}: use the version that wrote it`,
       );
-    for (const step of steps.slice(0, count)) await to.applyStep(step);
-    if (count > 0) await insert(to, SCHEMA, [{ kind, steps: count }]);
+    for (const step of steps.slice(0, count)) await to.applyStep(stepSql(step));
+    if (row !== undefined) await insert(to, SCHEMA, [row]);
   }
 }
 

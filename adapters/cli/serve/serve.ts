@@ -41,6 +41,7 @@ export async function serveCommand(
   const app = await openApp(prepared, runtime, processes, configuredLog(prepared.config));
   const { platform } = app;
   try {
+    await platform.actors.ready?.();
     // Before the port opens, so that no request waits for the garbage collection after the demo.
     await seed(prepared, app, isCutOff);
     collectGarbage();

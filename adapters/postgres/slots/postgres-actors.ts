@@ -9,7 +9,7 @@ import {
 } from "../../shared/actors/local-actors.ts";
 import { fullText } from "../full-text.ts";
 import { openPostgres, type PostgresDatabase } from "../open-postgres.ts";
-import { postgresStore } from "../postgres-store.ts";
+import { postgresStore, type PostgresStore } from "../postgres-store.ts";
 import { clusterSecret } from "./cluster-secret.ts";
 import { openCluster, type Cluster } from "./cluster.ts";
 import { clusterStatus } from "./cluster-status.ts";
@@ -28,6 +28,8 @@ export interface PostgresActorsOptions extends Omit<LocalActorsOptions, "homes" 
 export interface PostgresActors extends Pick<LocalActors, "close" | "define" | "get"> {
   /** Why actors cannot be called from here at present; null while they can. */
   failure(): string | null;
+  /** Resolves when the tables of all kinds are there. Rejects with one line when this version must not work with them. */
+  ready(): Promise<void>;
   readonly nodes: ActorNodes;
   /** Closes the connections to the database. */
   release(): Promise<void>;
@@ -35,6 +37,8 @@ export interface PostgresActors extends Pick<LocalActors, "close" | "define" | "
 
 /** Changes with what nodes say to each other: those of different ones do not call each other. */
 const PROTOCOL = "causey cluster 1";
+
+const OTHER_VERSION = "The tables in the database are for another version of this server";
 
 /** Opens a database for the actors of this process. Rejects with one line that says what to do. */
 export async function postgresActors(options: PostgresActorsOptions): Promise<PostgresActors> {
@@ -65,6 +69,7 @@ async function openActors(
     log,
     fenceOf: (kind, name) => cluster.fenceOf(kind, name),
     ownSlots,
+    ownNode: () => cluster.id,
   });
   const get = (kind: string, name: string): ActorRef => cluster.get(kind, name);
   const actors = localActors({
@@ -75,7 +80,7 @@ async function openActors(
   });
   const detached = detachedCalls({ db, store, system, log, ownSlots, host: actors });
   const cluster: Cluster = await openCluster({
-    db,
+    db: { ...db, failure: () => failureOf(db, store) },
     host: { ...actors, detached: (...call) => detached.of(...call) },
     listen: settings.listen,
     advertise: settings.advertise,
@@ -93,10 +98,11 @@ async function openActors(
     define(kind) {
       actors.define(kind);
       detached.define(kind);
-      // Not before: another node may call at once, and an app defines its kinds in one go.
-      cluster.join();
+      // Not before: another node may call at once, an app defines its kinds in one go, and tables may have to be changed first.
+      void joinOnceReady(store, cluster);
     },
-    failure: () => unusable(db) ?? cluster.failure(),
+    failure: () => failureOf(db, store) ?? cluster.failure(),
+    ready: () => ready(store),
     nodes: { own: cluster.address, list: () => clusterStatus(db.sqlOf("")) },
     async close(graceMs) {
       const until = performance.now() + graceMs;
@@ -109,7 +115,19 @@ async function openActors(
   };
 }
 
-function unusable(db: Pick<PostgresDatabase, "failure">): string | null {
+async function joinOnceReady(store: PostgresStore, cluster: Cluster): Promise<void> {
+  await store.prepared();
+  if (store.refusal() === null) cluster.join();
+}
+
+async function ready(store: PostgresStore): Promise<void> {
+  await store.prepared();
+  const refusal = store.refusal();
+  if (refusal !== null) throw new Error(refusal.message);
+}
+
+function failureOf(db: Pick<PostgresDatabase, "failure">, store: PostgresStore): string | null {
   const reason = db.failure();
-  return reason === null ? null : `The database cannot be used: ${reason}`;
+  if (reason !== null) return `The database cannot be used: ${reason}`;
+  return store.refusal() === null ? null : OTHER_VERSION;
 }

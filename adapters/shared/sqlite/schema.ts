@@ -1,10 +1,19 @@
-import type { ActorKind, SharedSchema } from "../../../core/ports.ts";
-import { schemasOf, SEEN_STEPS, STORE_STEPS, unseenSteps } from "../sql/schema-lists.ts";
+import type { ActorKind, SharedSchema, SqlRow } from "../../../core/ports.ts";
+import { stepSql } from "../../../core/sql/schema-step.ts";
+import {
+  LATER_COLUMNS,
+  SCHEMA_COLUMNS,
+  schemasOf,
+  SEEN_STEPS,
+  STORE_STEPS,
+  storedSteps,
+  unseenSteps,
+} from "../sql/schema-lists.ts";
 import type { SqliteDatabase } from "./sqlite.ts";
 
 /** Makes the tables in which local actors keep their own affairs. */
-export const OWN_TABLES = `
-  CREATE TABLE IF NOT EXISTS causey_schema (kind TEXT PRIMARY KEY, steps INTEGER NOT NULL);
+export const OWN_TABLES: string = `
+  CREATE TABLE IF NOT EXISTS causey_schema (${SCHEMA_COLUMNS});
   CREATE TABLE IF NOT EXISTS causey_alarms (
     kind TEXT NOT NULL, actor TEXT NOT NULL, at INTEGER NOT NULL, attempts INTEGER NOT NULL,
     version INTEGER NOT NULL, PRIMARY KEY (kind, actor));
@@ -18,6 +27,9 @@ export const OWN_TABLES = `
 export function createTables(db: SqliteDatabase): void {
   db.transaction(() => {
     db.exec(OWN_TABLES);
+    const columns = db.rows("SELECT name FROM pragma_table_info('causey_schema')", []);
+    if (!columns.some(({ name }) => name === "needs"))
+      for (const column of LATER_COLUMNS) db.exec(`ALTER TABLE causey_schema ADD COLUMN ${column}`);
   });
 }
 
@@ -31,20 +43,19 @@ export function migrate(db: SqliteDatabase, kind: ActorKind): void {
 /** Whether this database holds tables of a kind in an older form, which {@link migrate} would change. */
 export function isOutdated(db: SqliteDatabase, kind: ActorKind): boolean {
   return schemasOf(kind).some(({ name, steps }) => {
-    const seen = seenSteps(db, name);
+    const seen = Number(seenSteps(db, name)?.["steps"] ?? 0);
     return seen > 0 && seen < steps.length;
   });
 }
 
-function seenSteps(db: SqliteDatabase, name: string): number {
-  const [row] = db.rows(SEEN_STEPS, [name]);
-  return Number(row?.["steps"] ?? 0);
+function seenSteps(db: SqliteDatabase, name: string): SqlRow | undefined {
+  return db.rows(SEEN_STEPS, [name])[0];
 }
 
 function apply(db: SqliteDatabase, list: SharedSchema): void {
   const unseen = unseenSteps(list, seenSteps(db, list.name));
   // Writes nothing where nothing is to be done: a server also starts on a full disk.
   if (unseen.length === 0) return;
-  for (const step of unseen) db.exec(step);
-  db.rows(STORE_STEPS, [list.name, list.steps.length]);
+  for (const step of unseen) db.exec(stepSql(step));
+  db.rows(STORE_STEPS, storedSteps(list));
 }

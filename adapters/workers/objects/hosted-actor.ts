@@ -15,7 +15,16 @@ import { objectClock } from "./object-clock.ts";
 import { objectSockets, type ObjectSockets } from "./object-sockets.ts";
 import { storageSql } from "./storage-sql.ts";
 import type { ObjectWrites } from "./write-state.ts";
-import { schemasOf } from "../../shared/sql/schema-lists.ts";
+import { stepSql } from "../../../core/sql/schema-step.ts";
+import {
+  LATER_COLUMNS,
+  SCHEMA_COLUMNS,
+  schemasOf,
+  SEEN_STEPS,
+  STORE_STEPS,
+  storedSteps,
+  unseenSteps,
+} from "../../shared/sql/schema-lists.ts";
 
 /** Calls that may wait for one actor. */
 const MAILBOX_LIMIT = 10_000;
@@ -159,25 +168,19 @@ function actorContext(
 /** Applies those schema steps of a kind that this object's database has not seen, in one transaction. */
 function migrateObject(storage: DurableObjectStorage, kind: ActorKind): void {
   storage.transactionSync(() => {
-    storage.sql.exec(
-      "CREATE TABLE IF NOT EXISTS causey_schema (kind TEXT PRIMARY KEY, steps INTEGER NOT NULL)",
-    );
+    storage.sql.exec(`CREATE TABLE IF NOT EXISTS causey_schema (${SCHEMA_COLUMNS})`);
+    const columns = storage.sql.exec("PRAGMA table_info('causey_schema')").toArray();
+    if (!columns.some(({ name }) => name === "needs"))
+      for (const column of LATER_COLUMNS)
+        storage.sql.exec(`ALTER TABLE causey_schema ADD COLUMN ${column}`);
     for (const list of schemasOf(kind)) apply(storage.sql, list);
   });
 }
 
-function apply(sql: SqlStorage, { name, steps }: SharedSchema): void {
-  const [row] = sql.exec("SELECT steps FROM causey_schema WHERE kind = ?", name).toArray();
-  const applied = Number(row?.["steps"] ?? 0);
-  if (applied > steps.length) {
-    const message = `The object holds "${name}" in a newer form (step ${applied}, this version knows ${steps.length}): deploy the newer version`;
-    throw new ApiError("internal", { message });
-  }
-  if (applied === steps.length) return;
-  for (const step of steps.slice(applied)) sql.exec(step);
-  sql.exec(
-    "INSERT INTO causey_schema (kind, steps) VALUES (?, ?) ON CONFLICT (kind) DO UPDATE SET steps = excluded.steps",
-    name,
-    steps.length,
-  );
+function apply(sql: SqlStorage, list: SharedSchema): void {
+  const [row] = sql.exec(SEEN_STEPS, list.name).toArray();
+  const unseen = unseenSteps(list, row);
+  if (unseen.length === 0) return;
+  for (const step of unseen) sql.exec(stepSql(step));
+  sql.exec(STORE_STEPS, ...storedSteps(list));
 }

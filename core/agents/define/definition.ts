@@ -1,3 +1,4 @@
+import type { SchemaStep } from "../../sql/schema-step.ts";
 import type { AgentEvent, AgentConnection, Agent } from "./agent.ts";
 import type { Run, RetryOptions } from "./tasks.ts";
 import type { Plain } from "../../ports.ts";
@@ -114,9 +115,10 @@ export interface AgentDefinition<State = Plain, Calls extends object = Callables
   readonly timeoutMs?: number;
   /**
    * Steps that make the agent's own tables, each run once per database. Append steps, and never edit a released one. They are
-   * counted separately from the runtime's own steps.
+   * counted separately from the runtime's own steps. Mark a step as `{ additive: "…" }` if servers without it can go on meanwhile, such
+   * as a new table or a column with a default (docs/scale.md#upgrade).
    */
-  readonly schema?: readonly string[];
+  readonly schema?: readonly SchemaStep[];
 }
 
 /** A definition with any type of state. */

@@ -1,3 +1,4 @@
+import { type SchemaStep, stepSql } from "../../sql/schema-step.ts";
 import { quotedName } from "../../sql/sql-text.ts";
 import type { Sql, Statement } from "../../ports.ts";
 import { agentTables } from "../define/schema.ts";
@@ -19,11 +20,11 @@ const HAS_ACTOR = {
  */
 export async function deleteOwnRows(
   sql: Pick<Sql, "all" | "dialect">,
-  steps: readonly string[],
+  steps: readonly SchemaStep[],
   agent: string,
 ): Promise<Statement[]> {
   if (steps.length === 0) return [];
-  const text = steps.join("\n").toLowerCase();
+  const text = steps.map(stepSql).join("\n").toLowerCase();
   const rows = await sql.all(TABLES[sql.dialect]);
   const named = rows
     .map(({ name }) => String(name))

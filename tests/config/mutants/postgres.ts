@@ -3,10 +3,46 @@ import type { Mutant } from "./mutant.ts";
 const tests = ["tests/local/postgres/open-postgres"];
 const detached = ["tests/local/postgres/detached-calls"];
 const joined = ["tests/local/postgres/joined"];
+const steps = ["tests/local/postgres/schema-steps"];
 const writes = ["tests/local/postgres/write-queue"];
 
 /** Guards of the PostgreSQL adapter. */
 export const postgresMutants: readonly Mutant[] = [
+  {
+    name: "statements that read all columns are not prepared",
+    file: "adapters/postgres/statement-text.ts",
+    find: " && !ALL_COLUMNS.test(sql)",
+    replace: "",
+    tests: steps,
+  },
+  {
+    name: "a schema step that is not additive is not made while other nodes live",
+    file: "adapters/postgres/schema.ts",
+    find: "if (others.length === 0) return;",
+    replace: "if (others.length >= 0) return;",
+    tests: steps,
+  },
+  {
+    name: "an additive schema step is made while other nodes live",
+    file: "adapters/postgres/schema.ts",
+    find: "&& neededSteps(unseen) > 0",
+    replace: "",
+    tests: steps,
+  },
+  {
+    name: "a node whose version must not work with the tables does not join",
+    file: "adapters/postgres/slots/postgres-actors.ts",
+    find: "if (store.refusal() === null) cluster.join();",
+    replace: "cluster.join();",
+    tests: steps,
+  },
+  {
+    name: "a version that lacks a needed schema step refuses the database",
+    file: "adapters/shared/sql/schema-lists.ts",
+    find: "if (needs <= steps.length)",
+    replace: "if (needs >= 0)",
+    tests: ["tests/local/local-platform"],
+  },
   {
     name: "an event is stored though its object has gone elsewhere meanwhile",
     file: "adapters/postgres/slots/routed-actors.ts",
