@@ -2,11 +2,14 @@ import type { Server, ServerWebSocket, WebSocketHandler } from "bun";
 import { MAX_DUPLEX_MESSAGE } from "../../core/net/duplex.ts";
 import type { RawSocket, SocketEvents } from "../shared/http/connection.ts";
 import type { Upgrade } from "../shared/sockets/sockets.ts";
+import { floodGuard } from "./flood-guard.ts";
 
 /** The data of a Bun socket: the listener for its events. */
 export interface SocketData {
   readonly events: SocketEvents;
   socket: ServerWebSocket<SocketData> | undefined;
+  /** Counts a message; whether there were too many in one turn. */
+  readonly isFlood: () => boolean;
 }
 
 const servers = new WeakMap<Request, Server<SocketData>>();
@@ -29,7 +32,7 @@ export function isUpgraded(request: Request): boolean {
 
 /** Upgrades a request of `serve()`. */
 export const bunUpgrade: Upgrade = (request, protocol, events) => {
-  const data: SocketData = { events, socket: undefined };
+  const data: SocketData = { events, socket: undefined, isFlood: floodGuard() };
   const headers: Record<string, string> =
     protocol === undefined ? {} : { "sec-websocket-protocol": protocol };
   if (servers.get(request)?.upgrade(request, { data, headers }) !== true) return null;
@@ -67,6 +70,10 @@ export const websocket: WebSocketHandler<SocketData> = {
     socket.data.events.open();
   },
   message(socket, message) {
+    if (socket.data.isFlood()) {
+      socket.terminate();
+      return;
+    }
     socket.data.events.message(typeof message === "string" ? message : new Uint8Array(message));
   },
   close(socket, code, reason) {

@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 /** Those of requests and answers of every part. */
 export const httpMutants: readonly Mutant[] = [
   {
+    name: "on Bun a client that never stops sending is dropped",
+    file: "adapters/bun/flood-guard.ts",
+    find: "return inTurn > MOST_IN_TURN;",
+    replace: "return false;",
+    tests: ["tests/local/bun-flood"],
+  },
+  {
     name: "unfinished messages of WebSockets have a bound together",
     file: "adapters/node/unfinished.ts",
     find: "if (total <= capacity) break;",
