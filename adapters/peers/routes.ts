@@ -32,3 +32,14 @@ export const MOVED = 421;
 export const LEAVING = "x-causey-leaving";
 /** The status for a caller that speaks otherwise; the body says how the owner does. */
 export const UNLIKE = 409;
+
+const NUMBERED = /^causey%20cluster%20(\d+)$/u;
+
+/**
+ * Whether ends that name these properties, percent-encoded, may call each other. The numbers of nodes may differ by one: during an upgrade
+ * the newer node speaks as the older one does.
+ */
+export function speakAlike(theirs: string, ours: string): boolean {
+  const apart = Math.abs(Number(NUMBERED.exec(theirs)?.[1]) - Number(NUMBERED.exec(ours)?.[1]));
+  return theirs === ours || apart === 1;
+}

@@ -9,7 +9,17 @@ import { answerPeer, type IncomingRequest, type RemoteUpgrades } from "./incomin
 import { link, readFirst, type Link } from "./link.ts";
 import type { RequestHead, ToOwner, ToPeer } from "./messages.ts";
 import { decodePlain } from "./plain-codec.ts";
-import { actorOf, CALLS, LEAVING, MOVED, UNLIKE, PID, SPEAKS, UPGRADE } from "./routes.ts";
+import {
+  actorOf,
+  CALLS,
+  LEAVING,
+  MOVED,
+  UNLIKE,
+  PID,
+  SPEAKS,
+  speakAlike,
+  UPGRADE,
+} from "./routes.ts";
 import { hashOf, type Signatures } from "./signature.ts";
 
 /** The address at which a process listens or is called: a Unix socket, or host and port. */
@@ -24,7 +34,7 @@ export interface ServePeersOptions {
   readonly isHere?: ((kind: string, name: string) => boolean) | undefined;
   readonly upgrades: RemoteUpgrades;
   readonly log: Log;
-  /** The properties on which both ends have to agree. */
+  /** The properties on which both ends have to agree; see `speakAlike`. */
   readonly speaks: string;
   /** Checks the signatures of callers. @default every caller is accepted: for a socket that only this user may open */
   readonly signatures?: Signatures | undefined;
@@ -158,7 +168,8 @@ function admit({ isLeaving, options, onRefused }: State, from: IncomingMessage):
     onRefused(signed.refusal, from.socket.remoteAddress);
     return { status: 401, text: "" };
   }
-  if (from.headers[SPEAKS] !== encodeURIComponent(speaks)) return { status: UNLIKE, text: speaks };
+  if (!speakAlike(String(from.headers[SPEAKS]), encodeURIComponent(speaks)))
+    return { status: UNLIKE, text: speaks };
   // The peer will look for the next owner.
   if (isLeaving) return { status: MOVED, text: "" };
   return { hash: signed?.hash ?? null };

@@ -28,7 +28,10 @@ interface Owner {
 type Fetch = ActorRef["fetch"];
 
 /** A node that listens on a port. */
-async function owner(answer: Fetch = async () => new Response("hello")): Promise<Owner> {
+async function owner(
+  answer: Fetch = async () => new Response("hello"),
+  spoken: string = speaks,
+): Promise<Owner> {
   const logged: string[] = [];
   const asked: Request[] = [];
   const ref: ActorRef = {
@@ -44,7 +47,7 @@ async function owner(answer: Fetch = async () => new Response("hello")): Promise
     isHere: (_, name) => name !== "elsewhere",
     upgrades: new WeakMap(),
     log: (level, message, fields) => logged.push(JSON.stringify([level, message, fields])),
-    speaks,
+    speaks: spoken,
     signatures: signatures(SECRET),
   });
   opened.push(server);
@@ -214,6 +217,19 @@ describe("a node refuses", () => {
     expect(await join(port, { speaks: "causey 0.0.1 (ü)" })).toEqual({
       because: ", which is of another runtime or version (tests; this is causey 0.0.1 (ü))",
     });
+  });
+
+  it.each([
+    [1, false],
+    [2, true],
+    [3, true],
+    [4, true],
+    [5, false],
+  ])("nodes more than one protocol away: %s calls 3", async (number, isTaken) => {
+    const { port } = await owner(undefined, "causey cluster 3");
+    const answer = await join(port, { speaks: `causey cluster ${number}` });
+    expect("call" in answer).toBe(isTaken);
+    if ("call" in answer) answer.leave();
   });
 
   it("heads that are too long, or none, and serves the others on", async () => {

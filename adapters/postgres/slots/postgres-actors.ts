@@ -35,7 +35,7 @@ export interface PostgresActors extends Pick<LocalActors, "close" | "define" | "
   release(): Promise<void>;
 }
 
-/** Changes with what nodes say to each other: those of different ones do not call each other. */
+/** Counted up with what nodes say to each other: those more than one apart do not call each other. */
 const PROTOCOL = "causey cluster 1";
 
 const OTHER_VERSION = "The tables in the database are for another version of this server";
