@@ -70,7 +70,6 @@ export async function changeInstance(
   state.remember(next);
   state.queueNews.notify();
   state.forgetCounts();
-  state.longWords.forget();
   if (settings.embedding_model !== old.embedding_model) state.vectors.reset();
 }
 

@@ -1,5 +1,4 @@
 import type { InstanceState } from "../state/instance-state.ts";
-import type { StemmedLanguage } from "../text/languages.ts";
 import { stem } from "../text/porter.ts";
 import type { WordStemmer } from "../text/stemmers.ts";
 import { asSet, isOneOf } from "../../sql/sql-text.ts";
@@ -7,14 +6,14 @@ import { withinBudget } from "./completions.ts";
 import { longQuery } from "./long-query.ts";
 
 /** Languages that write compounds as one word. */
-const COMPOUNDING: ReadonlySet<StemmedLanguage> = new Set<StemmedLanguage>([
+export const COMPOUNDING: readonly string[] = [
   "danish",
   "dutch",
   "finnish",
   "german",
   "norwegian",
   "swedish",
-]);
+];
 
 /** Letters of a word that compounds may end with, and of what stands before it. */
 const LEAST_WORD = 5;
@@ -37,10 +36,6 @@ const PREFIXES: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-export function writesCompounds(language: StemmedLanguage): boolean {
-  return COMPOUNDING.has(language);
-}
-
 /** Finds compounds of the instance that end with a form of a word, the most frequent first, as they are asked for. */
 export async function compoundsOf(
   state: InstanceState,
@@ -58,7 +53,6 @@ async function find(
 ): Promise<readonly string[]> {
   const known = await state.longWords.all(longQuery(state));
   const found = [...new Set(stemmers.flatMap((stemmed) => endingWith(known, word, stemmed)))];
-  if (found.length === 0) return [];
   const rows = await state.keywords.all(
     `SELECT term, doc FROM ${await state.keywords.words()} WHERE ${isOneOf("term", "TEXT")}`,
     [asSet(found)],

@@ -3,7 +3,7 @@ import { isSingleCharacter } from "../text/segment.ts";
 import { stemmerOf, type WordStemmer } from "../text/stemmers.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { withinBudget } from "./completions.ts";
-import { compoundsOf, writesCompounds } from "./compounds.ts";
+import { COMPOUNDING, compoundsOf } from "./compounds.ts";
 import { longQuery } from "./long-query.ts";
 import { following } from "./typo-spellings.ts";
 
@@ -25,7 +25,7 @@ export async function otherForms(
   const out = new Map<string, readonly string[]>();
   if (languages.length === 0) return out;
   const stemmers = await Promise.all(languages.map(stemmerOf));
-  const compounding = stemmers.filter((_, n) => writesCompounds(languages[n] ?? "arabic"));
+  const compounding = stemmers.filter((_, n) => COMPOUNDING.includes(languages[n] ?? ""));
   const looked = [...new Set(words)].filter(
     (word) => !isSingleCharacter(word) && !/\p{N}/u.test(word),
   );

@@ -43,16 +43,20 @@ export function createLongWords(keywords: Pick<KeywordStore, "all" | "words">): 
     return `\n${String(rows[0]?.["terms"] ?? "")}\n`;
   }
 
+  const forget = (): void => {
+    read = undefined;
+    added = "";
+  };
+
   return {
     async all(options) {
       read ??= readAll(options).catch((error: unknown) => {
-        read = undefined;
+        forget();
         throw error;
       });
       const before = await read;
       if (added.length <= before.length * (GROWTH - 1) + 10_000) return before + added;
-      read = undefined;
-      added = "";
+      forget();
       return this.all(options);
     },
     add(texts) {
@@ -74,9 +78,6 @@ export function createLongWords(keywords: Pick<KeywordStore, "all" | "words">): 
     reset() {
       kept = new BoundedMap(KEPT);
     },
-    forget() {
-      read = undefined;
-      added = "";
-    },
+    forget,
   };
 }
