@@ -43,3 +43,30 @@ withBrowser("answers long texts and large trees whole", async () => {
   const { accessibilityTree } = tree.body.result as { accessibilityTree: { children: unknown[] } };
   expect(accessibilityTree.children.length).toBe(6000);
 });
+
+withBrowser("ends a rendering whose patterns take too long, and says so", async () => {
+  // Letters without a period, in which the patterns' automata find ever new states.
+  let [seed, address] = [12_345, ""];
+  while (address.length < 2000) {
+    seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
+    address += seed < 2 ** 30 ? "a" : "b";
+  }
+  const pictures = Array.from(
+    { length: 400 },
+    (_, at) => `<img src="https://a.example/${at}${address}">`,
+  );
+  const pattern = (end: string): string => `[ab]*a${"[ab]".repeat(235)}${end}`;
+  const answer = await render("content", {
+    html: `${pictures.join("")}<script>1</script>`,
+    gotoOptions: { waitUntil: "load" },
+    rejectRequestPattern: ["[!#]", "[;<]", "[=>]", "[{}]", "[AB]", "[CD]", "[EF]", "[GH]"].map(
+      pattern,
+    ),
+  });
+  expect([answer.status, answer.body.errors[0]?.message]).toEqual([
+    400,
+    expect.stringMatching(/^allowRequestPattern\/rejectRequestPattern: .* 1000 ms/u),
+  ]);
+  const next = await render("content", { html: "<p>a", rejectRequestPattern: ["(?:a|b)c"] });
+  expect(next.status).toBe(200);
+});

@@ -4,7 +4,7 @@ import type { ProxyLogin } from "../../ports.ts";
 import { type Job, pageBytes } from "../job/job.ts";
 import { longBase64 } from "../../http/json/long-json.ts";
 import { fileAnswer, isUploaded } from "../job/uploaded-files.ts";
-import { decideRequest } from "../job/request-gate.ts";
+import type { GateDecision, PageRequest } from "../job/request-gate.ts";
 
 /** The answer to an intercepted request: a method of the `Fetch` domain and its parameters. */
 export interface InterceptAnswer {
@@ -33,23 +33,41 @@ export interface RefusedNavigation {
   readonly reason: "forbidden" | "blocked" | "unreachable" | "download";
 }
 
-/** Answers one `Fetch.requestPaused` event. */
-export function answerRequest(event: CdpEvent, job: Job, context: RequestContext): InterceptAnswer {
+/** Answers a paused event that is about a response; null for a request, see {@link answerRequest}. */
+export function passResponse(
+  { params }: CdpEvent,
+  { later, onRefused }: Pick<RequestContext, "later" | "onRefused">,
+): InterceptAnswer | null {
+  if (params["responseStatusCode"] === undefined && params["responseErrorReason"] === undefined)
+    return null;
+  const { requestId } = params;
+  const refusal = later ? refusalOf(params) : null;
+  if (refusal === null) return { method: "Fetch.continueRequest", params: { requestId } };
+  onRefused((params["request"] as { url: string }).url, refusal);
+  // A request that failed already takes no answer; aborting it ends it without an error page.
+  return params["responseErrorReason"] === undefined
+    ? stay(requestId)
+    : { method: "Fetch.failRequest", params: { requestId, errorReason: "Aborted" } };
+}
+
+/** Returns what there is to decide about a paused request. */
+export function pageRequest({ params }: CdpEvent, mainFrame: boolean): PageRequest {
+  const { url } = params["request"] as { url: string };
+  const type = String(params["resourceType"]).toLowerCase();
+  return { url: withoutHash(url), type, main: mainFrame && type === "document" };
+}
+
+/** Answers one paused request as it was decided. */
+export function answerRequest(
+  event: CdpEvent,
+  job: Job,
+  context: RequestContext,
+  decision: GateDecision,
+): InterceptAnswer {
   const { params } = event;
   const { requestId } = params;
   const request = params["request"] as { url: string; headers: Readonly<Record<string, string>> };
-  if (params["responseStatusCode"] !== undefined || params["responseErrorReason"] !== undefined) {
-    const refusal = context.later ? refusalOf(params) : null;
-    if (refusal === null) return { method: "Fetch.continueRequest", params: { requestId } };
-    context.onRefused(request.url, refusal);
-    // A request that failed already takes no answer; aborting it ends it without an error page.
-    return params["responseErrorReason"] === undefined
-      ? stay(requestId)
-      : { method: "Fetch.failRequest", params: { requestId, errorReason: "Aborted" } };
-  }
-  const type = String(params["resourceType"]).toLowerCase();
-  const main = context.mainFrame && type === "document";
-  const decision = decideRequest({ url: withoutHash(request.url), type, main }, job.rules);
+  const { main } = pageRequest(event, context.mainFrame);
   if (decision !== "continue") {
     if (!context.later) return refuseRequest(event);
     context.onRefused(request.url, decision);

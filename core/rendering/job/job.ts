@@ -62,14 +62,14 @@ const framingHeaders: ReadonlySet<string> = new Set([...hopByHop, "content-lengt
 export async function prepareJob(body: RenderBody & PdfBody, policy: JobPolicy): Promise<Job> {
   const { allowRequestPattern = [], rejectRequestPattern = [] } = body;
   if (allowRequestPattern.length + rejectRequestPattern.length === 0)
-    return jobWith(() => [], body, policy);
-  const { compilePatterns } = await import("./patterns.ts");
-  return jobWith(compilePatterns, body, policy);
+    return jobWith(() => () => [], body, policy);
+  const { patternCompiler } = await import("./patterns.ts");
+  return jobWith(patternCompiler, body, policy);
 }
 
-/** Does what {@link prepareJob} does, at once, with `compilePatterns()` of `patterns.ts`. */
+/** Does what {@link prepareJob} does, at once, with `patternCompiler()` of `patterns.ts`. */
 export function jobWith(
-  compile: (patterns: readonly string[], options: PatternOptions) => readonly Matcher[],
+  compiler: () => (patterns: readonly string[], options: PatternOptions) => readonly Matcher[],
   body: RenderBody & PdfBody,
   policy: JobPolicy,
 ): Job {
@@ -81,6 +81,7 @@ export function jobWith(
   for (const tag of [...(body.addScriptTag ?? []), ...(body.addStyleTag ?? [])])
     if (tag.url !== undefined) allowedUrl("addScriptTag/addStyleTag.url", tag.url, policy.allow);
   const { unsafeRegex } = policy;
+  const compile = compiler();
   return {
     body,
     url,

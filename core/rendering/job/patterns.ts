@@ -18,6 +18,12 @@ export interface PatternOptions {
   readonly unsafeRegex?: boolean;
 }
 
+/** Returns the function that compiles the lists of one caller, whose work counts together. */
+export function patternCompiler(): typeof compilePatterns {
+  const linear = linearPatterns();
+  return (patterns, options) => compilePatterns(patterns, options, linear);
+}
+
 /**
  * Compiles `allowRequestPattern` / `rejectRequestPattern`. Literal forms `/body/flags`, the form without the
  * closing slash that the platform's documents show, and bare bodies are accepted. Matching takes linear
@@ -25,11 +31,14 @@ export interface PatternOptions {
  *
  * @throws ApiError `invalid_request` for too many, too long or unsupported patterns
  */
-export function compilePatterns(patterns: readonly string[], options: PatternOptions): Matcher[] {
+export function compilePatterns(
+  patterns: readonly string[],
+  options: PatternOptions,
+  linear: LinearPatterns = linearPatterns(),
+): Matcher[] {
   if (patterns.length > PATTERN_LIMIT) {
     throw refuse(`${options.field}: At most ${PATTERN_LIMIT} patterns are allowed`);
   }
-  const linear = linearPatterns();
   return patterns.map((pattern) => compilePattern(pattern, options, linear));
 }
 
@@ -80,7 +89,7 @@ function plainMatcher(body: string, flags: string): Matcher | null {
 
 function linearMatcher(
   { body, flags }: { readonly body: string; readonly flags: string },
-  options: PatternOptions,
+  { field }: PatternOptions,
   linear: LinearPatterns,
 ): Matcher {
   try {
@@ -91,7 +100,7 @@ function linearMatcher(
     const hint = /\(\?<?[=!]|\\[1-9]|\\k</u.test(body)
       ? ": lookaround and backreferences are not supported"
       : `: ${why}`;
-    throw refuse(`${options.field}: The pattern "${shorten(body)}" is not supported${hint}`, error);
+    throw refuse(`${field}: The pattern "${shorten(body)}" is not supported${hint}`, error);
   }
 }
 

@@ -36,24 +36,26 @@ export interface PageRequest {
 export type GateDecision = "continue" | "blocked" | "forbidden";
 
 /**
- * Decides on one request. The address policy comes first and cannot be overridden; then reject lists, then
- * allow lists. The load of the page itself is exempt from the allow lists, because a list without `document`
- * would otherwise render nothing; a reject list does apply to it.
+ * Decides on one request, in steps of one pattern each. The address policy comes first and cannot be overridden; then
+ * reject lists, then allow lists. The load of the page itself is exempt from the allow lists, because a list without
+ * `document` would otherwise render nothing; a reject list does apply to it.
  */
-export function decideRequest(request: PageRequest, rules: RequestRules): GateDecision {
+export function* decideSteps(
+  request: PageRequest,
+  rules: RequestRules,
+): Generator<void, GateDecision, void> {
   const scheme = request.url.slice(0, request.url.indexOf(":")).toLowerCase();
   // Inline data never leaves the browser; as the page itself it is refused before navigation.
   if (scheme === "data" || scheme === "blob") return request.main ? "forbidden" : "continue";
   if (scheme !== "ws" && scheme !== "wss" && !checkUrl(request.url, rules.allow).ok)
     return "forbidden";
-  if (matchesAny(rules.rejectPatterns, request.url) || rules.rejectTypes.includes(request.type))
-    return "blocked";
+  if (rules.rejectTypes.includes(request.type)) return "blocked";
+  if (yield* matchesAny(rules.rejectPatterns, request.url)) return "blocked";
   if (request.main) return "continue";
   if (isAd(request.url, rules)) return "blocked";
-  if (rules.allowPatterns.length > 0 && !matchesAny(rules.allowPatterns, request.url))
-    return "blocked";
   if (rules.allowTypes.length > 0 && !rules.allowTypes.includes(request.type)) return "blocked";
-  return "continue";
+  if (rules.allowPatterns.length === 0) return "continue";
+  return (yield* matchesAny(rules.allowPatterns, request.url)) ? "continue" : "blocked";
 }
 
 function isAd(url: string, { ads }: RequestRules): boolean {
@@ -67,6 +69,10 @@ function isBelow(host: string, parent: string): boolean {
   return host === parent || host.endsWith(`.${parent}`);
 }
 
-function matchesAny(matchers: readonly Matcher[], url: string): boolean {
-  return matchers.some((matches) => matches(url));
+function* matchesAny(matchers: readonly Matcher[], url: string): Generator<void, boolean, void> {
+  for (const matches of matchers) {
+    if (matches(url)) return true;
+    yield;
+  }
+  return false;
 }

@@ -38,7 +38,7 @@ export const checkJson: LongTask<JsonCheck, CheckedJson> = {
           : wrong(["The answer is neither an object nor an array"]);
       const given: unknown = JSON.parse(schema);
       const strings = stringsOf(value);
-      const plain = withoutPatterns(isObject(given) ? given : {}, strings);
+      const plain = yield* withoutPatterns(isObject(given) ? given : {}, strings);
       yield;
       try {
         const longest = [...strings].reduce((most, one) => Math.max(most, one.length), 0);

@@ -1,6 +1,6 @@
 import type { System } from "../../ports.ts";
 import { proxyFailure } from "../input/errors.ts";
-import { decideRequest, type GateDecision, type RequestRules } from "../job/request-gate.ts";
+import type { GateDecision, PageRequest } from "../job/request-gate.ts";
 import type { CdpData, CdpEvent } from "../cdp/cdp.ts";
 
 /** A file that a document names and that is missing in what was rendered. */
@@ -70,15 +70,15 @@ export interface FilesOf {
   readonly system: System;
   /** Returns the id of the main frame: the requests that load the page itself do not count as its files. */
   readonly mainFrame: () => string;
-  /** Files that the caller's rules refuse are not missing. */
-  readonly rules: () => RequestRules | null;
+  /** Returns the decision on a file: those that the caller's rules refuse are not missing. */
+  readonly decided: (file: PageRequest) => GateDecision;
   /** Whether none may be missing: all are waited for, not only those that the page does not look right without. @default false */
   readonly needsAll?: () => boolean;
 }
 
 /** Follows which files the documents of a page ask for, and which of them fail. */
-export function followFiles({ system, mainFrame, rules, needsAll }: FilesOf): PageFiles {
-  const [open, failures] = [openFiles(), failureList(rules)];
+export function followFiles({ system, mainFrame, decided, needsAll }: FilesOf): PageFiles {
+  const [open, failures] = [openFiles(), failureList(decided)];
   const noteOwn = (file: NamedFile, reason: FailedFile["reason"], detail: string): void =>
     failures.note({ ...file, frame: mainFrame(), document: "" }, reason, detail);
   const watchers = new Set<() => void>();
@@ -183,13 +183,13 @@ interface FailureList {
 }
 
 /** The first failures, each address once, without what the caller refuses. */
-function failureList(rules: () => RequestRules | null): FailureList {
+function failureList(decided: FilesOf["decided"]): FailureList {
   let list: (FailedFile & PlaceOfFile)[] = [];
   return {
     note(file, reason, detail) {
       const url = file.url.slice(0, URL_LIMIT);
       if (list.length >= COUNTED_LIMIT || list.some((other) => other.url === url)) return;
-      const decision = decide(file, rules());
+      const decision = decided({ url: file.url, type: file.type, main: false });
       if (decision === "forbidden")
         list.push({ ...file, url, reason: decision, detail: "The address is not allowed" });
       else if (decision === "continue")
@@ -222,10 +222,6 @@ async function nextCall(
   } finally {
     watchers.delete(changed);
   }
-}
-
-function decide({ url, type }: Asked, rules: RequestRules | null): GateDecision {
-  return rules === null ? "continue" : decideRequest({ url, type, main: false }, rules);
 }
 
 function fileOf(params: CdpData): Asked {

@@ -3,13 +3,17 @@ import {
   answerAuth,
   answerLogin,
   answerRequest,
+  passResponse,
   type InterceptAnswer,
+  pageRequest,
   refuseRequest,
   type RefusedNavigation,
   type RequestContext,
 } from "../intercept/intercept.ts";
 import { logIn } from "../intercept/log-in.ts";
 import type { Job } from "../job/job.ts";
+import type { GateDecision } from "../job/request-gate.ts";
+import { requestTurns, type RequestTurns } from "../job/request-turns.ts";
 import type { Cdp, CdpData, CdpEvent } from "../cdp/cdp.ts";
 import { followLifecycle, type Lifecycle } from "./lifecycle.ts";
 import { noteConsoleError } from "./console-errors.ts";
@@ -36,6 +40,7 @@ export interface Tab {
   readonly lifecycle: Lifecycle;
   readonly network: NetworkActivity;
   readonly files: PageFiles;
+  readonly turns: RequestTurns;
   readonly document: MainDocument;
   readonly refused: RefusedNavigation[];
   /** The first errors of the page's scripts, where the job asks for them. */
@@ -72,11 +77,8 @@ export type SetUpCall = readonly [method: string, params: CdpData];
 /** The window of pages whose caller asks for no other. */
 export const defaultViewport = { width: 1920, height: 1080 } as const;
 
-/**
- * Opens a blank tab in a browser context: requests are intercepted, downloads refused, its window has the usual
- * size, and the proxy knows it. The calls do not wait for each other: the browser takes them in their order.
- */
-export async function openTab(cdp: Cdp, deps: TabDeps, context: string): Promise<Tab> {
+/** A tab before its target is there. */
+function blankTab(cdp: Cdp, deps: TabDeps, context: string): Tab {
   const tab: Tab = {
     cdp,
     context,
@@ -88,8 +90,13 @@ export async function openTab(cdp: Cdp, deps: TabDeps, context: string): Promise
     files: followFiles({
       system: deps.system,
       mainFrame: () => tab.main?.id ?? "",
-      rules: () => tab.job?.rules ?? null,
+      decided: (file) => tab.turns.decided(file),
       needsAll: () => tab.job?.body.failOnResource === true,
+    }),
+    turns: requestTurns({
+      system: deps.system,
+      rules: () => tab.job?.rules ?? null,
+      fail: (error) => cdp.fail(error),
     }),
     asked: new Set(),
     job: null,
@@ -106,6 +113,15 @@ export async function openTab(cdp: Cdp, deps: TabDeps, context: string): Promise
     own: new Set(),
     isNextOwn: false,
   };
+  return tab;
+}
+
+/**
+ * Opens a blank tab in a browser context: requests are intercepted, downloads refused, its window has the usual
+ * size, and the proxy knows it. The calls do not wait for each other: the browser takes them in their order.
+ */
+export async function openTab(cdp: Cdp, deps: TabDeps, context: string): Promise<Tab> {
+  const tab = blankTab(cdp, deps, context);
   cdp.on((event) => {
     tab.hasActed ||= isAct(tab, event);
     handle(tab, event);
@@ -250,21 +266,30 @@ function pause(tab: Tab, event: CdpEvent, isMain: boolean): void {
   }
   const later = isDocument && !tab.own.has(network);
   if (later) tab.lifecycle.leaves();
-  const reply = answerLogin(event, tab.login) ?? answerFor(tab, event, { mainFrame, later });
-  answer(tab, event, reply);
+  const context = { mainFrame, later, onRefused: noteRefused.bind(null, tab) };
+  const reply = answerLogin(event, tab.login) ?? answerAtOnce(tab, event, context);
+  if (reply !== null) return answer(tab, event, reply);
+  tab.turns.decide(pageRequest(event, mainFrame), (decision) =>
+    answer(tab, event, answerFor(tab, event, context, decision)),
+  );
+}
+
+type Place = Omit<RequestContext, "delivered">;
+
+/** Answers what needs no decision. */
+function answerAtOnce(tab: Tab, event: CdpEvent, place: Place): InterceptAnswer | null {
+  if (tab.job === null || tab.isPlain) return refuseRequest(event);
+  return passResponse(event, place);
 }
 
 function answerFor(
   tab: Tab,
   event: CdpEvent,
-  how: Pick<RequestContext, "mainFrame" | "later">,
+  place: Place,
+  decision: GateDecision,
 ): InterceptAnswer {
-  if (tab.job === null || tab.isPlain) return refuseRequest(event);
-  const reply = answerRequest(event, tab.job, {
-    ...how,
-    delivered: tab.delivered,
-    onRefused: (url, reason) => noteRefused(tab, url, reason),
-  });
+  if (tab.job === null) return refuseRequest(event);
+  const reply = answerRequest(event, tab.job, { ...place, delivered: tab.delivered }, decision);
   if (reply.method === "Fetch.fulfillRequest") tab.delivered = true;
   return reply;
 }

@@ -15,7 +15,7 @@ import type { RenderingOptions } from "../job/options.ts";
 import { documentHead } from "../input/markdown.ts";
 import { describePage } from "../describe/describe-page.ts";
 import type { PageDescription } from "../describe/page-description.ts";
-import { decideRequest } from "../job/request-gate.ts";
+import { decideOne } from "../job/request-turns.ts";
 import { isPdf, PDF, type PdfReader, type SourceDocument } from "../pdf/pdf-reader.ts";
 import { checkStatus } from "../page/page-checks.ts";
 import { type RenderDeps, tooLate } from "../page/render.ts";
@@ -117,9 +117,9 @@ export async function renderPdf(
   return convertDocument(deps, job, {
     action,
     signal,
-    follow: (url) => {
+    follow: async (url) => {
       const request = { url: url.href, type: "document", main: true };
-      if (decideRequest(request, job.rules) === "continue") return Promise.resolve();
+      if ((await decideOne(request, job.rules, deps.system)) === "continue") return;
       throw new ApiError("blocked_url", {
         message: "A redirect: its address matches rejectRequestPattern",
       });

@@ -45,11 +45,11 @@ export const staticMarkdown: LongTask<StaticRequest, StaticAnswer> = {
   name: "rendering/static-markdown",
   async load() {
     const { conversion } = await import("../markdown/convert.ts");
-    const { compilePatterns } = await import("../job/patterns.ts");
+    const { patternCompiler } = await import("../job/patterns.ts");
     return function* ({ bytes, allowHosts, caps, unsafeRegex, frontmatter, hasEngine }) {
       const { output, unknown } = readJsonBytes(bytes, documentSchema);
       const policy = { allow: parseAllowHosts(allowHosts), caps, unsafeRegex };
-      const job = jobWith(compilePatterns, output, policy);
+      const job = jobWith(patternCompiler, output, policy);
       const { extract, includeTags, excludeTags } = output;
       const isPart = [extract, includeTags, excludeTags].some((field) => field !== undefined);
       if (isPart || !isStatic(job)) return { kind: "browser", bytes };

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { parseAllowHosts } from "../../../core/net/allow-hosts.ts";
 import type { System, Transport } from "../../../core/ports.ts";
 import { hostList } from "../../../core/rendering/ads/ad-hosts.ts";
-import { decideRequest, type AdLists } from "../../../core/rendering/job/request-gate.ts";
+import { decideSteps, type AdLists } from "../../../core/rendering/job/request-gate.ts";
+import { runThrough } from "../../../core/work/background.ts";
 import { adLists } from "../../../core/rendering/ads/ad-lists.ts";
 import { fakeClock } from "../../fakes/rendering-system.ts";
 
@@ -53,7 +54,7 @@ describe("requests of a page without ads", () => {
     const none = { allowPatterns: [], rejectPatterns: [], allowTypes: [], rejectTypes: [] };
     const rules = { ...none, allow: parseAllowHosts([]), ads: { hosts, site: "www.shop.example" } };
     const decide = (url: string, main = false) =>
-      decideRequest({ url, type: main ? "document" : "image", main }, rules);
+      runThrough(decideSteps({ url, type: main ? "document" : "image", main }, rules));
     expect(decide("https://x.ads.example/a.png")).toBe("blocked");
     expect(decide("https://ads.example./a.png")).toBe("blocked");
     expect(decide("https://ads.example/", true)).toBe("continue");

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { RenderBody } from "../../../core/rendering/input/body.ts";
 import { jobWith } from "../../../core/rendering/job/job.ts";
-import { compilePatterns } from "../../../core/rendering/job/patterns.ts";
+import { patternCompiler } from "../../../core/rendering/job/patterns.ts";
 import { noKeptPages } from "../../../core/rendering/page/kept-pages.ts";
 import { noPagesAhead } from "../../../core/rendering/page/pages-ahead.ts";
 import { withPage } from "../../../core/rendering/page/with-page.ts";
@@ -31,7 +31,7 @@ async function renderWith(
     ahead: noPagesAhead,
     kept: noKeptPages,
   };
-  const job = jobWith(compilePatterns, body, { allow: allowNone, caps: {}, unsafeRegex: false });
+  const job = jobWith(patternCompiler, body, { allow: allowNone, caps: {}, unsafeRegex: false });
   const { signal } = new AbortController();
   const outcome = await withPage(deps, job, signal, async (page) => {
     const ms = crashes[wires.length - 1];

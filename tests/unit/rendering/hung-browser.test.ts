@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { Wire } from "../../../core/ports.ts";
 import { jobWith } from "../../../core/rendering/job/job.ts";
-import { compilePatterns } from "../../../core/rendering/job/patterns.ts";
+import { patternCompiler } from "../../../core/rendering/job/patterns.ts";
 import { noKeptPages } from "../../../core/rendering/page/kept-pages.ts";
 import { noPagesAhead } from "../../../core/rendering/page/pages-ahead.ts";
 import { withPage } from "../../../core/rendering/page/with-page.ts";
@@ -11,7 +11,7 @@ import { fakeWire, openingBrowser, type FakeWire } from "../../fakes/rendering-w
 
 const forever = new AbortController().signal;
 const job = jobWith(
-  compilePatterns,
+  patternCompiler,
   { html: "x" },
   { allow: allowNone, caps: {}, unsafeRegex: false },
 );

@@ -3,7 +3,7 @@ import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { Wire } from "../../../core/ports.ts";
 import type { RenderBody } from "../../../core/rendering/input/body.ts";
 import { jobWith, type Job } from "../../../core/rendering/job/job.ts";
-import { compilePatterns } from "../../../core/rendering/job/patterns.ts";
+import { patternCompiler } from "../../../core/rendering/job/patterns.ts";
 import { keptPages } from "../../../core/rendering/page/kept-pages.ts";
 import type { Page } from "../../../core/rendering/page/page.ts";
 import { noPagesAhead } from "../../../core/rendering/page/pages-ahead.ts";
@@ -14,7 +14,7 @@ import { fakeWire, openingBrowser, type FakeWire } from "../../fakes/rendering-w
 
 const forever = new AbortController().signal;
 const jobOf = (body: RenderBody, requester: string | null): Job => ({
-  ...jobWith(compilePatterns, body, { allow: allowNone, caps: {}, unsafeRegex: false }),
+  ...jobWith(patternCompiler, body, { allow: allowNone, caps: {}, unsafeRegex: false }),
   requester,
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { RenderBody } from "../../../core/rendering/input/body.ts";
 import { jobWith } from "../../../core/rendering/job/job.ts";
-import { compilePatterns } from "../../../core/rendering/job/patterns.ts";
+import { patternCompiler } from "../../../core/rendering/job/patterns.ts";
 import { CdpError, type CdpData } from "../../../core/rendering/cdp/cdp.ts";
 import { loadPage } from "../../../core/rendering/page/load.ts";
 import type { Page } from "../../../core/rendering/page/page.ts";
@@ -74,7 +74,7 @@ function setting(
     loadPage(
       page,
       jobWith(
-        compilePatterns,
+        patternCompiler,
         { html: "<p>", ...body },
         { allow: allowNone, caps: {}, unsafeRegex: false },
       ),

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { RenderBody } from "../../../core/rendering/input/body.ts";
+import { decideSteps } from "../../../core/rendering/job/request-gate.ts";
+import { runThrough } from "../../../core/work/background.ts";
 import { waitForFiles } from "../../../core/rendering/page/wait-for-files.ts";
 import { jobWith } from "../../../core/rendering/job/job.ts";
-import { compilePatterns } from "../../../core/rendering/job/patterns.ts";
+import { patternCompiler } from "../../../core/rendering/job/patterns.ts";
 import { followFiles, type PageFiles } from "../../../core/rendering/page/page-files.ts";
 import type { Page } from "../../../core/rendering/page/page.ts";
 import { fakeClock, settled, type FakeClock } from "../../fakes/rendering-system.ts";
@@ -21,11 +23,11 @@ interface Setting {
 function setting(body: Partial<RenderBody> = {}, needsAll = false): Setting {
   const clock = fakeClock();
   const policy = { allow: allowNone, caps: {}, unsafeRegex: false };
-  const { rules } = jobWith(compilePatterns, { html: "a", ...body }, policy);
+  const { rules } = jobWith(patternCompiler, { html: "a", ...body }, policy);
   const files = followFiles({
     system: clock.system,
     mainFrame: () => "M",
-    rules: () => rules,
+    decided: (file) => runThrough(decideSteps(file, rules)),
     needsAll: () => needsAll,
   });
   const say: Setting["say"] = (method, params) =>

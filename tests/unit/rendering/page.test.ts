@@ -3,7 +3,7 @@ import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { ProxyLogin } from "../../../core/ports.ts";
 import type { RenderBody } from "../../../core/rendering/input/body.ts";
 import { jobWith, type Job } from "../../../core/rendering/job/job.ts";
-import { compilePatterns } from "../../../core/rendering/job/patterns.ts";
+import { patternCompiler } from "../../../core/rendering/job/patterns.ts";
 import type { Page } from "../../../core/rendering/page/page.ts";
 import { noKeptPages } from "../../../core/rendering/page/kept-pages.ts";
 import { noPagesAhead } from "../../../core/rendering/page/pages-ahead.ts";
@@ -17,7 +17,7 @@ import {
 } from "../../fakes/rendering-wire.ts";
 
 const jobOf = (body: RenderBody): Job =>
-  jobWith(compilePatterns, body, { allow: allowNone, caps: {}, unsafeRegex: false });
+  jobWith(patternCompiler, body, { allow: allowNone, caps: {}, unsafeRegex: false });
 
 const run = async (
   job: Job,

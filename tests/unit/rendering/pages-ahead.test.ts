@@ -3,7 +3,7 @@ import { allowNone } from "../../../core/net/allow-hosts.ts";
 import type { Wire } from "../../../core/ports.ts";
 import type { RenderBody } from "../../../core/rendering/input/body.ts";
 import { jobWith, type Job } from "../../../core/rendering/job/job.ts";
-import { compilePatterns } from "../../../core/rendering/job/patterns.ts";
+import { patternCompiler } from "../../../core/rendering/job/patterns.ts";
 import { noKeptPages } from "../../../core/rendering/page/kept-pages.ts";
 import { pagesAhead } from "../../../core/rendering/page/pages-ahead.ts";
 import { withPage, type PageDeps } from "../../../core/rendering/page/with-page.ts";
@@ -18,7 +18,7 @@ import {
 const login = { url: "http://egress.invalid/", username: "browser", password: "secret" };
 const forever = new AbortController().signal;
 const jobOf = (body: RenderBody): Job =>
-  jobWith(compilePatterns, body, { allow: allowNone, caps: {}, unsafeRegex: false });
+  jobWith(patternCompiler, body, { allow: allowNone, caps: {}, unsafeRegex: false });
 
 interface Setting {
   readonly clock: FakeClock;

@@ -1,12 +1,19 @@
-import { RE2JS } from "re2js";
+import { RE2Set } from "re2js";
 import { describe, expect, it, vi } from "vitest";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import {
   compilePattern,
   compilePatterns,
   parseLiteral,
+  patternCompiler,
 } from "../../../core/rendering/job/patterns.ts";
-import { decideRequest, type RequestRules } from "../../../core/rendering/job/request-gate.ts";
+import {
+  decideSteps,
+  type GateDecision,
+  type PageRequest,
+  type RequestRules,
+} from "../../../core/rendering/job/request-gate.ts";
+import { runThrough } from "../../../core/work/background.ts";
 
 const field = "rejectRequestPattern";
 const matches = (pattern: string, url: string): boolean => compilePattern(pattern, { field })(url);
@@ -61,17 +68,27 @@ describe("compilePattern()", () => {
     expect(refused(Array.from({ length: 100 }, () => "[ab]*a".repeat(90)))).toMatchObject(tooMuch);
     const nested = `(?:(?:(?:${"ab".repeat(290)}){10}){10}){10}`;
     // Writing them out takes the time that the bound is for.
-    const compile = vi.spyOn(RE2JS, "compile");
+    const compile = vi.spyOn(RE2Set.prototype, "add");
     expect(refused([nested])).toMatchObject(tooMuch);
     expect(refused([nested.replace("(?:", "(?:[(]")])).toMatchObject(tooMuch);
     expect(refused([`a{40}${"\\Q\\E{40}".repeat(2)}`])).toMatchObject(tooMuch);
     expect(compile).not.toHaveBeenCalled();
     compile.mockRestore();
+    const tooManySteps = { message: expect.stringMatching(/takes \d+ steps a character/u) };
+    expect(refused(["(?:a?b?c?){300}[!-#]"])).toMatchObject(tooManySteps);
     expect(refused(["(?:[a-z](?:[a-z-]{0,61}[a-z])?\\.){1,8}[a-z]{2,63}"])).toBeNull();
     const uuid = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
     const usual = ["\\.(png|jpe?g|css)(\\?|$)", "^https?://[^/]+/ads?/", "(.*a){10}"];
     const host = "^https?://[^/]{1,253}/ads?/";
     expect(refused([uuid, host, ...Array.from({ length: 25 }, () => usual).flat()])).toBeNull();
+  });
+
+  it("bounds both lists of a caller together", () => {
+    const list = ["(?:a?b?c?){200}[!-#]", "(?:a?b?c?){201}[!-#]"];
+    const compile = patternCompiler();
+    expect(compile(list, { field })).toHaveLength(2);
+    expect(() => compile(list, { field: "allowRequestPattern" })).not.toThrow();
+    expect(() => compile(list.slice(1), { field })).toThrow(/repeats too much, together/u);
   });
 
   it("is as fast on hostile patterns as on others", () => {
@@ -111,7 +128,9 @@ describe("compilePattern()", () => {
   });
 });
 
-describe("decideRequest()", () => {
+describe("decideSteps()", () => {
+  const decideRequest = (request: PageRequest, of: RequestRules): GateDecision =>
+    runThrough(decideSteps(request, of));
   const rules = (more: Partial<RequestRules>): RequestRules => ({
     allow: allowNone,
     allowPatterns: [],

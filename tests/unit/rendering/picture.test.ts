@@ -5,7 +5,7 @@ import { MESSAGE_LIMIT } from "../../../core/rendering/cdp/long-answer.ts";
 import { bytesOf, pictureAction } from "../../../core/rendering/actions/actions.ts";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import { jobWith } from "../../../core/rendering/job/job.ts";
-import { compilePatterns } from "../../../core/rendering/job/patterns.ts";
+import { patternCompiler } from "../../../core/rendering/job/patterns.ts";
 import { fakeClock } from "../../fakes/rendering-system.ts";
 import type { Page } from "../../../core/rendering/page/page.ts";
 
@@ -61,7 +61,7 @@ it("names the share of a picture that fits when its file is too large", async ()
 it("refuses a window of too many pixels, and names a height that fits", () => {
   const policy = { allow: allowNone, caps: {}, unsafeRegex: false };
   const job = (viewport: { width: number; height: number; deviceScaleFactor?: number }) => () =>
-    jobWith(compilePatterns, { html: "a", viewport }, policy);
+    jobWith(patternCompiler, { html: "a", viewport }, policy);
   expect(job({ width: 8000, height: 5000 })).not.toThrow();
   expect(job({ width: 1920, height: 1080, deviceScaleFactor: 4 })).not.toThrow();
   expect(job({ width: 1920, height: 1080, deviceScaleFactor: 0 })).not.toThrow();

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { bytes, fakeTransport } from "../../fakes/gateway-transport.ts";
 import { allowNone } from "../../../core/net/allow-hosts.ts";
 import { jobWith } from "../../../core/rendering/job/job.ts";
-import { compilePatterns } from "../../../core/rendering/job/patterns.ts";
+import { patternCompiler } from "../../../core/rendering/job/patterns.ts";
 import { fetchDocument } from "../../../core/rendering/static/fetch-document.ts";
 import { siteCookies } from "../../../core/rendering/static/site-cookies.ts";
 
@@ -66,7 +66,7 @@ it("the caller's cookies go to the origin of url alone, also to a host of their 
   const url = "https://example.com/";
   const cookies = [{ name: "a", value: "1", domain: "example.com" }];
   const job = jobWith(
-    compilePatterns,
+    patternCompiler,
     { url, cookies },
     { allow: allowNone, caps: {}, unsafeRegex: false },
   );

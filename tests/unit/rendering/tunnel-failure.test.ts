@@ -3,7 +3,7 @@ import { allowNone } from "../../../core/net/allow-hosts.ts";
 import { TransportError } from "../../../core/net/transport-error.ts";
 import type { InboundResponse } from "../../../core/ports.ts";
 import { jobWith } from "../../../core/rendering/job/job.ts";
-import { compilePatterns } from "../../../core/rendering/job/patterns.ts";
+import { patternCompiler } from "../../../core/rendering/job/patterns.ts";
 import { noKeptPages } from "../../../core/rendering/page/kept-pages.ts";
 import { noPagesAhead } from "../../../core/rendering/page/pages-ahead.ts";
 import { render } from "../../../core/rendering/page/render.ts";
@@ -32,7 +32,7 @@ async function failureOf(behave: () => InboundResponse): Promise<unknown> {
     slots: fairSlots({ running: 1, waiting: 1, refuse: () => new Error("full") }),
   };
   const policy = { allow: allowNone, caps: {}, unsafeRegex: false };
-  const job = jobWith(compilePatterns, { url: "https://example.com/a" }, policy);
+  const job = jobWith(patternCompiler, { url: "https://example.com/a" }, policy);
   const { signal } = new AbortController();
   const failed = await render(deps, job, {
     signal,

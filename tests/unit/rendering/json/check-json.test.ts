@@ -62,6 +62,21 @@ describe("checkJson", () => {
     expect(check('{"never":1}', schema).json).toBeNull();
   });
 
+  it("gives way between strings, and bounds the steps of all patterns", () => {
+    const count = (lists: number): number => {
+      const text = JSON.stringify(
+        Array.from({ length: lists }, (_, at) => `${at}${"a".repeat(5000)}`),
+      );
+      const schema = JSON.stringify({ items: { pattern: "(?:a?b?c?){200}[!-#]" } });
+      const steps = stepsOf({ text, schema });
+      let yields = 0;
+      while (steps.next().done !== true) yields++;
+      return yields;
+    };
+    expect(count(10)).toBeGreaterThan(9);
+    expect(() => count(20)).toThrow(/json_schema: matching its patterns takes too long/u);
+  });
+
   it("matches hostile patterns in linear time", () => {
     const text = JSON.stringify({ a: `${"a".repeat(50_000)}!` });
     expect(check(text, { properties: { a: { pattern: "^(a+)+$" } } }).json).toBeNull();
