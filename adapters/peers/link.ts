@@ -27,6 +27,8 @@ export interface LinkEvents<In> {
 /** Bytes of one message: what a call carries is bounded long before. */
 const MAX_MESSAGE = 512 * 1024 * 1024;
 const HEADER = 4;
+/** Messages that are handled before others have their turn: Node reads up to 2 MiB of one connection before another one. */
+const MOST_IN_TURN = 100;
 
 /** Makes a link of a connection: a length in front of each message. */
 export function link<In, Out>({ from, to }: Ends, events: LinkEvents<In>): Link<Out> {
@@ -42,24 +44,22 @@ export function link<In, Out>({ from, to }: Ends, events: LinkEvents<In>): Link<
     isClosed = true;
     events.close();
   };
-  const read = reader((bytes) => {
-    // `as`: both ends run the same version, which the owner has made sure of.
-    events.message(decodePlain(bytes) as In);
-  });
-  from.on("data", (chunk: Buffer) => {
-    try {
-      read(chunk);
-    } catch {
+  const reading = readFrames(from, {
+    message(bytes) {
+      // `as`: both ends run the same version, which the owner has made sure of.
+      events.message(decodePlain(bytes) as In);
+    },
+    fault() {
       from.destroy();
       to.destroy();
-    }
+    },
   });
   // A server of HTTP leaves its direction open.
-  from.on("end", () => to.end());
+  from.on("end", () => reading.whenDone(() => to.end()));
   for (const end of new Set([from, to])) {
     // "close" follows.
     end.on("error", () => undefined);
-    end.on("close", close);
+    end.on("close", () => reading.whenDone(close));
   }
   return {
     send(message) {
@@ -119,31 +119,89 @@ export function readFirst(from: Readable): Promise<Buffer> {
   });
 }
 
-/** Cuts a stream of bytes into messages. */
-function reader(onMessage: (bytes: Buffer) => void): (chunk: Buffer) => void {
+interface FrameEvents {
+  message(bytes: Buffer): void;
+  /** The stream is not one of messages, or one of them could not be handled: none follows. */
+  fault(): void;
+}
+
+/** Reads the messages of a stream, and gives way to other connections after some. */
+function readFrames(from: Readable, events: FrameEvents): { whenDone(then: () => void): void } {
+  const frames = messageFrames();
+  let isFaulty = false;
+  /** Waits for what has come to be handled; null when nothing is left over. */
+  let after: (() => void)[] | null = null;
+  let inTurn = 0;
+  const handle = (): void => {
+    try {
+      for (; inTurn < MOST_IN_TURN; inTurn += 1) {
+        const bytes = isFaulty ? null : frames.next();
+        if (bytes === null) return goOn();
+        events.message(bytes);
+      }
+    } catch {
+      isFaulty = true;
+      events.fault();
+      return goOn();
+    }
+    after ??= [];
+    from.pause();
+    setImmediate(() => {
+      inTurn = 0;
+      handle();
+    });
+  };
+  const goOn = (): void => {
+    if (after === null) return;
+    const calls = after;
+    after = null;
+    from.resume();
+    for (const call of calls) call();
+  };
+  from.on("data", (chunk: Buffer) => {
+    frames.add(chunk);
+    // A stream that ends hands over its last pieces although it is paused.
+    if (after === null) handle();
+  });
+  return {
+    whenDone(then) {
+      if (after === null) then();
+      else after.push(then);
+    },
+  };
+}
+
+/** Bytes of a stream, cut into messages. */
+interface MessageFrames {
+  add(chunk: Buffer): void;
+  /** Returns the next message that is there as a whole. */
+  next(): Buffer | null;
+}
+
+function messageFrames(): MessageFrames {
   let held: Buffer[] = [];
   let size = 0;
   /** Bytes that have to be there before anything can be done. */
   let needed = HEADER;
-  return (chunk) => {
-    held.push(chunk);
-    size += chunk.length;
-    if (size < needed) return;
-    const bytes = held.length === 1 ? chunk : Buffer.concat(held);
-    let at = 0;
-    needed = HEADER;
-    while (bytes.length - at >= HEADER) {
-      const end = at + HEADER + bytes.readUInt32LE(at);
-      if (end - at > MAX_MESSAGE) throw new RangeError("A message is too long");
-      if (end > bytes.length) {
-        needed = end - at;
-        break;
-      }
-      onMessage(bytes.subarray(at + HEADER, end));
-      at = end;
-    }
-    const rest = bytes.subarray(at);
-    held = rest.length === 0 ? [] : [rest];
-    size = rest.length;
+  return {
+    add(chunk) {
+      held.push(chunk);
+      size += chunk.length;
+    },
+    next() {
+      if (size < needed) return null;
+      const [first] = held;
+      const bytes = first?.length === size ? first : Buffer.concat(held);
+      held = [bytes];
+      const end = HEADER + bytes.readUInt32LE(0);
+      if (end > MAX_MESSAGE) throw new RangeError("A message is too long");
+      needed = end;
+      if (size < end) return null;
+      const rest = bytes.subarray(end);
+      held = rest.length === 0 ? [] : [rest];
+      size = rest.length;
+      needed = HEADER;
+      return bytes.subarray(HEADER, end);
+    },
   };
 }

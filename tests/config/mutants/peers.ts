@@ -62,6 +62,13 @@ export const peerMutants: readonly Mutant[] = [
     tests: ["tests/local/peers"],
   },
   {
+    name: "a peer that never stops sending lets others have their turn",
+    file: "adapters/peers/link.ts",
+    find: "for (; inTurn < MOST_IN_TURN; inTurn += 1) {",
+    replace: "for (; ; inTurn += 1) {",
+    tests: ["tests/local/link"],
+  },
+  {
     name: "the head of a request between nodes is bounded",
     file: "adapters/peers/link.ts",
     find: "if (end > MAX_HEAD) {",
