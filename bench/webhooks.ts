@@ -108,8 +108,8 @@ function goalsOf(
     ];
   }
   const ratios = [
-    { of: `bare route on ${runtime}`, atMost: 3 },
-    { of: SDK, atMost: 1 / 8 },
+    { of: `bare route on ${runtime}`, atMost: 4 },
+    { of: SDK, atMost: 1 / 6 },
   ];
   return watched ? [...ratios, { atMost: watchedGoals[runtime] }] : ratios;
 }

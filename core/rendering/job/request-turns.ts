@@ -19,7 +19,7 @@ const ADDRESS = 2048;
 /** Decides on the requests of a job one after another, because its patterns may take long together. */
 export interface RequestTurns {
   /** Calls back with the decision: at once, unless the patterns have taken their slice of time. */
-  decide(request: PageRequest, then: (decision: GateDecision) => void): void;
+  decide(request: PageRequest, answer: (decision: GateDecision) => void): void;
   /** Returns the decision on a request as it was made; without the patterns where none was. */
   decided(request: PageRequest): GateDecision;
 }
@@ -36,7 +36,7 @@ export interface TurnDeps {
 interface Waiting {
   readonly request: PageRequest;
   readonly steps: Generator<void, GateDecision, void>;
-  readonly then: (decision: GateDecision) => void;
+  readonly answer: (decision: GateDecision) => void;
 }
 
 /** The state of one job. */
@@ -57,7 +57,7 @@ export function requestTurns({ system, rules, fail }: TurnDeps): RequestTurns {
     if (now === turn.rules) return turn;
     const { waiting } = turn;
     turn = turnOf(now);
-    for (const { then } of waiting) then("blocked");
+    for (const { answer } of waiting) answer("blocked");
     return turn;
   };
   const pause = async (of: Turn): Promise<void> => {
@@ -85,10 +85,10 @@ export function requestTurns({ system, rules, fail }: TurnDeps): RequestTurns {
     }
   };
   return {
-    decide(request, then) {
+    decide(request, answer) {
       const of = current();
-      if (of.rules === null || of.spentMs > MOST_MS) return then("blocked");
-      of.waiting.push({ request, steps: decideSteps(request, of.rules), then });
+      if (of.rules === null || of.spentMs > MOST_MS) return answer("blocked");
+      of.waiting.push({ request, steps: decideSteps(request, of.rules), answer });
       if (!of.isPausing && of.waiting.length === 1) run(of);
     },
     decided(request) {
@@ -119,7 +119,7 @@ function settle({ waiting, refused }: Turn, decision: GateDecision): void {
   const done = waiting.shift();
   if (done === undefined) return;
   if (decision !== "continue") refused.set(keyOf(done.request), decision);
-  done.then(decision);
+  done.answer(decision);
 }
 
 function keyOf({ type, url }: PageRequest): string {

@@ -80,14 +80,11 @@ export async function commitItem(
   const said = liveFacts(row);
   const metadata = withFileFields(said.metadata, fields, settings.custom_metadata);
   const live = { ...said, metadata };
+  const { values } = indexMetadata(key, live.modified, metadata, settings.custom_metadata);
   const statements = [
     ...removeIndexed(state, itemId),
     ...inserts,
-    ...metaStatements(
-      state.actor,
-      itemId,
-      indexMetadata(key, live.modified, metadata, settings.custom_metadata).values,
-    ),
+    ...metaStatements(state.actor, itemId, values),
     ...(vectors === null ? [] : vectorStatements(state.actor, itemId, tag, vectors)),
     ...content,
     indexed(state, itemId, live, { revision, chunks: chunks.length, warnings, waits }),

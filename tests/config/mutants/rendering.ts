@@ -678,7 +678,7 @@ export const renderingMutants: readonly Mutant[] = [
   {
     name: "requests that a job before left behind are refused",
     file: "core/rendering/job/request-turns.ts",
-    find: 'for (const { then } of waiting) then("blocked");',
+    find: 'for (const { answer } of waiting) answer("blocked");',
     replace: "void waiting;",
     tests: ["tests/unit/rendering/request-turns"],
   },
