@@ -131,7 +131,7 @@ function sessionOf({ auth }: ConsoleOptions, store: ConsoleSessions): FindSessio
   return async (c) => {
     checkOwn(c);
     if (auth === "off") {
-      const session = { token: null, readOnly: false, expires: Number.MAX_SAFE_INTEGER };
+      const session = { id: null, token: null, readOnly: false, expires: Number.MAX_SAFE_INTEGER };
       return { session, viewer: "host" };
     }
     const found = await store.read(c.req.raw);
@@ -183,7 +183,7 @@ function sessionRoutes(
     return json({}, 200, { "set-cookie": cookie, "cache-control": "no-store" });
   });
   app.delete(own, async (c) => {
-    await session(c);
+    await store.end((await session(c)).session);
     return json({}, 200, { "set-cookie": store.closing(placeOf(c, own, options), c.req.raw) });
   });
   app.post("/console/links", async (c) => {

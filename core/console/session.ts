@@ -16,6 +16,8 @@ const CONTEXT = "console-session";
 
 /** The user of the console: the token of all its requests. */
 export interface ConsoleSession {
+  /** A hash of it. Null where the host authenticates. */
+  readonly id: string | null;
   /** Null where the host authenticates. */
   readonly token: HiddenText | null;
   readonly readOnly: boolean;
@@ -25,13 +27,16 @@ export interface ConsoleSession {
 
 /**
  * Sessions of a browser. The cookie holds the API token, sealed with a key of the database: neither alone is worth
- * anything, every process can open it, and a revoked token ends its sessions at once.
+ * anything, every process can open it, and a revoked token ends its sessions at once. So does a logout, also that of a
+ * copied cookie.
  */
 export interface ConsoleSessions {
   /** The value of `Set-Cookie` for a new session of the console at a path. */
   open(opening: SessionOpening): Promise<string>;
   read(request: Request): Promise<ConsoleSession | null>;
-  /** The value of `Set-Cookie` that ends a session of the console at a path. */
+  /** Ends a session for good. */
+  end(session: ConsoleSession): Promise<void>;
+  /** The value of `Set-Cookie` that takes the cookie of the console at a path away. */
   closing(path: string, request: Request): string;
   /**
    * A code that opens one session with this token, once, within an hour. The newest codes of a token (by its id) replace
@@ -79,7 +84,13 @@ export function sessions({ actors, system }: Platform): ConsoleSessions {
       if (text === null) return null;
       const { success, output } = v.safeParse(payload, JSON.parse(text));
       if (!success || output.expires < system.now()) return null;
-      return { ...output, token: secret(output.token) };
+      // Of what was sealed: the cookie itself can be written in several ways.
+      const id = await sha256Hex(text);
+      if ((await call("isEnded", id)) === true) return null;
+      return { ...output, id, token: secret(output.token) };
+    },
+    async end({ id, expires }) {
+      if (id !== null) await call("end", id, expires);
     },
     closing: (path, request) => `${COOKIE}=; Max-Age=0${attributes(path, request)}`,
     async newCode(token, tokenId) {
@@ -134,7 +145,12 @@ const consoleKind: ActorKind = {
       actor TEXT NOT NULL, hash TEXT NOT NULL, sealed TEXT NOT NULL, expires INTEGER NOT NULL,
       PRIMARY KEY (actor, hash))`,
     "ALTER TABLE console_codes ADD COLUMN token_id TEXT NOT NULL DEFAULT ''",
+    {
+      additive: `CREATE TABLE console_ended (
+        actor TEXT NOT NULL, id TEXT NOT NULL, expires INTEGER NOT NULL, PRIMARY KEY (actor, id))`,
+    },
   ],
+  interleaved: ["isEnded"],
   async start(context) {
     const { name: actor, sql, system } = context;
     const [row] = await sql.all("SELECT key FROM console_keys WHERE actor = ?", [actor]);
@@ -149,6 +165,19 @@ const consoleKind: ActorKind = {
     return {
       methods: {
         key: () => kept,
+        async isEnded(id: string) {
+          const text = "SELECT id FROM console_ended WHERE actor = ? AND id = ?";
+          return (await sql.all(text, [actor, id])).length > 0;
+        },
+        async end(id: string, expires: number) {
+          const old = "DELETE FROM console_ended WHERE actor = ? AND expires < ?";
+          const add =
+            "INSERT INTO console_ended (actor, id, expires) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+          await sql.batch([
+            { sql: old, params: [actor, system.now()] },
+            { sql: add, params: [actor, id, expires] },
+          ]);
+        },
         addCode: (hash: string, sealed: string, expires: number, tokenId: string) =>
           addCode({ hash, sealed, expires, tokenId }, context),
         /** Returns the session behind a code, and deletes the code. */

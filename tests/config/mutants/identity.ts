@@ -143,6 +143,13 @@ export const identityMutants: readonly Mutant[] = [
     tests: ["tests/unit/console"],
   },
   {
+    name: "a logout ends the session, also for a copied cookie",
+    file: "core/console/session.ts",
+    find: 'if ((await call("isEnded", id)) === true) return null;',
+    replace: "",
+    tests: ["tests/unit/console/console"],
+  },
+  {
     name: "a session of the console ends",
     file: "core/console/session.ts",
     find: " || output.expires < system.now()",

@@ -296,6 +296,25 @@ describe("a session of the console", () => {
     expect((await ask()).status).toBe(401);
   });
 
+  it("ends with its logout, whoever has the cookie, and no other does", async () => {
+    const clock = { ahead: 0 };
+    const api = await setup({}, clock);
+    const { cookie } = await logIn(api, { token: TOKEN });
+    clock.ahead = 1;
+    const other = await logIn(api, { token: TOKEN });
+    const ask = async (of: string): Promise<number> =>
+      (await api.request("/console/api/readyz", { headers: { ...own, cookie: of } })).status;
+    const left = await api.request("/console/session", {
+      method: "DELETE",
+      headers: { ...own, cookie },
+    });
+    expect(left.status).toBe(200);
+    expect([await ask(cookie), await ask(other.cookie)]).toEqual([401, 200]);
+    // The same value, written in another way.
+    const [name = "", value = ""] = cookie.split("=", 2);
+    expect(await ask(`${name}=${decodeURIComponent(value)}`)).toBe(401);
+  });
+
   it("ends after twelve hours", async () => {
     const clock = { ahead: 0 };
     const api = await setup({}, clock);
