@@ -1,5 +1,5 @@
 import { ApiError } from "../../../core/http/api-error.ts";
-import type { ActorKind, SharedSchema, SqlRow } from "../../../core/ports.ts";
+import type { ActorKind, SharedSchema } from "../../../core/ports.ts";
 import { neededSteps, type SchemaStep } from "../../../core/sql/schema-step.ts";
 import { VERSION } from "../../../core/version.ts";
 
@@ -31,7 +31,7 @@ export function storedSteps({ name, steps }: SharedSchema): [string, number, num
 /** Returns the steps that a database has not seen yet. Throws `internal` when it has seen one that this version has to know and does not. */
 export function unseenSteps(
   { name, steps }: SharedSchema,
-  row: SqlRow | undefined,
+  row: Readonly<Record<string, unknown>> | undefined,
 ): readonly SchemaStep[] {
   const seen = Number(row?.["steps"] ?? 0);
   const needs = Number(row?.["needs"] ?? seen);

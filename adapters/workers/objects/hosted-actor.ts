@@ -177,15 +177,8 @@ function migrateObject(storage: DurableObjectStorage, kind: ActorKind): void {
   });
 }
 
-/** A row of `causey_schema`. */
-type SeenSteps = {
-  readonly steps: number;
-  readonly needs: number | null;
-  readonly version: string | null;
-};
-
 function apply(sql: SqlStorage, list: SharedSchema): void {
-  const [row] = sql.exec<SeenSteps>(SEEN_STEPS, list.name).toArray();
+  const [row] = sql.exec(SEEN_STEPS, list.name).toArray();
   const unseen = unseenSteps(list, row);
   if (unseen.length === 0) return;
   for (const step of unseen) sql.exec(stepSql(step));
