@@ -29,6 +29,8 @@ const MAX_MESSAGE = 512 * 1024 * 1024;
 const HEADER = 4;
 /** Messages that are handled before others have their turn: Node reads up to 2 MiB of one connection before another one. */
 const MOST_IN_TURN = 100;
+/** Bytes of messages that wait for their turn, above which a connection is not read. */
+const MAX_HELD = 256 * 1024;
 
 /** Makes a link of a connection: a length in front of each message. */
 export function link<In, Out>({ from, to }: Ends, events: LinkEvents<In>): Link<Out> {
@@ -145,7 +147,6 @@ function readFrames(from: Readable, events: FrameEvents): { whenDone(then: () =>
       return goOn();
     }
     after ??= [];
-    from.pause();
     setImmediate(() => {
       inTurn = 0;
       handle();
@@ -155,13 +156,13 @@ function readFrames(from: Readable, events: FrameEvents): { whenDone(then: () =>
     if (after === null) return;
     const calls = after;
     after = null;
-    from.resume();
+    if (from.isPaused()) from.resume();
     for (const call of calls) call();
   };
   from.on("data", (chunk: Buffer) => {
     frames.add(chunk);
-    // A stream that ends hands over its last pieces although it is paused.
     if (after === null) handle();
+    else if (frames.size() > MAX_HELD) from.pause();
   });
   return {
     whenDone(then) {
@@ -174,6 +175,8 @@ function readFrames(from: Readable, events: FrameEvents): { whenDone(then: () =>
 /** Bytes of a stream, cut into messages. */
 interface MessageFrames {
   add(chunk: Buffer): void;
+  /** Bytes that are held. */
+  size(): number;
   /** Returns the next message that is there as a whole. */
   next(): Buffer | null;
 }
@@ -188,6 +191,7 @@ function messageFrames(): MessageFrames {
       held.push(chunk);
       size += chunk.length;
     },
+    size: () => size,
     next() {
       if (size < needed) return null;
       const [first] = held;
