@@ -1,4 +1,4 @@
-import type { Actor, ActorContext, ActorKind } from "../../ports.ts";
+import type { Actor, ActorContext, ActorKind, Log } from "../../ports.ts";
 import type { Answer } from "../retrieve/answerer.ts";
 import { cachedAnswer, keepAnswer } from "./stored-answers.ts";
 import type { FairSlots } from "../../work/fair-slots.ts";
@@ -84,7 +84,7 @@ async function start(
   budget: VectorBudget,
 ): Promise<Actor> {
   const state = await openState(context, budget);
-  renewKeywords(state);
+  renewKeywords(state, deps.platform.log);
   const own: ItemWorkOptions = { ...deps, owner: state.actor };
   const questions = questionLog(state);
   const runQueue = queueRunner(state, (work) => performWork(state, work, own), deps.platform.log);
@@ -105,15 +105,19 @@ async function start(
   };
 }
 
-/** Makes the keyword index of a version before again, while it is searched as it is; the next change of an item tries again. */
-function renewKeywords(state: InstanceState): void {
+/** Makes the keyword index of an earlier version again, while it is searched as it is. After a failure, the next change of an item tries again. */
+function renewKeywords(state: InstanceState, log: Log): void {
   const { settings } = state.exists() ? state.facts() : {};
   if (settings?.index_method.keyword !== true) return;
   const renewing = state.inTurn(async () => {
     await state.keywords.renew(tokenizerOf(settings));
     state.forgetCounts();
   });
-  state.context.system.waitUntil(renewing.catch(() => undefined));
+  state.context.system.waitUntil(
+    renewing.catch((error: unknown) => {
+      log("warn", "A keyword index cannot be made again", { error: String(error) });
+    }),
+  );
 }
 
 /** The methods of an instance; `instance-client.ts` is their typed other end. */

@@ -22,12 +22,14 @@ const LEAST_HEAD = 3;
 const LONGEST_ENDING = 7;
 /** Words that hold a root and are looked at, chunks that the compounds have together, and compounds of one word. */
 const MAX_LOOKED_AT = 2_000;
+/** Words that are looked at before others may go on: a few milliseconds. */
+const SLICE = 200;
 const MAX_CHUNKS = 20_000;
 const MAX_COMPOUNDS = 32;
 
 /** Endings that English stemming has taken off in the index. */
 const TAKEN_OFF: readonly string[] = ["", "s", "e", "er", "ion", "ent", "ment", "al", "ant"];
-/** Beginnings that make another word of a word, in the languages above: a "Gegenstand" is no "Stand". */
+/** Prefixes that change the meaning of a word, in the languages above: a "Gegenstand" is no "Stand". */
 const PREFIXES: ReadonlySet<string> = new Set(
   (
     "auf aus bei durch ein ent fort gegen her hin hinter los miss mit nach uber unter ver vor weg wider zer zuruck zusammen " +
@@ -52,10 +54,20 @@ async function find(
   stemmers: readonly WordStemmer[],
 ): Promise<readonly string[]> {
   const known = await state.longWords.all(longQuery(state));
-  const found = [...new Set(stemmers.flatMap((stemmed) => endingWith(known, word, stemmed)))];
+  const found = new Set<string>();
+  for (const stemmed of stemmers) {
+    const steps = endingWith(known, word, stemmed);
+    for (let step = steps.next(); ; step = steps.next()) {
+      if (step.done !== true) await state.context.system.sleep(0);
+      else {
+        for (const term of step.value) found.add(term);
+        break;
+      }
+    }
+  }
   const rows = await state.keywords.all(
     `SELECT term, doc FROM ${await state.keywords.words()} WHERE ${isOneOf("term", "TEXT")}`,
-    [asSet(found)],
+    [asSet([...found])],
     longQuery(state),
   );
   const counted = rows.map((row) => [String(row["term"]), Number(row["doc"])] as const);
@@ -63,14 +75,19 @@ async function find(
   return withinBudget(sorted, MAX_CHUNKS, MAX_COMPOUNDS);
 }
 
-/** Returns the lines that are compounds ending with a form of a word. */
-export function endingWith(lines: string, word: string, stemmed: WordStemmer): string[] {
+/** Returns the lines that are compounds ending with a form of a word, found in steps. */
+export function* endingWith(
+  lines: string,
+  word: string,
+  stemmed: WordStemmer,
+): Generator<void, string[], void> {
   const root = stemmed(word);
   const needle = sharedBeginning(root, stemWithin(word));
   const out: string[] = [];
   if (needle.length < LEAST_WORD - 1) return out;
   let at = lines.indexOf(needle);
   for (let n = 0; at >= 0 && n < MAX_LOOKED_AT; n++) {
+    if (n % SLICE === SLICE - 1) yield;
     const end = lines.indexOf("\n", at);
     const term = lines.slice(lines.lastIndexOf("\n", at) + 1, end);
     // The last occurrence is the end of a compound.

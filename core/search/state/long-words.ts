@@ -10,6 +10,8 @@ const LEAST = 8;
 const MOST = 400_000;
 /** How much may be added until all are read again. */
 const GROWTH = 1.2;
+/** Characters of added texts whose words are found at once; after more, all are read again. */
+const AT_ONCE = 64 * 1024;
 /** Words of questions of which compounds are kept. */
 const KEPT = 500;
 
@@ -29,7 +31,7 @@ export interface LongWords {
 /** Keeps the long words of a full-text table, once somebody has asked for them. */
 export function createLongWords(keywords: Pick<KeywordStore, "all" | "words">): LongWords {
   let read: Promise<string> | undefined;
-  /** What came since. */
+  /** The words of texts that were added after that. */
   let added = "";
   let kept = new BoundedMap<string, Promise<readonly string[]>>(KEPT);
 
@@ -61,6 +63,7 @@ export function createLongWords(keywords: Pick<KeywordStore, "all" | "words">): 
     },
     add(texts) {
       if (read === undefined) return;
+      if (texts.reduce((sum, { length }) => sum + length, 0) > AT_ONCE) return forget();
       const found = new Set(
         texts.flatMap((text) => words(text, "index").filter(({ length }) => length >= LEAST)),
       );

@@ -437,6 +437,20 @@ export const searchMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/compounds"],
   },
   {
+    name: "a search for compounds lets others go on",
+    file: "core/search/query/compounds.ts",
+    find: "if (n % SLICE === SLICE - 1) yield;",
+    replace: "",
+    tests: ["tests/unit/search/compounds"],
+  },
+  {
+    name: "the words of a long text are not found on the event loop",
+    file: "core/search/state/long-words.ts",
+    find: "> AT_ONCE) return forget();",
+    replace: "> Infinity) return forget();",
+    tests: ["tests/unit/search/compounds"],
+  },
+  {
     name: "a word that begins with a prefix is no compound",
     file: "core/search/query/compounds.ts",
     find: "if (PREFIXES.has(term.slice(0, place))) return false;",

@@ -6,13 +6,15 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { endingWith } from "../../../core/search/query/compounds.ts";
 import { stem } from "../../../core/search/text/porter.ts";
 import { words } from "../../../core/search/text/segment.ts";
+import { createLongWords } from "../../../core/search/state/long-words.ts";
+import { runThrough } from "../../../core/work/background.ts";
 import { searchUnderTest, type SearchUnderTest } from "../../fakes/search-api.ts";
 
 /** Which of some words are compounds that end with a word. */
 function found(word: string, among: string, stemmed: (word: string) => string): string[] {
   const all = words(among, "index");
   const lines = `\n${all.map(stem).join("\n")}\n`;
-  const terms = new Set(endingWith(lines, words(word, "query")[0] ?? "", stemmed));
+  const terms = new Set(runThrough(endingWith(lines, words(word, "query")[0] ?? "", stemmed)));
   return all.filter((one) => terms.has(stem(one)));
 }
 
@@ -33,6 +35,31 @@ describe("endingWith()", () => {
     expect(found("verzekering", "autoverzekeringen verzekeren", dutch)).toHaveLength(1);
     expect(found("försäkring", "hemförsäkringen bilförsäkringar", swedish)).toHaveLength(2);
     expect(found("forsikring", "ansvarsforsikringen forsikre", danish)).toHaveLength(1);
+  });
+
+  it("lets others go on while it looks at many words", () => {
+    const lines = `\n${Array.from({ length: 3000 }, (_, n) => `abc${n}vertragx`).join("\n")}\n`;
+    expect([...endingWith(lines, "vertrag", german)]).toHaveLength(10);
+  });
+});
+
+describe("createLongWords()", () => {
+  it("adds the words of short texts, and reads all again after a long one", async () => {
+    let reads = 0;
+    const keywords = {
+      words: () => Promise.resolve("terms"),
+      all: () => {
+        reads += 1;
+        return Promise.resolve([{ terms: "mietvertrag" }]);
+      },
+    };
+    const longWords = createLongWords(keywords);
+    expect(await longWords.all({})).toBe("\nmietvertrag\n");
+    longWords.add(["Bauvertrag"]);
+    expect(await longWords.all({})).toBe("\nmietvertrag\nbauvertrag\n");
+    longWords.add(Array.from({ length: 10 }, () => "Bauvertrag ".repeat(1000)));
+    expect(await longWords.all({})).toBe("\nmietvertrag\n");
+    expect(reads).toBe(2);
   });
 });
 
