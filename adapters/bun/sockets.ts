@@ -71,7 +71,7 @@ export const websocket: WebSocketHandler<SocketData> = {
   },
   message(socket, message) {
     if (socket.data.isFlood()) {
-      socket.terminate();
+      socket.close(1013, "Too many messages at once");
       return;
     }
     socket.data.events.message(typeof message === "string" ? message : new Uint8Array(message));

@@ -10,6 +10,13 @@ export const httpMutants: readonly Mutant[] = [
     tests: ["tests/local/bun-flood"],
   },
   {
+    name: "on Bun each message of a client is counted",
+    file: "adapters/bun/sockets.ts",
+    find: "if (socket.data.isFlood()) {",
+    replace: "if (false) {",
+    tests: ["tests/local/bun-flood"],
+  },
+  {
     name: "unfinished messages of WebSockets have a bound together",
     file: "adapters/node/unfinished.ts",
     find: "if (total <= capacity) break;",
