@@ -27,7 +27,7 @@ export interface LinkEvents<In> {
 /** Bytes of one message: what a call carries is bounded long before. */
 const MAX_MESSAGE = 512 * 1024 * 1024;
 const HEADER = 4;
-/** Messages that are handled before others have their turn: Node reads up to 2 MiB of one connection before another one. */
+/** Messages that are handled before others have their turn: Node reads up to 2 MiB of a connection before it looks at another one. */
 const MOST_IN_TURN = 100;
 /** Bytes of messages that wait for their turn, above which a connection is not read. */
 const MAX_HELD = 256 * 1024;
@@ -48,7 +48,7 @@ export function link<In, Out>({ from, to }: Ends, events: LinkEvents<In>): Link<
   };
   const reading = readFrames(from, {
     message(bytes) {
-      // `as`: both ends run the same version, which the owner has made sure of.
+      // `as`: both ends speak alike, which the owner has made sure of.
       events.message(decodePlain(bytes) as In);
     },
     fault() {
@@ -131,7 +131,7 @@ interface FrameEvents {
 function readFrames(from: Readable, events: FrameEvents): { whenDone(then: () => void): void } {
   const frames = messageFrames();
   let isFaulty = false;
-  /** Waits for what has come to be handled; null when nothing is left over. */
+  /** Called when all that has come is handled; null while nothing waits for its turn. */
   let after: (() => void)[] | null = null;
   let inTurn = 0;
   const handle = (): void => {

@@ -36,8 +36,8 @@ export const UNLIKE = 409;
 const NUMBERED = /^causey%20cluster%20(\d+)$/u;
 
 /**
- * Whether ends that name these properties, percent-encoded, may call each other. The numbers of nodes may differ by one: during an upgrade
- * the newer node speaks as the older one does.
+ * Whether ends that name these properties, percent-encoded, may call each other. The numbers of nodes may differ by one, as during an
+ * upgrade: so a version must understand the messages of the one before, and send none that it would not.
  */
 export function speakAlike(theirs: string, ours: string): boolean {
   const apart = Math.abs(Number(NUMBERED.exec(theirs)?.[1]) - Number(NUMBERED.exec(ours)?.[1]));

@@ -16,7 +16,7 @@ const CONTEXT = "console-session";
 
 /** The user of the console: the token of all its requests. */
 export interface ConsoleSession {
-  /** A hash of it. Null where the host authenticates. */
+  /** A hash of the session. Null where the host authenticates. */
   readonly id: string | null;
   /** Null where the host authenticates. */
   readonly token: HiddenText | null;
@@ -84,7 +84,7 @@ export function sessions({ actors, system }: Platform): ConsoleSessions {
       if (text === null) return null;
       const { success, output } = v.safeParse(payload, JSON.parse(text));
       if (!success || output.expires < system.now()) return null;
-      // Of what was sealed: the cookie itself can be written in several ways.
+      // A hash of the sealed text: the same session can be written as several cookies.
       const id = await sha256Hex(text);
       if ((await call("isEnded", id)) === true) return null;
       return { ...output, id, token: secret(output.token) };

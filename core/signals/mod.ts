@@ -127,9 +127,10 @@ export function signals(options: SignalsOptions): Signals {
   };
 }
 
-/** Finds a request's token; where the host authenticates, every request is one of its own. */
+/** The caller of every request where the host authenticates. */
 const HOST = { id: "host", grants: [{ permissions: ["*"], accounts: ["*"] }] } as const;
 
+/** Finds a request's token. */
 function identifier(auth: Auth): Observer["identify"] {
   if (auth === "off") return () => HOST;
   return ({ headers }) => {

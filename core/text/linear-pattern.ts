@@ -2,7 +2,7 @@ import { RE2JS, RE2Set } from "re2js";
 
 /** Instructions of all patterns of one caller: each character of a text can take as many steps. */
 const INSTRUCTIONS = 5000;
-/** Instructions of one pattern, whose match is a single step for whoever gives way between patterns. */
+/** Instructions of one pattern: nothing interrupts its match. */
 const OF_ONE = 1500;
 /** Parts of all patterns of one caller: what counts repeat is written out before there are instructions. */
 const REPEATED = 20_000;

@@ -24,7 +24,7 @@ export interface RequestTurns {
   decided(request: PageRequest): GateDecision;
 }
 
-/** What {@link requestTurns} needs. */
+/** Options of {@link requestTurns}. */
 export interface TurnDeps {
   readonly system: Pick<System, "monotonic" | "sleep">;
   /** Returns the rules of the job; null while there is none, when nothing is decided. */

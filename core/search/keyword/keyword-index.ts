@@ -106,7 +106,7 @@ export async function fillKeywordIndex(
   return rows.map((row) => insertKeywordRow(table, tokenizer, toKeywordRow(row)));
 }
 
-/** What {@link toKeywordRow} reads. */
+/** The columns and tables of a row for {@link toKeywordRow}. */
 export const KEYWORD_COLUMNS =
   "c.id, c.item_id, c.heading, c.text, COALESCE(i.key, '') AS key FROM search_chunks c LEFT JOIN search_items i ON i.actor = c.actor AND i.id = c.item_id";
 

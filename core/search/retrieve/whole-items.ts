@@ -22,7 +22,7 @@ const K1 = 1.6;
 const B = 0.4;
 const HEADING = 2;
 const NAME = 1;
-/** What counts as a word comes behind it among equals. */
+/** The weight of other forms and compounds of a word, as a share of the word's own. */
 const OTHER = 0.9;
 
 /**

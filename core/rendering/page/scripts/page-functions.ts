@@ -69,7 +69,7 @@ export interface PageFunctions {
   /** Returns JSON of what `/scrape` returns about the matches of some selectors. */
   scrapeElements: TextMaker<[selectors: readonly string[]]>;
 
-  /** Scrolls the page, or a selector's first match, by one screen; false when there is no match. */
+  /** Scrolls the page, or a selector's first match, by one screen. Returns false when nothing matches. */
   scrollByScreen(selector: string | null, direction: "up" | "down"): boolean;
 
   /** Scrolls to a place; returns the next one in pixels, or null at the end, from where it scrolls back to the top. */
