@@ -23,19 +23,57 @@ const source = v.variant("type", [
 ]);
 const textBlock = v.looseObject({ type: v.literal("text"), text });
 const imageBlock = v.looseObject({ type: v.literal("image"), source });
-const documentBlock = v.looseObject({
-  type: v.literal("document"),
-  source,
-  title: v.nullish(text),
-});
 const listed = <S extends v.GenericSchema>(block: S) =>
   v.lazy((given) => (Array.isArray(given) ? v.array(block) : v.string("expected text or blocks")));
+const documentBlock = v.looseObject({
+  type: v.literal("document"),
+  source: v.variant("type", [
+    ...source.options,
+    v.looseObject({
+      type: v.literal("content"),
+      content: listed(v.variant("type", [textBlock, imageBlock])),
+    }),
+  ]),
+  title: v.nullish(text),
+});
+const searchResult = v.looseObject({
+  type: v.literal("search_result"),
+  source: text,
+  title: text,
+  content: v.array(textBlock),
+});
 const referenceBlock = v.looseObject({ type: v.literal("tool_reference"), tool_name: text });
-const resultBlock = v.variant("type", [textBlock, imageBlock, documentBlock, referenceBlock]);
+const resultBlock = v.variant("type", [
+  textBlock,
+  imageBlock,
+  documentBlock,
+  searchResult,
+  referenceBlock,
+]);
+/** What Anthropic ran itself, or wrote about that (`BetaContentBlockParam` of its SDK): only it can read the blocks. */
+const ownBlock = v.looseObject({
+  type: v.picklist([
+    "server_tool_use",
+    "web_search_tool_result",
+    "web_fetch_tool_result",
+    "code_execution_tool_result",
+    "bash_code_execution_tool_result",
+    "text_editor_code_execution_tool_result",
+    "tool_search_tool_result",
+    "advisor_tool_result",
+    "mcp_tool_use",
+    "mcp_tool_result",
+    "mcp_tool_listing",
+    "fallback",
+  ]),
+});
 const block = v.variant("type", [
   textBlock,
   imageBlock,
   documentBlock,
+  searchResult,
+  ownBlock,
+  v.looseObject({ type: v.literal("compaction"), content: v.nullish(text) }),
   v.looseObject({
     type: v.literal("tool_use"),
     id: text,
@@ -118,7 +156,7 @@ export function readMessages(given: Json): Chat {
     model: request.model,
     messages: [
       ...(system == null ? [] : [{ role: "system" as const, content: systemOf(system) }]),
-      ...request.messages.flatMap(messagesOf),
+      ...sinceCompaction(request.messages).flatMap(messagesOf),
     ],
     stream: request.stream,
     max_completion_tokens: request.max_tokens,
@@ -137,6 +175,21 @@ export function readMessages(given: Json): Chat {
       thinking != null && thinking.type !== "disabled" && thinking["display"] !== "omitted",
     left_out: leftOut(given, needless),
   };
+}
+
+/**
+ * Returns the messages from the last summary on, which stands for all before it: the API ignores those
+ * (https://platform.claude.com/docs/en/build-with-claude/compaction).
+ */
+function sinceCompaction(messages: MessagesRequest["messages"]): MessagesRequest["messages"] {
+  const isSummary = (one: Block): boolean => one.type === "compaction" && one.content != null;
+  const at = messages.findLastIndex(({ content }) =>
+    typeof content === "string" ? false : content.some(isSummary),
+  );
+  const { role = "assistant", content = "" } = messages[at] ?? {};
+  if (typeof content === "string") return messages;
+  const kept = content.slice(content.findLastIndex(isSummary));
+  return [{ role, content: kept }, ...messages.slice(at + 1)];
 }
 
 /** Refuses tools that Anthropic runs itself, or whose schema only it knows (`web_search_20250305`, `bash_20250124`). */
@@ -185,10 +238,12 @@ function choiceOf(choice: MessagesRequest["tool_choice"]): Chat["tool_choice"] {
 
 /** Turns a message into a chat's: the results of tool calls become messages of their own, in front of the user's text. */
 function messagesOf({ role, content }: v.InferOutput<typeof message>): ChatMessage[] {
-  const given: Block[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
+  const blocks: Block[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
+  // The model's words about what its provider ran follow in a text.
+  const given = blocks.filter((one) => !v.is(ownBlock, one));
   if (role === "assistant") return [assistantMessage(given)];
   const results = given.flatMap(resultMessage);
-  const parts = given.flatMap((one) => (one.type === "tool_result" ? [] : [partOf(one)]));
+  const parts = given.flatMap((one) => (one.type === "tool_result" ? [] : partsOf(one)));
   return parts.length === 0 ? results : [...results, { role, content: parts }];
 }
 
@@ -199,7 +254,7 @@ function resultMessage(one: Block): ToolMessage[] {
     {
       role: "tool",
       tool_call_id: id,
-      content: typeof content === "string" ? content : content.map(partOf),
+      content: typeof content === "string" ? content : content.flatMap(partsOf),
       failed: failed === true,
     },
   ];
@@ -228,18 +283,39 @@ function assistantMessage(given: readonly Block[]): ChatMessage {
         ]
       : [],
   );
-  const spoken = given.filter(({ type }) => !/thinking|tool_use/.test(type)).map(partOf);
+  const spoken = given.filter(({ type }) => !/thinking|tool_use/.test(type)).flatMap(partsOf);
   return { role: "assistant", content: spoken, tool_calls: calls, reasoning };
 }
 
-function partOf(one: Block | ResultBlock): ChatPart {
-  if (one.type === "text") return { type: "text", text: one.text };
-  if (one.type === "tool_reference")
-    return { type: "text", text: `The tool ${one.tool_name} is loaded.` };
-  if (one.type === "image") return { type: "image_url", image_url: { url: urlOf(one.source) } };
-  if (one.type !== "document") throw cannot(`content ${one.type}`);
-  if (one.source.type === "text") return { type: "text", text: one.source.data };
-  return { type: "file", file: { file_data: urlOf(one.source), filename: one.title } };
+function partsOf(one: Block | ResultBlock): ChatPart[] {
+  switch (one.type) {
+    case "text":
+      return [{ type: "text", text: one.text }];
+    case "compaction":
+      return [{ type: "text", text: one.content ?? "" }];
+    case "tool_reference":
+      return [{ type: "text", text: `The tool ${one.tool_name} is loaded.` }];
+    case "search_result":
+      return [{ type: "text", text: foundText(one) }];
+    case "image":
+      return [{ type: "image_url", image_url: { url: urlOf(one.source) } }];
+    case "document":
+      return documentParts(one);
+    default:
+      throw cannot(`content ${one.type}`);
+  }
+}
+
+function foundText({ title, source: from, content }: v.InferOutput<typeof searchResult>): string {
+  return [`${title}\n${from}`, ...content.map((one) => one.text)].join("\n\n");
+}
+
+function documentParts({ source: from, title }: v.InferOutput<typeof documentBlock>): ChatPart[] {
+  if (from.type === "text") return [{ type: "text", text: from.data }];
+  if (from.type !== "content")
+    return [{ type: "file", file: { file_data: urlOf(from), filename: title } }];
+  const { content } = from;
+  return typeof content === "string" ? [{ type: "text", text: content }] : content.flatMap(partsOf);
 }
 
 function urlOf(given: v.InferOutput<typeof source>): string {

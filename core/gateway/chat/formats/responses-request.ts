@@ -52,6 +52,23 @@ const message = v.looseObject({
   role: v.picklist(["user", "assistant", "system", "developer"]),
   content,
 });
+const format = v.looseObject({
+  type: v.picklist(["text", "json_object", "json_schema"]),
+  name: v.nullish(text),
+  strict: v.nullish(v.boolean()),
+  schema: v.nullish(v.record(text, v.unknown())),
+});
+/** Items outside of the conversation: tools, and what another provider ran itself, whose words follow. */
+const outsideItem = v.looseObject({
+  type: v.picklist([
+    "additional_tools",
+    "web_search_call",
+    "file_search_call",
+    "code_interpreter_call",
+    "mcp_list_tools",
+    "mcp_call",
+  ]),
+});
 const otherItem = v.variant("type", [
   v.looseObject({
     type: v.literal("function_call"),
@@ -70,7 +87,12 @@ const otherItem = v.variant("type", [
   }),
   v.looseObject({ type: v.literal("tool_search_call"), call_id: text, arguments: v.unknown() }),
   v.looseObject({ type: v.literal("tool_search_output"), call_id: text }),
-  v.looseObject({ type: v.picklist(["additional_tools", "web_search_call"]) }),
+  outsideItem,
+  v.looseObject({
+    type: v.literal("configuration_update"),
+    reasoning: v.nullish(v.looseObject({ effort: v.nullish(text) })),
+    text: v.nullish(v.looseObject({ format: v.nullish(format) })),
+  }),
   v.looseObject({
     type: v.picklist(["function_call_output", "custom_tool_call_output"]),
     call_id: text,
@@ -85,12 +107,6 @@ const otherItem = v.variant("type", [
   }),
 ]);
 const item = v.lazy((given) => (isMessage(given) ? message : otherItem));
-const format = v.looseObject({
-  type: v.picklist(["text", "json_object", "json_schema"]),
-  name: v.nullish(text),
-  strict: v.nullish(v.boolean()),
-  schema: v.nullish(v.record(text, v.unknown())),
-});
 
 const schema = v.looseObject({
   ...markable,
@@ -117,6 +133,7 @@ const schema = v.looseObject({
 /** The prefix that distinguishes the encrypted content of a hidden thought from the signature of a visible one. */
 export const HIDDEN: string = "hidden:";
 
+type ResponsesRequest = v.InferOutput<typeof schema>;
 type Item = v.InferOutput<typeof message> | v.InferOutput<typeof otherItem>;
 type Part = v.InferOutput<typeof part>;
 
@@ -157,8 +174,7 @@ export function readResponses(given: Json): Chat {
     temperature: request.temperature,
     top_p: request.top_p,
     ...toolsOf(request, clientTools(given)),
-    response_format: formatOf(request.text?.format),
-    reasoning_effort: request.reasoning?.effort,
+    ...settingsOf(request),
     shows_thoughts: summary != null,
     left_out: [
       ...leftOut(given, needless),
@@ -176,6 +192,27 @@ function refuseReferences(input: unknown): void {
     message:
       "input: an item_reference cannot be translated, no state is kept for this provider: send the items, with store: false",
   });
+}
+
+/** Reads what updates in the conversation may change; the last word holds. */
+function settingsOf(request: ResponsesRequest): Pick<Chat, "response_format" | "reasoning_effort"> {
+  const updates = typeof request.input === "string" ? [] : request.input.filter(isUpdate);
+  const settings = [request, ...updates];
+  const efforts = settings.map(({ reasoning }) => reasoning?.effort);
+  const formats = settings.map((one) => one.text?.format);
+  return {
+    response_format: formatOf(formats.findLast((one) => one != null)),
+    reasoning_effort: efforts.findLast((one) => one != null),
+  };
+}
+
+/** Whether an item sets for the rest of the conversation what stands beside the input of the request. */
+function isUpdate(one: Item): one is Extract<Item, { type: "configuration_update" }> {
+  return one.type === "configuration_update";
+}
+
+function isOutside(one: Item): one is v.InferOutput<typeof outsideItem> {
+  return v.is(outsideItem, one);
 }
 
 function isMessage(given: unknown): boolean {
@@ -218,12 +255,10 @@ function contentOf(given: ChatMessage["content"]): ChatPart[] {
   return typeof given === "string" ? [{ type: "text", text: given }] : (given ?? []);
 }
 
-/** Null for an item outside of the conversation: tools, and searches of another provider, whose words follow. */
+/** Null for an item outside of the conversation. */
 function messageOf(one: Item): ChatMessage | null {
+  if (isOutside(one) || isUpdate(one)) return null;
   switch (one.type) {
-    case "additional_tools":
-    case "web_search_call":
-      return null;
     case "tool_search_call": {
       const made = { name: TOOL_SEARCH, arguments: JSON.stringify(one.arguments ?? {}) };
       return { role: "assistant", tool_calls: [{ id: one.call_id, function: made }] };

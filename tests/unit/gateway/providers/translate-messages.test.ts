@@ -280,7 +280,7 @@ describe("a message, answered by a provider of another format", () => {
     [{ mcp_servers: [{}] }, "mcp_servers"],
     [{ tools: [{ type: "web_search_20260209", name: "w" }] }, 'tools: \\"web_search_20260209\\"'],
     [
-      { messages: [{ role: "user", content: [{ type: "server_tool_use" }] }] },
+      { messages: [{ role: "user", content: [{ type: "container_upload" }] }] },
       "messages.0.content.0.type",
     ],
     [
