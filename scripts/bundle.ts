@@ -11,10 +11,11 @@ const started = [
 ];
 const CHUNKS = "chunks";
 
-/** Builds programs, and what of causey they share, into a folder. Packages stay outside. */
+/** Builds programs, and what of causey they share, into a folder. Packages stay outside. `change` is applied to each file. */
 export async function bundle(
   folder: string,
   programs: readonly { readonly in: string; readonly out: string }[],
+  change: (code: string) => string = (code) => code,
 ): Promise<void> {
   const { outputFiles } = await build({
     entryPoints: [
@@ -34,7 +35,7 @@ export async function bundle(
   });
   for (const { path, text } of outputFiles) {
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, toAscii(text));
+    writeFileSync(path, change(toAscii(text)));
   }
 }
 

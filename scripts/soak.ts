@@ -1,12 +1,13 @@
 // `npm run test:soak [-- KILLS]`: kills servers under load at random instants, on Node, Deno and Bun in turn over the
 // same files, and checks after every kill that nothing acknowledged is lost and nothing is there twice. `-- --cluster FAULTS SECONDS`: every so
-// many seconds one of three servers on one PostgreSQL is killed, stands still or ends, or the database crashes for ten seconds.
+// many seconds one of three servers on one PostgreSQL is killed, stands still, ends or is replaced by one of another version, or the database crashes for ten seconds.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { clusterRun } from "../tests/local/cluster-run.ts";
 import { crashRun } from "../tests/local/crash-run.ts";
 import { missing, runtimes } from "../tests/local/runtimes.ts";
+import { bundle } from "./bundle.ts";
 
 const there = runtimes.filter((runtime) => missing(runtime) === false);
 const [first, ...rest] = process.argv.slice(2);
@@ -19,6 +20,7 @@ process.exitCode = violations.length === 0 ? 0 : 1;
 async function soakCluster(faults: number, everySeconds: number): Promise<readonly string[]> {
   const totals = await clusterRun({
     runtimes: there,
+    nextProgram: await buildNext(),
     faults,
     everyMs: everySeconds * 1000,
     onFault: (fault, count, acknowledged) =>
@@ -32,6 +34,22 @@ async function soakCluster(faults: number, everySeconds: number): Promise<readon
     `${there.join(", ")}: ${totals.violations.length} violations after ${faults} faults; acknowledged: ${events} events, each within ${longest} s, ${uploads} uploads, ${chats} chats\n`,
   );
   return totals.violations;
+}
+
+/** Builds the program of the servers as of a next version, which speaks the next protocol; returns its file. */
+async function buildNext(): Promise<string> {
+  let count = 0;
+  await bundle(
+    "dist/tests/next",
+    [{ in: "tests/local/sharing-child.ts", out: "children/sharing-child" }],
+    (code) =>
+      code.replaceAll(/"causey cluster (\d+)"/gu, (_, number) => {
+        count += 1;
+        return `"causey cluster ${Number(number) + 1}"`;
+      }),
+  );
+  if (count !== 1) throw new Error(`The protocol of nodes is named ${count} times, not once`);
+  return "dist/tests/next/children/sharing-child.js";
 }
 
 async function soakFolder(kills: number): Promise<readonly string[]> {

@@ -15,8 +15,16 @@ import {
   type SharingServer,
 } from "./sharing-servers.ts";
 
-/** What happens to a server, or to the database of all of them. */
-export const faults = ["killed", "stood still", "ended", "database gone"] as const;
+/** What happens to a server, or to the database of all of them, in this order. Others hit servers of two versions. */
+export const faults = [
+  "upgraded",
+  "killed",
+  "upgraded",
+  "stood still",
+  "upgraded",
+  "ended",
+  "database gone",
+] as const;
 export type Fault = (typeof faults)[number];
 
 /** What servers of one database went through. */
@@ -35,6 +43,8 @@ export interface ClusterTotals {
 export interface ClusterRunOptions {
   /** One server of each. */
   readonly runtimes: readonly LocalRuntimeName[];
+  /** The file of the next version of `sharing-child.ts`. */
+  readonly nextProgram: string;
   /** How many faults there are; their kinds take turns. */
   readonly faults: number;
   /** Time between two faults, in ms. */
@@ -78,11 +88,16 @@ export async function clusterRun(options: ClusterRunOptions): Promise<ClusterTot
   const folder = mkdtempSync(join(tmpdir(), "causey-cluster-soak-"));
   const postgres = await startPostgres();
   let folders = 0;
-  const open = (runtime: LocalRuntimeName): Promise<SharingServer> =>
-    sharingServer(runtime, join(folder, `server-${(folders += 1)}`), [
-      postgres.url,
-      String(LEASE_MS),
-    ]);
+  let upgrades = 0;
+  /** Servers of the next version. */
+  const isNext = options.runtimes.map(() => false);
+  const open = (runtime: LocalRuntimeName, at: number): Promise<SharingServer> =>
+    sharingServer(
+      runtime,
+      join(folder, `server-${(folders += 1)}`),
+      [postgres.url, String(LEASE_MS)],
+      isNext[at] === true ? options.nextProgram : undefined,
+    );
   const servers = await Promise.all(options.runtimes.map(open));
   const load: Load = {
     isOver: false,
@@ -92,22 +107,34 @@ export async function clusterRun(options: ClusterRunOptions): Promise<ClusterTot
     sent: new Map(ENTITIES.map((entity) => [entity, 0])),
     uploads: [],
   };
+  const replace = async (at: number): Promise<void> => {
+    const { child } = servers[at]!;
+    end(child);
+    await exitOf(child);
+    servers[at] = await open(options.runtimes[at]!, at);
+  };
   const strike: Readonly<Record<Fault, (at: number) => Promise<void>>> = {
     async killed(at) {
       servers[at]!.child.kill("SIGKILL");
       await exitOf(servers[at]!.child);
-      servers[at] = await open(options.runtimes[at]!);
+      servers[at] = await open(options.runtimes[at]!, at);
     },
     async "stood still"(at) {
       servers[at]!.child.kill("SIGSTOP");
       await wait(STILL_MS);
       servers[at]!.child.kill("SIGCONT");
     },
-    async ended(at) {
-      const { child } = servers[at]!;
-      end(child);
-      await exitOf(child);
-      servers[at] = await open(options.runtimes[at]!);
+    ended: replace,
+    // One after the other, and once all have the next version, all the way back.
+    async upgraded() {
+      const at = upgrades % servers.length;
+      upgrades += 1;
+      isNext[at] = isNext[at] !== true;
+      await replace(at);
+      await until(
+        () => servers[at]!.ask("/readyz").then((answer) => answer.status),
+        (status) => status === 200,
+      );
     },
     async "database gone"() {
       postgres.restart(DATABASE_GONE_MS);

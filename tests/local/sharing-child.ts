@@ -3,7 +3,8 @@
 import { Hono } from "hono";
 import { platformApi } from "../../core/api.ts";
 import { defineAgent } from "../../core/agents/mod.ts";
-import type { Platform } from "../../core/ports.ts";
+import type { ActorKind, Platform } from "../../core/ports.ts";
+import { type SchemaStep, stepSql } from "../../core/sql/schema-step.ts";
 import type { FetchApp, Served, ServeOptions } from "../../adapters/shared/http/drain.ts";
 import type { LocalPlatformOptions } from "../../adapters/shared/local-platform.ts";
 import { printNow } from "./print-now.ts";
@@ -16,15 +17,48 @@ interface Adapter {
 const [runtime = "node", dataDir = "", database, leaseMs] = process.argv.slice(2);
 const adapter = (await import(`../../adapters/${runtime}/mod.ts`)) as Adapter;
 const open = adapter[`${runtime}Platform`] as (options: LocalPlatformOptions) => Promise<Platform>;
-const platform = await open({
+const opened = await open({
   dataDir,
   ...(database === undefined ? {} : { database, cluster: { leaseMs: Number(leaseMs) } }),
   chromiumPath: "/nowhere",
   synchronous: "NORMAL",
 });
+const platform = process.env["CAUSEY_TEST_NEXT"] === undefined ? opened : ofNextVersion(opened);
 const secret = "a secret for sharing tests";
 
 const tell = printNow;
+
+/** A platform whose kinds have one additive step more, which adds a column to each of their tables in PostgreSQL. */
+function ofNextVersion(current: Platform): Platform {
+  const { actors } = current;
+  const later = (steps: readonly SchemaStep[]): readonly SchemaStep[] => {
+    const made = steps.flatMap((step) => [
+      ...stepSql(step).matchAll(/CREATE TABLE (?:IF NOT EXISTS )?(\w+)/gu),
+    ]);
+    const columns = made.map(
+      ([, table]) => `ALTER TABLE IF EXISTS ${table} ADD COLUMN IF NOT EXISTS of_next TEXT`,
+    );
+    return [...steps, { additive: columns.join(";\n") }];
+  };
+  /** A kind is defined wherever it is used: it stays one kind. */
+  const kinds = new Map<ActorKind, ActorKind>();
+  const laterKind = ({ schema, shared, ...kind }: ActorKind): ActorKind => ({
+    ...kind,
+    schema: later(schema),
+    ...(shared === undefined ? {} : { shared: { ...shared, steps: later(shared.steps) } }),
+  });
+  return {
+    ...current,
+    actors: {
+      ...actors,
+      define(kind) {
+        const next = kinds.get(kind) ?? laterKind(kind);
+        kinds.set(kind, next);
+        actors.define(next);
+      },
+    },
+  };
+}
 
 const worker = defineAgent({
   name: "crash-worker",

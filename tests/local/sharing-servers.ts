@@ -15,16 +15,26 @@ const secret = "a secret for sharing tests";
 /** Path of the gateways of the management API. */
 export const gateways = "/client/v4/accounts/local/ai-gateway/gateways";
 
-/** Starts one of several servers of a data directory, or of a database (its address and the lease in ms). */
+/**
+ * Starts one of several servers of a data directory, or of a database (its address and the lease in ms). `nextProgram` is the
+ * file of its next version.
+ */
 export async function sharingServer(
   runtime: LocalRuntimeName,
   dataDir: string,
   database: readonly string[] = [],
+  nextProgram?: string,
 ): Promise<SharingServer> {
   // So that a test can have it collect garbage.
   const flag = "--expose-gc";
   const env = { ...process.env, NODE_OPTIONS: flag, DENO_V8_FLAGS: flag };
-  const child = start(runtime, "sharing-child.ts", [runtime, dataDir, ...database], env);
+  const isNext = nextProgram !== undefined;
+  const child = start(
+    runtime,
+    isNext ? `../../${nextProgram}` : "sharing-child.ts",
+    [runtime, dataDir, ...database],
+    isNext ? { ...env, CAUSEY_TEST_NEXT: "1" } : env,
+  );
   const url = (await lineWith(child, "listening ")).slice("listening ".length);
   return {
     child,
