@@ -89,6 +89,15 @@ describe("@anthropic-ai/sdk: compat", () => {
     expect(counted.data.input_tokens).toBeGreaterThan(0);
     expect(counted.response.headers.get("cf-aig-estimated")).toBe("input_tokens");
   });
+
+  it("lists models, and finds one", async () => {
+    const client = new Anthropic({ baseURL, authToken: apiKey, apiKey: null });
+    const page = await client.models.list();
+    const [first] = page.data;
+    expect(first).toMatchObject({ type: "model", display_name: first?.id });
+    expect([page.hasNextPage(), page.first_id]).toEqual([false, first?.id]);
+    expect(await client.models.retrieve(first?.id ?? "")).toEqual(first);
+  });
 });
 
 describe("openai with the host's /v1 as its base URL", () => {

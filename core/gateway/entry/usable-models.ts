@@ -23,9 +23,13 @@ export interface UsableModelsParts {
   readonly routes: boolean;
 }
 
+/** A list of OpenAI's and of Anthropic's: their members have different names, and clients pass over the other's. */
 export interface ModelList {
   readonly object: "list";
   readonly data: readonly ListedModel[];
+  readonly has_more: false;
+  readonly first_id: string | null;
+  readonly last_id: string | null;
 }
 
 interface ListedModel {
@@ -34,10 +38,13 @@ interface ListedModel {
   readonly object: "model";
   readonly created: number;
   readonly owned_by: string;
+  readonly type: "model";
+  readonly display_name: string;
+  readonly created_at: string;
 }
 
 /**
- * Lists the models that a caller may use, in OpenAI's format with names as `compat` takes them: those with a price at
+ * Lists the models that a caller may use, with names as `compat` takes them: those with a price at
  * providers that are configured, have a stored key or are custom ones, those that a configured server of the operator's own
  * has, and those that a virtual key names; the operator's own names for any of them; dynamic routes.
  */
@@ -93,10 +100,12 @@ export async function usableModels(call: Call, given: UsableModelsParts): Promis
   ];
   const isOurs = (id: string): boolean =>
     id === AUTO_MODEL || id.startsWith(DYNAMIC) || pools.some(({ name }) => name === id);
-  return { object: "list", data: [...new Set(ids)].map((id) => listed(id, isOurs(id))) };
+  const data = [...new Set(ids)].map((id) => listed(id, isOurs(id)));
+  const ends = { first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+  return { object: "list", data, has_more: false, ...ends };
 }
 
-/** Returns one model of a list, as OpenAI answers it; throws `not_found` with the nearest name. */
+/** Returns one model of a list, as OpenAI and Anthropic answer it; throws `not_found` with the nearest name. */
 export function oneModel({ data }: ModelList, id: string): ListedModel {
   const found = data.find((one) => one.id === id);
   if (found !== undefined) return found;
@@ -111,6 +120,9 @@ export function oneModel({ data }: ModelList, id: string): ListedModel {
 }
 
 const DEMO = "echo-demo";
+
+/** Anthropic's word for an unknown day of release (its SDK, `ModelInfo`). */
+const UNKNOWN_DAY = "1970-01-01T00:00:00Z";
 
 /** Whether requests of a call reach a provider without a key of their own. */
 async function isUsable(slug: string, call: Call, parts: UsableModelsParts): Promise<boolean> {
@@ -128,5 +140,6 @@ function split(model: string): readonly [string, string] {
 
 function listed(id: string, isOurs: boolean): ListedModel {
   const [owner = ""] = id.split("/");
-  return { id, object: "model", created: 0, owned_by: isOurs ? "causey" : owner };
+  const anthropic = { type: "model", display_name: id, created_at: UNKNOWN_DAY } as const;
+  return { id, object: "model", created: 0, owned_by: isOurs ? "causey" : owner, ...anthropic };
 }

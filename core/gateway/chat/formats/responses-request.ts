@@ -12,7 +12,7 @@ import {
   refuseChat,
 } from "../chat-format.ts";
 import { extraContent } from "../extra-content.ts";
-import { type Json, jsonObjects } from "../../../http/json.ts";
+import { type Json, jsonObjects, jsonText, ownMember } from "../../../http/json.ts";
 import { placed, textLength } from "../thought-place.ts";
 import {
   clientTools,
@@ -153,7 +153,7 @@ const needless = ["context_management"] as const;
 /** Reads a request in OpenAI's Responses format; what cannot be translated is a 400 that names it. */
 export function readResponses(given: Json): Chat {
   refuseChat(given, untranslatable);
-  refuseReferences(given["input"]);
+  refuseUnreadable(given["input"]);
   const request = parse(schema, given, "chat_format");
   const { truncation = null } = request;
   if (truncation !== null && !["auto", "disabled"].includes(truncation))
@@ -185,13 +185,20 @@ export function readResponses(given: Json): Chat {
   };
 }
 
-/** Clients that take the provider to keep state send what it said by its id alone. */
-function refuseReferences(input: unknown): void {
-  if (!jsonObjects(input).some(({ type }) => type === "item_reference")) return;
-  throw new ApiError("chat_format", {
-    message:
-      "input: an item_reference cannot be translated, no state is kept for this provider: send the items, with store: false",
-  });
+/** Items that stand for what OpenAI alone knows, and the way out for the client. */
+const unreadable: Readonly<Record<string, string>> = {
+  item_reference: "no state is kept for this provider: send the items, with store: false",
+  compaction: "OpenAI has encrypted the summary: send the items that it stands for",
+};
+
+function refuseUnreadable(input: unknown): void {
+  for (const { type } of jsonObjects(input)) {
+    const why = ownMember(unreadable, jsonText(type));
+    if (why === undefined) continue;
+    throw new ApiError("chat_format", {
+      message: `input: an item "${jsonText(type)}" cannot be translated, ${why}`,
+    });
+  }
 }
 
 /** Reads what updates in the conversation may change; the last word holds. */

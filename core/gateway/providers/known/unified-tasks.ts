@@ -1,7 +1,11 @@
 /** Other requests than chats that the unified endpoint takes, by their paths. */
 export const unifiedTasks = [
   "embeddings",
+  "completions",
+  "responses/compact",
+  "responses/input_tokens",
   "images/generations",
+  "images/edits",
   "audio/speech",
   "audio/transcriptions",
   "audio/translations",
@@ -14,14 +18,18 @@ export type UnifiedTask = (typeof unifiedTasks)[number];
 
 type TaskPaths = Readonly<Partial<Record<UnifiedTask, string>>>;
 
-const local: TaskPaths = { embeddings: "v1/embeddings" };
+const local: TaskPaths = { embeddings: "v1/embeddings", completions: "v1/completions" };
 
 /** Their paths at each provider that takes them in OpenAI's formats, and reranking in Cohere's. */
 const paths: Readonly<Record<string, TaskPaths>> = {
   // https://platform.openai.com/docs/api-reference
   openai: {
     embeddings: "v1/embeddings",
+    completions: "v1/completions",
+    "responses/compact": "v1/responses/compact",
+    "responses/input_tokens": "v1/responses/input_tokens",
     "images/generations": "v1/images/generations",
+    "images/edits": "v1/images/edits",
     "audio/speech": "v1/audio/speech",
     "audio/transcriptions": "v1/audio/transcriptions",
     "audio/translations": "v1/audio/translations",
@@ -39,17 +47,17 @@ const paths: Readonly<Record<string, TaskPaths>> = {
     "audio/translations": "audio/translations",
   },
   // https://docs.fireworks.ai/guides/querying-embeddings-models
-  fireworks: { embeddings: "embeddings", rerank: "rerank" },
+  fireworks: { embeddings: "embeddings", completions: "completions", rerank: "rerank" },
   // https://docs.x.ai/docs/guides/image-generations
-  grok: { "images/generations": "v1/images/generations" },
+  grok: { "images/generations": "v1/images/generations", "images/edits": "v1/images/edits" },
   // https://docs.mistral.ai/api
   mistral: {
     embeddings: "v1/embeddings",
     "audio/transcriptions": "v1/audio/transcriptions",
     moderations: "v1/moderations",
   },
-  // https://openrouter.ai/docs/api/reference/embeddings
-  openrouter: { embeddings: "v1/embeddings" },
+  // https://openrouter.ai/docs/api/reference/embeddings and https://openrouter.ai/docs/api-reference/completion
+  openrouter: { embeddings: "v1/embeddings", completions: "v1/completions" },
   // https://docs.cohere.com/docs/compatibility-api and https://docs.cohere.com/reference/rerank
   cohere: { embeddings: "compatibility/v1/embeddings", rerank: "v2/rerank" },
   // https://developers.cloudflare.com/workers-ai/configuration/open-ai-compatibility/
@@ -58,6 +66,7 @@ const paths: Readonly<Record<string, TaskPaths>> = {
   "azure-openai": {
     embeddings: "embeddings",
     "images/generations": "images/generations",
+    "images/edits": "images/edits",
     "audio/speech": "audio/speech",
     "audio/transcriptions": "audio/transcriptions",
     "audio/translations": "audio/translations",

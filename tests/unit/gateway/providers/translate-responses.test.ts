@@ -290,6 +290,7 @@ describe("a response, answered by a provider of another format", () => {
       },
       "store: false",
     ],
+    [{ input: [{ type: "compaction", encrypted_content: "E" }] }, 'an item \\"compaction\\"'],
     [{ moderation: { model: "m" } }, "moderation"],
     [
       {

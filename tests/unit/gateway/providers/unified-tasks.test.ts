@@ -38,6 +38,15 @@ describe("a unified request other than a chat", () => {
     ["moderations", "openai/omni-moderation-latest", "https://api.openai.com/v1/moderations"],
     ["audio/speech", "groq/playai-tts", "https://api.groq.com/openai/v1/audio/speech"],
     ["images/generations", "grok/grok-2-image", "https://api.x.ai/v1/images/generations"],
+    ["images/edits", "grok/grok-imagine", "https://api.x.ai/v1/images/edits"],
+    ["completions", "ollama/qwen2.5-coder", "http://127.0.0.1:11434/v1/completions"],
+    ["completions", "openai/gpt-3.5-turbo-instruct", "https://api.openai.com/v1/completions"],
+    ["responses/compact", "openai/gpt-5.6-terra", "https://api.openai.com/v1/responses/compact"],
+    [
+      "v1/responses/input_tokens",
+      "openai/gpt-5.6-terra",
+      "https://api.openai.com/v1/responses/input_tokens",
+    ],
   ])("%s of %s goes to %s", (path, model, address) => {
     const { slug, rest, query, body } = compatStep(given(path, model));
     const targets = { providers: { ollama: {} }, demo: true };
@@ -57,7 +66,8 @@ describe("a unified request other than a chat", () => {
     ["embeddings", "text-embedding-3-small", 'did you mean "openai/text-embedding-3-small"?'],
     ["embeddings", undefined, 'Missing field "model"'],
     ["embedding", "openai/x", '"embeddings"'],
-    ["images/edits", "openai/gpt-image-2", "The unified endpoint has only"],
+    ["images/variations", "openai/gpt-image-2", "The unified endpoint has only"],
+    ["responses/compact", "anthropic/claude-x", "but of openai"],
     ["audio/transcriptions", "anthropic/claude-x", "but of openai, groq, mistral"],
   ])("%s of %s is refused", (path, model, message) => {
     expect(() => compatStep(given(path, model))).toThrow(message);
@@ -74,6 +84,7 @@ describe("a unified request other than a chat", () => {
       "groq/whisper-large-v3",
       "https://api.groq.com/openai/v1/audio/translations",
     ],
+    ["images/edits", "openai/gpt-image-1", "https://api.openai.com/v1/images/edits"],
     [
       "audio/transcriptions",
       "azure-openai/whisper-1",
@@ -112,7 +123,7 @@ describe("a unified request other than a chat", () => {
       ]);
       expect((await gate.logs("tasks", 1))[0]).toMatchObject({
         model: model.slice(model.indexOf("/") + 1),
-        model_type: "speech-to-text",
+        model_type: path.startsWith("images/") ? "image-generation" : "speech-to-text",
         tokens_in: 5,
       });
       await gate.close();
