@@ -40,6 +40,8 @@ export async function answerFanOut(
   const texts = new Map<string, string>();
   const used = { requests: 0, records: 0 };
   const pageOf = async (query: string, page: number): Promise<Page> => {
+    // A host that answers although its client has left would be asked for all that is left.
+    request.signal.throwIfAborted();
     if (++used.requests > REQUESTS) throw new Ended(null);
     const read = await readPage(await ask(pageRequest(request, stop.signal, query, page)));
     used.records += read.texts.length;

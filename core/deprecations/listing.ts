@@ -3,7 +3,7 @@ import { toBase64 } from "../crypto/encoding.ts";
 import { sha256, sha256Hex } from "../crypto/digest.ts";
 import { ApiError, invalidRequest } from "../http/api-error.ts";
 import { builtText } from "../http/built-text.ts";
-import { envelopeBody } from "../http/envelope.ts";
+import { envelopeBody, errorResponse } from "../http/envelope.ts";
 import { checkWholeQuery } from "../http/fields/query.ts";
 import { didYouMean } from "../text/nearest.ts";
 import { routedPath } from "../http/mount-path.ts";
@@ -24,7 +24,14 @@ export function listingRoutes(
   app.get(OWN_DOCS, (c) => listEntries(c, known));
   app.get(`${OWN_DOCS}/:id`, (c) => showEntry(c, known));
   if (platform !== undefined) closeRoutes(app, [], "api", platform);
+  else app.onError(answerApiError);
   return app;
+}
+
+/** Answers a refusal for a host without a platform, which may not know our errors. */
+function answerApiError(error: unknown): Response {
+  if (error instanceof ApiError) return errorResponse(error, "api");
+  throw error;
 }
 
 /** Answers with the entries, those of one phase if the query asks for it: HTML for a browser, JSON for a program. */

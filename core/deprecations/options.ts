@@ -173,15 +173,22 @@ function presentOf(
   let last: PerEntry<EntrySettings> | undefined;
   let compiled: Deprecations | undefined;
   return async () => {
-    const own = await settings();
-    if (own === last && compiled !== undefined) return compiled;
-    last = own;
     try {
-      compiled = withSettings(own);
+      const own = await settings();
+      if (own !== last || compiled === undefined) {
+        last = own;
+        compiled = withSettings(own);
+      }
     } catch (error) {
-      log?.("error", "The settings of deprecations cannot be right: those before stay", {
-        error: String(error),
-      });
+      // Without any settings a route could end that they extend.
+      if (last === undefined) throw error;
+      log?.(
+        "error",
+        "The settings of deprecations cannot be read, or cannot be right: those before stay",
+        {
+          error: String(error),
+        },
+      );
     }
     return (compiled ??= withSettings({}));
   };

@@ -1,6 +1,6 @@
 import { invalidOptions } from "../http/api-error.ts";
 import { formatInstant, parseInstant } from "../http/fields/instant.ts";
-import { didYouMean, unknownMembers } from "../text/nearest.ts";
+import { choiceHint, didYouMean, unknownMembers } from "../text/nearest.ts";
 import type { DeprecationEntry } from "./table/entry.ts";
 
 /** The stage that a deprecated thing has reached. */
@@ -64,6 +64,9 @@ export interface ScheduleOptions {
   /** Settings by entry id or by row. @default {} */
   readonly settings?: PerEntry<EntrySettings>;
 }
+
+/** Most brownouts of one entry. */
+export const WINDOWS = 50;
 
 const MODES: readonly DeprecationMode[] = ["warn", "translate", "refuse", "strict", "off"];
 
@@ -165,9 +168,7 @@ function endOfReads(id: string, reads: string, endAt: number | null): number | n
 
 function checkMode(mode: DeprecationMode): void {
   if (!MODES.includes(mode))
-    throw invalidOptions(
-      `Unknown mode "${mode}"${didYouMean(mode, MODES)} It is one of ${MODES.join(", ")}`,
-    );
+    throw invalidOptions(`Unknown mode "${mode}"${choiceHint(mode, MODES)}`);
 }
 
 /** The phase at `now` (Unix ms). The instant of the cut-off itself is already `retired`. */
@@ -206,6 +207,10 @@ function windows(
   if (kind !== "endpoint")
     throw invalidOptions(`A brownout of ${id} has no effect: only a whole endpoint can go dark`);
   if (typeof brownouts !== "string") {
+    if (brownouts.length > WINDOWS)
+      throw invalidOptions(
+        `${id} has ${brownouts.length} brownouts: at most ${WINDOWS} are allowed`,
+      );
     return brownouts.map(({ start, end }) => windowOf(id, instant(start), instant(end), enforceAt));
   }
   if (brownouts !== "progressive")

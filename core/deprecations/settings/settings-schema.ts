@@ -1,10 +1,7 @@
 import * as v from "valibot";
 import { parseInstant } from "../../http/fields/instant.ts";
 import { isPinDay } from "../options.ts";
-import type { DeprecationMode, EntrySettings } from "../phase.ts";
-
-/** Windows of one entry. */
-const WINDOWS = 50;
+import { type DeprecationMode, type EntrySettings, WINDOWS } from "../phase.ts";
 
 const MESSAGE = "Expected a day (YYYY-MM-DD) or an RFC 3339 instant with its zone";
 

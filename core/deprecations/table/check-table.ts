@@ -111,10 +111,17 @@ function pathFaults(path: string): string[] {
     .replace(/(?<=.)\/$/, "")
     .replace(/(?<=\/)\*$/, "**");
   if (path !== "/*" && right !== path) return [`has the path "${path}": write "${right}"`];
-  const odd = path.split("/").find((one) => /[{}?#\s]/.test(one) && !/^\{[^{}/?#\s]+\}$/.test(one));
-  return odd === undefined
-    ? []
-    : [`has the path "${path}": "${odd}" is neither a fixed segment nor a whole "{name}"`];
+  const segments = path.split("/");
+  const odd = segments.find(
+    (one, index) =>
+      (/[{}?#\s]/.test(one) && !/^\{[^{}/?#\s]+\}$/.test(one)) ||
+      (one === "**" && index < segments.length - 1),
+  );
+  if (odd === "**") return [`has the path "${path}": "**" can only be its last segment`];
+  if (odd !== undefined)
+    return [`has the path "${path}": "${odd}" is neither a fixed segment nor a whole "{name}"`];
+  const twice = segments.find((one, index) => isParameter(one) && segments.indexOf(one) < index);
+  return twice === undefined ? [] : [`has the path "${path}": "${twice}" is there twice`];
 }
 
 function key(method: string, path: string | null): string {

@@ -127,6 +127,11 @@ function faultsOf(own: OwnDeprecation): string[] {
       ? null
       : `where ${JSON.stringify(where)}: it is one of ${quoted(PLACES)}`,
     where !== undefined && fields === undefined ? "where needs fields" : null,
+    ...(fields ?? []).map((field) =>
+      typeof field === "string" && field.split(".").every((part) => part !== "")
+        ? null
+        : `fields ${JSON.stringify(field)}: write a name such as "fax" or "customer.fax"`,
+    ),
     ...routes.map(([field, text]) =>
       typeof text === "string" && /^\S+ \S+$/.test(text)
         ? null

@@ -381,6 +381,20 @@ export const httpMutants: readonly Mutant[] = [
     tests: ["tests/unit/deprecations/define"],
   },
   {
+    name: "settings of deprecations stay while they cannot be read",
+    file: "core/deprecations/options.ts",
+    find: "if (last === undefined) throw error;",
+    replace: "throw error;",
+    tests: ["tests/unit/deprecations/settings"],
+  },
+  {
+    name: "a fan-out ends with its client",
+    file: "core/deprecations/fan-out.ts",
+    find: "request.signal.throwIfAborted();",
+    replace: "",
+    tests: ["tests/unit/deprecations/fan-out"],
+  },
+  {
     name: "a HEAD does not run the handler of a route that has ended",
     file: "core/deprecations/handle.ts",
     find: 'const refusable = method === "HEAD" ? ending : endpoints;',

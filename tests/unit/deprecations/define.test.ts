@@ -208,6 +208,10 @@ describe("mistakes are told at the start", () => {
     [{ on: "GET /v1/orders/" }, 'write "/v1/orders"'],
     [{ on: "GET /v1/*" }, 'write "/v1/**"'],
     [{ on: "GET /v1/o-{id}" }, 'nor a whole "{name}"'],
+    [{ on: "GET /v1/**/items" }, '"**" can only be its last segment'],
+    [{ on: "GET /v1/{id}/items/{id}" }, '"{id}" is there twice'],
+    [{ fields: [""] }, 'fields "": write a name'],
+    [{ fields: ["customer."] }, 'fields "customer.": write a name'],
     [{ sunset: "2025-12-31" }, "ends before it is deprecated"],
     [{ since: "01.01.2026" }, 'invalid date "01.01.2026"'],
     [{ use: "v2" }, 'use "v2": write METHOD and path'],
@@ -227,9 +231,14 @@ describe("mistakes are told at the start", () => {
   const window = (start: string, end: string): DeprecationsOptions => ({
     settings: { "orders-v1": { brownouts: [{ start, end }] } },
   });
+  const DAY = { start: "2026-06-01", end: "2026-06-02" };
   const options: [DeprecationsOptions, string][] = [
     [{ mode: "translat" as never }, 'did you mean "translate"'],
-    [{ settings: { "orders-v1": { mode: "on" as never } } }, 'Unknown mode "on"'],
+    [{ settings: { "orders-v1": { mode: "on" as never } } }, 'Unknown mode "on": use one of warn'],
+    [
+      { settings: { "orders-v1": { brownouts: Array.from({ length: 51 }, () => DAY) } } },
+      "at most 50",
+    ],
     [{ settings: { "order-v1": { mode: "off" } } }, 'did you mean "orders-v1"'],
     [{ basepath: "/api" } as never, 'did you mean "basePath"'],
     [{ basePath: "/api/" }, 'write "/api"'],

@@ -92,6 +92,19 @@ describe("a comma list beside other filters", () => {
     expect(state.most).toBe(4);
   });
 
+  it("asks for nothing more when its client has left", async () => {
+    const { answer, asked } = host(rowsOf(30));
+    const client = new AbortController();
+    const handle = withDeprecations({ clock: "2026-06-01", platform });
+    const request = new Request(`${LIST}?type=A&name=a,b,c,d,e,f,g,h`, { signal: client.signal });
+    const answered = handle(request, async (one) => {
+      client.abort();
+      return answer(one);
+    });
+    await expect(answered).rejects.toThrow();
+    expect(asked.length).toBeLessThanOrEqual(4);
+  });
+
   it("fails as a whole with the first failure", async () => {
     const fault = (query: string): Response | null =>
       query.includes("name=n1") ? Response.json({ mine: 1 }, { status: 503 }) : null;

@@ -1,5 +1,6 @@
 import { openPlatform } from "#platform";
 import { platformApi } from "causey";
+import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import {
   defineDeprecation,
@@ -48,6 +49,12 @@ describe("GET /deprecations", () => {
       400,
       expect.stringContaining('did you mean \\"retired\\"'),
     ]);
+  });
+
+  it("refuses in a host without a platform, too", async () => {
+    const app = new Hono().route("/", deprecations({ basePath: "" }));
+    expect((await app.request("/deprecations?phase=retird")).status).toBe(400);
+    expect((await app.request("/deprecations/no-such-entry")).status).toBe(404);
   });
 
   it("refuses a parameter without effect, by name, value and what there is", async () => {

@@ -9,6 +9,7 @@ import {
   deprecationsMiddleware,
   deprecationTable,
   type EntrySettings,
+  withDeprecations,
 } from "../../../core/deprecations/mod.ts";
 
 const ALL = "token-for-all-accounts-0001";
@@ -154,5 +155,30 @@ describe("settings of deprecations", () => {
     expect(await statuses()).toEqual([200, 200]);
     settings = { "orders-v1": { extend: "2026-09-01" } };
     expect(await statuses()).toEqual([200, 200]);
+  });
+
+  it("stay while they cannot be read, but a request without any fails", async () => {
+    let settings: Record<string, EntrySettings> | null = null;
+    const orders = defineDeprecation({
+      id: "orders-v1",
+      on: "GET /orders",
+      since: "2026-01-01",
+      sunset: "2026-07-01",
+    });
+    const handle = withDeprecations({
+      entries: [orders],
+      basePath: "",
+      clock: "2026-08-01",
+      settings: async () => settings ?? (await Promise.reject(new Error("no database"))),
+    });
+    const ask = async (): Promise<number> => {
+      const host = (): Promise<Response> => Promise.resolve(new Response("here"));
+      return (await handle(new Request("http://x/orders"), host)).status;
+    };
+    await expect(ask()).rejects.toThrow("no database");
+    settings = { "orders-v1": { pause: true } };
+    expect(await ask()).toBe(200);
+    settings = null;
+    expect(await ask()).toBe(200);
   });
 });
