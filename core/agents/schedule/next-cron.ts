@@ -11,12 +11,12 @@ const LONGEST = 128;
  * @throws TypeError for a malformed expression, or one that never matches
  */
 export function nextCron(expression: string, after: number): number {
-  const next = read(expression).nextRun(new Date(after));
+  const next = firstMatch(expression, new Date(after));
   if (next !== null) return next.getTime();
   throw new TypeError(`The cron expression "${expression}" never matches`);
 }
 
-function read(expression: string): Cron {
+function firstMatch(expression: string, after: Date): Date | null {
   const [, zone, pattern = ""] = /^(?:(?:CRON_)?TZ=(\S+)\s+)?(.*)$/su.exec(expression.trim()) ?? [];
   const fields = pattern.split(/\s+/u);
   const [, , day = "", , weekday = ""] = fields.slice(-5);
@@ -28,7 +28,7 @@ function read(expression: string): Cron {
     );
   }
   try {
-    return new Cron(pattern, {
+    const cron = new Cron(pattern, {
       mode: fields.length === 6 ? "6-part" : "5-part",
       ...(zone === undefined ? { utcOffset: 0 } : { timezone: zone }),
       // `5/10` counts from 5 to the end.
@@ -36,8 +36,11 @@ function read(expression: string): Cron {
       // POSIX crontab: of two restricted day fields one match is enough.
       domAndDow: day.startsWith("*") || weekday.startsWith("*"),
     });
+    return cron.nextRun(after);
   } catch (error) {
-    const reason = error instanceof Error ? error.message.replace(/^CronPattern: /u, "") : "";
+    const told = error instanceof Error ? error.message.replace(/^CronPattern: /u, "") : "";
+    // Only the first match is looked up in the zone.
+    const reason = told.startsWith("CronDate: ") ? `unknown time zone "${zone}"` : told;
     throw new TypeError(`The cron expression "${expression}" cannot be read: ${reason}`, {
       cause: error,
     });

@@ -57,4 +57,10 @@ describe("nextCron()", () => {
       expect(() => nextCron(bad, 0)).toThrow(TypeError);
     }
   });
+
+  it("names a time zone that there is not", () => {
+    expect(() => nextCron("TZ=Mars/One 0 9 * * *", 0)).toThrow(
+      'The cron expression "TZ=Mars/One 0 9 * * *" cannot be read: unknown time zone "Mars/One"',
+    );
+  });
 });
