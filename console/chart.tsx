@@ -103,7 +103,12 @@ function optionsOf(
     scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.15 : 1] } },
     axes: [
       { ...axis, size: 28, values: (_, at) => at.map(textOf) },
-      { ...axis, size: 56, values: (_, at) => at.map((value) => amount(value, unit)) },
+      {
+        ...axis,
+        // The texts of small amounts of money are long.
+        size: (_, texts) => Math.max(56, 18 + 7 * Math.max(0, ...(texts ?? []).map(lengthOf))),
+        values: (_, at) => at.map((value) => amount(value, unit)),
+      },
     ],
     series: [
       {},
@@ -116,6 +121,10 @@ function optionsOf(
       })),
     ],
   };
+}
+
+function lengthOf(text: string): number {
+  return text.length;
 }
 
 /** A value with its unit; a currency's sign stands first. */

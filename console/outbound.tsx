@@ -37,7 +37,9 @@ function Topics({ root, changed }: OutboundProps) {
           key: `${one.endpoint_id} ${one.type}`,
           cells: [
             one.type === "*" ? "all others" : one.type,
-            topics.value?.addresses.get(one.endpoint_id) ?? one.endpoint_id,
+            <span class="wrap">
+              {topics.value?.addresses.get(one.endpoint_id) ?? one.endpoint_id}
+            </span>,
             one.attempts,
             one.delivered,
             one.failed,

@@ -5,6 +5,7 @@ import { Chart } from "./chart.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { count, duration, quantile } from "./format.ts";
 import { HiddenParts } from "./hidden-parts.tsx";
+import { usd } from "./limit-text.ts";
 import type { Overview } from "./live.ts";
 import type { PageProps } from "./parts.tsx";
 
@@ -134,7 +135,7 @@ function Figures({
             />
             <Tile
               label="Cost"
-              value={usage.usd === 0 ? "$0" : `$${usage.usd.toFixed(usage.usd < 1 ? 4 : 2)}`}
+              value={usage.usd === 0 ? "$0" : usd(usage.usd)}
               note="as far as prices are known"
             />
           </>

@@ -198,7 +198,7 @@ function Items({ path, items, readOnly, onDelete }: ItemsProps) {
               ))}
             </>,
             one.chunks_count ?? "–",
-            size(one.file_size),
+            <span class="nowrap">{size(one.file_size)}</span>,
             instant(one.created_at),
             <span class="actions">
               <Action

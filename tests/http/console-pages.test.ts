@@ -287,8 +287,16 @@ describe("the console's page", () => {
       const body = JSON.stringify({ id: own, name: "Acme Ltd." });
       await result(applications, { method: "POST", body });
       const path = `${applications}/${own}/portal`;
-      const { url: link } = await result<{ url: string }>(path, { method: "POST" });
+      const operator = await at("webhooks");
+      await press(operator, "Applications");
+      const row = `[...document.querySelectorAll("[aria-label=Applications] tr")].find((one) => one.textContent.includes(${JSON.stringify(own)}))`;
+      await operator.until(row);
+      const button = `[...${row}.querySelectorAll("button")].find((one) => one.textContent === "New portal link")`;
+      await operator.evaluate(`${button}.click()`);
+      await operator.until("document.querySelector('.secret')");
+      const link = await operator.evaluate<string>("document.querySelector('.secret').textContent");
       expect(link).toContain("/console/portal#causey_wl_");
+      await expectFit(operator);
       const page = await browser.open(link);
       await page.until(holds("h1", "Acme Ltd."));
       expect(await page.evaluate("location.hash")).toBe("");
