@@ -1,6 +1,7 @@
 import { appendAll } from "../../text/append-all.ts";
 import type { TextBudget } from "../../files/text-budget.ts";
 import { markdownTable } from "../read/markdown-table.ts";
+import { pictureText } from "./drawings.ts";
 import { withoutSoftHyphens } from "../read/soft-hyphens.ts";
 import type { XmlEvents } from "./package-parts.ts";
 import type { XmlAttributes } from "./xml-names.ts";
@@ -124,7 +125,7 @@ function setCell(table: Table | undefined, name: string, value: string | undefin
 }
 
 function inParagraph(
-  { levels, notes }: State,
+  { levels, notes, budget }: State,
   paragraph: Paragraph,
   name: string,
   attributes: XmlAttributes,
@@ -134,7 +135,10 @@ function inParagraph(
   else if (name === "w:outlineLvl" && /^[0-5]$/u.test(value)) paragraph.level = Number(value) + 1;
   else if (name === "w:numId") paragraph.isItem = value !== "0";
   else if (name === "w:numPr") paragraph.isItem = true;
-  else if (name.endsWith("Reference")) {
+  else if (name === "wp:docPr") {
+    const text = pictureText(attributes, budget);
+    if (text !== "") paragraph.behind.push(text);
+  } else if (name.endsWith("Reference")) {
     const key = `${name.slice(0, -"Reference".length)} ${attributes["w:id"] ?? ""}`;
     const text = notes.get(key);
     if (text !== undefined) paragraph.behind.push(text);

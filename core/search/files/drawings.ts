@@ -34,12 +34,30 @@ export function* drawingTexts(
   return blocks.filter((block) => block !== "");
 }
 
-/** Returns the paragraphs of text in a drawing (`a:p`), wherever they stand. */
+/**
+ * Returns what a drawing or picture says to readers who do not see it, by its properties (`cNvPr`, `docPr`: ECMA-376, part 1, section
+ * 20.1.2.2.8); empty for none.
+ */
+export function pictureText(
+  { title = "", descr = "" }: Readonly<Record<string, string>>,
+  budget: TextBudget,
+): string {
+  const said = [...new Set([title.trim(), descr.trim()])].filter((text) => text !== "");
+  const text = withoutSoftHyphens(said.join(": ").replaceAll(/\s+/gu, " "));
+  budget.take(text.length);
+  return text === "" ? "" : `Picture: ${text}`;
+}
+
+/** Returns the paragraphs of text in a drawing (`a:p`), and the texts of its pictures, wherever they stand. */
 export function* drawnParagraphs(xml: string, budget: TextBudget): Generator<void, string[], void> {
   const out: string[] = [];
   const paragraph = drawnText(budget);
   yield* parseXml(xml, {
-    open: (name) => paragraph.open(name),
+    open(name, attributes) {
+      paragraph.open(name);
+      const picture = name === "xdr:cNvPr" ? pictureText(attributes, budget) : "";
+      if (picture !== "") out.push(picture);
+    },
     text: (text) => paragraph.text(text),
     close(name) {
       const text = paragraph.close(name);

@@ -38,6 +38,10 @@ const KINDS: ReadonlySet<string> = new Set([
   "office:spreadsheet",
   "office:text",
 ]);
+/** What a picture says to readers who do not see it: its name, and more words. */
+const PICTURE: ReadonlySet<string> = new Set(["svg:desc", "svg:title"]);
+/** Elements of a formula that hold its letters, numbers and operators. */
+const SIGN = /^math:(?:m[inos]|mtext)$/u;
 const MARGIN = /^style:(?:header|footer)(?:-left|-first)?$/u;
 /** Blanks that one element may stand for. */
 const MAX_BLANKS = 100;
@@ -61,6 +65,8 @@ interface State {
   isItem: boolean;
   /** The author of the comment that is read. */
   author: string;
+  /** What the picture that is read says to readers who do not see it. */
+  picture: string;
 }
 
 /** Does what the end of an element asks for. */
@@ -83,6 +89,7 @@ export function openDocumentBody(
     kind: "",
     isItem: false,
     author: "",
+    picture: "",
   };
   const elements: { readonly name: string; readonly end: End | undefined }[] = [];
   let skipping = 0;
@@ -100,10 +107,14 @@ export function openDocumentBody(
       const parent = elements.at(-1)?.name ?? "";
       if (skipping > 0) return;
       if (parent === "dc:creator") state.author += text;
-      // Titles of pictures and formulas stand in paragraphs, too.
-      const own = parent.startsWith("text:") ? state.paragraphs.at(-1) : undefined;
+      if (PICTURE.has(parent)) state.picture += text;
+      // Names of authors and pictures stand in paragraphs, too.
+      const isSign = SIGN.test(parent);
+      const own = isSign || parent.startsWith("text:") ? state.paragraphs.at(-1) : undefined;
       if (own === undefined) return;
       budget.take(text.length);
+      // Signs of a formula are written one after the other, without what their places mean.
+      if (isSign) own.text += " ";
       const shown = withoutSoftHyphens(text).replaceAll("\u2011", "-");
       own.text += shown.replaceAll(/[ \t\r\n]+/gu, " ");
     },
@@ -114,17 +125,30 @@ export function openDocumentBody(
   };
 }
 
+/** What begins with an element, whatever its attributes are. */
+const BEGIN: ReadonlyMap<string, (state: State) => End | undefined> = new Map<
+  string,
+  (state: State) => End | undefined
+>([
+  ["text:p", (state) => paragraph(state, 0)],
+  // A formula comes behind the paragraph where it stands, or is the only paragraph of a file of its own.
+  ["math:math", (state) => paragraph(state, 0)],
+  ["svg:title", picture],
+  ["svg:desc", picture],
+  ["text:note-body", (state) => apart(state, "Note")],
+  ["office:annotation", comment],
+  ["presentation:notes", (state) => apart(state, "Notes")],
+  ["draw:page", page],
+]);
+
 function opened(state: State, name: string, attributes: XmlAttributes): End | undefined {
-  if (name === "text:p") return paragraph(state, 0);
+  const begin = BEGIN.get(name);
+  if (begin !== undefined) return begin(state);
   if (name === "text:h") return paragraph(state, Number(attributes["text:outline-level"]) || 1);
   if (name === "table:table") return table(state, attributes);
   if (name.startsWith("table:")) return inTable(state, name, attributes);
   if (name === "text:list-item") state.isItem = true;
   else if (KINDS.has(name)) state.kind = name.slice("office:".length);
-  else if (name === "text:note-body") return apart(state, "Note");
-  else if (name === "office:annotation") return comment(state);
-  else if (name === "presentation:notes") return apart(state, "Notes");
-  else if (name === "draw:page") return page(state);
   else if (name === "draw:object") placeObject(state, attributes);
   else if (attributes["presentation:class"] === "title") return title(state);
   else if (MARGIN.test(name))
@@ -148,6 +172,17 @@ function apart(state: State, label: string): End {
   return within(state, (blocks) => {
     if (blocks.length > 0) state.sinks.at(-1)?.push(`${label}: ${blocks.join(" ")}`);
   });
+}
+
+function picture(state: State): End | undefined {
+  // Charts, which are files of their own, note the cells of their numbers there.
+  if (state.kind === "") return undefined;
+  state.picture = "";
+  return () => {
+    const text = withoutSoftHyphens(state.picture.replaceAll(/\s+/gu, " ").trim());
+    state.budget.take(text.length);
+    if (text !== "") state.sinks.at(-1)?.push(`Picture: ${text}`);
+  };
 }
 
 /** A comment on a cell stands before the cell's text. */

@@ -4,7 +4,13 @@ import type { DocumentText } from "../read/file-reader.ts";
 import type { FileWarning } from "../read/file-warning.ts";
 import { markdownTable } from "../read/markdown-table.ts";
 import { refused } from "../read/refused.ts";
-import { type DrawingReader, drawingTexts, drawnParagraphs, drawnText } from "./drawings.ts";
+import {
+  type DrawingReader,
+  drawingTexts,
+  drawnParagraphs,
+  drawnText,
+  pictureText,
+} from "./drawings.ts";
 import {
   checkParts,
   mainPart,
@@ -104,9 +110,14 @@ function* slideText(xml: string, budget: TextBudget): Generator<void, SlideText,
   const paragraph = drawnText(budget);
   const table = tableReader(budget);
   let [title, placeholder] = ["", ""];
+  const addPicture = (attributes: Readonly<Record<string, string>>): void => {
+    const text = pictureText(attributes, budget);
+    if (text !== "") blocks.push(text);
+  };
   yield* parseXml(xml, {
     open(name, attributes) {
       if (name === "p:ph") placeholder = attributes["type"] ?? "body";
+      else if (name === "p:cNvPr") addPicture(attributes);
       else if (!table.open(name, attributes)) paragraph.open(name);
     },
     text: (text) => paragraph.text(text),

@@ -31,12 +31,15 @@ const PREFIXES: ReadonlyMap<string, string> = new Map([
     [`${OOXML}${name}/2006/main`, prefix],
     [`${STRICT}${name}/main`, prefix],
   ]),
-  ...Object.entries({ c: "chart", dgm: "diagram", xdr: "spreadsheetDrawing" }).flatMap(
-    ([prefix, name]): [string, string][] => [
-      [`${OOXML}drawingml/2006/${name}`, prefix],
-      [`${STRICT}drawingml/${name}`, prefix],
-    ],
-  ),
+  ...Object.entries({
+    c: "chart",
+    dgm: "diagram",
+    wp: "wordprocessingDrawing",
+    xdr: "spreadsheetDrawing",
+  }).flatMap(([prefix, name]): [string, string][] => [
+    [`${OOXML}drawingml/2006/${name}`, prefix],
+    [`${STRICT}drawingml/${name}`, prefix],
+  ]),
   [`${OOXML}officeDocument/2006/relationships`, "r"],
   [`${STRICT}officeDocument/relationships`, "r"],
   [`${OOXML}officeDocument/2006/math`, "m"],
@@ -49,6 +52,8 @@ const PREFIXES: ReadonlyMap<string, string> = new Map([
   ["http://www.w3.org/2001/04/xmlenc#", "enc"],
   ["http://www.w3.org/XML/1998/namespace", "xml"],
   ["http://purl.org/dc/elements/1.1/", "dc"],
+  ["http://www.w3.org/1998/Math/MathML", "math"],
+  [`${ODF}svg-compatible:1.0`, "svg"],
   ...["office", "text", "table", "drawing", "presentation", "manifest", "style"].map(
     (name): [string, string] => [`${ODF}${name}:1.0`, name === "drawing" ? "draw" : name],
   ),

@@ -269,6 +269,13 @@ export const filesMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/pages.test"],
   },
   {
+    name: "what a chart notes about its cells is no text of a picture",
+    file: "core/search/files/open-document-body.ts",
+    find: 'if (state.kind === "") return undefined;',
+    replace: "",
+    tests: ["tests/unit/search/open-documents.test"],
+  },
+  {
     name: "slides are counted from one",
     file: "core/search/files/pptx.ts",
     find: "const number = n + 1;",

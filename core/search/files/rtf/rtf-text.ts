@@ -20,7 +20,7 @@ interface Group {
 
 /** Groups whose text is not shown, or is shown elsewhere. */
 const SKIPPED: ReadonlySet<string> = new Set(
-  "colortbl info pict filetbl listtext pntext objdata nonshppict shprslt xe tc rxe sp nonesttables fldinst".split(
+  "colortbl info pict filetbl listtext pntext objdata nonshppict shprslt xe tc rxe nonesttables fldinst".split(
     " ",
   ),
 );
@@ -34,6 +34,11 @@ const KNOWN: ReadonlySet<string> = new Set([
 ]);
 /** Signs before it control a device. */
 const FIRST_SIGN = 32;
+/** Properties of a drawing that are texts for readers, and what stands before them. */
+const PROPERTIES: ReadonlyMap<string, string> = new Map([
+  ["gtextUNICODE", ""],
+  ["wzDescription", "Picture: "],
+]);
 const MARGINS = /^(?:header|footer)[lrf]?$/u;
 const SIGNS: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -76,6 +81,8 @@ interface State extends Layout {
   /** Whether the group has just begun, with `\*`. */
   isOptional: boolean;
   author: string;
+  /** The property of a drawing whose value comes next. */
+  property: string;
 }
 
 /** Returns the text of a Rich Text Format document: headings, paragraphs, items and tables in their order, with notes and comments. */
@@ -101,6 +108,7 @@ export function* rtfText(
     passing: 0,
     isOptional: false,
     author: "",
+    property: "",
   };
   yield* rtfTokens(bytes, (token) => take(state, token));
   flush(state);
@@ -222,6 +230,12 @@ function takeStory(state: State, word: string): boolean {
     });
   else if (word === "atnauthor") beginStory(state, (text) => void (state.author = text));
   else if (word === "shptxt") beginStory(state, (text) => behind(state, text));
+  else if (word === "sn") beginStory(state, (text) => void (state.property = text));
+  else if (word === "sv")
+    beginStory(state, (text) => {
+      const label = PROPERTIES.get(state.property);
+      if (label !== undefined) behind(state, `${label}${text}`);
+    });
   else if (MARGINS.test(word)) beginStory(state, (text) => void state.margins.add(text));
   else return false;
   return true;
