@@ -144,8 +144,11 @@ function isLeftOut(element: Element, name: string): boolean {
   return LEFT_OUT.has(name) && !isFormula;
 }
 
-/** Elements that are read whatever their style is; of scripts only formulas are read. */
-const UNSTYLED: readonly string[] = ["html", "head", "body", "script"];
+/**
+ * Elements that are read whatever their style is; of scripts only formulas are read. Browsers hide an `annotation`: the TeX that a
+ * formula was made of.
+ */
+const UNSTYLED: readonly string[] = ["html", "head", "body", "script", "annotation"];
 
 /** Whether an element, or all in the head of the document, is read whatever its style is. */
 function isUnstyled(element: Element, name: string): boolean {

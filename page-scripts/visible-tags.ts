@@ -36,6 +36,8 @@ export function tagsAround(
 ): readonly [before: string, after: string] {
   if (style === null || BLOCKS.has(name)) return NOTHING;
   if (style.display === "table-cell") return [" ", " "];
+  // Small letters above a word: without their hidden `rp` they would stand in the word.
+  if (style.display === "ruby-text") return ["(", ")"];
   if (pre || !isApart(style)) return NOTHING;
   if (heading) return [" ", " "];
   return name === "code" && keepsLines(style) ? ["<pre>", "</pre>"] : ["<div>", "</div>"];
@@ -43,7 +45,7 @@ export function tagsAround(
 
 /** Whether the layout sets an element apart from the text around it. */
 export function isApart({ display }: CSSStyleDeclaration): boolean {
-  return /^(?:block|flex|grid|flow-root|list-item|table(?!-cell|-column)|ruby-text)/.test(display);
+  return /^(?:block|flex|grid|flow-root|list-item|table(?!-cell|-column))/.test(display);
 }
 
 /** Whether line breaks of a text count. */

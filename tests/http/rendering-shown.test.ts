@@ -116,6 +116,16 @@ const laidOut: readonly (readonly [name: string, html: string, markdown: string]
     "<h2><span style='display:block'>a</span><span style='display:block'>b</span></h2>c<span>d</span>",
     "## a b\n\ncd",
   ],
+  [
+    "small letters above a word",
+    "<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp>字<rt>じ</ruby>",
+    "漢(かん)字(じ)",
+  ],
+  [
+    "the TeX of a formula from what it draws",
+    '<math><semantics><mi>x</mi><annotation encoding="application/x-tex">x^{2}</annotation></semantics></math>',
+    "$x^{2}$",
+  ],
   ["lines of text whose white space counts", '<p style="white-space:pre-line">a\nb</p>', "a  \nb"],
   [
     "code without pre, and lines of code that the style sheet makes",

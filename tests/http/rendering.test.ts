@@ -138,6 +138,15 @@ describe("rendering html", () => {
     expect((await render("pdf", { html: filled, render: "auto" })).status).toBe(200);
   });
 
+  withBrowser('waits with render: "auto" until scripts have filled a page', async () => {
+    const html = shell.replace(
+      /<script>(.*)<\/script>/u,
+      "<script>setTimeout(() => { $1 }, 300)</script>",
+    );
+    const answer = await render("markdown", { html, render: "auto" });
+    expect(answer.body).toMatchObject({ result: "Filled", meta: { render: "browser" } });
+  });
+
   it('takes no browser with render: "auto" for a page that is filled', async () => {
     const html = filled + shell.replace('id="root"', "").replace("root", "none");
     const answer = await render("markdown", { html, render: "auto" });

@@ -105,7 +105,7 @@ async function loadStatic(
 }
 
 /** Fields that are the crawl's own, and not those of the rendering of a page. */
-type PageFields = Pick<RenderBody, "url" | "userAgent"> & Omit<CrawlBody, "url">;
+type PageFields = Pick<RenderBody, "url" | "userAgent" | "render"> & Omit<CrawlBody, "url">;
 
 async function jobOf(
   { url, body, isStart, traceparent }: PageVisit,
@@ -124,6 +124,8 @@ async function jobOf(
     // Credentials go to the origin for which they were given, and nowhere else.
     ...(isHome ? { authenticate, cookies } : {}),
     setExtraHTTPHeaders: { ...(isHome ? setExtraHTTPHeaders : {}), ...since },
+    // A page that only scripts fill has to be waited for.
+    ...(inBrowser === "auto" ? { render: inBrowser } : {}),
     url: url.href,
     userAgent: CRAWLER_AGENT,
   };

@@ -63,6 +63,7 @@ export async function loadPage(page: Page, job: Job, signal: AbortSignal): Promi
     await addTags(page, "style", body.addStyleTag ?? [], inner);
     await addTags(page, "script", body.addScriptTag ?? [], inner);
   });
+  if (isLeftOpen(body)) await fill(page, signal);
   await doWaits(loading);
   await uncover(page, body, signal);
   if ((body.actions ?? []).length > 0) {
@@ -72,6 +73,33 @@ export async function loadPage(page: Page, job: Job, signal: AbortSignal): Promi
     await uncover(page, body, signal);
   }
   return { missed, partial: passed[0]?.message ?? null };
+}
+
+/** Whether the caller of `render: "auto"` left it open when the page is filled, too. */
+function isLeftOpen(body: RenderBody): boolean {
+  const asked = [(body.gotoOptions ?? body.goToOptions)?.waitUntil, body.waitForTimeout];
+  const shown = [body.waitForSelector, body.waitForFunction];
+  const isOpen = [...asked, ...shown].every((wait) => wait === undefined);
+  return body.render === "auto" && body.setJavaScriptEnabled !== false && isOpen;
+}
+
+/** Whether a page shows something: text, or what has none. */
+const SHOWS = `document.body.innerText.trim() !== "" || document.querySelector("img, svg, canvas, video, iframe") !== null`;
+
+/**
+ * Waits until the network is quiet and something is shown, for as long as pages wait for their files: scripts fill a shell only after
+ * `DOMContentLoaded`, and with what they ask for.
+ */
+async function fill(page: Page, signal: AbortSignal): Promise<void> {
+  const { network, filesMs: ms, system } = page;
+  const filled = async (inner: AbortSignal): Promise<void> => {
+    await network.quiet(0, inner);
+    await waitForFunction(page, { expression: SHOWS }, inner);
+  };
+  const late = expired("what scripts fill", ms);
+  await within({ ms, system, signal, expired: () => late }, filled).catch((error: unknown) => {
+    if (error !== late) throw error;
+  });
 }
 
 async function doWaits(loading: Loading): Promise<void> {
@@ -199,12 +227,15 @@ function referrerPolicy(policy: string): string {
   return policy.replaceAll(/-(?<letter>[a-z])/gu, (_, letter: string) => letter.toUpperCase());
 }
 
+/** Types that Chromium shows; it saves other texts, such as `text/csv`. */
+const SHOWN = /html|xml|json|javascript|image|^text\/(?:plain|css|markdown)/u;
+
 function explain(page: Page, failure: string): ApiError {
-  const type = page.lastResponse()?.type ?? "";
-  if (failure.includes("ERR_ABORTED") && type !== "" && !/html|xml|text|json|image/u.test(type)) {
-    return fileFailure(type);
-  }
-  return networkFailure(failure);
+  const last = page.lastResponse();
+  if (last === null || last.type === "" || !failure.includes("ERR_ABORTED"))
+    return networkFailure(failure);
+  const isSaved = /^\s*attachment/iu.test(last.headers["content-disposition"] ?? "");
+  return isSaved || !SHOWN.test(last.type) ? fileFailure(last.type) : networkFailure(failure);
 }
 
 /** A plain-http page that the egress proxy could not reach arrives as the proxy's own answer. */
