@@ -56,6 +56,11 @@ const SIGNS: ReadonlyMap<string, string> = new Map([
   ["w:br", "\n"],
   ["w:cr", "\n"],
   ["w:noBreakHyphen", "-"],
+  // Parts of a formula (section 22.1): apart, they stay words.
+  ["m:r", " "],
+  ["m:den", " /"],
+  ["m:sub", " _"],
+  ["m:sup", " ^"],
 ]);
 /** Columns of a table that Word takes. */
 const MAX_SPAN = 63;

@@ -82,7 +82,7 @@ export function drawnText(budget: TextBudget): DrawnText {
     open(name) {
       if (name === "a:p") paragraph = "";
       else if (name === "a:t" || name === "m:t") isText = true;
-      else if (name === "a:br" || name === "a:tab") paragraph += " ";
+      else if (name === "a:br" || name === "a:tab" || name === "m:r") paragraph += " ";
     },
     text(text) {
       if (!isText) return;

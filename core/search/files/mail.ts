@@ -17,10 +17,51 @@ import { refused } from "../read/refused.ts";
 export type AttachedReader = (file: ReadableFile) => AsyncGenerator<void, DocumentText, void>;
 
 /**
- * Yields the text of a mail (RFC 5322): its subject, people and date, its text, and below that the texts and documents
- * that are attached. Null for `readAttached`: those are left out, with a warning.
+ * Yields the text of a mail (RFC 5322), or of each mail of a mailbox: its subject, people and date, its text, and below that the texts and
+ * documents that are attached. Null for `readAttached`: those are left out, with a warning.
  */
 export async function* mailText(
+  bytes: Uint8Array<ArrayBuffer>,
+  budget: TextBudget,
+  readAttached: AttachedReader | null,
+): AsyncGenerator<void, DocumentText, void> {
+  const mails = mailsIn(withoutMark(bytes));
+  if (mails.length > MAX_MAILS) throw refused(`the file has more than ${MAX_MAILS} mails`);
+  const texts: string[] = [];
+  const warnings: FileWarning[] = [];
+  for (const [n, mail] of mails.entries()) {
+    const { text, warnings: own = [] } = yield* oneMail(mail, budget, readAttached);
+    texts.push(text);
+    const which = mails.length === 1 ? "" : `mail ${n + 1}: `;
+    warnings.push(...own.map((one) => ({ ...one, message: `${which}${one.message}` })));
+    yield;
+  }
+  return { text: texts.join("\n\n"), warnings };
+}
+
+/** Mails of one file. */
+const MAX_MAILS = 5000;
+
+/** A byte order mark would be a part of the first header's name. */
+function withoutMark(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return isMarked ? bytes.subarray(3) : bytes;
+}
+
+/** The line before each mail of a mailbox: the sender and the time, behind an empty line (RFC 4155, appendix A). */
+const SEPARATOR = /(?:^|\r?\n\r?\n)From [^\r\n]{0,500}\r?\n/gu;
+
+/** Returns the mails of a mailbox, or the only one. */
+function mailsIn(bytes: Uint8Array<ArrayBuffer>): readonly Uint8Array<ArrayBuffer>[] {
+  if (new TextDecoder().decode(bytes.subarray(0, 5)) !== "From ") return [bytes];
+  // A letter for each byte, so that places in the text are places in the bytes.
+  const found = [...new TextDecoder("windows-1252").decode(bytes).matchAll(SEPARATOR)];
+  return found.map(({ index, 0: line }, n) =>
+    bytes.subarray(index + line.length, found[n + 1]?.index),
+  );
+}
+
+async function* oneMail(
   bytes: Uint8Array<ArrayBuffer>,
   budget: TextBudget,
   readAttached: AttachedReader | null,
@@ -31,6 +72,7 @@ export async function* mailText(
   const parts = [headOf(mail), yield* bodyOf(mail, budget)];
   for (const attachment of mail.attachments) {
     const name = nameOf(attachment);
+    if (drawsPage(mail, attachment)) continue;
     try {
       const { text, warnings: own = [] } = yield* attachedText(attachment, readAttached);
       budget.take(text.length);
@@ -44,6 +86,13 @@ export async function* mailText(
     }
   }
   return { text: parts.filter((part) => part !== "").join("\n\n"), warnings };
+}
+
+/** Whether a part only draws a saved page: a picture, a style sheet or a script, which has an address and no name. */
+function drawsPage({ headers }: Email, { filename, mimeType }: Attachment): boolean {
+  const type = headers.find(({ key }) => key === "content-type")?.value ?? "";
+  const isPart = /^multipart\/related/iu.test(type) && (filename ?? "") === "";
+  return isPart && /css|javascript|^(?:image|font)\//u.test(mimeType);
 }
 
 /** A mail of other bytes than UTF-8 that names no charset at all, in UTF-8; every other one as it is. */
@@ -122,6 +171,8 @@ function nameOf({ filename, mimeType }: Attachment): string {
 
 function names(addresses: readonly Address[]): string {
   return addresses
-    .map(({ name, address }) => (address === undefined ? name : `${name} <${address}>`.trim()))
+    .map(({ name, address }) =>
+      address === undefined || address === "" ? name : `${name} <${address}>`.trim(),
+    )
     .join(", ");
 }

@@ -49,7 +49,9 @@ export type FileReader = LongTask<ReadableFile, ReadFileResult, Steps<ReadFileRe
 /** Formats that have to be converted to text: known by their first bytes, else by their names. */
 export type DocumentKind = "pdf" | "docx" | "pptx" | "xlsx" | "odf" | "rtf" | "epub" | "eml";
 
-const NAME = /\.(pdf|docx|pptx|xlsx|f?od[tspg]|rtf|epub|eml)$/i;
+/** Pages that browsers save as one file (RFC 2557), and files of several mails (RFC 4155), are mails. */
+const MAIL = /^(?:eml|mht(?:ml)?|mbox)$/;
+const NAME = /\.(pdf|docx|pptx|xlsx|f?od[tspg]|rtf|epub|eml|mht(?:ml)?|mbox)$/i;
 const TYPES: ReadonlyMap<string, DocumentKind> = new Map([
   ["application/pdf", "pdf"],
   ["application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"],
@@ -59,6 +61,8 @@ const TYPES: ReadonlyMap<string, DocumentKind> = new Map([
   ["application/rtf", "rtf"],
   ["text/rtf", "rtf"],
   ["message/rfc822", "eml"],
+  ["application/mbox", "eml"],
+  ["multipart/related", "eml"],
 ]);
 
 /** Types of OpenDocument begin so. Their packages have the type at byte 38, unpacked (OpenDocument 1.3, part 2, section 3.3). */
@@ -77,9 +81,14 @@ export function documentKind({ key, contentType, bytes }: ReadableFile): Documen
     beginsWith(bytes.subarray(TYPE_AT, TYPE_AT + 64), OPEN_DOCUMENT)
   )
     return "odf";
-  const named = NAME.exec(key)?.[1]?.toLowerCase();
-  if (/^f?od/.test(named ?? "")) return "odf";
-  return (named as DocumentKind | undefined) ?? TYPES.get(type) ?? null;
+  return kindOfName(key) ?? TYPES.get(type) ?? null;
+}
+
+function kindOfName(key: string): DocumentKind | undefined {
+  const named = NAME.exec(key)?.[1]?.toLowerCase() ?? "";
+  if (/^f?od/.test(named)) return "odf";
+  if (MAIL.test(named)) return "eml";
+  return named === "" ? undefined : (named as DocumentKind);
 }
 
 /** Returns the media type of a picture that can be read, by its first bytes; null for all else. */

@@ -36,10 +36,8 @@ export function* convertText(
         text: yield* csvText(text, /\.(?:tsv|tab)$/iu.test(key), budget),
         format: "markdown",
       };
-    case "notebook": {
-      const read = yield* notebookText(text, budget);
-      return read === null ? asText(text) : { text: read, format: "markdown" };
-    }
+    case "notebook":
+      return readOr(text, yield* notebookText(text, budget));
     case "json":
       return asText((yield* jsonParagraphs(text, budget)) ?? text);
     case "jsonl": {
@@ -48,6 +46,8 @@ export function* convertText(
     }
     case "subtitles":
       return { text: yield* subtitleText(text, budget), format: "text" };
+    case "cards":
+      return asText(unfolded(text));
     case "rst":
     case "asciidoc":
     case "org":
@@ -55,6 +55,16 @@ export function* convertText(
     default:
       return { text, format: kind };
   }
+}
+
+/** The lines of a calendar or an address card as they were: programs fold them within words, and write signs for line ends (RFC 5545, 3.1). */
+function unfolded(text: string): string {
+  const signs = text.replaceAll(/\r?\n[ \t]/gu, "").replaceAll(/\\[nN]/gu, "\n");
+  return signs.replaceAll(/\\([,;\\])/gu, "$1");
+}
+
+function readOr(source: string, read: string | null): ReadFileResult {
+  return read === null ? asText(source) : { text: read, format: "markdown" };
 }
 
 function asText(text: string): ReadFileResult {
@@ -84,6 +94,7 @@ type TextKind =
   | "json"
   | "notebook"
   | "subtitles"
+  | "cards"
   | "rst"
   | "asciidoc"
   | "org"
@@ -98,6 +109,7 @@ const KINDS: readonly (readonly [kind: TextKind, name: RegExp, type: RegExp])[] 
   ["notebook", /\.ipynb$/iu, /^application\/x-ipynb\+json$/u],
   ["json", /\.json$/iu, /^application\/json$/u],
   ["subtitles", /\.(?:srt|vtt)$/iu, /^(?:text\/(?:vtt|srt)|application\/x-subrip)$/u],
+  ["cards", /\.(?:ics|vcf|vcard)$/iu, /^text\/(?:calendar|(?:x-)?vcard)$/u],
   ["rst", /\.(?:rst|rest)$/iu, /^text\/(?:x-rst|prs\.fallenstein\.rst)$/u],
   ["asciidoc", /\.(?:adoc|asciidoc)$/iu, /^text\/asciidoc$/u],
   ["org", /\.org$/iu, /^text\/(?:x-)?org$/u],

@@ -269,6 +269,13 @@ export const filesMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/pages.test"],
   },
   {
+    name: "each mail of a mailbox is read by itself",
+    file: "core/search/files/mail.ts",
+    find: '!== "From ") return [bytes];',
+    replace: '!== "From " || bytes.length > 0) return [bytes];',
+    tests: ["tests/unit/search/mails.test"],
+  },
+  {
     name: "what a chart notes about its cells is no text of a picture",
     file: "core/search/files/open-document-body.ts",
     find: 'if (state.kind === "") return undefined;',

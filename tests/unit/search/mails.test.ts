@@ -87,3 +87,32 @@ it("a mail that names no charset is read as the one that it is like", async () =
   expect(found.text).toBe(`# Terms\n\n${text}`);
   expect(found.warnings).toMatchObject([{ code: "charset_guessed" }]);
 });
+
+it("a mailbox is all of its mails, with their charsets and attachments", async () => {
+  const first = mailOf("mixed", [
+    "Content-Type: text/plain\n\nThe pangolin letter.\n\n>From here on.",
+    attached("notes.txt", "text/plain", base64(new TextEncoder().encode("The numbat note."))),
+    attached("a.zip", "application/zip", base64(Uint8Array.of(0x50, 0x4b, 3, 4))),
+  ]);
+  const second =
+    "Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\nContent-Transfer-Encoding: quoted-printable\n\nA long ka=\nngaroo.\n";
+  const line = "From ann@example.com Sun Nov 29 13:33:02 2026\n";
+  const { text, warnings } = await read("inbox.mbox", `${line}${first}\n${line}${second}`);
+  for (const words of ["# Ferry", "The pangolin letter.", "The numbat note.", "# Grüße"])
+    expect(text).toContain(words);
+  expect(text).toContain("A long kangaroo.");
+  expect(text).not.toContain("ann@example.com");
+  expect(warnings).toMatchObject([{ message: expect.stringMatching(/^mail 1: a\.zip: /u) }]);
+});
+
+it("a page that a browser saved as one file is its text, without its style sheets", async () => {
+  const page = `From: <Saved by Blink>\nSubject: Ferries\nMIME-Version: 1.0\nContent-Type: multipart/related; type="text/html"; boundary=x\n\n--x\nContent-Type: text/html\nContent-Transfer-Encoding: quoted-printable\nContent-Location: https://example.com/\n\n<p>The wal=\nrus=C3=BC</p>\n--x\nContent-Type: text/css\nContent-Location: https://example.com/a.css\n\n.axolotl{}\n--x\nContent-Type: image/png\nContent-Location: https://example.com/a.png\n\nx\n--x--\n`;
+  const { text, warnings } = await read("ferries.mht", page);
+  expect([text, warnings]).toEqual(["# Ferries\n\nFrom: Saved by Blink\n\nThe walrusü", []]);
+  expect((await read("ferries.mhtml", page)).text).toBe(text);
+});
+
+it("a byte order mark before a mail hides no header", async () => {
+  const { text } = await read("mark.eml", "\uFEFFSubject: Ferry\nTo: b@example.com\n\nThe tapir.");
+  expect(text).toBe("# Ferry\n\nTo: <b@example.com>\n\nThe tapir.");
+});

@@ -58,6 +58,17 @@ describe("what pictures say to readers who do not see them", () => {
 });
 
 describe("the signs of a formula", () => {
+  it("stay apart in DOCX", async () => {
+    const sign = (text: string): string => `<m:r><m:t>${text}</m:t></m:r>`;
+    const part = (name: string, text: string): string => `<m:${name}>${sign(text)}</m:${name}>`;
+    const fraction = `<m:f>${part("num", "force")}${part("den", "area")}</m:f>`;
+    const power = `<m:sSup>${part("e", "width")}${part("sup", "2")}</m:sSup>`;
+    const bytes = packageOf({
+      "word/document.xml": `<w:document xmlns:w="${main}/wordprocessingml/2006/main" xmlns:m="${main}/officeDocument/2006/math"><w:body><w:p><m:oMath>${sign("pressure")}${sign("=")}${fraction}${sign("+")}${power}</m:oMath></w:p></w:body></w:document>`,
+    });
+    expect(await textOf("a.docx", bytes)).toBe("pressure = force / area + width ^ 2");
+  });
+
   it("are in the text of ODT: those of a file of its own behind the paragraph", async () => {
     const bytes = packageOf({
       "content.xml": odtBody(`See <draw:object xlink:href="./Object 1"/>`),
