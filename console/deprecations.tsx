@@ -59,16 +59,16 @@ function Uses({ live, facts, entries }: UsesProps) {
             key: `${use.entry} ${use.token_id} ${use.client} ${use.client_version}`,
             cells: [
               <span class="entry">{use.entry}</span>,
-              <PathText text={`${entry?.methods.join(" ") ?? ""} ${entry?.path ?? ""}`} />,
-              <span class="wrap" title={use.token_id}>
+              <PathText isTight text={`${entry?.methods.join(" ") ?? ""} ${entry?.path ?? ""}`} />,
+              <span class="wrap tight" title={use.token_id}>
                 {use.token_name === "" ? use.token_id.slice(0, 8) : use.token_name}
               </span>,
-              <span class="wrap">{`${use.client} ${use.client_version}`.trim() || "–"}</span>,
+              <span class="wrap tight">{`${use.client} ${use.client_version}`.trim() || "–"}</span>,
               count(use.count),
               count(use.refused),
-              new Date(use.first_used_on).toLocaleString("en-GB"),
-              new Date(use.last_used_on).toLocaleString("en-GB"),
-              entry === undefined ? "–" : <PathText text={replacementOf(entry)} />,
+              day(use.first_used_on),
+              day(use.last_used_on),
+              entry === undefined ? "–" : <PathText isTight text={replacementOf(entry)} />,
             ],
           };
         })}
@@ -112,11 +112,24 @@ function Entries({ table }: { readonly table: Loaded<readonly ListedEntry[]> }) 
   );
 }
 
+/** A day, with its time for those who point at it. */
+function day(time: string) {
+  const at = new Date(time);
+  return <span title={at.toLocaleString("en-GB")}>{at.toLocaleDateString("en-GB")}</span>;
+}
+
 /** A text with paths, which break behind a slash and not within a word. */
-function PathText({ text }: { readonly text: string }) {
+function PathText({
+  text,
+  isTight = false,
+}: {
+  readonly text: string;
+  /** Whether the table has many columns beside it. */
+  readonly isTight?: boolean;
+}) {
   const parts = text.split(/(?<=\/)/);
   return (
-    <span class="wrap">
+    <span class={isTight ? "wrap tight" : "wrap"}>
       {parts.map((part, index) => (
         <Fragment key={index}>
           {part}
