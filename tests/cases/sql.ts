@@ -99,6 +99,20 @@ export const sqlSuite: Suite<Sql> = {
       },
     },
     {
+      name: "whole numbers beyond 2^53 are written and read whole as texts",
+      async run(sql) {
+        const texts = ["9007199254740993", "9223372036854775807", "-9223372036854775808"];
+        await sql.batch(
+          texts.map((text, index): Statement => ({
+            sql: "INSERT INTO t_items (actor, id, n) VALUES ('a', ?, CAST(? AS BIGINT))",
+            params: [`n${index}`, text],
+          })),
+        );
+        const rows = await sql.all("SELECT CAST(n AS TEXT) AS n FROM t_items ORDER BY id");
+        expect(rows.map(({ n }) => n)).toEqual(texts);
+      },
+    },
+    {
       name: "a bound limit and offset hold, and a text that looks like one stays as it is",
       async run(sql) {
         await sql.batch([insert("a"), insert("b"), insert("LIMIT ?")]);

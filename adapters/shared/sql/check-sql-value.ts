@@ -15,7 +15,7 @@ export function checkSqlValue(value: unknown): void {
     if (value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER) return;
     throw new SqlError(
       "invalid",
-      "Cannot bind a bigint outside the safe integers: it would not read back",
+      "Cannot bind a bigint outside the safe integers: bind its text, and write CAST(? AS BIGINT)",
     );
   }
   const type = value instanceof Date ? "Date" : typeof value;

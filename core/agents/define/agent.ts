@@ -120,7 +120,7 @@ export interface Agent<State = Plain> extends AgentReach {
   /**
    * Runs one SQL statement, `` agent.sql`SELECT …` ``, values as parameters. Instances may share a database:
    * give your tables (definition's `schema`) an `actor` column and put {@link Agent.key} there. Whole numbers beyond 2^53
-   * are rounded: read them with `CAST(n AS TEXT)`, whose text `BigInt()` takes.
+   * are rounded: read them with `CAST(n AS TEXT)`, whose text `BigInt()` takes, and bind their text with `CAST(… AS BIGINT)`.
    */
   sql(strings: TemplateStringsArray, ...values: readonly SqlValue[]): Promise<SqlRow[]>;
   /** The key of the instance in shared tables: class and name. */
