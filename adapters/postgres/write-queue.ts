@@ -126,8 +126,8 @@ function connectionQueue(options: WriteQueueOptions): ConnectionQueue {
   let isClosed = false;
   /** Statements that wait or run. */
   let statements = 0;
-  /** When the running group began. */
-  let startedAt = 0;
+  /** When the running group began; those that wait for the first one to begin are part of it. */
+  let startedAt = Number.POSITIVE_INFINITY;
 
   async function drain(): Promise<void> {
     // Batches that this turn of the event loop still adds belong to the first group.
@@ -140,6 +140,7 @@ function connectionQueue(options: WriteQueueOptions): ConnectionQueue {
       statements -= statementsOf(group) - statementsOf(left);
     }
     running = undefined;
+    startedAt = Number.POSITIVE_INFINITY;
   }
 
   return {
@@ -150,10 +151,7 @@ function connectionQueue(options: WriteQueueOptions): ConnectionQueue {
           return reject(new SqlError("busy", `${limit} batches wait for the database already`));
         queue.push({ owner, batch, fence, attempts: 0, resolve, reject });
         statements += batch.length;
-        if (running === undefined) {
-          startedAt = performance.now();
-          running = drain();
-        }
+        running ??= drain();
       }),
     get statements() {
       return statements;

@@ -156,6 +156,13 @@ export const postgresMutants: readonly Mutant[] = [
     tests: writes,
   },
   {
+    name: "batches of one turn of the event loop share a transaction, however long the turn takes",
+    file: "adapters/postgres/write-queue.ts",
+    find: "running ??= drain();",
+    replace: "if (running === undefined) { startedAt = performance.now(); running = drain(); }",
+    tests: writes,
+  },
+  {
     name: "a batch does not wait for many statements of another owner",
     file: "adapters/postgres/write-queue.ts",
     find: "length < MANY_STATEMENTS ?",

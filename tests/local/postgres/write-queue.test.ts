@@ -35,6 +35,16 @@ await describeOnPostgres("writes of several owners", () => {
     expect(await transactions()).toBe(1);
   });
 
+  it("of one turn of the event loop share a transaction, however long the turn takes", async () => {
+    const slowly = (owner: string): Promise<unknown> => {
+      const write = db.sqlOf(owner).batch([insert(owner)]);
+      for (const begun = performance.now(); performance.now() - begun < 20;);
+      return write;
+    };
+    await Promise.all(owners.slice(0, 3).map(slowly));
+    expect(await transactions()).toBe(1);
+  });
+
   const many = (owner: string): Promise<unknown> =>
     db.sqlOf(owner).batch(Array.from({ length: 250 }, (_, n) => insert(`${owner} ${n}`)));
 
