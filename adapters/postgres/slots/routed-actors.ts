@@ -6,7 +6,7 @@ import { nodeErrors, NotStarted } from "../../peers/owner-errors.ts";
 import type { Leases } from "./leases.ts";
 import type { PeerNodes } from "./peer-nodes.ts";
 import { slotOf } from "../slot-of.ts";
-import { waitingCalls, type CallTarget, type TargetedCall } from "./waiting-calls.ts";
+import { waitingCalls, type CallTarget, type TargetedCall } from "../../peers/waiting-calls.ts";
 
 /** The actors of a cluster, as one node calls them. */
 export interface RoutedActors {

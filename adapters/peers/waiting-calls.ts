@@ -1,6 +1,6 @@
 import { clearTimeout, setTimeout } from "node:timers";
-import { nodeErrors } from "../../peers/owner-errors.ts";
-import { MAX_WAITING, type PeerConnection } from "../../peers/peer-connection.ts";
+import { nodeErrors } from "./owner-errors.ts";
+import { MAX_WAITING, type PeerConnection } from "./peer-connection.ts";
 
 /** The end that answers a call: a connection to another node, or this node. */
 export type CallTarget = Pick<PeerConnection, "call" | "fetch">;
