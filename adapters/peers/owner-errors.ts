@@ -17,6 +17,10 @@ export interface OwnerErrors {
   overloaded(): ApiError;
   /** For a call that has waited too long for an owner. */
   none(): ApiError;
+  /** For a call that this process has not started yet as it ends. */
+  shuttingDown(): ApiError;
+  /** For a call that is under way when this process ends. */
+  cutOff(): ApiError;
 }
 
 /** Makes the failures; `ended` and `none` are the beginnings of their sentences. */
@@ -30,6 +34,8 @@ function ownerErrors(owner: string, ended: string, none: string): OwnerErrors {
     overloaded: () =>
       unavailable(`Too many calls wait for ${owner.replace(/^T/u, "t")}: try again later`),
     none: () => unavailable(`${none}: try again later`),
+    shuttingDown: () => unavailable("The server is shutting down"),
+    cutOff: () => unavailable("The server is shutting down: whether this took effect is not known"),
   };
 }
 

@@ -22,6 +22,7 @@ export interface PeerConnection {
   /** Calls, requests and WebSockets under way. */
   size(): number;
   closeSockets(code: number, reason: string): void;
+  /** Closes the connection: this process ends. Make no calls any more. */
   leave(): void;
 }
 
@@ -143,6 +144,8 @@ interface State {
   readonly outgoing: Set<OutgoingRequest>;
   readonly heartbeat: Heartbeat;
   isOpen: boolean;
+  /** Whether this end closes the connection. */
+  hasLeft: boolean;
 }
 
 function connectionOver(
@@ -172,6 +175,7 @@ function connectionOver(
       },
     }),
     isOpen: true,
+    hasLeft: false,
   };
   const toOwner: Link<ToOwner> = link<ToPeer, ToOwner>(
     { from: socket, to: socket },
@@ -186,7 +190,8 @@ function connectionOver(
       close() {
         state.heartbeat.stop();
         leaving(state);
-        for (const { reject } of state.calls.values()) reject(errors.ended());
+        for (const { reject } of state.calls.values())
+          reject(state.hasLeft ? errors.cutOff() : errors.ended());
         state.calls.clear();
         state.agent.destroy();
         options.onLost();
@@ -280,6 +285,7 @@ function connection(toOwner: Link<ToOwner>, state: State): PeerConnection {
       for (const one of outgoing) one.closeSocket(code, reason);
     },
     leave: () => {
+      state.hasLeft = true;
       toOwner.end();
     },
   };

@@ -1,8 +1,9 @@
 import { clearTimeout, setTimeout } from "node:timers";
-import { nodeErrors } from "./owner-errors.ts";
+import type { ApiError } from "../../core/http/api-error.ts";
+import type { OwnerErrors } from "./owner-errors.ts";
 import { MAX_WAITING, type PeerConnection } from "./peer-connection.ts";
 
-/** The end that answers a call: a connection to another node, or this node. */
+/** The end that answers a call: a connection to another process, or this process. */
 export type CallTarget = Pick<PeerConnection, "call" | "fetch">;
 
 /** A call once its target is known. */
@@ -10,6 +11,7 @@ export type TargetedCall<T> = (target: CallTarget) => Promise<T>;
 
 /** When a call was made, and for how long it may wait. */
 export interface CallTurn {
+  /** Calls of one slot keep their order. */
   readonly slot: number;
   /** How many calls were made before it. */
   readonly number: number;
@@ -17,14 +19,20 @@ export interface CallTurn {
   readonly until: number;
 }
 
-/** Calls that wait until the node of their actor can be called. */
+/** Calls that wait until the owner of their actor can be called. */
 export interface WaitingCalls {
+  /** Returns the turn of a call that is made now and may wait for so many ms. */
+  turn(slot: number, waitMs: number): CallTurn;
   /** Whether any call of that slot waits. */
   has(slot: number): boolean;
+  /** Calls that wait. */
+  size(): number;
   /** Rejects with 503 when the call has waited too long, or too many do. */
   add<T>(turn: CallTurn, ask: TargetedCall<T>): Promise<T>;
   /** Makes the calls that have a target by now, in the order in which they were made. */
   retry(targetOf: (slot: number) => CallTarget | null): void;
+  /** Rejects all calls: this process ends. */
+  giveUp(): void;
 }
 
 /** How often something is there, by slot. */
@@ -36,18 +44,22 @@ interface SlotCounts {
 
 interface Waiting extends CallTurn {
   go(target: CallTarget): void;
+  readonly giveUp: (error: ApiError) => void;
 }
 
 /** Makes an empty queue. */
-export function waitingCalls(): WaitingCalls {
+export function waitingCalls(errors: OwnerErrors): WaitingCalls {
   const waiting = new Set<Waiting>();
   const counts = slotCounts();
+  let made = 0;
   return {
+    turn: (slot, waitMs) => ({ slot, number: (made += 1), until: performance.now() + waitMs }),
     has: (slot) => counts.has(slot),
+    size: () => waiting.size,
     add: (turn, ask) =>
       new Promise((resolve, reject) => {
         if (waiting.size >= MAX_WAITING) {
-          reject(nodeErrors.overloaded());
+          reject(errors.overloaded());
           return;
         }
         const leave = (): void => {
@@ -61,12 +73,17 @@ export function waitingCalls(): WaitingCalls {
             leave();
             resolve(ask(target));
           },
+          giveUp(error) {
+            leave();
+            reject(error);
+          },
         };
-        const giveUp = (): void => {
-          leave();
-          reject(nodeErrors.none());
-        };
-        const patience = setTimeout(giveUp, Math.max(0, turn.until - performance.now()));
+        const patience = setTimeout(
+          () => {
+            call.giveUp(errors.none());
+          },
+          Math.max(0, turn.until - performance.now()),
+        );
         waiting.add(call);
         counts.add(turn.slot);
       }),
@@ -76,6 +93,9 @@ export function waitingCalls(): WaitingCalls {
         const target = targetOf(call.slot);
         if (target !== null) call.go(target);
       }
+    },
+    giveUp() {
+      for (const call of waiting) call.giveUp(errors.shuttingDown());
     },
   };
 }

@@ -1,28 +1,17 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { ApiError } from "../../core/http/api-error.ts";
 import type { ActorKind, ActorRef } from "../../core/ports.ts";
 import { inUse, PREDECESSOR_MS, tellWaiting, type DataDir } from "../shared/data-dir.ts";
 import { isNewKind, kindOf } from "../shared/actors/kinds.ts";
 import { folderErrors, NotStarted } from "../peers/owner-errors.ts";
 import { ownedActors, type SharedActors, type SharedActorsOptions } from "./owned-actors.ts";
+import { ABSENT, type JoinRefusal, type PeerConnection } from "../peers/peer-connection.ts";
 import {
-  ABSENT,
-  MAX_WAITING,
-  type JoinRefusal,
-  type PeerConnection,
-} from "../peers/peer-connection.ts";
+  waitingCalls,
+  type CallTarget,
+  type TargetedCall,
+  type WaitingCalls,
+} from "../peers/waiting-calls.ts";
 import { connectToOwner, isOwnerListening } from "./owner-connection.ts";
-
-/** The target of calls: the lock owner, or this process once it has taken over. */
-type ActorHost = Pick<PeerConnection, "call" | "fetch">;
-
-/** A call that waits until there is a host. */
-interface Waiting {
-  /** How many calls were made before it. */
-  readonly number: number;
-  go(host: ActorHost): void;
-  readonly giveUp: () => void;
-}
 
 interface State {
   readonly options: SharedActorsOptions;
@@ -30,11 +19,11 @@ interface State {
   /** Open connections to lock owners. One that is about to close may still have calls under way. */
   readonly connections: Set<PeerConnection>;
   /** Undefined while the next one is looked for. */
-  host: ActorHost | undefined;
-  /** Calls made so far. */
-  made: number;
-  /** Calls that wait for a host. */
-  readonly waiting: Set<Waiting>;
+  host: CallTarget | undefined;
+  /** Whether this process has made calls. */
+  hasCalled: boolean;
+  /** Calls that wait for a host: all in one order. */
+  readonly waiting: WaitingCalls;
   finding: Promise<void>;
   owned: SharedActors | undefined;
   isClosing: boolean;
@@ -42,6 +31,8 @@ interface State {
 
 /** How long a call waits for the next lock owner, in ms: a process that drains may take its grace. */
 const CALL_WAIT_MS = 15_000;
+/** The one slot of a data directory: it has one owner. */
+const SLOT = 0;
 const PAUSE_MS = 25;
 /** The pause after the directory could not be taken over, in ms. */
 const FAILED_PAUSE_MS = 1000;
@@ -53,8 +44,8 @@ export async function peerActors(options: SharedActorsOptions): Promise<SharedAc
     kinds: new Map(),
     connections: new Set(),
     host: undefined,
-    made: 0,
-    waiting: new Set(),
+    hasCalled: false,
+    waiting: waitingCalls(folderErrors),
     finding: Promise.resolve(),
     owned: undefined,
     isClosing: false,
@@ -72,12 +63,12 @@ export async function peerActors(options: SharedActorsOptions): Promise<SharedAc
         connection.closeSockets(1001, "The server is shutting down");
       const until = performance.now() + graceMs;
       const isBusy = (): boolean =>
-        state.waiting.size > 0 ||
+        state.waiting.size() > 0 ||
         [...state.connections].some((connection) => connection.size() > 0);
       while (isBusy() && performance.now() < until) await pause(5);
       // Set before the waiting calls are given up: from now on this process takes nothing over.
       state.isClosing = true;
-      for (const one of state.waiting) one.giveUp();
+      state.waiting.giveUp();
       await state.owned?.close(graceMs);
     },
     async release() {
@@ -97,60 +88,25 @@ function actorRef(state: State, kind: string, name: string): ActorRef {
 }
 
 /** Calls the current host. Nothing is awaited before, so that calls keep their order. */
-async function callHost<T>(
-  state: State,
-  kind: string,
-  ask: (host: ActorHost) => Promise<T>,
-): Promise<T> {
+async function callHost<T>(state: State, kind: string, ask: TargetedCall<T>): Promise<T> {
   kindOf(state.kinds, kind);
-  const number = (state.made += 1);
+  const { waiting } = state;
+  state.hasCalled = true;
+  const turn = waiting.turn(SLOT, CALL_WAIT_MS);
   for (;;) {
-    if (state.isClosing && state.owned === undefined) throw shuttingDown();
+    if (state.isClosing && state.owned === undefined) throw folderErrors.shuttingDown();
     try {
-      return await (state.host === undefined ? whenHosted(state, number, ask) : ask(state.host));
+      return await (state.host === undefined ? waiting.add(turn, ask) : ask(state.host));
     } catch (error) {
       if (!(error instanceof NotStarted)) throw error;
     }
   }
 }
 
-/** Calls the next host, in turn with the other waiting calls. */
-function whenHosted<T>(
-  state: State,
-  number: number,
-  ask: (host: ActorHost) => Promise<T>,
-): Promise<T> {
-  const { waiting } = state;
-  return new Promise((resolve, reject) => {
-    if (waiting.size >= MAX_WAITING) {
-      reject(folderErrors.overloaded());
-      return;
-    }
-    const leave = (): void => {
-      clearTimeout(patience);
-      waiting.delete(call);
-    };
-    const call: Waiting = {
-      number,
-      go(host) {
-        leave();
-        resolve(ask(host));
-      },
-      giveUp() {
-        leave();
-        reject(state.isClosing ? shuttingDown() : folderErrors.none());
-      },
-    };
-    const patience = setTimeout(call.giveUp, CALL_WAIT_MS);
-    waiting.add(call);
-  });
-}
-
-/** Directs calls to `host` from now on, the waiting ones first, in the order in which they were made. */
-function useHost(state: State, host: ActorHost): void {
+/** Directs calls to `host` from now on, the waiting ones first. */
+function useHost(state: State, host: CallTarget): void {
   state.host = host;
-  // A call that the former lock owner sent back joins the queue late: sort by when it was made.
-  for (const call of [...state.waiting].toSorted((a, b) => a.number - b.number)) call.go(host);
+  state.waiting.retry(() => host);
 }
 
 /** Finds a host: the lock owner, or this process, which takes over an unlocked directory. Rejects after `withinMs`. */
@@ -171,7 +127,7 @@ async function findHost(state: State, withinMs: number): Promise<void> {
     waiting.over();
   }
   // After a change of owner only the process that took over logs it, once for all.
-  const isNews = waiting.isTold() || state.made === 0;
+  const isNews = waiting.isTold() || !state.hasCalled;
   if (isNews && state.owned === undefined && !state.isClosing)
     log("info", "Joined the process that holds the data directory");
 }
@@ -256,8 +212,4 @@ async function takeOver(state: State): Promise<void> {
     call: (kind, name, method, args) => owned.get(kind, name).call(method, ...args),
     fetch: (kind, name, request) => owned.get(kind, name).fetch(request),
   });
-}
-
-function shuttingDown(): ApiError {
-  return new ApiError("unavailable", { message: "The server is shutting down" });
 }

@@ -4,6 +4,7 @@ import { inUse, PREDECESSOR_MS, tellWaiting, type DataDir } from "../shared/data
 import { localSystem } from "../shared/system.ts";
 import { syncCrypto } from "../shared/sync-crypto.ts";
 import { ownedActors } from "./owned-actors.ts";
+import { folderErrors, NotStarted } from "../peers/owner-errors.ts";
 import type { PeerConnection } from "../peers/peer-connection.ts";
 import { connectToOwner } from "./owner-connection.ts";
 import { lockFolder } from "./peer-actors.ts";
@@ -64,8 +65,8 @@ function throughOwner(owner: PeerConnection, folder: DataDir): VisitingActors {
     actors: {
       define: () => undefined,
       get: (kind, name) => ({
-        call: (method, ...args) => owner.call(kind, name, method, args),
-        fetch: (request) => owner.fetch(kind, name, request),
+        call: (method, ...args) => started(owner.call(kind, name, method, args)),
+        fetch: (request) => started(owner.fetch(kind, name, request)),
       }),
     },
     async close() {
@@ -73,6 +74,15 @@ function throughOwner(owner: PeerConnection, folder: DataDir): VisitingActors {
       folder.release();
     },
   };
+}
+
+/** Fails as other failures do when the owner is ending: a command waits for no other one. */
+async function started<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    throw error instanceof NotStarted ? folderErrors.none() : error;
+  }
 }
 
 function asOwner({ folder, speaks, log }: VisitingOptions): VisitingActors {

@@ -8,6 +8,8 @@ export interface OpenOptions {
   readonly database?: string;
   /** How servers of that database share it. @default the defaults of the platform */
   readonly cluster?: { readonly leaseMs: number };
+  /** How long calls under way may take when it closes, in ms; only where `#platform` is a process. @default 2000 */
+  readonly closeGraceMs?: number;
   /** Receives its log; only where `#platform` is a process. @default nothing does */
   readonly log?: Log;
   /** Hosts that what a caller steers may reach although they are not public. @default [] */

@@ -8,7 +8,7 @@ import type { PostgresDatabase } from "../open-postgres.ts";
 import { leaseStore, type ClusterNode } from "./lease-store.ts";
 import { openLeases, type Leases } from "./leases.ts";
 import { peerNodes, type PeerNodes } from "./peer-nodes.ts";
-import { routedActors, type RoutedActorsOptions } from "./routed-actors.ts";
+import { routedActors, type RoutedActors, type RoutedActorsOptions } from "./routed-actors.ts";
 import { slotOf } from "../slot-of.ts";
 import type { Fence } from "../transaction.ts";
 
@@ -132,16 +132,22 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
       state.isClosing = true;
       nodes.closeSockets(...ENDS);
       await state.joining;
-      await state.leases?.close(graceMs);
-      await end(server, nodes, until);
+      // Without another node, calls that wait for one find none.
+      if ((await state.leases?.close(graceMs)) !== true) routed.close();
+      await end(server, { nodes, routed }, until);
     },
   };
 }
 
-/** Lets answers under way end until a time of `performance.now()`, and closes all connections. */
-async function end(server: PeerServer, nodes: PeerNodes, until: number): Promise<void> {
+/** Lets calls in both directions end until a time of `performance.now()`, and closes all connections. */
+async function end(
+  server: PeerServer,
+  { nodes, routed }: { readonly nodes: PeerNodes; readonly routed: RoutedActors },
+  until: number,
+): Promise<void> {
   await server.leave(Math.max(0, until - performance.now()));
-  await settled(() => nodes.size() > 0, until - performance.now());
+  await settled(() => nodes.size() + routed.size() > 0, until - performance.now());
+  routed.close();
   nodes.close();
   await server.close();
 }

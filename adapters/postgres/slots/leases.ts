@@ -19,8 +19,8 @@ export interface Leases {
   fenceOf(slot: number): Fence;
   /** Reads again who has what, since a call did not find its actor. */
   refresh(): Promise<void>;
-  /** Hands everything over to the other nodes. */
-  close(graceMs: number): Promise<void>;
+  /** Hands everything over to the other nodes. Resolves to whether there is one. */
+  close(graceMs: number): Promise<boolean>;
 }
 
 export interface LeasesOptions {
@@ -99,12 +99,13 @@ export async function openLeases(options: LeasesOptions): Promise<Leases> {
       state.isClosed = true;
       await beats.stop();
       try {
-        await leave(state, graceMs);
+        return await leave(state, graceMs);
       } catch (error) {
         // Its slots are free when the lease runs out.
         options.log("warn", "The actors of this node could not be handed over", {
           error: String(error),
         });
+        return false;
       }
     },
   };
@@ -216,7 +217,7 @@ async function give(
   }
 }
 
-async function leave(state: State, graceMs: number): Promise<void> {
+async function leave(state: State, graceMs: number): Promise<boolean> {
   const { node, store } = state.options;
   await beat(state).catch(() => undefined);
   const others = [...state.nodes.keys()].filter((id) => id !== node.id);
@@ -226,6 +227,7 @@ async function leave(state: State, graceMs: number): Promise<void> {
   // At once: they share the grace.
   await Promise.all(gifts.map((gift) => give(state, gift.slots, gift.to, graceMs)));
   await store.leave();
+  return others.length > 0;
 }
 
 /** Reads who has what. A reading that is under way may be too old for who asks now: they wait for the next one together. */

@@ -15,6 +15,10 @@ export interface RoutedActors {
   readonly isHere: (kind: string, name: string) => boolean;
   /** Slots have changed hands, or a connection its state: calls that wait are tried again. */
   readonly retry: () => void;
+  /** Calls that are at no node: they wait for one, or were sent back. */
+  readonly size: () => number;
+  /** Refuses these calls, and all that follow: this node ends. */
+  readonly close: () => void;
 }
 
 export interface RoutedActorsOptions {
@@ -41,41 +45,14 @@ const MOVED_PAUSE_MS = 20;
 
 /** Makes the actors of a cluster: those of own slots are called here, others at the node that has them. */
 export function routedActors(options: RoutedActorsOptions): RoutedActors {
-  const { detached, failure, leases, nodes } = options;
-  const waiting = waitingCalls();
+  const { detached, leases, nodes } = options;
   const local = localTarget(options.here);
-  let made = 0;
-
   const isOwn = (slot: number): boolean => leases()?.isOwn(slot) === true;
-
-  function targetOf(slot: number): CallTarget | null {
+  const { route, ...calls } = routedCalls(options, (slot) => {
     if (isOwn(slot)) return local;
     const owner = leases()?.ownerOf(slot) ?? null;
     return owner === null ? null : nodes.to(owner);
-  }
-
-  /** Nothing is awaited before the call, so that calls keep their order. */
-  async function route<T>(
-    slot: number,
-    ask: TargetedCall<T>,
-    waitMs: number = CALL_WAIT_MS,
-  ): Promise<T> {
-    const turn = { slot, number: (made += 1), until: performance.now() + waitMs };
-    for (;;) {
-      // Not past those that wait.
-      const target = waiting.has(slot) ? null : targetOf(slot);
-      if (target === null && failure() !== null) throw nodeErrors.none();
-      try {
-        return await (target === null ? waiting.add(turn, ask) : ask(target));
-      } catch (error) {
-        if (!(error instanceof NotStarted)) throw error;
-        if (performance.now() > turn.until) throw nodeErrors.none();
-        await pause(MOVED_PAUSE_MS);
-        await leases()?.refresh();
-      }
-    }
-  }
-
+  });
   return {
     get(kind, name) {
       const slot = slotOf(kind, name);
@@ -91,8 +68,59 @@ export function routedActors(options: RoutedActorsOptions): RoutedActors {
       };
     },
     isHere: (kind, name) => isOwn(slotOf(kind, name)),
+    ...calls,
+  };
+}
+
+interface RoutedCalls extends Pick<RoutedActors, "retry" | "size" | "close"> {
+  /** Makes a call at the node of its slot, once there is one. */
+  readonly route: <T>(slot: number, ask: TargetedCall<T>, waitMs?: number) => Promise<T>;
+}
+
+function routedCalls(
+  { failure, leases }: Pick<RoutedActorsOptions, "failure" | "leases">,
+  targetOf: (slot: number) => CallTarget | null,
+): RoutedCalls {
+  const waiting = waitingCalls(nodeErrors);
+  let sentBack = 0;
+  let isClosed = false;
+
+  /** Waits until a call that was sent back may find its actor. */
+  async function comeBack(): Promise<void> {
+    sentBack += 1;
+    try {
+      await pause(MOVED_PAUSE_MS);
+      await leases()?.refresh();
+    } finally {
+      sentBack -= 1;
+    }
+  }
+
+  return {
+    /** Nothing is awaited before the call, so that calls keep their order. */
+    async route(slot, ask, waitMs = CALL_WAIT_MS) {
+      const turn = waiting.turn(slot, waitMs);
+      for (;;) {
+        if (isClosed) throw nodeErrors.shuttingDown();
+        // Not past those that wait.
+        const target = waiting.has(slot) ? null : targetOf(slot);
+        if (target === null && failure() !== null) throw nodeErrors.none();
+        try {
+          return await (target === null ? waiting.add(turn, ask) : ask(target));
+        } catch (error) {
+          if (!(error instanceof NotStarted)) throw error;
+          if (performance.now() > turn.until) throw nodeErrors.none();
+          await comeBack();
+        }
+      }
+    },
     retry() {
       waiting.retry(targetOf);
+    },
+    size: () => waiting.size() + sentBack,
+    close() {
+      isClosed = true;
+      waiting.giveUp();
     },
   };
 }

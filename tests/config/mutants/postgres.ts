@@ -2,6 +2,7 @@ import type { Mutant } from "./mutant.ts";
 
 const tests = ["tests/local/postgres/open-postgres"];
 const detached = ["tests/local/postgres/detached-calls"];
+const closing = ["tests/local/postgres/closing-node"];
 const joined = ["tests/local/postgres/joined"];
 const steps = ["tests/local/postgres/schema-steps"];
 const writes = ["tests/local/postgres/write-queue"];
@@ -238,6 +239,27 @@ export const postgresMutants: readonly Mutant[] = [
     find: 'if (failure !== null) return { status: "unavailable"',
     replace: 'if (false) return { status: "unavailable"',
     tests: joined,
+  },
+  {
+    name: "a node that closes waits for its calls that another one sent back",
+    file: "adapters/postgres/slots/cluster.ts",
+    find: "nodes.size() + routed.size() > 0",
+    replace: "nodes.size() > 0",
+    tests: closing,
+  },
+  {
+    name: "a node that has closed sends no calls into closed connections",
+    file: "adapters/postgres/slots/routed-actors.ts",
+    find: "if (isClosed) throw nodeErrors.shuttingDown();",
+    replace: "",
+    tests: closing,
+  },
+  {
+    name: "the last node of a cluster closes at once",
+    file: "adapters/postgres/slots/cluster.ts",
+    find: "if ((await state.leases?.close(graceMs)) !== true) routed.close();",
+    replace: "await state.leases?.close(graceMs);",
+    tests: closing,
   },
   {
     name: "calls without an owner do not wait for a database that is away",

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { openPostgres, type PostgresDatabase } from "../../../adapters/postgres/open-postgres.ts";
+import { openCluster, type Cluster } from "../../../adapters/postgres/slots/cluster.ts";
+import { checkCluster } from "../../../adapters/postgres/slots/cluster-settings.ts";
+import { slotOf } from "../../../adapters/postgres/slot-of.ts";
+import type { ActorRef } from "../../../core/ports.ts";
+import { eventually, LONG } from "../../cases/eventually.ts";
+import { freshDatabase, lacksPostgres } from "../../fakes/postgres.ts";
+
+const lacks = await lacksPostgres();
+const silent = (): undefined => undefined;
+let db: PostgresDatabase;
+
+beforeAll(async () => {
+  if (lacks === undefined) db = await openPostgres({ url: await freshDatabase(), log: silent });
+});
+beforeEach(({ skip }) => {
+  if (lacks !== undefined) skip(lacks);
+});
+afterAll(async () => {
+  if (lacks === undefined) await db.close();
+});
+
+/** A node whose actors answer with its name; while `isHeld()`, something runs at them. */
+async function openNode(name: string, isHeld: () => boolean = () => false): Promise<Cluster> {
+  const node = await openCluster({
+    db,
+    host: {
+      here: (): ActorRef => ({
+        call: () => Promise.resolve(name),
+        fetch: () => Promise.reject(new Error("Not asked")),
+      }),
+      holds: isHeld,
+      drop: silent,
+      rescan: silent,
+      detached: silent,
+    },
+    listen: checkCluster().listen,
+    machine: "here",
+    version: "1",
+    speaks: "tests",
+    secret: "the secret of the tests",
+    upgrade: () => null,
+    upgrades: new WeakMap(),
+    log: silent,
+  });
+  node.join();
+  return node;
+}
+
+describe("a node that closes", LONG, () => {
+  it("waits for its calls that were sent back by another one", async () => {
+    let isHeld = true;
+    const closing = await openNode("closing");
+    const giving = await openNode("giving", () => isHeld);
+    await eventually(() => giving.ownSlots().length === 512, "both have their shares");
+    const before = new Set(giving.ownSlots());
+    // Its share goes to it when the actors are free, and calls are sent back until then.
+    const joining = await openNode("joining");
+    await eventually(() => giving.ownSlots().length < 512, "it gives some away");
+    const left = new Set(giving.ownSlots());
+    const names = Array.from({ length: 5000 }, (_, n) => `actor-${n}`).filter((name) => {
+      const slot = slotOf("k", name);
+      return before.has(slot) && !left.has(slot);
+    });
+    expect(names.length).toBeGreaterThan(10);
+    const calls = names.map((name) => closing.get("k", name).call("m"));
+    const answers = Promise.allSettled(calls);
+    const closed = closing.close(10_000);
+    setTimeout(() => (isHeld = false), 300);
+    await closed;
+    const isAnswered = (answer: PromiseSettledResult<unknown>): boolean =>
+      answer.status === "fulfilled" && answer.value !== "closing";
+    expect((await answers).filter((answer) => !isAnswered(answer))).toEqual([]);
+    await Promise.all([giving.close(100), joining.close(100)]);
+  });
+
+  it("refuses calls afterwards, and says why", async () => {
+    const closing = await openNode("closing");
+    const other = await openNode("other");
+    await eventually(() => other.ownSlots().length === 512, "both have their shares");
+    await closing.close(1000);
+    await expect(closing.get("k", "a").call("m")).rejects.toMatchObject({
+      status: 503,
+      message: "The server is shutting down",
+    });
+    await other.close(100);
+  });
+
+  it("does not wait for calls that no node is left to take", async () => {
+    let isHeld = true;
+    const closing = await openNode("closing", () => isHeld);
+    await eventually(() => closing.ownSlots().length === 1024, "it has all slots");
+    const closed = closing.close(60_000);
+    await eventually(() => closing.ownSlots().length === 0, "it gives them up");
+    const call = closing.get("k", "a").call("m");
+    const refused = expect(call).rejects.toMatchObject({ status: 503 });
+    const late = new Promise((resolve) => void setTimeout(resolve, 10_000, "late"));
+    isHeld = false;
+    expect(await Promise.race([closed, late])).toBeUndefined();
+    await refused;
+  });
+});
