@@ -1,4 +1,5 @@
 // What Linux tells about processes and their sockets (proc(5)).
+import { childIds } from "../platform/children-work.ts";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 interface Stat {
@@ -31,13 +32,10 @@ export function isAlive(pid: number): boolean {
  * the list of fonts, has one, and so has what is about to become one.
  */
 export function childrenOf(pid: number): number[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/u.test(name))
-    .map(Number)
-    .filter((one) => {
-      const stat = statOf(one);
-      return stat?.parent === pid && stat.threads > 1 && isAlive(one);
-    });
+  return childIds(pid).filter((one) => {
+    const stat = statOf(one);
+    return stat?.parent === pid && stat.threads > 1 && isAlive(one);
+  });
 }
 
 /** How many sockets of a TCP port on 127.0.0.1 each of these processes has. */

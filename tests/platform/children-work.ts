@@ -16,10 +16,11 @@ export function workSoFar(): number {
 
 /** CPU time in ms of all processes below one, those that have ended included. */
 function workBelow(pid: number): number {
-  return childrenOf(pid).reduce((sum, child) => sum + workOf(child) + workBelow(child), 0);
+  return childIds(pid).reduce((sum, child) => sum + workOf(child) + workBelow(child), 0);
 }
 
-function childrenOf(pid: number): number[] {
+/** The processes that a process has started and that it has not seen end; a look at all processes of a machine takes a core. */
+export function childIds(pid: number): number[] {
   const threads = listed(`/proc/${pid}/task`);
   const lists = threads.map((thread) => text(`/proc/${pid}/task/${thread}/children`));
   return lists.flatMap((list) => list.split(" ").filter((one) => one !== "")).map(Number);

@@ -24,7 +24,8 @@ async function served(
       if (!started.has(one)) meet(one);
       started.add(one);
     }
-  }, 10);
+    // The process lives for seconds.
+  }, 50);
   try {
     const line = await lineWith(child, "Listening");
     clearInterval(watch);
