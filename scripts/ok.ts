@@ -19,6 +19,8 @@ interface Step {
   readonly column?: string;
   /** Steps that must have ended before. */
   readonly after?: readonly string[];
+  /** The part of the test files that it runs. */
+  readonly part?: string;
 }
 
 interface Outcome {
@@ -63,6 +65,19 @@ function unitStep(name: string): Step {
   };
 }
 
+/** Processes for the files on Bun: one gets slower with each file, as its garbage collector looks at all that is left of earlier ones. */
+const BUN_PARTS = 4;
+
+function unitSteps(name: string): Step[] {
+  const step = unitStep(name);
+  if (name !== "bun") return [step];
+  return Array.from({ length: BUN_PARTS }, (_, n) => ({
+    ...step,
+    name: `${step.name}, ${n + 1} of ${BUN_PARTS}`,
+    part: `--shard=${n + 1}/${BUN_PARTS}`,
+  }));
+}
+
 /** Black-box files that show three servers on one PostgreSQL; what these have in common with SQLite runs there. */
 const onPostgres = ["agents.test", "auth.test", "conformance", "gateway.test", "webhooks.test"];
 /** npm has a PostgreSQL for the tests on these. */
@@ -102,7 +117,7 @@ const steps: readonly Step[] = [
       after: index === 0 ? ["build of children"] : [`http + clients on ${pair[0]}`],
     })),
   ),
-  ...["bun", "deno", "workers"].map(unitStep),
+  ...["bun", "deno", "workers"].flatMap(unitSteps),
   ...(hasPostgres ? [postgresStep] : []),
   { name: "package", command: withConfig("package"), column: "repository", after: ["build"] },
   { name: "types", command: [node, "scripts/types.ts"] },
@@ -133,12 +148,13 @@ async function execute(step: Step): Promise<Outcome> {
     CAUSEY_TEST_WORKERS: String(WORKERS),
     ...(chosen.includes(childrenStep) && { CAUSEY_TEST_BUILT: "yes" }),
   };
-  const { ok, seconds, cpuSeconds, output } = await run(step.command, env, `${reportFile}.cpu`);
+  const command = step.part === undefined ? step.command : [...step.command, step.part];
+  const { ok, seconds, cpuSeconds, output } = await run(command, env, `${reportFile}.cpu`);
   const report = step.column === undefined ? undefined : readReport(reportFile);
   console.log(
     `${ok ? "ok  " : "FAIL"} ${step.name.padEnd(28)} ${seconds.toFixed(1).padStart(6)} s ${cpuSeconds.toFixed(1).padStart(6)} s of CPU`,
   );
-  if (!ok) console.log(`\n----- ${step.name}: ${step.command.join(" ")}\n${output}\n-----\n`);
+  if (!ok) console.log(`\n----- ${step.name}: ${command.join(" ")}\n${output}\n-----\n`);
   return { step, ok, report, cpuSeconds };
 }
 
@@ -162,8 +178,11 @@ async function repeat(first: Outcome): Promise<Outcome> {
   // An error that no test caught has no file.
   const files = report === undefined || report.unhandled.length > 0 ? [] : failedFiles(report);
   console.log(`Once more, alone: ${step.name} ${files.join(" ")}`);
+  const { part, ...whole } = step;
+  // Files that are named are a part themselves.
+  const again = files.length === 0 && part !== undefined ? step : whole;
   const command = [...step.command, ...files.map((file) => `tests/${file}`)];
-  const second = await execute({ ...step, command });
+  const second = await execute({ ...again, command });
   const cpuSeconds = first.cpuSeconds + second.cpuSeconds;
   if (!second.ok) return { ...first, cpuSeconds };
   const merged = { files: { ...report?.files, ...second.report?.files }, unhandled: [] };
@@ -205,22 +224,29 @@ async function executeAll(chosen: readonly Step[]): Promise<Outcome[]> {
 
 function summarize(outcomes: readonly Outcome[]): SuiteCounts {
   const total: SuiteCounts = { passed: 0, failed: 0, skipped: 0 };
-  const cells = new Map<string, Map<string, string>>();
+  const cells = new Map<string, Map<string, SuiteCounts>>();
   for (const { step, ok, report } of outcomes) {
     const suites = [...suitesOf(report)];
     for (const [suite, counts] of suites) {
       total.passed += counts.passed;
       total.failed += counts.failed;
       total.skipped += counts.skipped;
-      const row = cells.get(suite) ?? new Map<string, string>();
-      cells.set(suite, row.set(step.column ?? "", show(counts)));
+      const row = cells.get(suite) ?? new Map<string, SuiteCounts>();
+      const column = step.column ?? "";
+      cells.set(suite, row.set(column, sumOf(counts, row.get(column))));
     }
     // A check counts as one; so does a test run that failed outside of its tests.
     const hasFailures = suites.some(([, counts]) => counts.failed > 0);
     if (step.column === undefined && ok) total.passed += 1;
     if (!ok && !hasFailures) total.failed += 1;
   }
-  console.log(`\n${table(cells, [...runtimes, "postgres", "repository"])}`);
+  const shown = new Map(
+    [...cells].map(([suite, row]) => [
+      suite,
+      new Map([...row].map(([column, counts]) => [column, show(counts)])),
+    ]),
+  );
+  console.log(`\n${table(shown, [...runtimes, "postgres", "repository"])}`);
   return total;
 }
 
@@ -260,6 +286,14 @@ function printLeftOut(): void {
     console.log(`  on ${on.join(", ")}: ${reason}`);
     for (const file of files) console.log(`    ${file}`);
   }
+}
+
+function sumOf(one: SuiteCounts, other: SuiteCounts | undefined): SuiteCounts {
+  return {
+    passed: one.passed + (other?.passed ?? 0),
+    failed: one.failed + (other?.failed ?? 0),
+    skipped: one.skipped + (other?.skipped ?? 0),
+  };
 }
 
 function show({ passed, failed, skipped }: SuiteCounts): string {
