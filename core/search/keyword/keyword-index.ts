@@ -1,5 +1,6 @@
 import type { Sql, Statement } from "../../ports.ts";
 import type { KeywordTokenizer } from "../terms/query-terms.ts";
+import { cutWords } from "../text/cut-words.ts";
 import { folded, segment } from "../text/segment.ts";
 import { nameWords } from "../text/name-words.ts";
 
@@ -75,7 +76,10 @@ export function insertKeywordRow(
   { id, heading, text, key }: KeywordRow,
 ): Statement {
   const porter = tokenizer === "porter";
-  const prepare = (source: string): string => (porter ? segment(source, "index") : folded(source));
+  const prepare = (source: string): string => {
+    const whole = `${source}${cutWords(source)}`;
+    return porter ? segment(whole, "index") : folded(whole);
+  };
   return {
     sql: `INSERT INTO ${table.index} (rowid, heading, body, name) VALUES (?, ?, ?, ?)`,
     params: [id, prepare(heading), prepare(text), prepare(nameWords(key))],

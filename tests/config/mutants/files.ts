@@ -269,6 +269,13 @@ export const filesMutants: readonly Mutant[] = [
     tests: ["tests/unit/search/pages.test"],
   },
   {
+    name: "a word that marks cut is indexed whole",
+    file: "core/search/keyword/keyword-index.ts",
+    find: "`${source}${cutWords(source)}`",
+    replace: "source",
+    tests: ["tests/unit/search/cut-words.test"],
+  },
+  {
     name: "each mail of a mailbox is read by itself",
     file: "core/search/files/mail.ts",
     find: '!== "From ") return [bytes];',
