@@ -8,6 +8,7 @@ import { meantPath, nearPath } from "../../text/path-hint.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
 import type { GatewayAdmission, AdmitOptions } from "./admission.ts";
 import { chatFormats, COUNT_TOKENS } from "../chat/chat-body.ts";
+import { callerName } from "../call/caller.ts";
 import type { Call, Step } from "../call/call.ts";
 import { GATEWAY_ID, gatewayHeader } from "../call/controls.ts";
 import { compatStepInSteps } from "../providers/unified-step.ts";
@@ -223,7 +224,12 @@ function unified(arrival: Arrival, parts: FrontParts): Promise<Response> | null 
   if (raw.method === "POST")
     return accept(arrival, COMPAT, parts).then(async ({ call, step }) => {
       try {
-        const named = await compatStepInSteps(step, parts.pools(name), parts.system);
+        const { caller, signal } = call;
+        const named = await compatStepInSteps(step, parts.pools(name), () => ({
+          system: parts.system,
+          owner: callerName(caller) ?? caller?.tokenHash ?? "",
+          signal,
+        }));
         return await parts.deliver(await parts.answer(named, 0, true, call));
       } catch (error) {
         throw callError(call, error);

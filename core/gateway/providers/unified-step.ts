@@ -1,6 +1,6 @@
 import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import type { Json } from "../../http/json.ts";
-import type { System } from "../../ports.ts";
+import { inLongBodyLane, type LongBodyWork } from "../../http/json/long-body-lane.ts";
 import { didYouMean } from "../../text/nearest.ts";
 import type { Step } from "../call/call.ts";
 import { ECHO, isLocal, providerRow, providers } from "./known/table.ts";
@@ -53,14 +53,17 @@ export function compatStep(given: Step, names?: OperatorNames): Step {
   return unifiedStep(given, () => readChatBody(given), names);
 }
 
-/** Does {@link compatStep}, and lets others go on while it reads a long request. */
+/** Does {@link compatStep}, a long request one at a time, and lets others go on meanwhile. */
 export function compatStepInSteps(
   given: Step,
   names: OperatorNames | undefined,
-  system: Pick<System, "sleep">,
+  work: () => LongBodyWork,
 ): Promise<Step> | Step {
   if (!isLongBody(given.body) || isForm(given)) return compatStep(given, names);
-  return readChatInSteps(given, system).then((chat) => unifiedStep(given, () => chat, names));
+  return inLongBodyLane(work(), async (steps) => {
+    const chat = await readChatInSteps(given, steps);
+    return unifiedStep(given, () => chat, names);
+  });
 }
 
 /**

@@ -20,6 +20,13 @@ export async function parsedInSteps(
   { sleep }: Pick<System, "sleep">,
   mostValues: number = jsonBounds.values,
 ): Promise<unknown> {
+  const steps = new JsonSteps(await decodedInSteps(bytes, sleep), mostValues);
+  while (!steps.next()) await sleep(0);
+  return steps.value;
+}
+
+/** A function of its own: the parts of the text would stay in memory until it is parsed. */
+async function decodedInSteps(bytes: Uint8Array, sleep: System["sleep"]): Promise<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const parts: string[] = [];
   for (let at = 0; at < bytes.length; at += STEP) {
@@ -27,9 +34,7 @@ export async function parsedInSteps(
     parts.push(decoder.decode(bytes.subarray(at, at + STEP), { stream }));
     await sleep(0);
   }
-  const steps = new JsonSteps(parts.join(""), mostValues);
-  while (!steps.next()) await sleep(0);
-  return steps.value;
+  return parts.join("");
 }
 
 /** A list or an object that has not ended. */

@@ -318,6 +318,13 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/providers/translate-histories"],
   },
   {
+    name: "one long chat at a time is read",
+    file: "core/gateway/providers/unified-step.ts",
+    find: "!isLongBody(given.body) || isForm(given)",
+    replace: "isLongBody(given.body) || !isForm(given)",
+    tests: ["tests/unit/gateway/providers/translate-edges"],
+  },
+  {
     name: "a deferred tool waits until it is loaded",
     file: "core/gateway/chat/formats/messages-request.ts",
     find: "one.defer_loading !== true || loaded.has(one.name)",

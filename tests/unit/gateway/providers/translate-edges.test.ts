@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { sseEvents } from "../../../../core/http/sse.ts";
 import { messagesFront } from "../../../../core/gateway/chat/formats/messages-reply.ts";
+import { inLongBodyLane } from "../../../../core/http/json/long-body-lane.ts";
 import { type GatewayUnderTest, gatewayUnderTest, jsonInit } from "../../../fakes/gateway-app.ts";
 import { bytes, jsonReply, streamReply } from "../../../fakes/gateway-transport.ts";
 
@@ -79,6 +80,27 @@ it("a long chat is translated word for word, and others go on in between", async
   // A pair of surrogates is at each place at which the text may be cut.
   expect(await ask(`"\\${"😀".repeat(700_000)}`)).toBeGreaterThan(short + 8);
   sleep.mockRestore();
+});
+
+it("a long chat is read while no other long body is, and a short one at once", async () => {
+  gate.transport.behave = () => jsonReply({ choices: [] });
+  const ask = (content: string): Promise<Response> =>
+    send("chat/completions", {
+      model: "perplexity-ai/sonar",
+      messages: [{ role: "user", content }],
+    });
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const { signal } = new AbortController();
+  const place = { system: gate.platform.system, owner: "", signal };
+  const other = inLongBodyLane(place, () => promise);
+  const asked = gate.transport.requests.length;
+  const long = ask("x".repeat(2 * 1024 * 1024));
+  await (await ask("Hi")).text();
+  expect(gate.transport.requests.length - asked).toBe(1);
+  resolve(undefined);
+  await other;
+  await (await long).text();
+  expect(gate.transport.requests.length - asked).toBe(2);
 });
 
 describe("a stream of OpenAI's format", () => {
