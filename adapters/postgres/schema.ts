@@ -43,7 +43,11 @@ async function createLeaseTables(session: Session): Promise<void> {
     CREATE TABLE IF NOT EXISTS causey_nodes (
       id TEXT PRIMARY KEY, address TEXT NOT NULL, version TEXT NOT NULL, expires TIMESTAMPTZ NOT NULL);
     ALTER TABLE causey_nodes ADD COLUMN IF NOT EXISTS machine TEXT NOT NULL DEFAULT '';
+    ALTER TABLE causey_nodes ADD COLUMN IF NOT EXISTS protocol INTEGER;
     ALTER TABLE causey_nodes ADD COLUMN IF NOT EXISTS renewed TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp();
+    CREATE TABLE IF NOT EXISTS causey_node_steps (
+      node TEXT NOT NULL, kind TEXT NOT NULL, steps INTEGER NOT NULL, noted TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp(),
+      PRIMARY KEY (node, kind));
     CREATE TABLE IF NOT EXISTS causey_cluster (id INTEGER PRIMARY KEY, secret TEXT NOT NULL);
     CREATE TABLE IF NOT EXISTS causey_slots (slot INTEGER PRIMARY KEY, owner TEXT, epoch BIGINT NOT NULL);
     CREATE TABLE IF NOT EXISTS causey_news (
@@ -52,6 +56,18 @@ async function createLeaseTables(session: Session): Promise<void> {
       ON CONFLICT (slot) DO NOTHING;
   `);
 }
+
+/**
+ * Reads the lists with a step that a node has to know and does not, and holds what they say until the transaction ends: a change
+ * waits for it. Every row of `causey_schema` is locked in the order in which the change locks them.
+ */
+export const UNKNOWN_STEPS = `SELECT seen.kind, seen.needs, seen.version, known.steps AS knows
+  FROM (SELECT kind, COALESCE(needs, steps) AS needs, version FROM causey_schema ORDER BY kind COLLATE "C" FOR SHARE) AS seen
+  JOIN causey_node_steps AS known ON known.node = CAST(? AS TEXT) AND known.kind = seen.kind AND known.steps < seen.needs`;
+
+/** What a node knows, with which its lease and its writes without one are compared. */
+const KNOWN_STEPS = `INSERT INTO causey_node_steps (node, kind, steps) VALUES (?, ?, ?)
+  ON CONFLICT (node, kind) DO UPDATE SET steps = excluded.steps`;
 
 /**
  * Applies those schema steps of a kind that this database has not seen, in one transaction. Of several processes that start
@@ -64,7 +80,11 @@ export async function migrateTables(
 ): Promise<void> {
   await run(async (session) => {
     await lockTables(session);
-    for (const list of schemasOf(kind)) await apply(session, list, ownNode);
+    for (const list of schemasOf(kind)) {
+      await apply(session, list, ownNode);
+      if (ownNode !== undefined)
+        await session.all(KNOWN_STEPS, [ownNode, list.name, list.steps.length]);
+    }
   });
 }
 
@@ -81,12 +101,19 @@ async function apply(session: Session, list: SharedSchema, ownNode?: string): Pr
   await session.all(STORE_STEPS, storedSteps(list));
 }
 
-const OTHERS = `SELECT address, version FROM causey_nodes WHERE expires > clock_timestamp() AND id <> ? ORDER BY address`;
+/** A node that comes back, or joins, waits for these locks, and then finds a step that it does not know. */
+const LOCK_MARKS = `SELECT kind FROM causey_schema ORDER BY kind COLLATE "C" FOR UPDATE`;
+const OTHERS = `SELECT address, version, expires > clock_timestamp() AS lives FROM causey_nodes WHERE id <> ?
+  ORDER BY id COLLATE "C" FOR UPDATE`;
+/** Ends the writes that a node which stands still has under way. */
+const FREE_SLOTS =
+  "UPDATE causey_slots SET owner = NULL, epoch = epoch + 1 WHERE owner IS NOT NULL AND owner <> ?";
 
-/** Checks that no other node works with tables that are about to change. */
+/** Checks that no other node works with tables that are about to change, nor begins to before this transaction ends. */
 async function checkAlone(session: Session, name: string, ownNode = ""): Promise<void> {
-  const others = await session.all(OTHERS, [ownNode]);
-  if (others.length === 0) return;
+  await session.all(LOCK_MARKS);
+  const others = (await session.all(OTHERS, [ownNode])).filter((one) => one["lives"] === 1);
+  if (others.length === 0) return void (await session.all(FREE_SLOTS, [ownNode]));
   const list = others.map((one) => `${String(one["address"])} (${String(one["version"])})`);
   const message = `The tables of "${name}" cannot be changed while other servers use them: stop ${list.join(", ")}, then start this one again (a server that was killed counts until its lease is over)`;
   throw new ApiError("internal", { message });

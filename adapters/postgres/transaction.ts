@@ -3,9 +3,13 @@ import { SqlError } from "../../core/sql/sql-error.ts";
 import { eachAlone, joinStatements, resultsOf } from "./joined-statements.ts";
 import { isUnreachable } from "./postgres-error.ts";
 import type { DatabaseConnection } from "./database-connection.ts";
+import { UNKNOWN_STEPS } from "./schema.ts";
 
-/** The lease that a process needs for its writes to count: a slot, and the epoch in which it has it. */
-export interface Fence {
+/** What a process needs for its writes to count: a lease, or that it knows the tables. */
+export type Fence = Lease | { readonly knownBy: string };
+
+/** A slot, and the epoch in which a process has it. */
+interface Lease {
   readonly slot: number;
   readonly epoch: number;
 }
@@ -61,14 +65,19 @@ export async function commitTogether(
   try {
     const statements = isFirst ? joinStatements(all) : eachAlone(all);
     isJoined = statements.length < all.length;
-    const [, check, ...answers] = await connection.send([
+    const knowing = nodesOf(group).map((node) => ({ sql: UNKNOWN_STEPS, params: [node] }));
+    const [, check, ...rows] = await connection.send([
       { sql: "BEGIN" },
       checking(leases),
+      ...knowing,
       ...statements,
     ]);
     if (check?.[0]?.["held"] !== leases.length)
       throw new SqlError("fenced", "This process does not own what it writes any more");
-    return await commit(connection, group, resultsOf(statements, answers));
+    const unknown = rows.splice(0, knowing.length);
+    if (unknown.some(({ length }) => length > 0))
+      throw new SqlError("fenced", "The tables are for another version of this server");
+    return await commit(connection, group, resultsOf(statements, rows));
   } catch (error) {
     if (isUnreachable(error)) {
       connection.close();
@@ -82,13 +91,20 @@ export async function commitTogether(
 }
 
 /** One check serves all batches of a lease. */
-function leasesOf(group: readonly Waiting[]): readonly Fence[] {
-  const leases = new Map<string, Fence>();
-  for (const { fence } of group) if (fence) leases.set(`${fence.slot} ${fence.epoch}`, fence);
+function leasesOf(group: readonly Waiting[]): readonly Lease[] {
+  const leases = new Map<string, Lease>();
+  for (const { fence } of group)
+    if (fence !== undefined && "slot" in fence) leases.set(`${fence.slot} ${fence.epoch}`, fence);
   return [...leases.values()];
 }
 
-function checking(leases: readonly Fence[]): Statement {
+/** The nodes that have to know the tables. */
+function nodesOf(group: readonly Waiting[]): readonly string[] {
+  const fences = group.map(({ fence }) => fence);
+  return [...new Set(fences.flatMap((one) => (one && "knownBy" in one ? one.knownBy : [])))];
+}
+
+function checking(leases: readonly Lease[]): Statement {
   const slots = leases.map(({ slot }) => slot).join(" ");
   return { sql: CHECK, params: [slots, leases.map(({ epoch }) => epoch).join(" ")] };
 }

@@ -23,6 +23,8 @@ export interface DetachedCallsOptions {
   readonly system: System;
   readonly log: Log;
   readonly ownSlots: () => readonly number[];
+  /** The id of this node. */
+  readonly ownNode: () => string;
   /** The actors of this node. */
   readonly host: { here(kind: string, name: string): ActorRef };
 }
@@ -41,7 +43,7 @@ const REMOVE = "DELETE FROM causey_news WHERE kind = ? AND actor = ? AND version
 
 /** Makes the calls of a node. */
 export function detachedCalls(options: DetachedCallsOptions): DetachedCalls {
-  const { db, store, system } = options;
+  const { db, ownNode, store, system } = options;
   const kinds = new Map<string, ActorKind>();
   const looks = repeatedLooks(options, kinds);
   return {
@@ -56,8 +58,8 @@ export function detachedCalls(options: DetachedCallsOptions): DetachedCalls {
       if (run === undefined) return undefined;
       return async (args) => {
         await store.prepared();
-        // Without a fence, and in the order of this node's other writes for the actor.
-        const sql = db.sqlOf(`${kind}\0${name}`);
+        // Without a lease, and in the order of this node's other writes for the actor.
+        const sql = db.sqlOf(`${kind}\0${name}`, { knownBy: ownNode() });
         const news = { sql: ADD, params: [kind, name, slotOf(kind, name)] };
         const context = {
           name,

@@ -1,4 +1,7 @@
 import type { Sql, SqlRow } from "../../../core/ports.ts";
+import { unknownStep } from "../../shared/sql/schema-lists.ts";
+import { UNKNOWN_STEPS } from "../schema.ts";
+import { PROTOCOL } from "./protocol.ts";
 
 export interface ClusterNode {
   readonly id: string;
@@ -22,7 +25,7 @@ export interface SlotRow {
 export interface LeaseStore {
   /**
    * Renews the lease of this node, and of all its slots by that. Returns the nodes that live, and a number that differs
-   * when any slot has changed hands.
+   * when any slot has changed hands. Rejects with `internal` when the lease had run out and the tables are now for another version.
    */
   renew(): Promise<{ readonly nodes: readonly ClusterNode[]; readonly changes: number }>;
   slots(): Promise<readonly SlotRow[]>;
@@ -34,9 +37,19 @@ export interface LeaseStore {
   leave(): Promise<void>;
 }
 
-const RENEW = `INSERT INTO causey_nodes (id, address, version, machine, expires)
-  VALUES (?, ?, ?, ?, clock_timestamp() + CAST(? AS DOUBLE PRECISION) * INTERVAL '1 millisecond')
-  ON CONFLICT (id) DO UPDATE SET expires = excluded.expires, renewed = clock_timestamp()`;
+const UNTIL = "clock_timestamp() + CAST(? AS DOUBLE PRECISION) * INTERVAL '1 millisecond'";
+
+/** While a lease holds, no other node changes tables in a way that this one may not know. */
+const RENEW = `UPDATE causey_nodes SET expires = ${UNTIL}, renewed = clock_timestamp()
+  WHERE id = ? AND expires > clock_timestamp() RETURNING id`;
+
+/** Begins a lease, also one that had run out, unless the tables have meanwhile become those of another version. */
+const BEGIN = `WITH unknown AS MATERIALIZED (${UNKNOWN_STEPS}),
+  begun AS (INSERT INTO causey_nodes (id, address, version, machine, protocol, expires)
+    SELECT CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS INTEGER), ${UNTIL}
+    WHERE NOT EXISTS (SELECT 1 FROM unknown)
+    ON CONFLICT (id) DO UPDATE SET expires = excluded.expires, renewed = clock_timestamp())
+  SELECT kind, needs, version, knows FROM unknown ORDER BY kind LIMIT 1`;
 
 const LIVING = `SELECT id, address, version, machine, (SELECT SUM(epoch)::BIGINT FROM causey_slots) AS changes
   FROM causey_nodes WHERE expires > clock_timestamp() ORDER BY id COLLATE "C"`;
@@ -60,11 +73,15 @@ const GIVE = `UPDATE causey_slots SET owner = ?, epoch = epoch + 1
 
 /** Removes itself, and nodes that have ended without doing so. */
 const LEAVE = `DELETE FROM causey_nodes WHERE id = ? OR expires < clock_timestamp() - INTERVAL '1 day'`;
+/** Those of a node that is not there may be of one that is about to join. */
+const FORGET = `DELETE FROM causey_node_steps AS known WHERE node = ?
+  OR (noted < clock_timestamp() - INTERVAL '1 day' AND NOT EXISTS (SELECT 1 FROM causey_nodes AS node WHERE node.id = known.node))`;
 
 export function leaseStore(sql: Pick<Sql, "all">, node: ClusterNode, leaseMs: number): LeaseStore {
   return {
     async renew() {
-      await sql.all(RENEW, [node.id, node.address, node.version, node.machine, leaseMs]);
+      const renewed = await sql.all(RENEW, [leaseMs, node.id]);
+      if (renewed.length === 0) await begin(sql, node, leaseMs);
       const rows = await sql.all(LIVING);
       return { nodes: rows.map(toNode), changes: Number(rows[0]?.["changes"]) };
     },
@@ -79,8 +96,22 @@ export function leaseStore(sql: Pick<Sql, "all">, node: ClusterNode, leaseMs: nu
     },
     async leave() {
       await sql.all(LEAVE, [node.id]);
+      await sql.all(FORGET, [node.id]);
     },
   };
+}
+
+async function begin(sql: Pick<Sql, "all">, node: ClusterNode, leaseMs: number): Promise<void> {
+  const { address, id, machine, version } = node;
+  const protocol = Number(PROTOCOL.split(" ").at(-1));
+  const [unknown] = await sql.all(BEGIN, [id, id, address, version, machine, protocol, leaseMs]);
+  if (unknown === undefined) return;
+  throw unknownStep({
+    name: String(unknown["kind"]),
+    needs: Number(unknown["needs"]),
+    knows: Number(unknown["knows"]),
+    version: unknown["version"],
+  });
 }
 
 function toNode(row: SqlRow): ClusterNode {

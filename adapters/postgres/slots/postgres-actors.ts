@@ -14,6 +14,7 @@ import { clusterSecret } from "./cluster-secret.ts";
 import { openCluster, type Cluster } from "./cluster.ts";
 import { clusterStatus } from "./cluster-status.ts";
 import { detachedCalls } from "./detached-calls.ts";
+import { PROTOCOL } from "./protocol.ts";
 import { checkCluster, type CheckedSettings, type ClusterSettings } from "./cluster-settings.ts";
 
 export interface PostgresActorsOptions extends Omit<LocalActorsOptions, "homes" | "store"> {
@@ -34,9 +35,6 @@ export interface PostgresActors extends Pick<LocalActors, "close" | "define" | "
   /** Closes the connections to the database. */
   release(): Promise<void>;
 }
-
-/** Counted up with what nodes say to each other: those more than one apart do not call each other. */
-const PROTOCOL = "causey cluster 1";
 
 const OTHER_VERSION = "The tables in the database are for another version of this server";
 
@@ -61,15 +59,14 @@ async function openActors(
   const { log, system, upgrade } = options;
   const upgrades: RemoteUpgrades = new WeakMap();
   const local = fullText(options);
-  const ownSlots = (): readonly number[] => cluster.ownSlots();
+  const own = { ownSlots: () => cluster.ownSlots(), ownNode: () => cluster.id };
   const store = await postgresStore({
     db,
     fullText: local.open,
     system,
     log,
     fenceOf: (kind, name) => cluster.fenceOf(kind, name),
-    ownSlots,
-    ownNode: () => cluster.id,
+    ...own,
   });
   const get = (kind: string, name: string): ActorRef => cluster.get(kind, name);
   const actors = localActors({
@@ -78,7 +75,7 @@ async function openActors(
     upgrade: (request, ...how) => (upgrades.get(request) ?? upgrade)(request, ...how),
     homes: { get, isHere: (kind, name) => cluster.isHere(kind, name) },
   });
-  const detached = detachedCalls({ db, store, system, log, ownSlots, host: actors });
+  const detached = detachedCalls({ db, store, system, log, ...own, host: actors });
   const cluster: Cluster = await openCluster({
     db: { ...db, failure: () => failureOf(db, store) },
     host: { ...actors, detached: (...call) => detached.of(...call) },

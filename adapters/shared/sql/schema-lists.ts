@@ -36,11 +36,22 @@ export function unseenSteps(
   const seen = Number(row?.["steps"] ?? 0);
   const needs = Number(row?.["needs"] ?? seen);
   if (needs <= steps.length) return steps.slice(seen);
-  const version = row?.["version"];
+  throw unknownStep({ name, needs, knows: steps.length, version: row?.["version"] });
+}
+
+/** Returns the failure of a version that must not work with the tables of a list. */
+export function unknownStep(list: {
+  readonly name: string;
+  readonly needs: number;
+  readonly knows: number;
+  /** The version that wrote the step, as the database has it. */
+  readonly version: unknown;
+}): ApiError {
+  const { knows, name, needs, version } = list;
   const what =
     typeof version === "string"
       ? `causey ${version} or newer, with the same agents`
       : "the version that wrote it";
-  const message = `The database holds "${name}" at schema step ${needs} and this version (${VERSION}) knows ${steps.length}: start ${what}`;
-  throw new ApiError("internal", { message });
+  const message = `The database holds "${name}" at schema step ${needs} and this version (${VERSION}) knows ${knows}: start ${what}`;
+  return new ApiError("internal", { message });
 }

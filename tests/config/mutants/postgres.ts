@@ -5,6 +5,8 @@ const detached = ["tests/local/postgres/detached-calls"];
 const closing = ["tests/local/postgres/closing-node"];
 const joined = ["tests/local/postgres/joined"];
 const steps = ["tests/local/postgres/schema-steps"];
+const leases = ["tests/local/postgres/leases"];
+const frozen = ["tests/local/every-runtime/cluster-frozen"];
 const writes = ["tests/local/postgres/write-queue"];
 
 /** Guards of the PostgreSQL adapter. */
@@ -19,8 +21,8 @@ export const postgresMutants: readonly Mutant[] = [
   {
     name: "a schema step that is not additive is not made while other nodes live",
     file: "adapters/postgres/schema.ts",
-    find: "if (others.length === 0) return;",
-    replace: "if (others.length >= 0) return;",
+    find: "if (others.length === 0)",
+    replace: "if (others.length >= 0)",
     tests: steps,
   },
   {
@@ -36,6 +38,34 @@ export const postgresMutants: readonly Mutant[] = [
     find: "if (store.refusal() === null) cluster.join();",
     replace: "cluster.join();",
     tests: steps,
+  },
+  {
+    name: "a node whose lease ran out does not begin one on tables that it does not know",
+    file: "adapters/postgres/slots/lease-store.ts",
+    find: "WHERE NOT EXISTS (SELECT 1 FROM unknown)",
+    replace: "",
+    tests: leases,
+  },
+  {
+    name: "a lease that ran out is not renewed unchecked",
+    file: "adapters/postgres/slots/lease-store.ts",
+    find: "WHERE id = ? AND expires > clock_timestamp() RETURNING id",
+    replace: "WHERE id = ? RETURNING id",
+    tests: leases,
+  },
+  {
+    name: "a step that is not additive ends the leases of nodes that stand still",
+    file: "adapters/postgres/schema.ts",
+    find: "return void (await session.all(FREE_SLOTS, [ownNode]));",
+    replace: "return;",
+    tests: frozen,
+  },
+  {
+    name: "a node stores no webhook for another one in tables that it does not know",
+    file: "adapters/postgres/slots/detached-calls.ts",
+    find: ", { knownBy: ownNode() }",
+    replace: "",
+    tests: detached,
   },
   {
     name: "a version that lacks a needed schema step refuses the database",

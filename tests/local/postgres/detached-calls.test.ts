@@ -71,7 +71,15 @@ async function callsOf(
       fetch: () => Promise.reject(new Error("Nobody asks")),
     }),
   };
-  const calls = detachedCalls({ db, store, system, log: silent, ownSlots, host });
+  const calls = detachedCalls({
+    db,
+    store,
+    system,
+    log: silent,
+    ownSlots,
+    ownNode: () => "one",
+    host,
+  });
   calls.define(notes);
   opened.push(calls);
   return calls;
@@ -90,6 +98,21 @@ describe("a call without its actor", () => {
     await callsOf([SLOT], async (name) => void heard.push(name));
     await eventually(async () => (await news()).length === 0, "the actor has heard");
     expect(heard).toEqual(["a"]);
+  });
+
+  it("stores nothing once the tables have a step that its node does not know", async () => {
+    const other = await callsOf([], () => Promise.reject(new Error("It has none")));
+    const known: ActorKind = { ...notes, name: "known", schema: ["CREATE TABLE t_known (n TEXT)"] };
+    await migrateTables(db.session, known, "one");
+    await other.of("notes", "a", "put")!(["before"]);
+    await asAdmin(url, "DELETE FROM causey_news; DELETE FROM t_notes");
+    const changed = [...known.schema, "ALTER TABLE t_known RENAME COLUMN n TO m"];
+    await migrateTables(db.session, { ...known, schema: changed }, "two");
+    await expect(other.of("notes", "a", "put")!(["after"])).rejects.toMatchObject({
+      reason: "fenced",
+    });
+    expect([await news(), await asAdmin(url, "SELECT * FROM t_notes")]).toEqual([[], []]);
+    await asAdmin(url, "DELETE FROM causey_node_steps");
   });
 
   it("is heard of again if it comes while the actor takes over what was before", async () => {

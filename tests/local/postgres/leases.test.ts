@@ -1,9 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openPostgres, type PostgresDatabase } from "../../../adapters/postgres/open-postgres.ts";
+import { migrateTables } from "../../../adapters/postgres/schema.ts";
 import { leaseStore, type LeaseStore } from "../../../adapters/postgres/slots/lease-store.ts";
 import { openLeases, type Leases } from "../../../adapters/postgres/slots/leases.ts";
 import { fairShares, giftsOf } from "../../../adapters/postgres/slots/shares.ts";
 import { SLOTS, slotOf } from "../../../adapters/postgres/slot-of.ts";
+import type { ActorKind } from "../../../core/ports.ts";
 import { eventually } from "../../cases/eventually.ts";
 import { freshDatabase, lacksPostgres } from "../../fakes/postgres.ts";
 
@@ -172,6 +174,30 @@ describe("a lease that ran out while its renewal was on the way", () => {
     expect(new Set(await owners)).toEqual(new Set(["other"]));
     await renewing.leave();
     await leaseStore(db.sqlOf(""), other!, LEASE_MS).leave();
+  });
+
+  it("does not begin again once the tables have a step that its node does not know", async () => {
+    const late = { id: "late", address: "late", version: "1", machine: "one" };
+    const lives = "SELECT 1 AS one FROM causey_nodes WHERE id = 'late' AND expires > now()";
+    const known: ActorKind = {
+      name: "known",
+      schema: ["CREATE TABLE t_known (n TEXT)"],
+      start: () => ({ methods: {} }),
+    };
+    await migrateTables(db.session, known, late.id);
+    await leaseStore(db.sqlOf(""), late, 1).renew();
+    await eventually(async () => (await db.sqlOf("").all(lives)).length === 0, "it has run out");
+    const changed = [...known.schema, "ALTER TABLE t_known RENAME COLUMN n TO m"];
+    await migrateTables(db.session, { ...known, schema: changed }, "next");
+    const store = leaseStore(db.sqlOf(""), late, LEASE_MS);
+    await expect(store.renew()).rejects.toThrow(
+      /"known" at schema step 2 and this version .* knows 1: start causey .* or newer/u,
+    );
+    expect(await db.sqlOf("").all(lives)).toEqual([]);
+    await store.leave();
+    expect(await db.sqlOf("").all("SELECT * FROM causey_node_steps WHERE node = 'late'")).toEqual(
+      [],
+    );
   });
 
   it("does not hold before the node knows which slots others have taken", async () => {
