@@ -29,6 +29,7 @@ export type { SchemaStep } from "./sql/schema-step.ts";
 export type { Plain } from "./ports/plain.ts";
 export type { Browser, ProxyLogin, Wire } from "./ports/browser.ts";
 export type {
+  BreakOff,
   ReceivedRequest,
   StreamChange,
   StreamEnd,

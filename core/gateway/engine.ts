@@ -14,6 +14,7 @@ import { type GatewayAdmission, admission } from "./entry/admission.ts";
 import { peekFailure } from "./chat/failures/peek-failure.ts";
 import { cleaning } from "./entry/cleaning.ts";
 import { delivery } from "./entry/delivery.ts";
+import { isRevocable, withFreshCaller } from "./entry/fresh-caller.ts";
 import type { FrontParts } from "./entry/front.ts";
 import { needsBody } from "./entry/request-body.ts";
 import { type CheckParts, recordedChecks } from "./guard/checkers/recorded-checks.ts";
@@ -227,6 +228,7 @@ function stepPipeline(
     peekFailure: (answer) => peekFailure(answer, { system, decoding }),
     answers: keptAnswers(answerStores(options, store)),
     recorder: follow,
+    reviewOf: (call) => (isRevocable(call) ? () => withFreshCaller(call, access) : null),
   });
   return {
     forward,

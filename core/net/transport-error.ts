@@ -39,6 +39,11 @@ export class TransportError extends Error {
   }
 }
 
+/** The error of an answer that this program ended. */
+export function endedOnPurpose(): TransportError {
+  return new TransportError("broken", "The answer was broken off on purpose");
+}
+
 /** Says in words for a caller why a request got no answer: no text of the runtime, which may name addresses. */
 export function noAnswerReason(error: unknown): string {
   if (!(error instanceof TransportError)) return failureWords.unreachable.detail;

@@ -32,10 +32,10 @@ export interface SyncCipher {
 export interface FastPaths extends SyncCrypto {
   /**
    * Shows the chunks of an answer's body to `watch` as its reader takes them, at less cost than a stream around it;
-   * false when the body is not from this transport, or already read. `bench/gateway.ts`: a sixth of a stream of 50
+   * null when the body is not from this transport, or already read. `bench/gateway.ts`: a sixth of a stream of 50
    * events. @default never
    */
-  watch?(body: ReadableStream<Uint8Array>, watch: StreamWatch): boolean;
+  watch?(body: ReadableStream<Uint8Array>, watch: StreamWatch): BreakOff | null;
   /**
    * Has the chunks of an answer's body changed behind what `watch` sees, under the same conditions and as cheaply.
    * `bench/gateway.ts`: a quarter of a stream of 50 events whose usage is asked for. @default never
@@ -54,6 +54,12 @@ export interface StreamWatch {
   /** Called once: when the stream ended, its source broke off, or its reader left. */
   onEnd(end: StreamEnd): void;
 }
+
+/**
+ * Breaks a watched stream off, as if its source had: the source is cancelled, and a reader that waits gets these last bytes
+ * before the error. Does nothing after the end.
+ */
+export type BreakOff = (last: Uint8Array<ArrayBuffer> | null) => void;
 
 /** Changes a stream as it passes. */
 export interface StreamChange {

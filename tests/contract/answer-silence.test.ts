@@ -60,6 +60,23 @@ describe("An answer that falls silent in its middle", () => {
     await close();
   });
 
+  it("is broken off by its watcher, behind last bytes for a reader that waits", async () => {
+    const { transport, close } = await openPlatform();
+    const answer = await transport.send(asked("half-stream", { silence: { ms: 600_000 } }));
+    const told: string[] = [];
+    const breakOff = transport.watch?.(answer.body as ReadableStream<Uint8Array>, {
+      onChunk: () => undefined,
+      onEnd: (end) => void told.push(end),
+    });
+    const reading = readOut(answer);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    breakOff?.(new TextEncoder().encode(LAST));
+    breakOff?.(new TextEncoder().encode("not again"));
+    expect(await reading).toEqual({ text: `data: 0\n\n${LAST}`, reason: "broken" });
+    expect(told).toEqual(["broken"]);
+    await close();
+  });
+
   it("ends one whose length is known", async () => {
     const { transport, close } = await openPlatform();
     const work = transport.send(asked("halves?ms=600000")).then(readOut);

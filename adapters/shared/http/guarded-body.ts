@@ -1,5 +1,6 @@
 import { attached } from "../../../core/http/attached.ts";
-import type { StreamEnd, StreamWatch } from "../../../core/ports.ts";
+import { endedOnPurpose, type TransportError } from "../../../core/net/transport-error.ts";
+import type { BreakOff, StreamEnd, StreamWatch } from "../../../core/ports.ts";
 import {
   failSoon,
   SilentAnswer,
@@ -11,7 +12,7 @@ import { toTransportError } from "./to-transport-error.ts";
 
 const watches = attached<Watch>("guarded-body");
 
-type Watch = (watch: StreamWatch) => void;
+type Watch = (watch: StreamWatch) => BreakOff;
 
 /**
  * Returns the bytes of a `fetch` body, one chunk per pull, so that a slow reader slows the upstream; a body that breaks
@@ -75,6 +76,7 @@ export function guardedBody(
     if (outcome !== undefined) given.onEnd(outcome);
     else if (signal?.aborted === true) onAbort();
     else signal?.addEventListener("abort", onAbort, { once: true });
+    return (last) => outcome ?? silence.fail(endedOnPurpose(), last);
   };
   watches.set(stream, watch);
   return stream;
@@ -85,35 +87,36 @@ interface BoundSilence {
   readonly watch: SilenceWatch;
   /** The reader that waits for bytes. */
   out: ReadableStreamDefaultController<Uint8Array> | null;
-  failure: SilentAnswer | null;
+  failure: TransportError | null;
+  /** Ends the body with an error, behind the last bytes for a reader that waits. */
+  fail(error: TransportError, last: Uint8Array<ArrayBuffer> | null): void;
 }
 
 function boundSilence(
   limit: SilenceLimit,
   reader: ReadableStreamDefaultReader<Uint8Array>,
-  onSilence: () => void,
+  onEnd: () => void,
 ): BoundSilence {
-  const onSilent = (): void => {
-    state.failure = new SilentAnswer();
-    onSilence();
-    // The waiting reader gets these bytes first, and the error when it asks for more.
-    const last = limit.last();
-    if (last.length > 0) state.out?.enqueue(last);
-    else state.out?.error(state.failure);
-    reader.cancel(state.failure).catch(() => undefined);
-  };
   const state: BoundSilence = {
-    watch: watchSilence(limit.ms, onSilent),
+    watch: watchSilence(limit.ms, () => state.fail(new SilentAnswer(), limit.last())),
     out: null,
     failure: null,
+    fail(failure, last) {
+      state.failure = failure;
+      onEnd();
+      // The waiting reader gets these bytes first, and the error when it asks for more.
+      if (last !== null && last.length > 0) state.out?.enqueue(last);
+      else state.out?.error(failure);
+      reader.cancel(failure).catch(() => undefined);
+    },
   };
   return state;
 }
 
-/** Shows the bytes of a guarded body that is not read yet to `watch`; false for any other stream. */
-export function watchGuarded(stream: ReadableStream<Uint8Array>, watch: StreamWatch): boolean {
-  const found = watches.get(stream);
-  if (found === undefined || stream.locked) return false;
-  found(watch);
-  return true;
+/** Shows the bytes of a guarded body that is not read yet to `watch`; null for any other stream. */
+export function watchGuarded(
+  stream: ReadableStream<Uint8Array>,
+  watch: StreamWatch,
+): BreakOff | null {
+  return stream.locked ? null : (watches.get(stream)?.(watch) ?? null);
 }

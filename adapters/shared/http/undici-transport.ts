@@ -60,11 +60,7 @@ export function undiciTransport(
           reject(toTransportError(error, request.signal, "unreachable"));
         }
       }),
-    watch(body, watch) {
-      const upstream = upstreamBodyOf(body);
-      upstream?.watch(watch);
-      return upstream !== undefined;
-    },
+    watch: (body, watch) => upstreamBodyOf(body)?.watch(watch) ?? null,
     change(body, change) {
       const upstream = upstreamBodyOf(body);
       upstream?.change(change);

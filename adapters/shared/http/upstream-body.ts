@@ -1,8 +1,9 @@
 import { attached } from "../../../core/http/attached.ts";
 import { joinBytes } from "../../../core/http/stream.ts";
 import { setTimeout } from "node:timers";
-import type { StreamChange, StreamEnd, StreamWatch } from "../../../core/ports.ts";
+import type { BreakOff, StreamChange, StreamEnd, StreamWatch } from "../../../core/ports.ts";
 import { TransportError } from "../../../core/net/transport-error.ts";
+import { endedOnPurpose } from "../../../core/net/transport-error.ts";
 import { failSoon, LAST_BYTES_MS, SilentAnswer } from "./answer-silence.ts";
 
 /** Bytes that wait for the reader before the upstream is paused. */
@@ -30,7 +31,7 @@ export interface UpstreamBody {
   end(): void;
   fail(error: TransportError): void;
   /** Shows the bytes to `watch` as they are handed on. */
-  watch(watch: StreamWatch): void;
+  watch(watch: StreamWatch): BreakOff;
   /** Hands the bytes on as `change` has them, behind what is watched. */
   change(change: StreamChange): void;
   /** Hands all bytes to a sink from now on. */
@@ -110,17 +111,17 @@ export function upstreamBody(
       closeIfDone(state);
     },
     fail(error) {
-      if (!finish(state, error.reason === "aborted" ? "aborted" : "broken")) return;
-      if (error.reason !== "aborted") handLast(state);
-      if (error instanceof SilentAnswer && failAfter(lastOfSilent(), error, state)) return;
-      if (state.sink !== undefined) state.sink.fail();
-      else if (error.reason === "aborted") setTimeout(() => state.out?.error(error), GONE_MS);
-      else state.out?.error(error);
+      fail(error, error instanceof SilentAnswer ? lastOfSilent : nothing, state);
     },
     watch(watcher) {
       state.watcher = watcher;
       // It broke off before anybody looked.
       if (state.outcome !== undefined) watcher.onEnd(state.outcome);
+      return (last) => {
+        const error = endedOnPurpose();
+        fail(error, () => last ?? nothing(), state);
+        control.abort(error);
+      };
     },
     change(changer) {
       state.changer = changer;
@@ -187,6 +188,17 @@ function finish(state: State, how: StreamEnd): boolean {
   state.outcome = how;
   state.watcher?.onEnd(how);
   return true;
+}
+
+/** Ends the body with an error, behind its last bytes if there are any. */
+function fail(error: TransportError, last: () => Uint8Array, state: State): void {
+  const isLeft = error.reason === "aborted";
+  if (!finish(state, isLeft ? "aborted" : "broken")) return;
+  if (!isLeft) handLast(state);
+  if (failAfter(last(), error, state)) return;
+  if (state.sink !== undefined) state.sink.fail();
+  else if (isLeft) setTimeout(() => state.out?.error(error), GONE_MS);
+  else state.out?.error(error);
 }
 
 function closeIfDone(state: State): void {

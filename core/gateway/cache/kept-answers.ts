@@ -1,7 +1,7 @@
 import { whenReady } from "../../work/now-or-later.ts";
 import { TransportError } from "../../net/transport-error.ts";
 import type { System, InboundResponse, StreamEnd } from "../../ports.ts";
-import type { Answers, Flow, StepRun } from "../call/answers.ts";
+import type { Answers, Flow, PassingAnswer, StepRun } from "../call/answers.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import { cacheKey, cacheTtl } from "./exact/cache-key.ts";
 import { unpackedReply } from "./exact/packed-reply.ts";
@@ -147,7 +147,7 @@ export function leaderAnswer(
   answer: InboundResponse,
   { leader, client }: Leadership,
   { onChunk, onEnd, system }: LeaderWatch,
-): InboundResponse {
+): PassingAnswer {
   const { status, body } = answer;
   // A cookie is meant for one client.
   const headers = answer.headers.filter(
@@ -159,7 +159,7 @@ export function leaderAnswer(
     if (isShared) leader.keep({ status, headers }, body);
     if (body !== null) onChunk(body);
     onEnd("complete");
-    return answer;
+    return { answer, breakOff: null };
   }
   const ends: StreamEnd[] = [];
   const ended = (end: StreamEnd): void => {
@@ -170,7 +170,8 @@ export function leaderAnswer(
   const own = isShared ? leader.share({ status, headers }, body, { onChunk, onEnd: ended }) : body;
   if (!isShared) ends.push("complete");
   const passing = { onChunk: isShared ? () => undefined : onChunk, onEnd: ended };
-  return { ...answer, body: watchedStream(own, passing, client, system) };
+  const { body: copy, breakOff } = watchedStream(own, passing, client, system);
+  return { answer: { ...answer, body: copy }, breakOff };
 }
 
 /** Characters at the end of a stream that are looked at: an error is the last that a provider says. */

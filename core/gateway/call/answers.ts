@@ -1,4 +1,4 @@
-import type { InboundResponse, StreamWatch } from "../../ports.ts";
+import type { BreakOff, InboundResponse, StreamWatch } from "../../ports.ts";
 import type { TransportError } from "../../net/transport-error.ts";
 import type { Call, Step } from "./call.ts";
 import type { Checks } from "./checks.ts";
@@ -31,5 +31,12 @@ export interface Flow {
   maxWait(call: Call): number;
 }
 
+/** An answer whose bytes are watched on their way. */
+export interface PassingAnswer {
+  readonly answer: InboundResponse;
+  /** Ends it before its time; null for one that is no stream. */
+  readonly breakOff: BreakOff | null;
+}
+
 /** Hands an answer on to others that wait for it, too. Returns the copy of the one that asked; `watch` sees the provider's bytes. */
-export type ShareAnswer = (answer: InboundResponse, watch: StreamWatch) => InboundResponse;
+export type ShareAnswer = (answer: InboundResponse, watch: StreamWatch) => PassingAnswer;

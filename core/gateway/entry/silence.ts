@@ -1,7 +1,7 @@
 import { pulledStream, type StreamRead } from "../../http/stream.ts";
 import { textEventEnds } from "../../http/sse.ts";
 import type { System, AnswerSilence } from "../../ports.ts";
-import { headerValue } from "../wire/header-hygiene.ts";
+import { errorEvent } from "../wire/error-event.ts";
 import { TIMER_OVER } from "../../time/timer-over.ts";
 
 /** A comment that is an event of its own: the parsers that split at blank lines take it for nothing as well. */
@@ -47,23 +47,9 @@ async function isSilent(read: Promise<unknown>, ms: number, system: System): Pro
   return silent;
 }
 
-/**
- * Ends an answer that sends nothing for `ms`; server-sent events in an event that the SDKs of OpenAI and Anthropic throw.
- * The blank line before it ends an event that came in half.
- */
+/** Ends an answer that sends nothing for `ms`, in an error of its format. */
 export function answerSilence(ms: number): AnswerSilence {
   const message = `The provider sent nothing for ${ms / 1000} s`;
   const error = { type: "timeout_error", code: "provider_silent", message };
-  const event = `\n\nevent: error\ndata: ${JSON.stringify({ type: "error", error })}\n\n`;
-  const bytes = new TextEncoder().encode(event);
-  return {
-    ms,
-    last(headers) {
-      const type = headerValue(headers, "content-type") ?? "";
-      const encoding = headerValue(headers, "content-encoding") ?? "identity";
-      const isReadable =
-        /^text\/event-stream\b/i.test(type) && encoding.toLowerCase() === "identity";
-      return isReadable && headerValue(headers, "content-length") === null ? bytes : null;
-    },
-  };
+  return { ms, last: (headers) => errorEvent(headers, error) };
 }

@@ -4,6 +4,7 @@ import type { InboundResponse, Log, Platform, System } from "../../ports.ts";
 import { TransportError } from "../../net/transport-error.ts";
 import type { SocketRequest } from "../entry/front.ts";
 import type { GatewayAccess } from "../entry/access.ts";
+import { withFreshCaller } from "../entry/fresh-caller.ts";
 import type { GatewayAdmission, AdmitOptions } from "../entry/admission.ts";
 import { type AttemptOutcome, failureNote, providerFailed } from "../call/attempt.ts";
 import type { Call, Step } from "../call/call.ts";
@@ -123,7 +124,7 @@ async function opened(
   // When messages name the model, the provider ignores the one in the address.
   const model = namesModelLater(step) ? "" : modelOf(step);
   if (!namesModelLater(step)) parts.limits.checkModel(step, call, model);
-  const refreshCall = (current: Call): Promise<Call> => withFreshCaller(current, parts);
+  const refreshCall = (current: Call): Promise<Call> => withFreshCaller(current, parts.access);
   const session = await spendingSession(step, call, model, { ...parts, refreshCall });
   const record = parts.recorder.start(step, 0, call);
   const { request } = asked;
@@ -146,13 +147,6 @@ async function opened(
     failed(error, admitted);
     throw providerFailed(error, step.slug, parts.failureStatus);
   }
-}
-
-/** Returns the call of a connection with its caller as it is now; throws `gateway_unauthorized`. */
-async function withFreshCaller(call: Call, { access }: ProviderSocketParts): Promise<Call> {
-  const { caller, token, name } = call;
-  if (caller === null) return call;
-  return { ...call, caller: await access.refreshCaller(caller, name, { token, counts: false }) };
 }
 
 /** Returns the subprotocols that hold no token of ours. */

@@ -155,7 +155,7 @@ function untilGone(
   system: System,
 ): ReadableStream<Uint8Array> {
   const watch = { onChunk: () => undefined, onEnd: () => undefined };
-  return watchedStream(stream, watch, client, system);
+  return watchedStream(stream, watch, client, system).body;
 }
 
 function gone({ seconds }: Shelf): ApiError {

@@ -1,10 +1,17 @@
-import type { StreamEnd, StreamWatch, System } from "../../ports.ts";
+import { endedOnPurpose } from "../../net/transport-error.ts";
+import type { BreakOff, StreamEnd, StreamWatch, System } from "../../ports.ts";
 
 /**
  * Milliseconds that a stream whose client left waits for its server to cancel it before it fails. Deno cancels a moment
- * after it reported that the client left, and prints the error of a body that failed before.
+ * after it reported that the client left, and prints the error of a body that failed before. The last bytes of a stream
+ * have as long to leave: servers drop what waits when it fails.
  */
 const GONE = 50;
+
+export interface WatchedStream {
+  readonly body: ReadableStream<Uint8Array>;
+  readonly breakOff: BreakOff;
+}
 
 /**
  * Passes a stream on, one chunk per pull, so that a slow reader slows the source. The forwarding loop itself watches,
@@ -16,9 +23,10 @@ export function watchedStream(
   watch: StreamWatch,
   signal: AbortSignal,
   system: System,
-): ReadableStream<Uint8Array> {
+): WatchedStream {
   const reader = source.getReader();
-  let ended = false;
+  let [ended, isBroken] = [false, false];
+  let out: ReadableStreamDefaultController<Uint8Array> | null = null;
   const end = (how: StreamEnd): void => {
     if (ended) return;
     ended = true;
@@ -32,11 +40,13 @@ export function watchedStream(
   };
   if (signal.aborted) onAbort();
   else signal.addEventListener("abort", onAbort, { once: true });
-  return new ReadableStream<Uint8Array>(
+  const body = new ReadableStream<Uint8Array>(
     {
+      start: (controller) => void (out = controller),
       async pull(controller) {
         try {
           const { done, value } = await reader.read();
+          if (isBroken) throw endedOnPurpose();
           if (done && signal.aborted) throw signal.reason;
           if (done) {
             end("complete");
@@ -47,7 +57,7 @@ export function watchedStream(
           controller.enqueue(value);
         } catch (error) {
           end(signal.aborted ? "aborted" : "broken");
-          if (signal.aborted) await system.sleep(GONE);
+          if (signal.aborted || isBroken) await system.sleep(GONE);
           controller.error(error);
         }
       },
@@ -58,4 +68,14 @@ export function watchedStream(
     },
     { highWaterMark: 0 },
   );
+  return {
+    body,
+    breakOff(last) {
+      if (ended) return;
+      isBroken = true;
+      end("broken");
+      if (last !== null) out?.enqueue(last);
+      reader.cancel(endedOnPurpose()).catch(() => undefined);
+    },
+  };
 }

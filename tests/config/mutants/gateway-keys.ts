@@ -3,6 +3,27 @@ import type { Mutant } from "./mutant.ts";
 /** Guards of what virtual keys may reach. */
 export const gatewayKeyMutants: readonly Mutant[] = [
   {
+    name: "a stream ends with the rights of its virtual key",
+    file: "core/gateway/call/watched-answer.ts",
+    find: "review?.begin(headers, passed.breakOff);",
+    replace: "void review;",
+    tests: ["tests/unit/gateway/keys/ended-streams"],
+  },
+  {
+    name: "a stream ends with the rights of its API token",
+    file: "core/gateway/entry/fresh-caller.ts",
+    find: 'caller?.kind === "key" || (caller?.kind === "token" && token !== null)',
+    replace: 'caller?.kind === "key" && token !== null',
+    tests: ["tests/unit/gateway/keys/ended-streams"],
+  },
+  {
+    name: "the last bytes of a stream that is broken off reach a reader that waits",
+    file: "core/gateway/wire/watched-stream.ts",
+    find: "if (last !== null) out?.enqueue(last);",
+    replace: "",
+    tests: ["tests/unit/gateway/keys/ended-streams"],
+  },
+  {
     name: "no stranger is shown the models of the operator's keys",
     file: "core/gateway/providers/credential.ts",
     find: "if (!mayUseKeys(call)) return false;",
