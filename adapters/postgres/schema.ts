@@ -21,7 +21,8 @@ const LOCK = 0x63_61_75_73_65_79;
 /** Makes the tables in which the adapter keeps its own affairs. */
 export async function createOwnTables(session: Session): Promise<void> {
   await lockTables(session);
-  await session.exec(
+  await makeLacking(
+    session,
     toPostgresSchema(`
       CREATE TABLE IF NOT EXISTS causey_schema (${SCHEMA_COLUMNS});
       ${LATER_COLUMNS.map((column) => `ALTER TABLE causey_schema ADD COLUMN IF NOT EXISTS ${column};`).join("\n")}
@@ -33,13 +34,16 @@ export async function createOwnTables(session: Session): Promise<void> {
         id INTEGER PRIMARY KEY, steady INTEGER NOT NULL, wall INTEGER NOT NULL);
     `),
   );
-  await addAlarmSlots(session);
   await createLeaseTables(session);
+  await addAlarmSlots(session);
 }
 
 /** Makes the tables of nodes and of their leases. */
 async function createLeaseTables(session: Session): Promise<void> {
-  await session.exec(`
+  await makeLacking(
+    session,
+    `
+    ALTER TABLE causey_alarms ADD COLUMN IF NOT EXISTS slot INTEGER;
     CREATE TABLE IF NOT EXISTS causey_nodes (
       id TEXT PRIMARY KEY, address TEXT NOT NULL, version TEXT NOT NULL, expires TIMESTAMPTZ NOT NULL);
     ALTER TABLE causey_nodes ADD COLUMN IF NOT EXISTS machine TEXT NOT NULL DEFAULT '';
@@ -53,8 +57,33 @@ async function createLeaseTables(session: Session): Promise<void> {
     CREATE TABLE IF NOT EXISTS causey_news (
       kind TEXT NOT NULL, actor TEXT NOT NULL, slot INTEGER NOT NULL, version BIGINT NOT NULL, PRIMARY KEY (kind, actor));
     INSERT INTO causey_slots (slot, owner, epoch) SELECT n, NULL, 0 FROM generate_series(0, ${SLOTS - 1}) AS n
-      ON CONFLICT (slot) DO NOTHING;
-  `);
+      ON CONFLICT (slot) DO NOTHING`,
+  );
+}
+
+/** The tables and indexes that are there, and the columns of each. */
+
+const MADE = `SELECT relname AS name, NULL AS part FROM pg_class WHERE relname LIKE 'causey%' AND pg_table_is_visible(oid)
+  UNION ALL SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+    WHERE c.relname LIKE 'causey%' AND pg_table_is_visible(c.oid) AND NOT a.attisdropped`;
+const MAKES =
+  /(?:CREATE (?:TABLE|INDEX)|ALTER TABLE (?<table>\w+) ADD COLUMN) IF NOT EXISTS (?<name>\w+)/u;
+
+/**
+ * Runs these statements, without those that make something which is there. `IF NOT EXISTS` is not enough: it locks the table
+ * first, and beside the writes of other nodes that can be a deadlock, or last.
+ */
+async function makeLacking(session: Session, statements: string): Promise<void> {
+  const made = new Set(
+    (await session.all(MADE)).map(({ name, part }) =>
+      part === null ? String(name) : `${String(name)}.${String(part)}`,
+    ),
+  );
+  for (const statement of statements.split(";")) {
+    const { table, name } = MAKES.exec(statement)?.groups ?? {};
+    const isMade = made.has(table === undefined ? String(name) : `${table}.${String(name)}`);
+    if (!isMade && statement.trim() !== "") await session.exec(statement);
+  }
 }
 
 /**

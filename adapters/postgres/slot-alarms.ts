@@ -15,7 +15,6 @@ const PIECE = 10_000;
 
 /** Alarms from before the table had slots get theirs. */
 export async function addAlarmSlots(session: Session): Promise<void> {
-  await session.exec("ALTER TABLE causey_alarms ADD COLUMN IF NOT EXISTS slot INTEGER");
   for (;;) {
     const rows = await session.all(
       "SELECT kind, actor FROM causey_alarms WHERE slot IS NULL LIMIT ?",

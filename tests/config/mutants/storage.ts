@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 /** Those of the database, of alarms and of the numbers that become rows. */
 export const storageMutants: readonly Mutant[] = [
   {
+    name: "a server that starts locks no tables that are there",
+    file: "adapters/postgres/schema.ts",
+    find: "if (!isMade && ",
+    replace: "if (isMade !== null && ",
+    tests: ["tests/local/postgres/joined"],
+  },
+  {
     name: "a batch whose thread dies behind COMMIT has an unknown outcome",
     file: "adapters/shared/sqlite/writer.ts",
     find: "return isWhole\n",

@@ -208,6 +208,34 @@ describe("causey cluster status", () => {
   });
 });
 
+describe("a server that starts", () => {
+  it("does not wait for the writes of others when its tables are there", async () => {
+    await db.session(async (session) => {
+      await session.exec(
+        "LOCK TABLE causey_alarms, causey_nodes, causey_schema IN ROW EXCLUSIVE MODE",
+      );
+      const second = await openPostgres({ url, log: silent });
+      await second.close();
+    });
+  });
+
+  it("makes what is lacking", async () => {
+    const lacking = await freshDatabase();
+    await (await openPostgres({ url: lacking, log: silent })).close();
+    await asAdmin(
+      lacking,
+      "DROP INDEX causey_alarms_of_kind; DROP TABLE causey_news; ALTER TABLE causey_nodes DROP COLUMN machine",
+    );
+    await (await openPostgres({ url: lacking, log: silent })).close();
+    const facts = await asAdmin(
+      lacking,
+      `SELECT to_regclass('causey_alarms_of_kind')::text AS index, to_regclass('causey_news')::text AS news,
+        (SELECT COUNT(*)::int FROM pg_attribute WHERE attrelid = 'causey_nodes'::regclass AND attname = 'machine') AS machine`,
+    );
+    expect(facts).toEqual([{ index: "causey_alarms_of_kind", news: "causey_news", machine: 1 }]);
+  });
+});
+
 describe("a node", () => {
   it("makes the secret of the cluster once", async () => {
     const [a, b] = await Promise.all([1, 2].map(() => clusterSecret(db.sqlOf(""))));
