@@ -22,7 +22,7 @@ export interface PeerConnection {
   /** Calls, requests and WebSockets under way. */
   size(): number;
   closeSockets(code: number, reason: string): void;
-  /** Closes the connection: this process ends. Make no calls any more. */
+  /** Closes the connection: this process ends. Later calls are not started. */
   leave(): void;
 }
 
@@ -242,6 +242,8 @@ function connection(toOwner: Link<ToOwner>, state: State): PeerConnection {
   const { agent, calls, options, outgoing, socket } = state;
   let number = 0;
   const check = (): void => {
+    // Nobody would answer, or end the wait.
+    if (!state.isOpen || state.hasLeft) throw new NotStarted();
     if (state.heartbeat.isUnresponsive()) throw options.errors.unresponsive();
     if (sizeOf(state) >= MAX_WAITING || toOwner.unsent() > MAX_UNSENT)
       throw options.errors.overloaded();

@@ -3,6 +3,27 @@ import type { Mutant } from "./mutant.ts";
 /** Those of the database, of alarms and of the numbers that become rows. */
 export const storageMutants: readonly Mutant[] = [
   {
+    name: "a call on a closed connection to another process is not left waiting",
+    file: "adapters/peers/peer-connection.ts",
+    find: "if (!state.isOpen || state.hasLeft) throw new NotStarted();",
+    replace: "",
+    tests: ["tests/local/visiting-actors"],
+  },
+  {
+    name: "a command says that the server ends",
+    file: "adapters/processes/visiting-actors.ts",
+    find: "error instanceof NotStarted ? folderErrors.none() : error",
+    replace: "error",
+    tests: ["tests/local/visiting-actors"],
+  },
+  {
+    name: "a server that ends does not say that another one has ended",
+    file: "adapters/peers/peer-connection.ts",
+    find: "state.hasLeft ? errors.cutOff() : errors.ended()",
+    replace: "errors.ended()",
+    tests: ["tests/local/postgres/closing-node"],
+  },
+  {
     name: "a server that starts locks no tables that are there",
     file: "adapters/postgres/schema.ts",
     find: "if (!isMade && ",

@@ -22,12 +22,16 @@ afterAll(async () => {
 });
 
 /** A node whose actors answer with its name; while `isHeld()`, something runs at them. */
-async function openNode(name: string, isHeld: () => boolean = () => false): Promise<Cluster> {
+async function openNode(
+  name: string,
+  isHeld: () => boolean = () => false,
+  answer: Promise<string> = Promise.resolve(name),
+): Promise<Cluster> {
   const node = await openCluster({
     db,
     host: {
       here: (): ActorRef => ({
-        call: () => Promise.resolve(name),
+        call: () => answer,
         fetch: () => Promise.reject(new Error("Not asked")),
       }),
       holds: isHeld,
@@ -84,6 +88,25 @@ describe("a node that closes", LONG, () => {
       status: 503,
       message: "The server is shutting down",
     });
+    await other.close(100);
+  });
+
+  it("says of a call under way that its effect is not known", async () => {
+    const closing = await openNode("closing");
+    const never = new Promise<string>(() => undefined);
+    const other = await openNode("other", undefined, never);
+    await eventually(() => other.ownSlots().length === 512, "both have their shares");
+    const slots = new Set(other.ownSlots());
+    const name = Array.from({ length: 50 }, (_, n) => `actor-${n}`).find((one) =>
+      slots.has(slotOf("k", one)),
+    );
+    const call = closing.get("k", name ?? "").call("m");
+    const failed = expect(call).rejects.toMatchObject({
+      status: 503,
+      message: "The server is shutting down: whether this took effect is not known",
+    });
+    await closing.close(500);
+    await failed;
     await other.close(100);
   });
 
