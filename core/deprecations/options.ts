@@ -172,6 +172,7 @@ function presentOf(
 ): () => Promise<Deprecations> {
   let last: PerEntry<EntrySettings> | undefined;
   let compiled: Deprecations | undefined;
+  let isLogged = false;
   return async () => {
     try {
       const own = await settings();
@@ -179,16 +180,15 @@ function presentOf(
         last = own;
         compiled = withSettings(own);
       }
+      isLogged = false;
     } catch (error) {
       // Without any settings a route could end that they extend.
       if (last === undefined) throw error;
-      log?.(
-        "error",
-        "The settings of deprecations cannot be read, or cannot be right: those before stay",
-        {
-          error: String(error),
-        },
-      );
+      const message =
+        "The settings of deprecations cannot be read, or cannot be right: those before stay";
+      // Not with each request: the reading may fail for long.
+      if (!isLogged) log?.("error", message, { error: String(error) });
+      isLogged = true;
     }
     return (compiled ??= withSettings({}));
   };

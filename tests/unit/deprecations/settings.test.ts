@@ -159,6 +159,8 @@ describe("settings of deprecations", () => {
 
   it("stay while they cannot be read, but a request without any fails", async () => {
     let settings: Record<string, EntrySettings> | null = null;
+    const real = await openPlatform();
+    const lines: string[] = [];
     const orders = defineDeprecation({
       id: "orders-v1",
       on: "GET /orders",
@@ -170,6 +172,7 @@ describe("settings of deprecations", () => {
       basePath: "",
       clock: "2026-08-01",
       settings: async () => settings ?? (await Promise.reject(new Error("no database"))),
+      platform: { ...real, log: (_, message) => void lines.push(message) },
     });
     const ask = async (): Promise<number> => {
       const host = (): Promise<Response> => Promise.resolve(new Response("here"));
@@ -179,6 +182,15 @@ describe("settings of deprecations", () => {
     settings = { "orders-v1": { pause: true } };
     expect(await ask()).toBe(200);
     settings = null;
-    expect(await ask()).toBe(200);
+    expect([await ask(), await ask()]).toEqual([200, 200]);
+    const failures = (): number =>
+      lines.filter((line) => line.includes("those before stay")).length;
+    expect(failures()).toBe(1);
+    settings = { "orders-v1": { pause: true } };
+    await ask();
+    settings = null;
+    await ask();
+    expect(failures()).toBe(2);
+    await real.close();
   });
 });
