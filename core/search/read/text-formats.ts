@@ -59,8 +59,9 @@ export function* convertText(
 
 /** The lines of a calendar or an address card as they were: programs fold them within words, and write signs for line ends (RFC 5545, 3.1). */
 function unfolded(text: string): string {
-  const signs = text.replaceAll(/\r?\n[ \t]/gu, "").replaceAll(/\\[nN]/gu, "\n");
-  return signs.replaceAll(/\\([,;\\])/gu, "$1");
+  return text
+    .replaceAll(/\r?\n[ \t]/gu, "")
+    .replaceAll(/\\([nN,;\\])/gu, (_, sign: string) => (/n/iu.test(sign) ? "\n" : sign));
 }
 
 function readOr(source: string, read: string | null): ReadFileResult {

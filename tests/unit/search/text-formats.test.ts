@@ -116,10 +116,10 @@ it("a notebook is its texts, its code and what that printed, without pictures", 
 describe("calendars and address cards", () => {
   it("have their lines whole", async () => {
     const event =
-      "BEGIN:VEVENT\r\nSUMMARY:The kan\r\n garoo\\, at noon\\nBring a coat\r\nEND:VEVENT\r\n";
+      "BEGIN:VEVENT\r\nSUMMARY:The kan\r\n garoo\\, at noon\\nBring a coat\r\nFOLDER:C:\\\\new\r\nEND:VEVENT\r\n";
     const { chunks } = await upload("tour.ics", event);
     expect(chunks.join("\n").replaceAll("\r", "")).toContain(
-      "SUMMARY:The kangaroo, at noon\nBring a coat",
+      "SUMMARY:The kangaroo, at noon\nBring a coat\nFOLDER:C:\\new",
     );
   });
 });
