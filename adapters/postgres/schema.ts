@@ -61,17 +61,17 @@ async function createLeaseTables(session: Session): Promise<void> {
   );
 }
 
-/** The tables and indexes that are there, and the columns of each. */
-
+/** Lists the tables and indexes that are there, and the columns of each. */
 const MADE = `SELECT relname AS name, NULL AS part FROM pg_class WHERE relname LIKE 'causey%' AND pg_table_is_visible(oid)
   UNION ALL SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE c.relname LIKE 'causey%' AND pg_table_is_visible(c.oid) AND NOT a.attisdropped`;
+/** The table, index or column that a statement makes. */
 const MAKES =
   /(?:CREATE (?:TABLE|INDEX)|ALTER TABLE (?<table>\w+) ADD COLUMN) IF NOT EXISTS (?<name>\w+)/u;
 
 /**
- * Runs these statements, without those that make something which is there. `IF NOT EXISTS` is not enough: it locks the table
- * first, and beside the writes of other nodes that can be a deadlock, or last.
+ * Runs these statements, except those that make something which is there. `IF NOT EXISTS` is not enough: it locks the table
+ * first. Beside the writes of other nodes that can be a deadlock; beside a node that stands still it waits.
  */
 async function makeLacking(session: Session, statements: string): Promise<void> {
   const made = new Set(
@@ -94,7 +94,7 @@ export const UNKNOWN_STEPS = `SELECT seen.kind, seen.needs, seen.version, known.
   FROM (SELECT kind, COALESCE(needs, steps) AS needs, version FROM causey_schema ORDER BY kind COLLATE "C" FOR SHARE) AS seen
   JOIN causey_node_steps AS known ON known.node = CAST(? AS TEXT) AND known.kind = seen.kind AND known.steps < seen.needs`;
 
-/** What a node knows, with which its lease and its writes without one are compared. */
+/** Stores which steps a node knows: its lease, and its writes without one, are compared with them. */
 const KNOWN_STEPS = `INSERT INTO causey_node_steps (node, kind, steps) VALUES (?, ?, ?)
   ON CONFLICT (node, kind) DO UPDATE SET steps = excluded.steps`;
 

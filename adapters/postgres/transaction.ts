@@ -5,7 +5,7 @@ import { isUnreachable } from "./postgres-error.ts";
 import type { DatabaseConnection } from "./database-connection.ts";
 import { UNKNOWN_STEPS } from "./schema.ts";
 
-/** What a process needs for its writes to count: a lease, or that it knows the tables. */
+/** A condition for the writes of a process to count: that it has a lease, or that it knows the tables. */
 export type Fence = Lease | { readonly knownBy: string };
 
 /** A slot, and the epoch in which a process has it. */

@@ -2,8 +2,7 @@ import { attached } from "../../../core/http/attached.ts";
 import { joinBytes } from "../../../core/http/stream.ts";
 import { setTimeout } from "node:timers";
 import type { BreakOff, StreamChange, StreamEnd, StreamWatch } from "../../../core/ports.ts";
-import { TransportError } from "../../../core/net/transport-error.ts";
-import { endedOnPurpose } from "../../../core/net/transport-error.ts";
+import { endedOnPurpose, TransportError } from "../../../core/net/transport-error.ts";
 import { failSoon, LAST_BYTES_MS, SilentAnswer } from "./answer-silence.ts";
 
 /** Bytes that wait for the reader before the upstream is paused. */

@@ -34,7 +34,7 @@ export interface Flow {
 /** An answer whose bytes are watched on their way. */
 export interface PassingAnswer {
   readonly answer: InboundResponse;
-  /** Ends it before its time; null for one that is no stream. */
+  /** Breaks a stream off; null for an answer without one. */
   readonly breakOff: BreakOff | null;
 }
 

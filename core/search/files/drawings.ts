@@ -35,7 +35,7 @@ export function* drawingTexts(
 }
 
 /**
- * Returns what a drawing or picture says to readers who do not see it, by its properties (`cNvPr`, `docPr`: ECMA-376, part 1, section
+ * Returns the alternative text of a drawing or picture, from its properties (`cNvPr`, `docPr`: ECMA-376, part 1, section
  * 20.1.2.2.8); empty for none.
  */
 export function pictureText(

@@ -38,7 +38,7 @@ const KINDS: ReadonlySet<string> = new Set([
   "office:spreadsheet",
   "office:text",
 ]);
-/** What a picture says to readers who do not see it: its name, and more words. */
+/** Elements with the alternative text of a picture: its name, and its description. */
 const PICTURE: ReadonlySet<string> = new Set(["svg:desc", "svg:title"]);
 /** Elements of a formula that hold its letters, numbers and operators. */
 const SIGN = /^math:(?:m[inos]|mtext)$/u;
@@ -65,7 +65,7 @@ interface State {
   isItem: boolean;
   /** The author of the comment that is read. */
   author: string;
-  /** What the picture that is read says to readers who do not see it. */
+  /** The alternative text of the picture that is read. */
   picture: string;
 }
 
@@ -125,7 +125,7 @@ export function openDocumentBody(
   };
 }
 
-/** What begins with an element, whatever its attributes are. */
+/** Begins the part of the text that an element stands for; its attributes change nothing. */
 const BEGIN: ReadonlyMap<string, (state: State) => End | undefined> = new Map<
   string,
   (state: State) => End | undefined

@@ -1,4 +1,4 @@
-/** What may stand in a word that a reader sees whole: marks and tags of Markdown, and signs that only say where it may be broken. */
+/** Signs within a word that a reader sees whole: marks and tags of Markdown, and marks of where it may be broken. */
 const CUTS = /[*~<\u00ad\u2060]/u;
 const CUT = String.raw`(?:[*~\u00ad\u2060]|</?(?:su[bp]|[bis])>){1,8}`;
 // From the beginning of a run of letters alone: from each letter it would take the square of the run's length.

@@ -50,7 +50,7 @@ const resultBlock = v.variant("type", [
   searchResult,
   referenceBlock,
 ]);
-/** What Anthropic ran itself, or wrote about that (`BetaContentBlockParam` of its SDK): only it can read the blocks. */
+/** Blocks about tools that Anthropic ran itself (`BetaContentBlockParam` of its SDK): only Anthropic can read them. */
 const ownBlock = v.looseObject({
   type: v.picklist([
     "server_tool_use",
