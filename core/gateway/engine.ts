@@ -180,6 +180,9 @@ type Shared = Pick<
     readonly accessLog: boolean;
   };
 
+/** Bytes that are kept of all answers under way, for their rows and their usage: as many as may wait for the database. */
+const COPIES = 64 * 1024 * 1024;
+
 /** Everything that handles one step between admission and delivery. */
 interface StepPipeline extends Pick<
   ProviderSocketParts,
@@ -195,7 +198,8 @@ function stepPipeline(
   stored: StoredProviders,
 ): StepPipeline {
   const { platform, system, log, decoding, access, targets, store, metrics } = shared;
-  const reading = { decoding, unreadable: unreadable(log) };
+  const copies = bodyBudget(Math.min(COPIES, shared.bodies.capacity / 4));
+  const reading = { decoding, unreadable: unreadable(log), copies };
   const follow = recorder({
     ...reading,
     system,

@@ -3,6 +3,20 @@ import type { Mutant } from "./mutant.ts";
 /** Guards of what may pass a gateway's checks. */
 export const gatewayGuardMutants: readonly Mutant[] = [
   {
+    name: "the copies of all answers under way are bounded together",
+    file: "core/gateway/metering/usage/kept-copy.ts",
+    find: "hold?.take(fromBudget) === false",
+    replace: "false",
+    tests: ["tests/unit/gateway/observe/observer"],
+  },
+  {
+    name: "the copy of an answer gives its memory back",
+    file: "core/gateway/metering/usage/observer.ts",
+    find: "      blocks.end();\n      copy.release();",
+    replace: "      blocks.end();",
+    tests: ["tests/unit/gateway/observe/observer"],
+  },
+  {
     name: "what stands in base64 is looked at",
     file: "core/gateway/guard/detect/pattern.ts",
     find: "decoded: decodedTokens(plain)",

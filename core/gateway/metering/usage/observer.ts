@@ -5,6 +5,8 @@ import { bytePieces } from "../../../http/stream.ts";
 import type { ContentDecoder } from "../../../ports.ts";
 import type { ContentDecoding } from "../../../http/body/content-decoder.ts";
 import { jsonUsage } from "./json-usage.ts";
+import type { BodyBudget } from "../../../work/body-budget.ts";
+import { type KeptCopy, keptCopy } from "./kept-copy.ts";
 import { isJsonOrText } from "../../wire/body-bytes.ts";
 import { isLastEvent, LAST_EVENT_LIMIT } from "../../wire/last-event.ts";
 import { loggedBody } from "../../observe/log/log-row.ts";
@@ -27,6 +29,8 @@ export interface Reading {
   readonly counts?: boolean;
   /** Whether the models are read that an answer names. @default false */
   readonly namesModels?: boolean;
+  /** The memory for what is kept of all answers under way. @default it is not counted */
+  readonly copies?: BodyBudget | undefined;
 }
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\b/i;
@@ -52,7 +56,11 @@ export function observer(
 ): AnswerWatch {
   const encoding = contentEncoding.trim().toLowerCase();
   const names = reading.namesModels === true;
-  const plain = plainObserver(contentType, keep, names ? addingModels(add) : add, names);
+  const plain = plainObserver(contentType, keep, {
+    add: names ? addingModels(add) : add,
+    isReadWhole: names,
+    copy: keptCopy(reading.copies),
+  });
   const isCounted = reading.counts === true && isCountable(contentType);
   const inner = isCounted ? countingObserver(plain, JSON_TYPE.test(contentType)) : plain;
   if (encoding === "" || encoding === "identity") return inner;
@@ -96,14 +104,19 @@ interface PlainWatch extends AnswerWatch {
   finish(): Observation;
 }
 
+interface PlainReading {
+  readonly add: AddUsage;
+  readonly isReadWhole: boolean;
+  readonly copy: KeptCopy;
+}
+
 function plainObserver(
   contentType: string,
   keep: number,
-  add: AddUsage,
-  isReadWhole: boolean,
+  { add, isReadWhole, copy }: PlainReading,
 ): PlainWatch {
   const type = contentType.toLowerCase();
-  if (type.startsWith("text/event-stream")) return eventObserver(keep, add);
+  if (type.startsWith("text/event-stream")) return eventObserver(keep, add, copy);
   if (type.startsWith("application/vnd.amazon.eventstream")) return awsEventObserver();
   const isJson = JSON_TYPE.test(type);
   const isText = isJson || type.startsWith("text/");
@@ -114,15 +127,22 @@ function plainObserver(
     push(chunk) {
       size += chunk.length;
       const room = limit - pieces.size;
-      if (room > 0) pieces.add(chunk.length > room ? chunk.subarray(0, room) : chunk);
+      if (room <= 0) return;
+      const part = chunk.length > room ? chunk.subarray(0, room) : chunk;
+      if (copy.take(part.length)) pieces.add(part);
     },
     finish() {
+      copy.release();
       const isWhole = pieces.size === size;
       const text = decode(pieces.whole(), isWhole);
       const usage = isJson && isWhole ? jsonUsage(text, add, isReadWhole) : noUsage;
       const told = isJson && isWhole ? failureOfAnswer(text) : null;
       const failure = told === null ? null : { ...told, isAll: true };
-      return { usage, failure, body: loggedBody(isText && keep > 0 ? text : null, size, keep) };
+      return {
+        usage,
+        failure,
+        body: loggedBody(isText && keep > 0 ? text : null, size, Math.min(keep, pieces.size)),
+      };
     },
   };
 }
@@ -131,7 +151,7 @@ function plainObserver(
 const END_LIMIT = 4096;
 
 /** For server-sent events: their text is searched for usage block by block, and kept up to a limit. */
-function eventObserver(keep: number, add: AddUsage): PlainWatch {
+function eventObserver(keep: number, add: AddUsage, copy: KeptCopy): PlainWatch {
   const scanner = usageScanner(add);
   let kept = "";
   let end = "";
@@ -140,7 +160,7 @@ function eventObserver(keep: number, add: AddUsage): PlainWatch {
     scanner.push(text);
     end = (end + text.slice(-END_LIMIT)).slice(-END_LIMIT);
     // A character is a byte or more.
-    if (kept.length < keep) kept += text;
+    if (kept.length < keep && copy.take(text.length)) kept += text;
   });
   return {
     push(chunk) {
@@ -149,7 +169,9 @@ function eventObserver(keep: number, add: AddUsage): PlainWatch {
     },
     finish() {
       blocks.end();
-      const body = loggedBody(keep > 0 ? kept : null, size, keep);
+      copy.release();
+      const shown = copy.isCut ? Math.min(keep, kept.length) : keep;
+      const body = loggedBody(keep > 0 ? kept : null, size, shown);
       const told = failureOfEvents(end);
       const isAll = told !== null && failureOfFirstEvent(end) !== null && size <= END_LIMIT;
       const failure = told === null ? null : { ...told, isAll };

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { observer } from "../../../../core/gateway/metering/usage/observer.ts";
 import { textBlocks } from "../../../../core/gateway/metering/usage/text-blocks.ts";
 import { type Observation } from "../../../../core/gateway/call/recording.ts";
+import { bodyBudget } from "../../../../core/work/body-budget.ts";
 import { bytePieces } from "../../../../core/http/stream.ts";
 
 const reading = {
@@ -45,6 +46,46 @@ describe("observer()", () => {
 
   it.each(types)("keeps nothing of %s where nothing is wanted", async (type) => {
     expect(await kept(type, text, 0, 999)).toEqual({ text: null, size, complete: false });
+  });
+});
+
+describe("the copies of all answers under way", () => {
+  const KEEP = 1024 * 1024;
+  const chunk = bytes(`{"usage":{"prompt_tokens":1}}${" ".repeat(32 * 1024)}`);
+  const types = ["text/event-stream", "application/json", "text/plain"];
+
+  it.each(types)("take the memory that they have together, and give it back: %s", async (type) => {
+    const copies = bodyBudget(200 * 1024);
+    const begun = () =>
+      observer({ ...reading, copies }, { contentType: type, contentEncoding: "", keep: KEEP });
+    const [first, second] = [begun(), begun()];
+    for (let at = 0; at < 8; at++) first.push(chunk);
+    expect(copies.used).toBeGreaterThan(100 * 1024);
+    for (let at = 0; at < 8; at++) second.push(chunk);
+    expect(copies.used).toBeLessThanOrEqual(200 * 1024);
+    const whole = await first.finish();
+    expect(whole.body).toMatchObject({ size: 8 * chunk.length, complete: true });
+    const cut = await second.finish();
+    expect(cut.body).toMatchObject({ size: 8 * chunk.length, complete: false });
+    // The beginning is kept in any case, and nothing behind a gap.
+    const text = cut.body.text ?? "";
+    expect(text.length).toBeGreaterThanOrEqual(chunk.length);
+    expect(text.length).toBeLessThan(8 * chunk.length);
+    expect(new TextDecoder().decode(chunk).repeat(8).startsWith(text)).toBe(true);
+    expect(copies.used).toBe(0);
+    const short = begun();
+    short.push(chunk);
+    expect((await short.finish()).body.complete).toBe(true);
+  });
+
+  it("leave the usage of short answers alone when they are used up", async () => {
+    const copies = bodyBudget(0);
+    const watch = observer(
+      { ...reading, copies },
+      { contentType: "application/json", contentEncoding: "", keep: 0 },
+    );
+    watch.push(chunk);
+    expect((await watch.finish()).usage.tokensIn).toBe(1);
   });
 });
 
