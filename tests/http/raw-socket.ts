@@ -5,6 +5,8 @@ import { connect, type Socket } from "node:net";
 export interface RawSocket {
   /** Reads until the connection is over. */
   drain(): Promise<Drained>;
+  /** Resolves when all of it has left, or the connection is over. */
+  send(bytes: Uint8Array): Promise<void>;
   destroy(): void;
 }
 
@@ -40,6 +42,11 @@ export async function rawSocket(url: URL): Promise<RawSocket> {
   });
   return {
     drain: () => drain(socket, Buffer.concat(chunks)),
+    send: (bytes) =>
+      new Promise((resolve) => {
+        socket.once("close", () => resolve());
+        socket.write(bytes, () => resolve());
+      }),
     destroy: () => {
       socket.destroy();
     },

@@ -1,6 +1,12 @@
 import { EventEmitter } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { unfinishedMessages } from "../../adapters/node/unfinished.ts";
+import { host } from "../config/shared.ts";
+import { rawSocket } from "../http/raw-socket.ts";
+import { serve } from "./command/run-command.ts";
 
 const KB = 1024;
 
@@ -54,3 +60,44 @@ it("whole messages, pings and pongs take nothing", () => {
   }
   expect(all.some(({ open }) => open.isOver)).toBe(false);
 });
+
+const LENGTH = 9_000_000;
+
+/** The head of a client's frame of this length; its mask is zero (RFC 6455, section 5.2). */
+function frameHead(opcode: number, length: number): Buffer {
+  const head = Buffer.alloc(14);
+  head[0] = 0x80 | opcode;
+  head[1] = 0x80 | 127;
+  head.writeBigUInt64BE(BigInt(length), 2);
+  return head;
+}
+
+// Bun and Deno keep the parts of a message where no program sees them.
+it.runIf(host === "node")(
+  "a server ends the connection whose unfinished message is the oldest when they take too much memory",
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "causey-unfinished-"));
+    const file = join(folder, "causey.json");
+    writeFileSync(file, '{"gateway":{"gateways":{"open":{"authentication":false}}}}');
+    // A quarter of the heap is for them.
+    const env = { NODE_OPTIONS: "--max-old-space-size=160", CAUSEY_NO_DEMO: "1" };
+    const server = await serve(folder, ["--config", file], env);
+    try {
+      const url = new URL("/v1/local/open", server.url);
+      const all = await Promise.all(Array.from({ length: 9 }, () => rawSocket(url)));
+      for (const one of all) {
+        await one.send(frameHead(1, LENGTH));
+        await one.send(Buffer.alloc(LENGTH - 1, "x"));
+      }
+      await all[0]?.drain();
+      const last = all.at(-1);
+      await last?.send(Buffer.from("x"));
+      await last?.send(Buffer.concat([frameHead(8, 2), Buffer.from([3, 232])]));
+      expect((await last?.drain())?.texts.join()).toContain("error");
+      for (const one of all) one.destroy();
+    } finally {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+);
