@@ -143,6 +143,7 @@ async function hintFor(
   index: Account,
   declared: readonly string[],
 ): Promise<string> {
+  if (gateway === DEFAULT_GATEWAY) return ": its first request with a token makes it";
   const { gateways } = await index.list("", 0, HINTED);
   const ids = [DEFAULT_GATEWAY, ...declared, ...gateways.map(({ id }) => id)];
   return didYouMean(gateway.slice(0, 64), ids);

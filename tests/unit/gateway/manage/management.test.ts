@@ -73,6 +73,14 @@ describe("gateways", () => {
     expect(answer.body.errors[0]?.message).toContain(`Missing field "${missing}"`);
   });
 
+  it("say of the default one that its first request makes it", async () => {
+    const { status, body } = await gate.manage("/gateways/default/routes");
+    expect([status, body.errors[0]?.message]).toEqual([
+      404,
+      'There is no gateway "default" in this account: its first request with a token makes it',
+    ]);
+  });
+
   it("answer a page past the end with an empty list", async () => {
     const { status, body } = await gate.manage("/gateways?page=99&per_page=100");
     expect([status, body.result]).toEqual([200, []]);
