@@ -100,6 +100,35 @@ describe("@anthropic-ai/sdk: compat", () => {
   });
 });
 
+describe("openai: custom tools of a chat over another provider", () => {
+  const client = new OpenAI({
+    baseURL: providerUrl("compat"),
+    apiKey: "sk-any",
+    defaultHeaders: native(),
+    maxRetries: 0,
+  });
+  const asked = {
+    model: "anthropic/claude-x",
+    tools: [{ type: "custom" as const, custom: { name: "apply_patch", description: "Edits" } }],
+  };
+  const hi = { role: "user" as const, content: "Hello" };
+  const calls = [{ id: "toolu_1", type: "custom", custom: { name: "apply_patch", input: spoken } }];
+
+  it("are called, also in a stream, and take a result", async () => {
+    const whole = await client.chat.completions.create({ ...asked, messages: [hi] });
+    const stream = client.chat.completions.stream({ ...asked, messages: [hi] });
+    for (const { choices } of [whole, await stream.finalChatCompletion()])
+      expect(choices[0]).toMatchObject({
+        finish_reason: "tool_calls",
+        message: { tool_calls: calls },
+      });
+    const result = { role: "tool" as const, tool_call_id: "toolu_1", content: "Done" };
+    const messages = [hi, whole.choices[0]!.message, result];
+    const last = await client.chat.completions.create({ ...asked, messages });
+    expect(last.choices[0]?.message.content).toContain("Done");
+  });
+});
+
 describe("openai with the host's /v1 as its base URL", () => {
   const home = `${inject("baseUrl")}/v1`;
   const messages = [{ role: "user" as const, content: "Hello" }];

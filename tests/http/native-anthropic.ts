@@ -29,25 +29,37 @@ function failure(status: number, type: string): NativeReply {
   };
 }
 
+interface OfferedTool {
+  readonly name: string;
+  readonly input_schema: { readonly required?: readonly string[] };
+}
+
+/** A tool that wants one text gets one. */
+function argumentsFor(tool: OfferedTool | undefined): object {
+  const [only, ...others] = tool?.input_schema.required ?? [];
+  return only === "input" && others.length === 0 ? { input: spoken } : toolArguments;
+}
+
 function message(json: Record<string, unknown>): NativeReply {
   const turns = json["messages"] as { content: unknown }[];
-  const tools = json["tools"] as { name: string }[] | undefined;
+  const tools = json["tools"] as OfferedTool[] | undefined;
   const result = turns
     .flatMap(({ content }) => (Array.isArray(content) ? content : []))
     .find((block: { type: string }) => block.type === "tool_result") as object | undefined;
   const calls = result === undefined && tools?.[0] !== undefined;
   const text = result === undefined ? spoken : `The tool said ${JSON.stringify(result)}`;
   const use = { type: "tool_use", id: "toolu_1", name: tools?.[0]?.name ?? "" };
+  const args = argumentsFor(tools?.[0]);
   const usage = { input_tokens: 13, cache_creation_input_tokens: 0, cache_read_input_tokens: 4 };
   const base = { id: "msg_1", type: "message", role: "assistant", model: json["model"] };
   const stop = calls ? "tool_use" : "end_turn";
   if (json["stream"] !== true) {
-    const content = calls ? [{ ...use, input: toolArguments }] : [{ type: "text", text }];
+    const content = calls ? [{ ...use, input: args }] : [{ type: "text", text }];
     const end = { stop_reason: stop, stop_sequence: null, usage: { ...usage, output_tokens: 6 } };
     return { json: { ...base, content, ...end } };
   }
   const start = { ...base, content: [], stop_reason: null, stop_sequence: null };
-  const input = JSON.stringify(toolArguments);
+  const input = JSON.stringify(args);
   const deltas = calls
     ? [input.slice(0, 5), input.slice(5)].map((part) => ({
         type: "input_json_delta",

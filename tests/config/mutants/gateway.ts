@@ -262,6 +262,13 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/providers/translate-client-tools"],
   },
   {
+    name: "a custom tool's call that is cut off is sent at the end of a chat's stream",
+    file: "core/gateway/chat/formats/custom-calls.ts",
+    find: "isEnd ? [...open.values()].flatMap(sent) : []",
+    replace: "[]",
+    tests: ["tests/unit/gateway/providers/translate-custom-tools"],
+  },
+  {
     name: "names of tools in namespaces are as long as providers take",
     file: "core/gateway/chat/formats/responses-tools.ts",
     find: ".slice(0, NAME_LIMIT)",

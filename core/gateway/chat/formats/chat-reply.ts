@@ -2,6 +2,7 @@ import { formatEvent } from "../../../http/sse.ts";
 import type { ChatReasoning, ChatUsage } from "../chat-format.ts";
 import type { FailureKind, ProviderFailure } from "../failures/failure.ts";
 import { readChat } from "./chat-request.ts";
+import { clientCall, type ClientCalls, clientCalls, customNames } from "./custom-calls.ts";
 import type {
   ReplyContext,
   ChatDelta,
@@ -53,18 +54,20 @@ interface OpenAiError {
   readonly code: string | null;
 }
 
-function completion(reply: ChatReply, { chat, created, id }: ReplyContext): object {
+function completion(reply: ChatReply, { chat, given, created, id }: ReplyContext): object {
   const { model, text, refusal, reasoning = [], images = [], toolCalls, finishReason } = reply;
   const thoughts = reasoning.map((one) => one.text).join("");
   const details = reasoning.flatMap(detailsOf).map((detail, index) => ({ ...detail, index }));
+  const custom = customNames(given);
+  const calls = toolCalls.map((call) => clientCall(call, custom));
   const message = {
     role: "assistant",
-    content: text === "" && (toolCalls.length > 0 || refusal !== undefined) ? null : text,
+    content: text === "" && (calls.length > 0 || refusal !== undefined) ? null : text,
     refusal: refusal ?? null,
     ...(thoughts === "" ? {} : { reasoning_content: thoughts }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
     ...(images.length === 0 ? {} : { images: images.map(imagePart) }),
-    ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
   };
   const choices = [{ index: 0, message, logprobs: null, finish_reason: finishReason ?? "stop" }];
   return {
@@ -89,7 +92,7 @@ function imagePart(url: string): object {
   return { type: "image_url", image_url: { url } };
 }
 
-function chunks({ chat, created, id }: ReplyContext): StreamWriter {
+function chunks({ chat, given, created, id }: ReplyContext): StreamWriter {
   const base = {
     id: `chatcmpl-${id}`,
     object: "chat.completion.chunk",
@@ -98,13 +101,15 @@ function chunks({ chat, created, id }: ReplyContext): StreamWriter {
   };
   let usage: ChatUsage | undefined;
   const numbered = detailNumbers();
+  const called = clientCalls(customNames(given));
   return {
     add(event) {
       base.id = event.id || base.id;
       base.model = event.model || base.model;
       usage = event.usage ?? usage;
       if (event.delta === undefined) return "";
-      const choice = { index: 0, delta: deltaOf(event, numbered), logprobs: null };
+      const delta = deltaOf(event, numbered, called);
+      const choice = { index: 0, delta, logprobs: null };
       const choices = [{ ...choice, finish_reason: event.finishReason ?? null }];
       return formatEvent({ data: JSON.stringify({ ...base, choices }) });
     },
@@ -113,7 +118,7 @@ function chunks({ chat, created, id }: ReplyContext): StreamWriter {
       if (chat.stream_options?.include_usage !== true || usage === undefined) return done;
       return formatEvent({ data: JSON.stringify({ ...base, choices: [], usage }) }) + done;
     },
-    error: (given) => formatEvent({ data: JSON.stringify(failure(given)) }),
+    error: (failed) => formatEvent({ data: JSON.stringify(failure(failed)) }),
   };
 }
 
@@ -131,13 +136,19 @@ function detailNumbers(): DetailNumbers {
   };
 }
 
-function deltaOf({ delta = {} }: ChatDelta, numbered: DetailNumbers): object {
-  const { thought, reasoning: _, images, ...rest } = delta;
+function deltaOf(
+  { delta = {}, finishReason }: ChatDelta,
+  numbered: DetailNumbers,
+  called: ClientCalls,
+): object {
+  const { thought, reasoning: _, images, tool_calls: pieces = [], ...rest } = delta;
   const details = numbered(delta);
+  const calls = called(pieces, finishReason !== undefined);
   return {
     ...rest,
     ...(thought === undefined ? {} : { reasoning_content: thought }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
     ...(images === undefined ? {} : { images: images.map(imagePart) }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
   };
 }

@@ -1,15 +1,19 @@
 import * as v from "valibot";
 import { parse } from "../../../http/fields/body.ts";
 import { allowedTools } from "../allowed-tools.ts";
+import { cacheMark } from "../cache-mark.ts";
 import {
   cannot,
   type Chat,
+  type ChatCall,
   type ChatMessage,
   type ChatPart,
   type ChatReasoning,
+  type ChatTool,
   contentParts,
   refuseChat,
 } from "../chat-format.ts";
+import { customArguments, customFunction } from "./custom-tools.ts";
 import { extraContent } from "../extra-content.ts";
 import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../../../http/json.ts";
 import { placed } from "../thought-place.ts";
@@ -45,6 +49,13 @@ const toolCall = v.looseObject({
   function: v.looseObject({ name: v.string(), arguments: v.string() }),
   extra_content: extraContent,
 });
+const customCall = v.looseObject({
+  id: v.string(),
+  type: v.literal("custom"),
+  custom: v.looseObject({ name: v.string(), input: v.string() }),
+  extra_content: extraContent,
+});
+const anyCall = v.lazy((given) => (isCustom(given) ? customCall : toolCall));
 const message = v.variant("role", [
   v.looseObject({ role: v.picklist(["system", "developer"]), content }),
   v.looseObject({ role: v.literal("user"), content }),
@@ -52,13 +63,13 @@ const message = v.variant("role", [
     role: v.literal("assistant"),
     content,
     refusal: v.nullish(v.string()),
-    tool_calls: v.nullish(v.array(toolCall)),
+    tool_calls: v.nullish(v.array(anyCall)),
     images: v.nullish(v.array(imagePart)),
     reasoning_details: v.nullish(v.array(v.looseObject({ type: v.string() }))),
   }),
   v.looseObject({ role: v.literal("tool"), content, tool_call_id: v.string() }),
 ]);
-const tool = v.looseObject({
+const functionTool = v.looseObject({
   type: v.literal("function"),
   function: v.looseObject({
     name: v.string(),
@@ -67,17 +78,41 @@ const tool = v.looseObject({
     strict: v.nullish(v.boolean()),
   }),
 });
+const markable = { cache_control: v.optional(v.unknown()) };
+const customTool = v.looseObject({
+  ...markable,
+  type: v.literal("custom"),
+  custom: v.looseObject({
+    ...markable,
+    name: v.string(),
+    description: v.nullish(v.string()),
+    format: v.nullish(
+      v.variant("type", [
+        v.looseObject({ type: v.literal("text") }),
+        v.looseObject({
+          type: v.literal("grammar"),
+          grammar: v.looseObject({ syntax: v.string(), definition: v.string() }),
+        }),
+      ]),
+    ),
+  }),
+});
+const tool = v.variant("type", [functionTool, customTool]);
 const named = v.looseObject({ name: v.string() });
+const namedTool = v.variant("type", [
+  v.looseObject({ type: v.literal("function"), function: named }),
+  v.looseObject({ type: v.literal("custom"), custom: named }),
+]);
 const toolChoice = v.lazy((given) =>
   typeof given === "string"
     ? v.picklist(["none", "auto", "required"])
     : v.variant("type", [
-        v.looseObject({ type: v.literal("function"), function: named }),
+        ...namedTool.options,
         v.looseObject({
           type: v.literal("allowed_tools"),
           allowed_tools: v.looseObject({
             mode: v.picklist(["auto", "required"]),
-            tools: v.array(v.looseObject({ type: v.literal("function"), function: named })),
+            tools: v.array(namedTool),
           }),
         }),
       ]),
@@ -134,23 +169,48 @@ const untranslatable = [
 
 /** Reads an OpenAI chat request that is to be translated; what cannot be is a 400 that names it. */
 export function readChat(given: Json): Chat {
-  const { n, modalities, tool_choice: choice, ...chat } = parse(chatSchema, given, "chat_format");
+  const request = parse(chatSchema, given, "chat_format");
+  const { n, modalities, tools: offered, tool_choice: choice, ...chat } = request;
   refuseChat(given, untranslatable);
   if ((n ?? 1) !== 1) throw cannot("n above 1");
   const modality = modalities?.find((one) => one !== "text");
   if (modality !== undefined) throw cannot(`modalities ${modality}`);
-  return { ...chat, ...chosen(chat.tools, choice), messages: chat.messages.map(messageOf) };
+  const tools = offered?.map(toolOf);
+  return { ...chat, tools, ...chosen(tools, choice), messages: chat.messages.map(messageOf) };
 }
 
-function chosen(tools: ChatBody["tools"], choice: ChatBody["tool_choice"]): Partial<Chat> {
+function isCustom(given: unknown): boolean {
+  return jsonObject(given)["type"] === "custom";
+}
+
+function toolOf(one: v.InferOutput<typeof tool>): ChatTool {
+  if (one.type === "function") return one;
+  const { name, description, format } = one.custom;
+  const grammar = format?.type === "grammar" ? format.grammar : undefined;
+  const made = customFunction({ name, description, grammar });
+  return { type: "function", function: made, ...cacheMark(one, one.custom) };
+}
+
+function callOf(call: v.InferOutput<typeof anyCall>): ChatCall {
+  if (call.type !== "custom") return call;
+  const { custom, ...more } = call;
+  const made = { name: custom.name, arguments: customArguments(custom.input) };
+  return { ...more, function: made };
+}
+
+function nameOf(one: v.InferOutput<typeof namedTool>): string {
+  return one.type === "custom" ? one.custom.name : one.function.name;
+}
+
+function chosen(
+  tools: readonly ChatTool[] | undefined,
+  choice: ChatBody["tool_choice"],
+): Partial<Chat> {
   if (choice == null || typeof choice === "string") return { tool_choice: choice };
-  if (choice.type === "function") return { tool_choice: choice };
+  if (choice.type !== "allowed_tools")
+    return { tool_choice: { type: "function", function: { name: nameOf(choice) } } };
   const { mode, tools: allowed } = choice.allowed_tools;
-  return allowedTools(
-    tools ?? [],
-    allowed.map((one) => one.function.name),
-    mode,
-  );
+  return allowedTools(tools ?? [], allowed.map(nameOf), mode);
 }
 
 /** Members of an assistant's message that no other format has. */
@@ -159,7 +219,7 @@ const unsayable = ["audio", "function_call"] as const;
 function messageOf(one: ChatBody["messages"][number]): ChatMessage {
   if (one.role !== "assistant") return one;
   refuseChat(one, unsayable);
-  const { refusal, images, ...said } = one;
+  const { refusal, images, tool_calls: calls, ...said } = one;
   const reasoning = reasoningOf(one.reasoning_details);
   const beside: ChatPart[] = [
     ...(refusal == null || refusal === "" ? [] : [{ type: "refusal" as const, refusal }]),
@@ -169,6 +229,7 @@ function messageOf(one: ChatBody["messages"][number]): ChatMessage {
     ...said,
     content: beside.length === 0 ? said.content : [...contentParts(said.content), ...beside],
     ...(reasoning.length === 0 ? {} : { reasoning }),
+    ...(calls == null ? {} : { tool_calls: calls.map(callOf) }),
   };
 }
 

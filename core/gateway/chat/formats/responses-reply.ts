@@ -5,7 +5,8 @@ import type { Block, BlockEvents } from "../block.ts";
 import { blocksOf, blockStream } from "../blocks.ts";
 import { failure } from "./chat-reply.ts";
 import { HIDDEN, readResponses } from "./responses-request.ts";
-import { type ClientTools, clientTools, customInput } from "./responses-tools.ts";
+import { customInput } from "./custom-tools.ts";
+import { type ClientTools, clientTools } from "./responses-tools.ts";
 import type { ReplyContext, ChatFront, ChatReply, StreamWriter } from "../reply.ts";
 
 /**

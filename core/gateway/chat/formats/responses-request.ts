@@ -14,9 +14,9 @@ import {
 import { extraContent } from "../extra-content.ts";
 import { type Json, jsonObjects, jsonText, ownMember } from "../../../http/json.ts";
 import { placed, textLength } from "../thought-place.ts";
+import { customArguments } from "./custom-tools.ts";
 import {
   clientTools,
-  customArguments,
   foundTools,
   TOOL_SEARCH,
   toolMembers,

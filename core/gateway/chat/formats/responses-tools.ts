@@ -3,7 +3,8 @@ import { parse } from "../../../http/fields/body.ts";
 import { allowedTools } from "../allowed-tools.ts";
 import { cacheMark } from "../cache-mark.ts";
 import { cannotRun, type Chat, type ChatTool } from "../chat-format.ts";
-import { type Json, jsonObjects, jsonText, parsedObject } from "../../../http/json.ts";
+import { type Json, jsonObjects, jsonText } from "../../../http/json.ts";
+import { customFunction } from "./custom-tools.ts";
 
 const text = v.string();
 const markable = { cache_control: v.optional(v.unknown()) };
@@ -53,7 +54,6 @@ const toolChoice = v.lazy((given) =>
       ]),
 );
 
-type CustomTool = v.InferOutput<typeof customTool>;
 type Callable = v.InferOutput<typeof callable>;
 type Tool = v.InferOutput<typeof tool>;
 type NamedTool = { type: "function" | "custom"; name: string };
@@ -163,7 +163,11 @@ export function toolsOf(request: ToolMembers, client: ClientTools): Partial<Chat
 }
 
 function functionOf(given: Callable): ChatTool["function"] {
-  if (given.type === "custom") return customFunction(given);
+  if (given.type === "custom") {
+    const { name, description, format } = given;
+    const grammar = format?.type === "grammar" ? format : undefined;
+    return customFunction({ name, description, grammar });
+  }
   const { name, description, parameters, strict } = given;
   return {
     name,
@@ -171,36 +175,4 @@ function functionOf(given: Callable): ChatTool["function"] {
     ...(parameters == null ? {} : { parameters }),
     ...(strict == null ? {} : { strict }),
   };
-}
-
-/** The one parameter of a custom tool as a function. */
-const INPUT = "input";
-
-/** Returns a custom tool, whose input is any text, as a function of one text: no other format has such tools. */
-function customFunction({ name, description, format }: CustomTool): ChatTool["function"] {
-  const grammar =
-    format?.type === "grammar"
-      ? `The input has to match this ${format.syntax} grammar:\n${format.definition}`
-      : "";
-  const told = [description ?? "", grammar].filter((one) => one !== "").join("\n\n");
-  return {
-    name,
-    ...(told === "" ? {} : { description: told }),
-    parameters: {
-      type: "object",
-      properties: { [INPUT]: { type: "string" } },
-      required: [INPUT],
-      additionalProperties: false,
-    },
-  };
-}
-
-export function customArguments(input: string): string {
-  return JSON.stringify({ [INPUT]: input });
-}
-
-/** Returns the input of a custom tool that a model called as a function; what it wrote where that is something else. */
-export function customInput(made: string): string {
-  const input = parsedObject(made)?.[INPUT];
-  return typeof input === "string" ? input : made;
 }
