@@ -160,6 +160,7 @@ export function refuseChat(
   for (const key of keys) {
     const value = given[key];
     if (value === undefined || value === null || value === false || value === 0) continue;
+    if (typeof value === "object" && Object.keys(value).length === 0) continue;
     throw cannot(key);
   }
 }

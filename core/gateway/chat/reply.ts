@@ -23,6 +23,8 @@ export interface ChatReply {
   readonly toolCalls: readonly ChatToolCall[];
   /** Null while a streamed answer goes on. */
   readonly finishReason: string | null;
+  /** Which of the client's stop sequences ended the answer. @default the provider does not say */
+  readonly stopSequence?: string;
   readonly usage: ChatUsage;
 }
 
@@ -52,6 +54,7 @@ export interface ChatDelta {
   readonly model?: string;
   readonly delta?: MessageDelta;
   readonly finishReason?: string;
+  readonly stopSequence?: string;
   /** Cumulative; the last one counts. */
   readonly usage?: ChatUsage;
   readonly done?: boolean;

@@ -98,7 +98,7 @@ function failureOf(
 
 /** Writes a whole answer as the events of a stream. */
 function writeAtOnce(reply: ChatReply, writer: StreamWriter): string {
-  const { id, model, usage } = reply;
+  const { id, model, usage, stopSequence } = reply;
   const start: MessageDelta = { role: "assistant", content: "" };
   let calls = 0;
   const deltas = blocksOf(reply).map((block): MessageDelta => {
@@ -113,7 +113,8 @@ function writeAtOnce(reply: ChatReply, writer: StreamWriter): string {
   });
   const written = [start, ...deltas].map((delta) => writer.add({ id, model, delta })).join("");
   const finishReason = reply.finishReason ?? "stop";
-  return written + writer.add({ delta: {}, finishReason, usage }) + writer.end();
+  const stop = stopSequence === undefined ? {} : { stopSequence };
+  return written + writer.add({ delta: {}, finishReason, ...stop, usage }) + writer.end();
 }
 
 async function* events(

@@ -262,6 +262,20 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/providers/translate-client-tools"],
   },
   {
+    name: "objects in the schema of an answer are closed for Anthropic",
+    file: "core/gateway/providers/anthropic/output-schema.ts",
+    find: '.includes("object")) out["additionalProperties"] = false;',
+    replace: '.includes("none")) out["additionalProperties"] = false;',
+    tests: ["tests/unit/gateway/providers/translate-schemas"],
+  },
+  {
+    name: "a number is not taken for the stop sequence of a message",
+    file: "core/gateway/providers/openai/openai.ts",
+    find: ".find((one) => one === vllm || one === sglang)",
+    replace: ".find(() => vllm !== undefined || sglang !== undefined)",
+    tests: ["tests/unit/gateway/providers/translate-cut"],
+  },
+  {
     name: "a custom tool's call that is cut off is sent at the end of a chat's stream",
     file: "core/gateway/chat/formats/custom-calls.ts",
     find: "isEnd ? [...open.values()].flatMap(sent) : []",

@@ -37,7 +37,7 @@ function whole(reply: ChatReply, context: ReplyContext): object {
   return {
     ...startedMessage(context, reply.model),
     content: blocks.map((block) => ({ ...contentBlock(block), ...said(block) })),
-    ...stopped(reply.finishReason, blocks),
+    ...stopped(reply, blocks),
     usage: usageOf(reply.usage),
   };
 }
@@ -56,21 +56,25 @@ function startedMessage({ chat, id }: ReplyContext, model: string): object {
   };
 }
 
+type Ending = Pick<ChatReply, "finishReason" | "stopSequence">;
+
 const stopReasons: Readonly<Record<string, string>> = {
-  stop: "end_turn",
   length: "max_tokens",
   tool_calls: "tool_use",
   content_filter: "refusal",
 };
 
 /** Says why an answer ended: a model that says why it refuses says so in a text. */
-function stopped(reason: string | null, blocks: readonly Block[]): Json {
+function stopped(ended: Ending, blocks: readonly Block[]): Json {
+  const { finishReason: reason, stopSequence = null } = ended;
   const refusal = blocks.find(({ kind }) => kind === "refusal");
-  const why = refusal === undefined ? (stopReasons[reason ?? ""] ?? "end_turn") : "refusal";
+  const natural = stopSequence === null ? "end_turn" : "stop_sequence";
+  const plain = reason === "stop" ? natural : (stopReasons[reason ?? ""] ?? "end_turn");
+  const why = refusal === undefined ? plain : "refusal";
   const details = { type: "refusal", category: null, explanation: refusal?.text ?? null };
   return {
     stop_reason: why,
-    stop_sequence: null,
+    stop_sequence: why === "stop_sequence" ? stopSequence : null,
     stop_details: why === "refusal" ? details : null,
   };
 }
@@ -124,11 +128,13 @@ function stream(context: ReplyContext): StreamWriter {
   const writer = blockStream(blockEvents(emit));
   let started = false;
   let usage: ChatUsage = chatUsage({ prompt: 0, completion: 0 });
-  let reason: string | null = null;
+  let ended: Ending = { finishReason: null };
   return {
     add(event) {
+      const { finishReason, stopSequence } = event;
       usage = event.usage ?? usage;
-      reason = event.finishReason ?? reason;
+      if (finishReason !== undefined)
+        ended = { finishReason, ...(stopSequence === undefined ? {} : { stopSequence }) };
       const start = started
         ? ""
         : emit("message_start", {
@@ -138,7 +144,7 @@ function stream(context: ReplyContext): StreamWriter {
       return start + writer.add(event.delta ?? {});
     },
     end() {
-      const delta = { ...stopped(reason, writer.blocks), container: null };
+      const delta = { ...stopped(ended, writer.blocks), container: null };
       return (
         writer.end() +
         emit("message_delta", { delta, usage: usageOf(usage) }) +

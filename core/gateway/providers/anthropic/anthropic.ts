@@ -18,6 +18,7 @@ import {
 import { type Json, jsonText } from "../../../http/json.ts";
 import { withUserTurn } from "../../models/mend-chat.ts";
 import { anthropicReply, anthropicStream } from "./anthropic-reply.ts";
+import { outputSchema } from "./output-schema.ts";
 import type { ChatTranslator } from "../../chat/reply.ts";
 import { orderedPieces } from "../../chat/thought-place.ts";
 
@@ -64,7 +65,7 @@ function formatOf({ response_format: format }: Chat): Json {
   const schema = format.json_schema?.schema;
   if (format.type !== "json_schema" || schema == null)
     throw cannot(`response_format ${format.type}`);
-  return { format: { type: "json_schema", schema } };
+  return { format: { type: "json_schema", schema: outputSchema(schema) } };
 }
 
 interface Thinking {

@@ -15,6 +15,7 @@ import {
 import { type Json, jsonObjects } from "../../../http/json.ts";
 import { withUserTurn } from "../../models/mend-chat.ts";
 import { geminiError, geminiReply, geminiStream } from "./gemini-reply.ts";
+import { geminiSchema } from "./gemini-schema.ts";
 import { TransportError } from "../../../net/transport-error.ts";
 import type { ChatTranslator } from "../../chat/reply.ts";
 import { singleCall, singleCallStream } from "../../chat/single-call.ts";
@@ -78,6 +79,7 @@ function generationConfig(chat: Chat): Json {
   const limit = chat.max_completion_tokens ?? chat.max_tokens;
   const format = chat.response_format;
   const isJson = format != null && format.type !== "text";
+  const schema = format?.json_schema?.schema;
   const thinkingConfig = thinkingOf(chat);
   const named: readonly (readonly [string, unknown])[] = [
     ["temperature", chat.temperature],
@@ -89,7 +91,7 @@ function generationConfig(chat: Chat): Json {
     ["presencePenalty", chat.presence_penalty],
     ["frequencyPenalty", chat.frequency_penalty],
     ["responseMimeType", isJson ? "application/json" : null],
-    ["responseJsonSchema", format?.json_schema?.schema],
+    ["responseJsonSchema", schema == null ? null : geminiSchema(schema)],
   ];
   return {
     ...Object.fromEntries(named.filter(([, value]) => value != null)),
@@ -111,7 +113,7 @@ function tools(chat: Chat): Json {
     ({ function: { name, description, parameters } }) => ({
       name,
       ...(description == null ? {} : { description }),
-      ...(parameters == null ? {} : { parametersJsonSchema: parameters }),
+      ...(parameters == null ? {} : { parametersJsonSchema: geminiSchema(parameters) }),
     }),
   );
   const modes = { auto: "AUTO", none: "NONE", required: "ANY" } as const;

@@ -162,7 +162,14 @@ function finishOf(reason: unknown): string {
   return finishReasons.has(text) ? text : text === "function_call" ? "tool_calls" : "stop";
 }
 
-function reply(body: Json): ChatReply {
+/** vLLM and SGLang name the stop sequence that ended an answer; a number is a token of the model's own. */
+function stopSequenceOf(choice: Json, { stop }: Chat): Pick<ChatReply, "stopSequence"> {
+  const { stop_reason: vllm, matched_stop: sglang } = choice;
+  const stopSequence = [stop ?? []].flat().find((one) => one === vllm || one === sglang);
+  return stopSequence === undefined ? {} : { stopSequence };
+}
+
+function reply(body: Json, chat: Chat): ChatReply {
   const [choice = {}] = jsonObjects(body["choices"]);
   const message = jsonObject(choice["message"]);
   const thought = thoughtOf(message);
@@ -182,6 +189,7 @@ function reply(body: Json): ChatReply {
       },
     })),
     finishReason: finishOf(choice["finish_reason"]),
+    ...stopSequenceOf(choice, chat),
     usage: openaiUsage(jsonObject(body["usage"])),
   };
 }
@@ -216,7 +224,7 @@ function openaiUsage(usage: Json): ChatUsage {
   });
 }
 
-function stream(): StreamReader {
+function stream(chat: Chat): StreamReader {
   let started = false;
   const read = (event: Json): ChatDelta => {
     if (event["error"] != null) return { error: event["error"] };
@@ -230,7 +238,7 @@ function stream(): StreamReader {
       ...(delta === undefined ? {} : { delta }),
       ...(choice?.["finish_reason"] == null
         ? {}
-        : { finishReason: finishOf(choice["finish_reason"]) }),
+        : { finishReason: finishOf(choice["finish_reason"]), ...stopSequenceOf(choice, chat) }),
       ...(usage == null ? {} : { usage: openaiUsage(jsonObject(usage)) }),
     };
   };

@@ -56,3 +56,26 @@ it("a chat that its limit of tokens cut says so, whole and streamed", async () =
   expect(told).toContain('"finish_reason":"length"');
   expect(told.trimEnd().endsWith("data: [DONE]")).toBe(true);
 });
+
+it.each([
+  // As vLLM and SGLang name it; a number is a token of the model's own.
+  [{ stop_reason: "END" }, { stop_reason: "stop_sequence", stop_sequence: "END" }],
+  [{ matched_stop: "END" }, { stop_reason: "stop_sequence", stop_sequence: "END" }],
+  [
+    { matched_stop: 151645, stop_reason: "stop" },
+    { stop_reason: "end_turn", stop_sequence: null },
+  ],
+])("a message says which stop sequence ended it: %j", async (named, told) => {
+  const asked = { model: "groq/llama", stop_sequences: ["END"] };
+  const ending = { finish_reason: "stop", ...named };
+  const whole = { choices: [{ message: { content: "Hel" }, ...ending }] };
+  answering(whole);
+  expect(await (await send("messages", asked)).json()).toMatchObject(told);
+  const end = (events: Awaited<ReturnType<typeof eventsOf>>): unknown =>
+    events.findLast(({ type }) => type === "message_delta");
+  const atOnce = await eventsOf(await send("messages", { ...asked, stream: true }));
+  expect(end(atOnce)).toMatchObject({ delta: told });
+  streaming({ choices: [{ index: 0, delta: { content: "Hel" }, ...ending }] });
+  const streamed = await eventsOf(await send("messages", { ...asked, stream: true }));
+  expect(end(streamed)).toMatchObject({ delta: told });
+});
