@@ -1,6 +1,7 @@
 import { logParameters } from "../../core/gateway/observe/log/log-filters.ts";
 import { spendParameters } from "../../core/gateway/manage/spend-routes.ts";
 import { below, type Operations, paged } from "./operation.ts";
+import { taskOperations } from "./task-operations.ts";
 
 const message = { role: "user", content: "Hello" };
 const logFilters = [...logParameters, "meta_info"];
@@ -231,6 +232,7 @@ export const gatewayOperations: Operations = {
     answer: "json",
     example: { model: "echo/echo", messages: [message] },
   },
+  ...below("/v1", taskOperations),
   "POST /v1/:account_id/:gateway_id/compat/chat/completions": {
     result: "ChatCompletion",
     summary: "Ask any model in OpenAI's format: the model is provider/model",
@@ -257,6 +259,7 @@ export const gatewayOperations: Operations = {
       },
     ],
   },
+  ...below("/client/v4/accounts/:account_id/ai/v1", taskOperations),
   ...below("/client/v4/accounts/:account_id/ai", {
     "POST /run": { summary: "Ask a model named in the body", freeBody: "json", answer: "json" },
     "POST /run/:model": {

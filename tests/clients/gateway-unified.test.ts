@@ -150,6 +150,19 @@ describe("openai with the host's /v1 as its base URL", () => {
     expect((await client.responses.create({ model, input: "Hello" })).output_text).toBe(spoken);
   });
 
+  it("writes down a sound, and speaks, by forms and JSON of other requests than chats", async () => {
+    const file = new File([new Uint8Array(64)], "a.wav", { type: "audio/wav" });
+    const heard = await client.audio.transcriptions.create({ model: "groq/whisper", file });
+    expect(heard.text).not.toBe("");
+    const asked = { model: "groq/playai-tts", voice: "alloy", input: "Hello" };
+    expect((await (await client.audio.speech.create(asked)).bytes()).length).toBeGreaterThan(0);
+    const refused = client.embeddings.create({ model: "groq/e", input: "Hello" });
+    await expect(refused).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining("is not supported here"),
+    });
+  });
+
   it("asks the gateway that the header names", async () => {
     const asked = client.chat.completions.create(
       { model, messages },

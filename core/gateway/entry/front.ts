@@ -7,11 +7,10 @@ import { methodNotAllowed, noRoute, noRouteBut } from "../../http/routes.ts";
 import { meantPath, nearPath } from "../../text/path-hint.ts";
 import { wholeRequest } from "../../http/whole-request.ts";
 import type { GatewayAdmission, AdmitOptions } from "./admission.ts";
-import { chatFormats, COUNT_TOKENS } from "../chat/chat-body.ts";
 import { callerName } from "../call/caller.ts";
 import type { Call, Step } from "../call/call.ts";
 import { GATEWAY_ID, gatewayHeader } from "../call/controls.ts";
-import { compatStepInSteps } from "../providers/unified-step.ts";
+import { compatStepInSteps, unifiedPaths } from "../providers/unified-step.ts";
 import { oneModel, usableModels, type UsableModelsParts } from "./usable-models.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { DEFAULT_GATEWAY } from "../account/settings/settings.ts";
@@ -60,7 +59,7 @@ export interface SocketRequest extends RawTail {
  */
 export const BARE_PATHS: readonly (readonly [method: string, path: string])[] = [
   ["GET", "models"],
-  ...[...chatFormats, COUNT_TOKENS].map((path) => ["POST", path] as const),
+  ...unifiedPaths.map((path) => ["POST", path] as const),
 ];
 
 export interface FrontParts extends StepsParts, UsableModelsParts {

@@ -5,11 +5,11 @@ import { wholeRequest } from "../../http/whole-request.ts";
 import { bearerOf, tokenOf } from "../call/gateway-token.ts";
 import type { Call } from "../call/call.ts";
 import { type GatewayCaller, HOST } from "../call/caller.ts";
-import { chatFormats, COUNT_TOKENS } from "../chat/chat-body.ts";
 import { GATEWAY_ID, gatewayHeader } from "../call/controls.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { headerPairs, headerValue } from "../wire/header-hygiene.ts";
 import { type InferencePath, inferenceStep } from "../providers/inference-step.ts";
+import { unifiedPaths } from "../providers/unified-step.ts";
 import type { Hono } from "hono";
 import { type Auth, requirePermission } from "../../auth/authorize.ts";
 import type { BodyBudget } from "../../work/body-budget.ts";
@@ -61,7 +61,7 @@ export function inferenceRoutes(app: Hono, deps: InferenceParts): void {
     const { system } = deps.platform;
     let call: Call | undefined;
     try {
-      const room = { system, hold: () => held, mayPass: () => false };
+      const room = { system, hold: () => held, mayPass: () => false, readsForm: () => true };
       const body = await requestBody(raw, headers, null, room);
       const step = inferenceStep(path, { body, headers, model, names: deps.pools(name) });
       // The API token was checked: the gateway asks for no second one.
@@ -76,7 +76,7 @@ export function inferenceRoutes(app: Hono, deps: InferenceParts): void {
       held.release();
     }
   };
-  for (const path of [...chatFormats, COUNT_TOKENS] as const) {
+  for (const path of unifiedPaths) {
     app.post(`${INFERENCE_ROOT}/v1/${path}`, (c) => answer(c, path));
   }
   app.post(`${INFERENCE_ROOT}/run`, (c) => answer(c, "run"));

@@ -1,17 +1,24 @@
 import { ApiError } from "../../http/api-error.ts";
 import { didYouMean } from "../../text/nearest.ts";
+import type { Json } from "../../http/json.ts";
 import type { HeaderPair } from "../../ports.ts";
 import { segmentOf } from "./author-segment.ts";
 import type { Step } from "../call/call.ts";
-import { AUTO_MODEL, type OperatorNames, fullModelHint, unifiedStep } from "./unified-step.ts";
-import { type ChatFormat, type COUNT_TOKENS, namedModel, readChatBody } from "../chat/chat-body.ts";
+import {
+  AUTO_MODEL,
+  type OperatorNames,
+  fullModelHint,
+  readUnified,
+  renamedStep,
+  type UnifiedPath,
+  unifiedStep,
+} from "./unified-step.ts";
+import { namedModel, readChatBody } from "../chat/chat-body.ts";
 import { credentialHeaders, ECHO, providers } from "./known/table.ts";
 import { jsonBody } from "../wire/readable-body.ts";
 import { modelPath } from "../chat/chat-format.ts";
 
-export type InferencePath = ChatPath | "run";
-
-type ChatPath = ChatFormat | typeof COUNT_TOKENS;
+export type InferencePath = UnifiedPath | "run";
 
 const MODEL_FORM = "{author}/{model}";
 
@@ -33,17 +40,15 @@ export function inferenceStep(
   path: InferencePath,
   { body, headers, model: modelInPath, names }: InferenceRequest,
 ): Step {
-  const given = readChatBody({ headers, body });
   // `Authorization` holds an API token here, never a provider's key.
   const kept = headers.filter(([name]) => !credentialHeaders.has(name));
   const step: Step = { slug: "", rest: "", query: "", method: "POST", headers: kept, body: null };
-  if (path === "run") return runStep(given, modelInPath, { step, names });
-  return chatStep(
-    path,
-    { ...given, model: fullName(namedModel(given, MODEL_FORM), names) },
-    step,
-    names,
-  );
+  if (path === "run") return runStep(readChatBody({ headers, body }), modelInPath, { step, names });
+  const reading = { bytes: null, text: null, value: null };
+  const asked: Step = { ...step, rest: path, body, reading };
+  const given = readUnified(asked);
+  const model = fullName(namedModel(given, MODEL_FORM), names);
+  return renamedStep(asked, { ...given, model }, names);
 }
 
 /** Returns the model as the unified endpoint takes it. */
@@ -51,15 +56,6 @@ function fullName(named: string, names: OperatorNames | undefined): string {
   if (names?.has(named) === true) return named;
   const { slug, model } = modelOf(named, AUTO_MODEL);
   return `${slug}/${model}`;
-}
-
-function chatStep(
-  path: ChatPath,
-  body: Readonly<Record<string, unknown>>,
-  step: Step,
-  names: OperatorNames | undefined,
-): Step {
-  return unifiedStep({ ...step, rest: path }, () => body, names);
 }
 
 /** `{model, input}`, or the input alone with the model in the path. Other models than Workers AI's are chats. */
@@ -82,7 +78,8 @@ function runStep(
   if (typeof input !== "object" || input === null || Array.isArray(input)) {
     throw new ApiError("chat_format", { message: "input: an object with messages is needed" });
   }
-  return chatStep("chat/completions", { ...input, model: full }, step, names);
+  const chat: Json = { ...input, model: full };
+  return unifiedStep({ ...step, rest: "chat/completions" }, () => chat, names);
 }
 
 /**

@@ -40,6 +40,12 @@ const MODEL_FORM = "{provider}/{model}";
 /** Which version of the Messages API a request is for that does not say it. */
 const ANTHROPIC_VERSION = "2023-06-01";
 
+/** The paths of the unified endpoint that take a request with a model. */
+export const unifiedPaths: readonly UnifiedPath[] = [...chatFormats, COUNT_TOKENS, ...unifiedTasks];
+
+/** One of {@link unifiedPaths}. */
+export type UnifiedPath = ChatFormat | typeof COUNT_TOKENS | UnifiedTask;
+
 /** Names of the operator's for models. */
 export interface OperatorNames {
   has(model: string): boolean;
@@ -75,7 +81,7 @@ export function unifiedStep(given: Step, read: () => Json, names?: OperatorNames
   const path = step.rest.replace(/^v1\//, "");
   const isCount = path === COUNT_TOKENS;
   const format = isCount ? "messages" : chatFormats.find((one) => one === path);
-  if (format === undefined) return taskStep(step, path, read);
+  if (format === undefined) return taskStep(step, path, read, names);
   const body = read();
   const model = namedModel(body, MODEL_FORM);
   if (names?.has(model) === true)
@@ -110,14 +116,21 @@ function written(step: Step, body: Json): Step {
 }
 
 /** Returns the step of another request than a chat: its provider takes it as it is, by its own name of the model. */
-function taskStep(step: Step, path: string, read: () => Json): Step {
+function taskStep(step: Step, path: string, read: () => Json, names?: OperatorNames): Step {
   if (!isUnifiedTask(path)) {
-    const all = [...chatFormats, COUNT_TOKENS, ...unifiedTasks].map((one) => `"${one}"`);
+    const all = unifiedPaths.map((one) => `"${one}"`);
     throw invalidRequest(`The unified endpoint has only ${all.join(", ")} below "compat/"`);
   }
   const form = formOf(step);
   const body = form === null ? read() : { model: form.model };
   const model = namedModel(body, MODEL_FORM);
+  if (names?.has(model) === true)
+    return {
+      ...(form === null ? written(step, body) : step),
+      slug: "pool",
+      rest: path,
+      pool: model,
+    };
   const slash = model.indexOf("/");
   if (slash < 1 || slash === model.length - 1) {
     throw badFormat(
@@ -151,6 +164,27 @@ function formOf(step: Step): ModelForm | null {
   throw badFormat(
     `a form needs one field "model", such as "openai/whisper-1", and at most ${FORM_LIMIT / 1024 / 1024} MiB`,
   );
+}
+
+/** Reads the body of a unified request; of a form, its model. */
+export function readUnified(step: Step): Json {
+  const form = isUnifiedTask(step.rest) ? formOf(step) : null;
+  return form === null ? readChatBody(step) : { model: form.model };
+}
+
+/** Returns the step of a unified request with the model that `body` names, in its form too. */
+export function renamedStep(given: Step, body: Json, names?: OperatorNames): Step {
+  const form = isUnifiedTask(given.rest) ? formOf(given) : null;
+  if (form === null) return unifiedStep(given, () => body, names);
+  const named = form.withModel(namedModel(body, MODEL_FORM));
+  return unifiedStep({ ...given, body: named }, () => body, names);
+}
+
+/** Whether a provider takes requests on one of {@link unifiedPaths}. */
+export function takesPath(slug: string, path: string): boolean {
+  if (isUnifiedTask(path)) return taskPath(slug, path) !== undefined;
+  if (path === COUNT_TOKENS) return countPlace(slug) !== null;
+  return chatFormats.some((format) => format === path && takesChats(slug, format));
 }
 
 /** Offers the model of the provider that made it, where the price table knows that. */

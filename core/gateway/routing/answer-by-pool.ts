@@ -7,8 +7,8 @@ import { askInOrder } from "../call/fallback.ts";
 import type { Forward } from "../call/forward.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import { isRetryable } from "../call/policy.ts";
-import { readChatBody } from "../chat/chat-body.ts";
 import { stripCredentials } from "../providers/strip-credentials.ts";
+import { readUnified, takesPath } from "../providers/unified-step.ts";
 import {
   askingTargets,
   askModel,
@@ -42,12 +42,14 @@ export async function answerByPool(
 ): Promise<Forwarded> {
   const { pool: _, ...step } = given;
   const own = pool.takesOwnKeys ? step : stripCredentials(step);
-  const body = readChatBody(step);
+  const body = readUnified(step);
   const { sessionId, noSessionAffinity } = { ...call.controls, ...step.controls };
   const askTarget = askingTargets(own, call, { system, health });
   const { coolDownMs } = pool;
   const key = (target: ModelTarget): string => healthKey(call.name, target);
-  const targets = targetOrder(pool.targets, {
+  // None takes it: the first says so.
+  const able = pool.targets.filter(({ provider }) => takesPath(provider, step.rest));
+  const targets = targetOrder(able.length === 0 ? pool.targets.slice(0, 1) : able, {
     isCooling: (target) => health.isCooling(key(target)),
     random: () => 1 - randomNumber(system),
     session: noSessionAffinity === true ? undefined : sessionId,

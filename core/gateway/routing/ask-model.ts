@@ -8,7 +8,7 @@ import type { Forwarded } from "../call/forwarded.ts";
 import type { ChatFormat } from "../chat/chat-body.ts";
 import { providerRow } from "../providers/known/table.ts";
 import { holdsCredentials } from "../providers/strip-credentials.ts";
-import { unifiedStep } from "../providers/unified-step.ts";
+import { renamedStep } from "../providers/unified-step.ts";
 import type { ModelElement } from "./dynamic/element.ts";
 import type { TargetHealth, WatchedTarget } from "./pools/target-health.ts";
 
@@ -83,7 +83,7 @@ export async function askModel(
   forward: (target: Step) => ReturnType<Forward>,
 ): Promise<Forwarded> {
   const named = { ...body, model: `${provider}/${model}` };
-  const target = unifiedStep(step, () => named);
+  const target = renamedStep(step, named);
   return { ...(await forward(target)), answeredBy: { provider, model } };
 }
 

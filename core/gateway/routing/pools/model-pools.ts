@@ -1,12 +1,11 @@
 import { ApiError, invalidOptions } from "../../../http/api-error.ts";
-import { chatFormats } from "../../chat/chat-body.ts";
 import type { GatewayName } from "../../account/settings/gateway-name.ts";
 import type { DeclaredModel } from "../../account/settings/declared-models.ts";
 import type {
   DeclaredGateway,
   DeclaredGateways,
 } from "../../account/settings/declared-gateways.ts";
-import { AUTO_MODEL, DYNAMIC, takesChats } from "../../providers/unified-step.ts";
+import { AUTO_MODEL, DYNAMIC, takesPath, unifiedPaths } from "../../providers/unified-step.ts";
 import { modelOf } from "../../providers/inference-step.ts";
 
 export interface ModelTarget {
@@ -85,9 +84,9 @@ function poolOf(name: string, given: DeclaredModel): ModelPool {
 
 function split(named: string, pool: string): ReturnType<typeof modelOf> {
   const found = attempt(named);
-  if (found !== null && chatFormats.some((format) => takesChats(found.slug, format))) return found;
+  if (found !== null && unifiedPaths.some((path) => takesPath(found.slug, path))) return found;
   throw invalidOptions(
-    `${pool}: "${named.slice(0, 128)}": expected "{provider}/{model}" of a provider that takes chats`,
+    `${pool}: "${named.slice(0, 128)}": expected "{provider}/{model}" of a provider that the unified endpoint asks`,
   );
 }
 

@@ -27,8 +27,14 @@ const keys = {
   openai: { first: "sk-first", second: "sk-second", default: "sk-default" },
   groq: "sk-groq",
 };
+/** Names for models of other requests than chats. */
+const tasks: Record<string, DeclaredModel> = {
+  sounds: { targets: [{ model: "cohere/first" }, { model: "groq/whisper", weight: 0 }] },
+  vectors: { targets: [{ model: "groq/none" }, { model: "openai/e", key: "second", weight: 0 }] },
+};
 const gateways = {
   one: { tokens: [GATEWAY_TOKEN], models, keys },
+  tasks: { tokens: [GATEWAY_TOKEN], models: tasks, keys },
   two: { tokens: [GATEWAY_TOKEN], models, keys },
   strangers: { authentication: false, models, keys },
   none: { tokens: [GATEWAY_TOKEN] },
@@ -80,6 +86,38 @@ describe("a name of the operator's for models", () => {
       expect(asked()).toEqual(["llama-3 Bearer sk-groq"]);
     },
   );
+
+  it("stands for the targets that have embeddings, where these are asked", async () => {
+    gate.transport.behave = () => jsonReply({ data: [{ embedding: [1] }] });
+    const answer = await ask("vectors", { at: "tasks", path: "compat/embeddings" });
+    expect([answer.status, asked()]).toEqual([200, ["e Bearer sk-second"]]);
+    expect(answer.headers.get("cf-aig-model")).toBe("e");
+  });
+
+  it("says which target takes no embeddings, where none does", async () => {
+    const answer = await ask("claude-haiku", { path: "compat/embeddings" });
+    expect([answer.status, await answer.text()]).toEqual([
+      400,
+      expect.stringContaining('\\"embeddings\\" for models of \\"groq\\"'),
+    ]);
+  });
+
+  it("is renamed in the form of a sound", async () => {
+    const form = new FormData();
+    form.append("model", "sounds");
+    form.append("file", new Blob([new Uint8Array(64)]), "a.wav");
+    const request = new Request("http://x/", { method: "POST", body: form });
+    gate.transport.behave = () => jsonReply({ text: "Hello" });
+    const answer = await gate.send("tasks/compat/audio/transcriptions", {
+      method: "POST",
+      headers: { "content-type": request.headers.get("content-type") ?? "" },
+      body: new Uint8Array(await request.arrayBuffer()),
+      token: GATEWAY_TOKEN,
+    });
+    expect([answer.status, await answer.json()]).toEqual([200, { text: "Hello" }]);
+    expect(gate.transport.bodies.map((body) => body.includes("whisper"))).toEqual([true]);
+    expect(gate.transport.bodies[0]).not.toContain("sounds");
+  });
 
   it("stands for its model in universal steps and where tokens are counted", async () => {
     const step = { provider: "compat", endpoint: "chat/completions", query: { ...chat } };

@@ -13,6 +13,7 @@ import { jsonReply, sentHeaders } from "../../../fakes/gateway-transport.ts";
 
 let gate: GatewayUnderTest;
 let send: (path: string, body: unknown, headers?: Record<string, string>) => Promise<Response>;
+let sendBytes: (path: string, body: Uint8Array<ArrayBuffer>, type: string) => Promise<Response>;
 let manage: (path: string, body: unknown) => Promise<Response>;
 
 beforeAll(async () => {
@@ -53,6 +54,12 @@ beforeAll(async () => {
       }),
     );
   send = (path, body, headers) => post(`ai/${path}`, body, headers);
+  sendBytes = async (path, body, type) =>
+    app.request(`/accounts/acme/ai/${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${API_TOKEN}`, "content-type": type },
+      body,
+    });
   manage = (path, body) => post(`ai-gateway${path}`, body);
 });
 afterAll(() => gate.close());
@@ -67,6 +74,9 @@ describe("REST inference", () => {
     ["v1/chat/completions", "openai/gpt-test", "https://api.openai.com/v1/chat/completions"],
     ["v1/responses", "openai/gpt-test", "https://api.openai.com/v1/responses"],
     ["v1/messages", "anthropic/claude-test", "https://api.anthropic.com/v1/messages"],
+    ["v1/embeddings", "openai/text-embedding-3-small", "https://api.openai.com/v1/embeddings"],
+    ["v1/embeddings", "@cf/baai/bge-m3", "https://workers.test/ai/v1/embeddings"],
+    ["v1/images/generations", "openai/gpt-image-2", "https://api.openai.com/v1/images/generations"],
     ["v1/chat/completions", "@cf/meta/llama", "https://workers.test/ai/v1/chat/completions"],
     ["v1/responses", "@cf/meta/llama", "https://workers.test/ai/v1/chat/completions"],
     ["v1/messages", "@cf/meta/llama", "https://workers.test/ai/v1/chat/completions"],
@@ -92,6 +102,23 @@ describe("REST inference", () => {
       return (await send("v1/chat/completions", { ...chat, model }, { authorization })).status;
     };
     expect([await ask(), await ask(), await ask(), await ask()]).toEqual([200, 200, 200, 429]);
+  });
+
+  it("takes a form, whose model is one of an author", async () => {
+    const form = new FormData();
+    form.append("model", "openai/whisper-1");
+    form.append("file", new Blob([new Uint8Array(2 * 1024 * 1024)]), "a.wav");
+    const request = new Request("http://x/", { method: "POST", body: form });
+    const type = request.headers.get("content-type") ?? "";
+    const body = new Uint8Array(await request.arrayBuffer());
+    const answer = await sendBytes("v1/audio/transcriptions", body, type);
+    expect([answer.status, await answer.json()]).toEqual([200, { ok: true }]);
+    const [sent] = gate.transport.requests;
+    expect([sent?.url, sent && sentHeaders(sent)["authorization"]]).toEqual([
+      "https://api.openai.com/v1/audio/transcriptions",
+      "Bearer stored-key",
+    ]);
+    expect(gate.transport.bodies[0]?.includes("\r\n\r\nwhisper-1\r\n")).toBe(true);
   });
 
   it("gives the provider its stored key in place of the API token", async () => {

@@ -69,7 +69,7 @@ it.each([
   ["a unified chat", "open/compat/chat/completions", chatOf("openai/gpt-5.5"), 1, 1],
   ["a unified stream", "open/compat/chat/completions", chatOf("openai/gpt-5.5", stream), 1, 1],
   ["a pool's chat", "open/compat/chat/completions", chatOf("fast"), 1, 1],
-  ["a pool's chat by REST inference", `${REST}chat/completions`, chatOf("fast"), 1, 2],
+  ["a pool's chat by REST inference", `${REST}chat/completions`, chatOf("fast"), 1, 1],
   ["a translated chat", "open/anthropic/chat/completions", chatOf("claude-opus-4-5"), 1, 1],
   [
     "a unified chat, translated",
