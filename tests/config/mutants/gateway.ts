@@ -343,7 +343,7 @@ export const gatewayMutants: readonly Mutant[] = [
     file: "core/gateway/providers/unified-step.ts",
     find: "!isLongBody(given.body) || isForm(given)",
     replace: "isLongBody(given.body) || !isForm(given)",
-    tests: ["tests/unit/gateway/providers/translate-edges"],
+    tests: ["tests/unit/gateway/providers/translate-long"],
   },
   {
     name: "a deferred tool waits until it is loaded",
@@ -1106,7 +1106,7 @@ export const gatewayMutants: readonly Mutant[] = [
     file: "core/gateway/providers/unified-step.ts",
     find: "!isLongBody(given.body) || isForm(given)",
     replace: "true",
-    tests: ["tests/unit/gateway/providers/translate-edges"],
+    tests: ["tests/unit/gateway/providers/translate-long"],
   },
   {
     name: "a check finds the member that is there twice",

@@ -175,7 +175,7 @@ export const httpMutants: readonly Mutant[] = [
     file: "core/gateway/chat/chat-body.ts",
     find: "body.length > PARSED_AT_ONCE",
     replace: "body.length < 0",
-    tests: ["tests/unit/gateway/providers/translate-edges"],
+    tests: ["tests/unit/gateway/providers/translate-long"],
   },
   {
     name: "messages of MCP clients of search have at most a megabyte",

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sseEvents } from "../../../../core/http/sse.ts";
 import { anthropicTranslator } from "../../../../core/gateway/providers/anthropic/anthropic.ts";
 import { chatFront } from "../../../../core/gateway/chat/formats/chat-reply.ts";
 import { translateReply } from "../../../../core/gateway/chat/translate-reply.ts";
 import { type GatewayUnderTest, gatewayUnderTest, jsonInit } from "../../../fakes/gateway-app.ts";
+import { anyEventsOf } from "../../../fakes/gateway-formats.ts";
 import { jsonReply, streamReply } from "../../../fakes/gateway-transport.ts";
 
 let gate: GatewayUnderTest;
@@ -31,13 +31,6 @@ const streaming = (events: readonly object[], last = "") => {
 const answering = (body: object) => {
   gate.transport.behave = () => jsonReply(body);
 };
-async function eventsOf(response: Response): Promise<Member[]> {
-  const events: Member[] = [];
-  for await (const { data } of sseEvents(response.body!)) {
-    if (data !== "[DONE]") events.push(JSON.parse(data) as Member);
-  }
-  return events;
-}
 const text = { content: [{ type: "text", text: "ok" }], stop_reason: "end_turn" };
 const call = (id: string, name: string, args: string) => ({
   id,
@@ -78,7 +71,9 @@ const anthropicCalls = [
 describe("a call without arguments", () => {
   it("has an empty object for them in a chat that is streamed", async () => {
     streaming(anthropicCalls);
-    const chunks = await eventsOf(await send("chat/completions", "anthropic/c", { stream: true }));
+    const chunks = await anyEventsOf(
+      await send("chat/completions", "anthropic/c", { stream: true }),
+    );
     const written = ["", ""];
     for (const { choices } of chunks as unknown as {
       choices: [{ delta: { tool_calls?: { index: 0 | 1; function: { arguments: string } }[] } }];
@@ -92,10 +87,10 @@ describe("a call without arguments", () => {
   const openaiCall = { tool_calls: [{ index: 0, ...call("t", "g", "") }] };
   it("has one in a response and a message, streamed or not", async () => {
     streaming([{ choices: [{ delta: openaiCall, finish_reason: "tool_calls" }] }]);
-    const events = await eventsOf(await send("responses", "mistral/m", { stream: true }));
+    const events = await anyEventsOf(await send("responses", "mistral/m", { stream: true }));
     expect(events.map(({ type }) => type)).toContain("response.function_call_arguments.delta");
     expect(events.at(-1)?.["response"]).toMatchObject({ output: [{ name: "g", arguments: "{}" }] });
-    const told = await eventsOf(await send("messages", "mistral/m", { stream: true }));
+    const told = await anyEventsOf(await send("messages", "mistral/m", { stream: true }));
     expect(told).toContainEqual({
       type: "content_block_delta",
       index: 0,
@@ -113,7 +108,7 @@ describe("Anthropic's usage in a stream", () => {
     streaming(anthropicCalls);
     const stream_options = { include_usage: true };
     const asked = { stream: true, stream_options };
-    const chunks = await eventsOf(await send("chat/completions", "anthropic/c", asked));
+    const chunks = await anyEventsOf(await send("chat/completions", "anthropic/c", asked));
     expect(chunks.at(-1)).toMatchObject({
       usage: {
         prompt_tokens: 13,
@@ -131,7 +126,7 @@ describe("whole calls of one index", () => {
     });
     const end = { choices: [{ delta: {}, finish_reason: "tool_calls" }] };
     streaming([called("a", "f"), called("b", "g"), end]);
-    const events = await eventsOf(await send("responses", "mistral/m", { stream: true }));
+    const events = await anyEventsOf(await send("responses", "mistral/m", { stream: true }));
     expect(events.at(-1)?.["response"]).toMatchObject({
       output: [
         { call_id: "a", name: "f", arguments: '{"a":1}' },
@@ -202,7 +197,7 @@ describe("one call at a time, which some providers cannot be told", () => {
       };
       streaming([gemini], "");
       const streamed = await send("responses", model, { ...flat, ...more, stream: true });
-      const { response } = (await eventsOf(streamed)).at(-1) as {
+      const { response } = (await anyEventsOf(streamed)).at(-1) as {
         response?: { output: { name: string }[] };
       };
       return [
@@ -230,7 +225,9 @@ describe("a refusal", () => {
       { type: "message_delta", delta: { stop_reason: "refusal", stop_details }, usage: {} },
       { type: "message_stop" },
     ]);
-    const chunks = await eventsOf(await send("chat/completions", "anthropic/c", { stream: true }));
+    const chunks = await anyEventsOf(
+      await send("chat/completions", "anthropic/c", { stream: true }),
+    );
     expect(chunks.at(-1)).toMatchObject({
       choices: [{ delta: { refusal: "Too risky" }, finish_reason: "content_filter" }],
     });
@@ -346,7 +343,9 @@ describe("an answer in an encoding that nobody asked for", () => {
     expect(await whole.json()).toMatchObject({ choices: [{ message: { content: "ok" } }] });
     const events = anthropicCalls.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
     encoded("text/event-stream", await gzipped(events));
-    const chunks = await eventsOf(await send("chat/completions", "anthropic/c", { stream: true }));
+    const chunks = await anyEventsOf(
+      await send("chat/completions", "anthropic/c", { stream: true }),
+    );
     expect(chunks.at(-1)).toMatchObject({ choices: [{ finish_reason: "tool_calls" }] });
     encoded("application/json", await gzipped('{"error":{"message":"zipped"}}'), 400);
     const failed = await send("chat/completions", "anthropic/c");

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sseEvents } from "../../../../core/http/sse.ts";
 import { type GatewayUnderTest, gatewayUnderTest, jsonInit } from "../../../fakes/gateway-app.ts";
+import { anyEventsOf } from "../../../fakes/gateway-formats.ts";
 import { jsonReply, streamReply } from "../../../fakes/gateway-transport.ts";
 
 let gate: GatewayUnderTest;
@@ -28,13 +28,6 @@ const streaming = (events: readonly object[], last = "") => {
 const answering = (body: object) => {
   gate.transport.behave = () => jsonReply(body);
 };
-async function eventsOf(response: Response): Promise<Member[]> {
-  const events: Member[] = [];
-  for await (const { data } of sseEvents(response.body!)) {
-    if (data !== "[DONE]") events.push(JSON.parse(data) as Member);
-  }
-  return events;
-}
 const text = { content: [{ type: "text", text: "ok" }], stop_reason: "end_turn" };
 
 describe("images and files in the result of a tool", () => {
@@ -123,7 +116,7 @@ describe("an image that Gemini draws", () => {
     const message = whole.choices[0]!.message;
     expect(message).toMatchObject({ content: "Here", images: [image] });
     streaming([native]);
-    const chunks = await eventsOf(await send("chat/completions", model, { stream: true }));
+    const chunks = await anyEventsOf(await send("chat/completions", model, { stream: true }));
     expect(chunks[0]).toMatchObject({ choices: [{ delta: { content: "Here", images: [image] } }] });
     answering(native);
     await send("chat/completions", model, { messages: [...messages, message, ...messages] });
@@ -142,7 +135,7 @@ describe("an image that Gemini draws", () => {
     const item = { type: "image_generation_call", status: "completed", result: "iVBORw0K" };
     expect(output.slice(1)).toMatchObject([{ type: "message" }, item]);
     streaming([native]);
-    const events = await eventsOf(await send("responses", model, { stream: true }));
+    const events = await anyEventsOf(await send("responses", model, { stream: true }));
     expect(events.filter((event) => event["output_index"] === 2)).toMatchObject([
       { type: "response.output_item.added", item: { status: "in_progress", result: null } },
       { type: "response.output_item.done", item },
@@ -162,7 +155,7 @@ describe("an image that Gemini draws", () => {
       content: [{ type: "thinking" }, { text: "Here" }, { type: "text", text: `![](${url})` }],
     });
     streaming([native]);
-    const events = await eventsOf(await send("messages", model, { stream: true }));
+    const events = await anyEventsOf(await send("messages", model, { stream: true }));
     expect(events).toContainEqual({
       type: "content_block_delta",
       index: 2,
