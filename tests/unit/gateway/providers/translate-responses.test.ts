@@ -177,7 +177,10 @@ describe("a response, answered by a provider of another format", () => {
         },
       ],
       thinking: { type: "adaptive", display: "summarized" },
-      output_config: { effort: "high", format: { type: "json_schema", schema: parameters } },
+      output_config: {
+        effort: "high",
+        format: { type: "json_schema", schema: { ...parameters, additionalProperties: false } },
+      },
       tools: [{ name: "weather", input_schema: parameters }],
       tool_choice: { type: "any", disable_parallel_tool_use: true },
     });
