@@ -13,8 +13,11 @@ import {
   urlOf,
 } from "./safe-members.ts";
 import { FOREIGN_LETTER } from "./missing-glyphs.ts";
+import { xmlSource } from "./xml-source.ts";
 
 export const readDocument: PageFunctions["readDocument"] = (include, exclude) => {
+  const source = xmlSource();
+  if (source !== null) return source;
   const doctype =
     document.doctype instanceof DocumentType
       ? new XMLSerializer().serializeToString(document.doctype)

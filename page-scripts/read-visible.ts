@@ -12,6 +12,7 @@ import {
   typeOf,
 } from "./safe-members.ts";
 import { EMPTY, escape, isApart, KEPT, keepsLines, LEFT_OUT, tagsAround } from "./visible-tags.ts";
+import { xmlSource } from "./xml-source.ts";
 
 /** What holds for the nodes of an element. */
 interface Within {
@@ -45,6 +46,8 @@ interface Reading {
  * collection steps"): blocks, items of flex and grid boxes, cells, and the lines of text whose white space counts.
  */
 export const readVisible: PageFunctions["readVisible"] = (include, exclude, { limit }) => {
+  const source = xmlSource();
+  if (source !== null) return source;
   const root = rootOf(document);
   const body = bodyOf(document) ?? root;
   const reading: Reading = {

@@ -6,7 +6,7 @@ import { fairSlots } from "../work/fair-slots.ts";
 import { linksAction, pictureAction, scrapeAction } from "./actions/actions.ts";
 import type { DocumentBody, PdfBody, RenderBody } from "./input/body.ts";
 import { answerInEnvelope, answerPdf, answerPicture } from "./actions/answers.ts";
-import { warnOfMissingGlyphs } from "./actions/missing-glyphs.ts";
+import { warnOfMissingFonts } from "./input/missing-fonts.ts";
 import {
   describeAction,
   documentAction,
@@ -140,7 +140,7 @@ function pageOperations(
 ): Readonly<Record<"pdf" | "screenshot" | "accessibilityTree" | "snapshot", RenderOperation>> {
   const { platform, markdownEngine: engine } = options;
   const frontmatter = options.frontmatter !== false;
-  const onMissing = warnOfMissingGlyphs(platform.log);
+  const onMissing = warnOfMissingFonts(platform.log);
   const answer = inEnvelopeOf(options);
   return {
     pdf: operation({

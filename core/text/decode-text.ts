@@ -48,10 +48,12 @@ function charsetOf(contentType: string): string {
   return /;\s*charset\s*=\s*"?(?<name>[^\s;"]+)/iu.exec(contentType)?.groups?.["name"] ?? "";
 }
 
-/** `<meta charset=…>` and `<meta http-equiv=content-type content="…;charset=…">` both match. */
+/** `<meta charset=…>`, `<meta http-equiv=content-type content="…;charset=…">` and `<?xml encoding="…"?>` all match. */
 function prescan(bytes: Uint8Array): string {
   const beginning = new TextDecoder("windows-1252").decode(bytes.subarray(0, PRESCAN));
-  const said = /<meta\b[^>]{0,500}?charset\s*=\s*["']?\s*(?<name>[^\s;"'/>]+)/iu.exec(beginning);
+  const said =
+    /^<\?xml\b[^>]{0,200}?encoding\s*=\s*["'](?<name>[^\s"'>]+)/u.exec(beginning) ??
+    /<meta\b[^>]{0,500}?charset\s*=\s*["']?\s*(?<name>[^\s;"'/>]+)/iu.exec(beginning);
   const name = said?.groups?.["name"] ?? "";
   // A declaration that reads as single bytes does not stand in a UTF-16 document.
   return /^utf-16/iu.test(name) ? "utf-8" : name;

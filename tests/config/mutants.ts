@@ -258,11 +258,11 @@ export const mutants: readonly Mutant[] = [
     tests: ["tests/unit/rendering/extract"],
   },
   {
-    name: "the log tells of missing glyphs once",
-    file: "core/rendering/actions/missing-glyphs.ts",
-    find: "|| told.has(kind)",
+    name: "the log tells of missing fonts once",
+    file: "core/rendering/input/missing-fonts.ts",
+    find: "told.add(font.kind);",
     replace: "",
-    tests: ["tests/unit/rendering/missing-glyphs"],
+    tests: ["tests/unit/rendering/missing-fonts"],
   },
   {
     name: "an action before the capture has its own deadline",

@@ -62,8 +62,15 @@ describe("characters that no font has", () => {
     const plain = "<p>é Ж ﬁ</p>";
     expect((await render(target.url, "pdf", { html: plain })).status).toBe(200);
     const html = `${plain}<p>\u{13000}\u{13001}</p>`;
-    for (const name of ["markdown", "pdf", "screenshot", "pdf"])
-      expect((await render(target.url, name, { html })).status).toBe(200);
+    const font = { kind: "other scripts", character: "U+13000", install: "fonts-noto-core" };
+    const header = '"other scripts";character="U+13000";install="fonts-noto-core"';
+    for (const name of ["markdown", "pdf", "screenshot", "pdf"]) {
+      const { status, headers } = await render(target.url, name, { html });
+      const said = name === "markdown" ? null : header;
+      expect([status, headers.get("x-missing-fonts")], name).toEqual([200, said]);
+    }
+    const snapshot = await (await render(target.url, "snapshot", { html })).json();
+    expect(snapshot).toMatchObject({ meta: { missingFonts: [font] } });
     await eventually(() => told() > 0, "the log tells of the missing glyph");
     expect(told()).toBe(1);
     expect(target.output()).toContain("fonts-noto-core");

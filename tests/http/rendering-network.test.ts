@@ -58,6 +58,15 @@ describe("the network of a page", () => {
         "/echo": () => response.writeHead(200, html).end(`<p>${JSON.stringify(request.headers)}`),
         "/count": () => response.writeHead(200, html).end(`<p>load ${(loads += 1)}`),
         "/empty": () => response.writeHead(500).end(),
+        "/none": () => response.writeHead(204).end(),
+        "/refresh": () =>
+          response
+            .writeHead(200, html)
+            .end('<meta http-equiv=refresh content="0; url=/count">Wait'),
+        "/feed": () =>
+          response
+            .writeHead(200, { "content-type": "text/xml" })
+            .end("<feed><title>News &amp; more</title></feed>"),
         "/missingBrowser": () =>
           response.writeHead(404, html).end("<title>Not here</title><p>nope"),
         "/sw.js": () =>
@@ -137,6 +146,29 @@ describe("the network of a page", () => {
       gotoOptions: { waitUntil: "networkidle0", timeout: 60_000 },
     });
     expect(answer.body.result).not.toContain("root:");
+  });
+
+  withBrowser("gives the source of XML, and says that an address has no page", async () => {
+    const own = originOf(site);
+    for (const render of [true, false]) {
+      const url = `${own}/feed`;
+      const feed = (await there("markdown", { url, render })).body.result;
+      expect(feed).toBe("```\n<feed><title>News &amp; more</title></feed>\n```");
+      const html = (await there("content", { url, render })).body.result;
+      expect(html).toContain("<pre>\n&lt;feed");
+      const { status, body } = await there("markdown", { url: `${own}/none`, render });
+      expect([status, body.errors[0]]).toEqual([
+        422,
+        { code: 5002, message: "The URL is an HTTP 204, which has no page" },
+      ]);
+    }
+  });
+
+  withBrowser("follows a page that leads elsewhere at once", async () => {
+    const url = `${originOf(site)}/refresh`;
+    const { body } = await there("markdown", { url, render: "auto" });
+    expect(body.result).toMatch(/^load \d+$/u);
+    expect(body.meta).toMatchObject({ render: "browser", finalUrl: `${originOf(site)}/count` });
   });
 
   withBrowser("loads an allowed site with headers, cookies and user agent", async () => {

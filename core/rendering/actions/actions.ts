@@ -24,7 +24,7 @@ import type { PageBox } from "../page/scripts/page-functions.ts";
 import type { Page } from "../page/page.ts";
 import { AREA_LIMIT } from "../job/job.ts";
 import type { System } from "../../ports.ts";
-import type { OnMissingGlyphs } from "./missing-glyphs.ts";
+import { fontsFor, type OnMissingFonts } from "../input/missing-fonts.ts";
 import { waitForFiles } from "../page/wait-for-files.ts";
 import type { Action } from "../page/render.ts";
 
@@ -57,10 +57,12 @@ export async function capture(
 export async function lookForGlyphs(
   page: Page,
   waits: boolean,
-  onMissing: OnMissingGlyphs,
+  onMissing: OnMissingFonts,
   signal: AbortSignal,
 ): Promise<void> {
-  onMissing(await evaluate(page, findMissingGlyphs, [waits], signal));
+  const fonts = fontsFor(await evaluate(page, findMissingGlyphs, [waits], signal));
+  page.missingFonts.push(...fonts);
+  onMissing(fonts);
 }
 
 /** The document as HTML after scripts have run, or the parts that selectors leave. */
@@ -97,7 +99,7 @@ export interface Picture {
 /** Takes a picture of the window, the whole page, a clip, or one element. */
 export function pictureAction(
   options: ScreenshotOptions,
-  onMissing: OnMissingGlyphs,
+  onMissing: OnMissingFonts,
   { selector, scrollPage }: Pick<ScreenshotBody, "selector" | "scrollPage"> = {},
 ): Action<Picture> {
   const format = options.type ?? "png";

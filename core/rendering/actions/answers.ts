@@ -80,8 +80,19 @@ function factHeaders(meta: PageMeta): Readonly<Record<string, string>> {
   const { partial } = meta;
   return {
     ...(partial === undefined ? {} : { "x-partial": headerString(partial) }),
+    ...missingFontsOf(meta),
     ...failedFiles(meta),
   };
+}
+
+/** The header of missing fonts: a list of strings with parameters (RFC 9651). */
+function missingFontsOf({ missingFonts = [] }: PageMeta): Readonly<Record<string, string>> {
+  if (missingFonts.length === 0) return {};
+  const fonts = missingFonts.map(
+    ({ kind, character, install }) =>
+      `${headerString(kind)};character=${headerString(character)};install=${headerString(install)}`,
+  );
+  return { "x-missing-fonts": fonts.join(", ") };
 }
 
 /** The header of missing files: a list of strings with parameters (RFC 9651). */

@@ -8,7 +8,7 @@ import type { MarkdownEngine } from "../input/engine.ts";
 import { convertDocument, documentHead } from "../input/markdown.ts";
 import type { Action } from "../page/render.ts";
 import { accessibilityAction } from "./accessibility.ts";
-import type { OnMissingGlyphs } from "./missing-glyphs.ts";
+import type { OnMissingFonts } from "../input/missing-fonts.ts";
 import { contentAction, pictureAction, visibleAction } from "./actions.ts";
 
 /** The document as HTML, or the parts of it that the body asks for. */
@@ -85,7 +85,7 @@ export function treeAction(body: AccessibilityBody, background: Background): Act
 export interface SnapshotDeps {
   readonly frontmatter: boolean;
   readonly background: Background;
-  readonly onMissing: OnMissingGlyphs;
+  readonly onMissing: OnMissingFonts;
   readonly engine: MarkdownEngine | undefined;
 }
 

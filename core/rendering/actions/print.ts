@@ -6,7 +6,7 @@ import type { Action } from "../page/render.ts";
 import type { Page } from "../page/page.ts";
 import type { PdfBody } from "../input/body.ts";
 import { bytesOf, capture, lookForGlyphs, transparent } from "./actions.ts";
-import type { OnMissingGlyphs } from "./missing-glyphs.ts";
+import type { OnMissingFonts } from "../input/missing-fonts.ts";
 import { layOutForPaper, onOnePage } from "./one-page.ts";
 import { printParameters } from "./pdf-options.ts";
 import { NOT_LOADED, templateFiles } from "./template-files.ts";
@@ -27,7 +27,7 @@ const wanted: WantedText = {
 /** Prints the page; the bytes of a PDF. */
 export function printAction(
   { pdfOptions: options = {}, emulateMediaType }: PdfBody,
-  onMissing: OnMissingGlyphs,
+  onMissing: OnMissingFonts,
 ): Action<Uint8Array<ArrayBuffer>> {
   const asked = printParameters(options);
   const isSingle = options.singlePage === true;

@@ -46,7 +46,7 @@ const STEP = 65_536;
 export const convertPage: LongTask<LoadedPage, ConvertedPage> = {
   name: "rendering/crawl-page",
   async load() {
-    const { decodeText } = await import("../../text/decode-text.ts");
+    const { decodePage } = await import("../../text/decode-page.ts");
     const { asHtml, pageFacts } = await import("../static/static-page.ts");
     const { conversion } = await import("../markdown/convert.ts");
     const { readHtml } = await import("../markdown/html-events.ts");
@@ -54,7 +54,7 @@ export const convertPage: LongTask<LoadedPage, ConvertedPage> = {
     const { sortLinks } = await import("./sort-links.ts");
     return function* (page) {
       const { contentType, url, scope, robotsTag } = page;
-      const html = asHtml(yield* decodeText(page.bytes, contentType), contentType);
+      const html = asHtml(yield* decodePage(page.bytes, contentType), contentType);
       yield;
       const facts = pageFacts(url);
       yield* readHtml(html, facts.handler);

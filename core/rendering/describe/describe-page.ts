@@ -12,11 +12,11 @@ export type DescribedPage = {
 export const describePage: LongTask<DescribedPage, PageDescription> = {
   name: "rendering/describe-page",
   async load() {
-    const { decodeText } = await import("../../text/decode-text.ts");
+    const { decodePage } = await import("../../text/decode-page.ts");
     const { readHtml } = await import("../markdown/html-events.ts");
     const { descriptionReader } = await import("./read-description.ts");
     return function* ({ bytes, contentType, url }) {
-      const html = yield* decodeText(bytes, contentType);
+      const html = yield* decodePage(bytes, contentType);
       const reader = descriptionReader(url);
       yield* readHtml(html, reader.handler);
       return reader.description();

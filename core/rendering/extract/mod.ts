@@ -30,9 +30,9 @@ export const mainContent: ContentExtractor = {
         cause: error,
       });
     });
-    const { decodeText } = await import("../../text/decode-text.ts");
+    const { decodePage } = await import("../../text/decode-page.ts");
     return function* ({ bytes, contentType }) {
-      const html = yield* decodeText(bytes, contentType);
+      const html = yield* decodePage(bytes, contentType);
       yield;
       return new TextEncoder().encode(mainContentOf(html));
     };

@@ -49,6 +49,18 @@ export function fileFailure(type: string): ApiError {
   return new ApiError("load_aborted", { message: `The URL is ${what}, not a page`, cause });
 }
 
+/** Whether an HTTP status says that no document comes. A 304 is about a copy that nobody here has. */
+export function hasNoDocument(status: number): boolean {
+  return status === 204 || status === 205 || status === 304;
+}
+
+/** The failure for an address that answers without a document. */
+export function noDocument(status: number): ApiError {
+  return new ApiError("load_aborted", {
+    message: `The URL is an HTTP ${status}, which has no page`,
+  });
+}
+
 /** Whether a page could not be loaded because it is a PDF. */
 export function isPdfFailure(error: unknown): boolean {
   return error instanceof ApiError && error.cause === fileUrl;

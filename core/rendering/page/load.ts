@@ -1,6 +1,12 @@
 import { ApiError } from "../../http/api-error.ts";
 import type { RenderBody, Tag, WaitUntil } from "../input/body.ts";
-import { fileFailure, isTransient, networkFailure } from "../input/errors.ts";
+import {
+  fileFailure,
+  hasNoDocument,
+  isTransient,
+  networkFailure,
+  noDocument,
+} from "../input/errors.ts";
 import { evaluate } from "./evaluate.ts";
 import { type Job, pageBytes } from "../job/job.ts";
 import { longText } from "../../http/json/long-json.ts";
@@ -72,6 +78,10 @@ export async function loadPage(page: Page, job: Job, signal: AbortSignal): Promi
     await checkArrival(page);
     await uncover(page, body, signal);
   }
+  // A page that went elsewhere meanwhile, by a refresh or a script, is empty as the next one begins.
+  await attempt(loading, { ms: timers.goto, what: () => "where the page went" }, (inner) =>
+    page.lifecycle.reached(["DOMContentLoaded"], inner),
+  );
   return { missed, partial: passed[0]?.message ?? null };
 }
 
@@ -232,8 +242,11 @@ const SHOWN = /html|xml|json|javascript|image|^text\/(?:plain|css|markdown)/u;
 
 function explain(page: Page, failure: string): ApiError {
   const last = page.lastResponse();
-  if (last === null || last.type === "" || !failure.includes("ERR_ABORTED"))
-    return networkFailure(failure);
+  if (last !== null && hasNoDocument(last.status)) return noDocument(last.status);
+  if (!failure.includes("ERR_ABORTED")) return networkFailure(failure);
+  // Chromium does not say more of a 304.
+  if (last === null || last.type === "")
+    return networkFailure(`${failure}: the site sent no document`);
   const isSaved = /^\s*attachment/iu.test(last.headers["content-disposition"] ?? "");
   return isSaved || !SHOWN.test(last.type) ? fileFailure(last.type) : networkFailure(failure);
 }

@@ -6,6 +6,7 @@ import type { CdpData } from "../cdp/cdp.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Load, MainResponse } from "./main-document.ts";
 import type { NetworkActivity } from "./network-idle.ts";
+import type { MissingFont } from "../input/missing-fonts.ts";
 import type { PageFiles } from "./page-files.ts";
 import {
   defaultViewport,
@@ -33,6 +34,8 @@ export interface Page {
   readonly lifecycle: Lifecycle;
   readonly network: NetworkActivity;
   readonly files: PageFiles;
+  /** Fonts that the browser lacks for what it has drawn. */
+  readonly missingFonts: MissingFont[];
   /** How long a capture waits for files, in ms; 0 where the caller says what the load waits for. */
   readonly filesMs: number;
   /** Whether it may ask for nothing: it has shown plain documents before, and this is one. */
@@ -84,6 +87,7 @@ export async function openPage(tab: Tab, job: Job, isUsed = false): Promise<Page
     lifecycle: tab.lifecycle,
     network: tab.network,
     files: tab.files,
+    missingFonts: [],
     filesMs: filesMs(job),
     isPlain: isUsed,
     system: tab.system,

@@ -11,6 +11,7 @@ import type { FairSlots } from "../../work/fair-slots.ts";
 import type { Hop } from "./main-document.ts";
 import type { Page } from "./page.ts";
 import { awaitResources, checkShown, checkStatus } from "./page-checks.ts";
+import type { MissingFont } from "../input/missing-fonts.ts";
 import type { FailedFile } from "./page-files.ts";
 import { isUploaded } from "../job/uploaded-files.ts";
 import { within } from "../input/timers.ts";
@@ -43,6 +44,8 @@ export interface PageMeta extends PageDescription {
   readonly redirectChain?: readonly Hop[];
   /** Navigations of the page that were refused: the document that had been loaded was rendered. */
   readonly refusedNavigations?: readonly RefusedNavigation[];
+  /** What characters of the page were drawn as boxes for. */
+  readonly missingFonts?: readonly MissingFont[];
   /** Files of the page that are missing in it, the first ten. */
   readonly failedFiles?: readonly FailedFile[];
   /** The number of all missing files, counted up to a thousand, where `failedFiles` does not name them all. */
@@ -199,7 +202,8 @@ function webAddress(url: string): string | null {
 
 function metaOf(page: Page, { title, url }: DocumentFacts): PageMeta {
   const load = page.load();
-  const { failed: failedFiles, failedTotal } = page.files;
+  const { missingFonts, files } = page;
+  const { failed: failedFiles, failedTotal } = files;
   const isOwn = load.response !== null && isUploaded(load.response.url);
   const { response, redirects } = isOwn ? { response: null, redirects: [] } : load;
   return {
@@ -210,6 +214,7 @@ function metaOf(page: Page, { title, url }: DocumentFacts): PageMeta {
     ...(redirects.length === 0 ? {} : { redirectChain: redirects }),
     ...(page.refused.length === 0 ? {} : { refusedNavigations: page.refused }),
     ...(failedFiles.length === 0 ? {} : { failedFiles }),
+    ...(missingFonts.length === 0 ? {} : { missingFonts }),
     ...(failedTotal === failedFiles.length ? {} : { failedFilesTotal: failedTotal }),
   };
 }

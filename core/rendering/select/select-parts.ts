@@ -18,12 +18,12 @@ const CHARACTERS = 32 * 1024 * 1024;
 export const selectParts: LongTask<PartsRequest, Uint8Array<ArrayBuffer>> = {
   name: "rendering/select-parts",
   async load() {
-    const { decodeText } = await import("../../text/decode-text.ts");
+    const { decodePage } = await import("../../text/decode-page.ts");
     const { readTree } = await import("./tree.ts");
     const { htmlOf } = await import("./html-of.ts");
     const { choose, parseSelector } = await import("./selector.ts");
     return function* ({ bytes, contentType, includeTags, excludeTags, isNeeded }) {
-      const tree = yield* readTree(yield* decodeText(bytes, contentType));
+      const tree = yield* readTree(yield* decodePage(bytes, contentType));
       const without = yield* choose(
         tree,
         excludeTags.flatMap((selector) => parseSelector("excludeTags", selector)),

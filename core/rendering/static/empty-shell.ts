@@ -1,5 +1,5 @@
 import type { Background, LongTask } from "../../ports.ts";
-import type { HtmlHandler } from "../markdown/html-events.ts";
+import type { Attributes, HtmlHandler } from "../markdown/html-events.ts";
 import { isHtml } from "./static-page.ts";
 
 /** A document as it came. */
@@ -25,16 +25,16 @@ const shows = new Set(["img", "picture", "video", "audio", "math"]);
 
 /**
  * Whether a document says so little before its scripts run that a reader sees next to nothing: fewer than 200 letters, or
- * nothing in the element that a framework fills. A document without scripts is never one.
+ * nothing in the element that a framework fills. A document without scripts is none, unless it sends its readers elsewhere at once.
  */
 export const emptyShell: LongTask<ShellRequest, boolean> = {
   name: "rendering/empty-shell",
   async load() {
-    const { decodeText } = await import("../../text/decode-text.ts");
+    const { decodePage } = await import("../../text/decode-page.ts");
     const { isVoid, readHtml } = await import("../markdown/html-events.ts");
     return function* ({ bytes, contentType }) {
       const shell = shellReader(isVoid);
-      yield* readHtml(yield* decodeText(bytes, contentType), shell.handler);
+      yield* readHtml(yield* decodePage(bytes, contentType), shell.handler);
       return shell.isEmpty();
     };
   },
@@ -51,6 +51,12 @@ export async function isEmptyShell(
   return background.run(emptyShell, { bytes: new Uint8Array(bytes), contentType }, signal);
 }
 
+/** Whether a `meta` leads to another address at once (HTML, "shared declarative refresh steps"). */
+function leadsElsewhere({ "http-equiv": pragma = "", content = "" }: Attributes): boolean {
+  if (!/^refresh$/iu.test(pragma)) return false;
+  return /^\s*0*(?:\.\d*)?\s*[;,\s]\s*(?:url\s*=)?\s*\S/iu.test(content);
+}
+
 function shellReader(isVoid: (name: string) => boolean): {
   readonly handler: HtmlHandler;
   readonly isEmpty: () => boolean;
@@ -58,15 +64,18 @@ function shellReader(isVoid: (name: string) => boolean): {
   let letters = 0;
   let hasScript = false;
   let hasEmptyMount = false;
+  let leaves = false;
   /** Unseen elements that are open. */
   let hidden = 0;
   /** The depth of the element that a framework fills, and what had been seen before it; null outside of one. */
   let mount: { readonly depth: number; readonly letters: number } | null = null;
   let depth = 0;
   return {
-    isEmpty: () => hasScript && (letters < LETTERS || hasEmptyMount),
+    isEmpty: () => leaves || (hasScript && (letters < LETTERS || hasEmptyMount)),
     handler: {
-      open(name, { id = "", type = "" }) {
+      open(name, attributes) {
+        const { id = "", type = "" } = attributes;
+        if (name === "meta") leaves ||= leadsElsewhere(attributes);
         if (name === "script") hasScript ||= /^(?:module|.*(?:java|ecma)script|)$/iu.test(type);
         if (hidden === 0 && shows.has(name)) letters += 1;
         if (isVoid(name)) return;

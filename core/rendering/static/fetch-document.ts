@@ -12,6 +12,7 @@ import type { AllowHosts } from "../../net/allow-hosts.ts";
 import { checkUrl } from "../../net/check-url.ts";
 import type { HeaderPair, InboundResponse, Transport } from "../../ports.ts";
 import type { Cookie } from "../input/body.ts";
+import { hasNoDocument, noDocument } from "../input/errors.ts";
 import { transportFailure } from "../input/unreached.ts";
 import type { Job } from "../job/job.ts";
 import { hopOf, type Hop } from "../page/main-document.ts";
@@ -200,20 +201,24 @@ function documentType({ status, headers, body }: InboundResponse, takesPdf: bool
   const type = valueOf(headers, "content-type") ?? "text/html";
   const what = type.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   const isFile = /^\s*attachment\b/iu.test(valueOf(headers, "content-disposition") ?? "");
-  const isEmpty = status === 204 || status === 205;
+  if (hasNoDocument(status)) {
+    discard({ body });
+    throw noDocument(status);
+  }
   // Sites have browsers save their PDFs; they can be read nevertheless.
-  if (what === PDF && takesPdf && !isEmpty) return PDF;
-  const isText = /^(?:text\/.+|application\/(?:json|xml|.+\+(?:json|xml)))$/u.test(what);
-  if (isText && !isFile && !isEmpty) return type;
+  if (what === PDF && takesPdf) return PDF;
+  const isText = /^(?:text\/.+|application\/(?:json|xml|.+\+(?:json|xml))|image\/svg\+xml)$/u.test(
+    what,
+  );
+  if (isText && !isFile) return type;
   discard({ body });
   if (what === PDF)
     throw new ApiError("load_aborted", {
       message:
         "The URL is a PDF, which this server does not read: give rendering() the option readPdf",
     });
-  const found = isEmpty ? `an HTTP ${status}` : `a file (${what.slice(0, 80)})`;
   throw new ApiError("load_aborted", {
-    message: `The URL is ${found}, not a page: pages are HTML or text`,
+    message: `The URL is a file (${what.slice(0, 80)}), not a page: pages are HTML or text`,
   });
 }
 

@@ -49,12 +49,12 @@ export type StaticPage = {
 export const staticPage: LongTask<StaticPage, Uint8Array<ArrayBuffer>> = {
   name: "rendering/static-page",
   async load() {
-    const { decodeText } = await import("../../text/decode-text.ts");
+    const { decodePage } = await import("../../text/decode-page.ts");
     const { conversion } = await import("../markdown/convert.ts");
     const { readHtml } = await import("../markdown/html-events.ts");
     const { scrape } = await import("../select/scrape.ts");
     return function* ({ bytes, contentType, url, meta, status, action }) {
-      const text = yield* decodeText(bytes, contentType);
+      const text = yield* decodePage(bytes, contentType);
       if (text.trim() === "" && status >= 400) throw new ApiError("empty_http_error");
       const html = asHtml(text, contentType);
       const answer = (result: unknown, title: string): Uint8Array<ArrayBuffer> =>

@@ -1,4 +1,5 @@
 import type { TextBudget } from "../../files/text-budget.ts";
+import { xhtmlAsHtml } from "../../text/xhtml-as-html.ts";
 import type { DocumentText } from "../read/file-reader.ts";
 import type { FileWarning } from "../read/file-warning.ts";
 import { htmlSteps } from "../read/html-text.ts";
@@ -34,7 +35,8 @@ export function* epubText(
         warnings.push({ code: "part_not_read", message: `"${path}" is ${type || "of no type"}` });
       continue;
     }
-    out.push(yield* htmlSteps(parts.optional(path, warnings), budget));
+    const chapter = yield* xhtmlAsHtml(parts.optional(path, warnings));
+    out.push(yield* htmlSteps(chapter, budget));
     yield;
   }
   const text = out.filter((chapter) => chapter !== "").join("\n\n");

@@ -102,9 +102,13 @@ export function* htmlSteps(
     parser.write(html.slice(at, at + STEP));
   }
   parser.end();
-  return out
-    .join("")
-    .replaceAll(/[^\S\n]*\n[^\S\n]*/g, "\n")
-    .replaceAll(/\n{3,}/g, "\n\n")
-    .trim();
+  return (
+    out
+      .join("")
+      .replaceAll(/[^\S\n]*\n[^\S\n]*/g, "\n")
+      // A heading without a text.
+      .replaceAll(/^#{1,6}$/gmu, "")
+      .replaceAll(/\n{3,}/g, "\n\n")
+      .trim()
+  );
 }

@@ -1,4 +1,5 @@
 import type { TextBudget } from "../../files/text-budget.ts";
+import { xhtmlAsHtml } from "../../text/xhtml-as-html.ts";
 import { isCode } from "../text/code-blocks.ts";
 import { csvText } from "./csv-text.ts";
 import { withoutData } from "./embedded-data.ts";
@@ -29,8 +30,7 @@ export function* convertText(
     case "markdown":
       return markdown(text);
     case "html":
-      if (keepHtml) return { text, format: "html" };
-      return { text: yield* htmlSteps(text, budget), format: "markdown" };
+      return yield* html({ key, contentType, text, keepHtml }, budget);
     case "csv":
       return {
         text: yield* csvText(text, /\.(?:tsv|tab)$/iu.test(key), budget),
@@ -55,6 +55,17 @@ export function* convertText(
     default:
       return { text, format: kind };
   }
+}
+
+function* html(
+  { key, contentType, text, keepHtml }: DecodedFile,
+  budget: TextBudget,
+): Generator<void, ReadFileResult, void> {
+  const isXhtml =
+    /\.xht(?:ml)?$/iu.test(key) || /^\s*application\/xhtml\+xml\b/iu.test(contentType);
+  const page = isXhtml ? yield* xhtmlAsHtml(text) : text;
+  if (keepHtml) return { text: page, format: "html" };
+  return { text: yield* htmlSteps(page, budget), format: "markdown" };
 }
 
 /** The lines of a calendar or an address card as they were: programs fold them within words, and write signs for line ends (RFC 5545, 3.1). */
@@ -104,7 +115,7 @@ type TextKind =
 
 const KINDS: readonly (readonly [kind: TextKind, name: RegExp, type: RegExp])[] = [
   ["markdown", /\.(?:md|mdx|markdown|mkd|qmd|rmd)$/iu, /^text\/(?:x-)?markdown$/u],
-  ["html", /\.(?:html?|xhtml)$/iu, /^(?:text\/html|application\/xhtml\+xml)$/u],
+  ["html", /\.(?:html?|xht(?:ml)?)$/iu, /^(?:text\/html|application\/xhtml\+xml)$/u],
   ["csv", /\.(?:csv|tsv|tab|psv)$/iu, /^text\/(?:csv|tab-separated-values)$/u],
   ["jsonl", /\.(?:jsonl|ndjson)$/iu, /^application\/(?:jsonl|x-ndjson|jsonlines)$/u],
   ["notebook", /\.ipynb$/iu, /^application\/x-ipynb\+json$/u],

@@ -62,9 +62,30 @@ export const renderingMutants: readonly Mutant[] = [
   {
     name: "a page that only scripts fill is an empty shell",
     file: "core/rendering/static/empty-shell.ts",
-    find: "hasScript && (letters < LETTERS || hasEmptyMount)",
-    replace: "hasScript && letters < LETTERS",
+    find: "(hasScript && (letters < LETTERS || hasEmptyMount))",
+    replace: "(hasScript && letters < LETTERS)",
     tests: ["tests/unit/rendering/empty-shell"],
+  },
+  {
+    name: "a page that leads elsewhere at once is an empty shell",
+    file: "core/rendering/static/empty-shell.ts",
+    find: "leaves ||= leadsElsewhere(attributes)",
+    replace: "leaves ||= false",
+    tests: ["tests/unit/rendering/empty-shell"],
+  },
+  {
+    name: "a page of XHTML is read as XML",
+    file: "core/text/decode-page.ts",
+    find: "return yield* xhtmlAsHtml(text);",
+    replace: "return text;",
+    tests: ["tests/unit/rendering/static.test"],
+  },
+  {
+    name: "a 304 is no page",
+    file: "core/rendering/input/errors.ts",
+    find: "status === 205 || status === 304",
+    replace: "status === 205",
+    tests: ["tests/unit/rendering/static.test"],
   },
   {
     name: "without a browser an empty shell is answered",

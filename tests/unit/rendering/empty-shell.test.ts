@@ -47,3 +47,12 @@ it("reads a hostile page in time that grows with it", () => {
   // In time that grows with its square this would last longer than any test may.
   isEmpty(`${'<div id="root">'.repeat(200_000)}${"<script>".repeat(200_000)}`);
 });
+
+it("takes for a shell a page that leads elsewhere at once", () => {
+  const leading = (content: string): boolean =>
+    isEmpty(`<meta http-equiv="Refresh" content="${content}"><p>${words}</p>`);
+  for (const content of ["0; url=/next", "0;/next", " 0 , URL='/next'", "0.5 url=/next", "0 /next"])
+    expect(leading(content), content).toBe(true);
+  for (const content of ["0", "30", "5; url=/next", "10;/next", "", "soon; url=/next"])
+    expect(leading(content), content).toBe(false);
+});

@@ -62,6 +62,7 @@ function setting(
       noteRefused() {},
       restart() {},
     },
+    missingFonts: [],
     filesMs: 0,
     isPlain: false,
     load: () => ({ redirects: [], response: null }),

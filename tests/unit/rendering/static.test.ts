@@ -255,6 +255,7 @@ describe("render: false", () => {
     ["is a PDF", () => ({ headers: [["content-type", "application/pdf"]] }), 5002],
     ["is a download", () => ({ headers: [html, ["content-disposition", "attachment"]] }), 5002],
     ["has no content", () => ({ status: 204 }), 5002],
+    ["has not changed", () => ({ status: 304 }), 5002],
     ["fails with an empty body", () => ({ status: 500 }), 5007],
     ["has an unknown encoding", () => ({ headers: [html, ["content-encoding", "br"]] }), 5009],
     ["is too large", () => ({ body: new Uint8Array(10 * 1024 * 1024 + 1) }), 6003],
@@ -262,6 +263,22 @@ describe("render: false", () => {
     const { ask } = setting(answer);
     const status = code === 5010 ? 400 : 422;
     expect(await ask("content", static_)).toMatchObject({ status, errors: [{ code }] });
+  });
+
+  it("reads XHTML as XML, and XML that is not a page as text", async () => {
+    const pageOf = (type: string, body: string) =>
+      setting(() => ({ headers: [["content-type", type]], body: utf8(body) }));
+    const xhtml = `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title/><script src="a.js"/></head><body><p>one<br/>two <![CDATA[a < b]]></p><iframe src="f"/><a id="x"/><p>three</p></body></html>`;
+    for (const type of ["application/xhtml+xml", "application/xhtml+xml; charset=utf-8"]) {
+      const { ask } = pageOf(type, xhtml);
+      expect((await ask("markdown", static_)).result, type).toBe(
+        "one  \ntwo a < b\n\n[example.com](https://example.com/dir/f)\n\nthree",
+      );
+    }
+    for (const type of ["image/svg+xml", "application/rss+xml", "application/xml"]) {
+      const { ask } = pageOf(type, "<a><t>Hello</t></a>");
+      expect((await ask("markdown", static_)).result).toBe("```\n<a><t>Hello</t></a>\n```");
+    }
   });
 
   it("unpacks, and bounds what it unpacks", async () => {

@@ -243,6 +243,11 @@ describe("EPUB", () => {
     expect(await textOf("a.epub", epubOf(chapters, names))).toBe("lynx\n\nbobcat\n\ncivet");
   });
 
+  it("is XML: a slash ends an element, and CDATA is text", async () => {
+    const page = `<html><head><style/><title/></head><body><object data="a.svg"/><p>lynx <![CDATA[& co]]></p><a id="p2"/><p>bobcat</p></body></html>`;
+    expect(await textOf("a.epub", epubOf({ "one.xhtml": page }))).toBe("lynx & co\n\nbobcat");
+  });
+
   it("loses only the chapter that cannot be read, and names it", async () => {
     const book = unzipSync(
       epubOf({ "one.xhtml": "<p>lynx</p>", "two.xhtml": `<p>${"bobcat ".repeat(99)}</p>` }, [
