@@ -1,5 +1,6 @@
 import { type Json, parsedObject } from "../../http/json.ts";
 import { ApiError } from "../../http/api-error.ts";
+import type { TokenUsage } from "./usage.ts";
 
 type Maybe<T> = T | null | undefined;
 
@@ -242,29 +243,22 @@ export interface ChatUsage {
   readonly completion_tokens_details?: { readonly reasoning_tokens: number };
 }
 
-/** Token counts that a provider gives, cached and reasoning ones within the first two. */
-export interface TokenCounts {
-  readonly prompt: number;
-  readonly completion: number;
-  readonly cached?: number;
-  readonly cacheWrite?: number;
-  readonly audio?: number;
-  readonly reasoning?: number | undefined;
-}
-
-export function chatUsage(counts: TokenCounts): ChatUsage {
-  const { prompt, completion, cached = 0, cacheWrite = 0, audio = 0, reasoning } = counts;
+/** Returns usage in OpenAI's form; what is not known is nothing. */
+export function chatUsage(usage: TokenUsage): ChatUsage {
+  const { tokensIn, tokensOut, cachedIn, cacheWriteIn, reasoningOut, kinds } = usage;
+  const [prompt, completion] = [tokensIn ?? 0, tokensOut ?? 0];
+  const audio = kinds?.audio?.in ?? 0;
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
     prompt_tokens_details: {
-      cached_tokens: cached,
-      ...(cacheWrite === 0 ? {} : { cache_write_tokens: cacheWrite }),
+      cached_tokens: cachedIn,
+      ...(cacheWriteIn === 0 ? {} : { cache_write_tokens: cacheWriteIn }),
       ...(audio === 0 ? {} : { audio_tokens: audio }),
     },
-    ...(reasoning === undefined
+    ...(reasoningOut === undefined
       ? {}
-      : { completion_tokens_details: { reasoning_tokens: reasoning } }),
+      : { completion_tokens_details: { reasoning_tokens: reasoningOut } }),
   };
 }

@@ -45,18 +45,23 @@ export function failureOfFirstEvent(text: string): ProviderFailure | null {
   return null;
 }
 
+/** Returns the failure that a whole answer, or the data of one event, reports; null for none. */
+export function toldFailure(json: string): ProviderFailure | null {
+  const error = toldError(parsedEvent(json));
+  return error === null ? null : readFailure(error, 0);
+}
+
 /**
- * Returns the failure that a whole answer, or the data of one event, reports; null for none. It knows those of OpenAI and
- * Anthropic, of providers that imitate them ([OpenRouter](https://openrouter.ai/docs/api/reference/errors-and-debugging)
+ * Returns the error that an answer or an event reports, as `readFailure` takes it; null for none. It knows those of OpenAI
+ * and Anthropic, of providers that imitate them ([OpenRouter](https://openrouter.ai/docs/api/reference/errors-and-debugging)
  * answers 200 with an error once a model has begun), and of Cloudflare.
  */
-export function toldFailure(json: string): ProviderFailure | null {
-  const said = parsedEvent(json);
+export function toldError(said: Json): unknown {
   const { type, error = jsonObjects(said["choices"])[0]?.["error"] } = said;
-  if (error) return readFailure(error, 0);
-  if (type === "response.failed") return readFailure(jsonObject(said["response"])["error"], 0);
-  if (type === "error") return readFailure(said, 0);
-  return said["success"] === false ? readFailure(jsonObjects(said["errors"])[0], 0) : null;
+  if (error) return error;
+  if (type === "response.failed") return jsonObject(said["response"])["error"] ?? {};
+  if (type === "error") return said;
+  return said["success"] === false ? (jsonObjects(said["errors"])[0] ?? {}) : null;
 }
 
 /** Parses an event or an answer. Gemini's streams are one JSON list unless the client asks for events. */

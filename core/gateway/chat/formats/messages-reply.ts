@@ -1,5 +1,6 @@
 import { formatEvent } from "../../../http/sse.ts";
 import { type ChatUsage, chatUsage } from "../chat-format.ts";
+import { noUsage } from "../usage.ts";
 import { type Json, parsedJson } from "../../../http/json.ts";
 import type { Block, BlockEvents } from "../block.ts";
 import { blocksOf, blockStream } from "../blocks.ts";
@@ -127,7 +128,7 @@ function stream(context: ReplyContext): StreamWriter {
     formatEvent({ event: type, data: JSON.stringify({ type, ...more }) });
   const writer = blockStream(blockEvents(emit));
   let started = false;
-  let usage: ChatUsage = chatUsage({ prompt: 0, completion: 0 });
+  let usage: ChatUsage = chatUsage(noUsage);
   let ended: Ending = { finishReason: null };
   return {
     add(event) {

@@ -1,5 +1,6 @@
 import { formatEvent } from "../../../http/sse.ts";
 import { type ChatUsage, chatUsage } from "../chat-format.ts";
+import { noUsage } from "../usage.ts";
 import { type Json, jsonObject, parsedObject } from "../../../http/json.ts";
 import type { Block, BlockEvents } from "../block.ts";
 import { blocksOf, blockStream } from "../blocks.ts";
@@ -194,7 +195,7 @@ function stream(context: ReplyContext): StreamWriter {
   const items = itemsOf(context);
   const writer = blockStream(blockEvents(items, emit));
   let model = "";
-  let usage: ChatUsage = chatUsage({ prompt: 0, completion: 0 });
+  let usage: ChatUsage = chatUsage(noUsage);
   let reason: string | null = null;
   const progressOf = (status: Progress["status"]): Progress => ({
     status,

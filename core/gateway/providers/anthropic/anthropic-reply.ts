@@ -1,12 +1,9 @@
-import {
-  type ChatReasoning,
-  type ChatUsage,
-  chatUsage,
-  type ThoughtPlace,
-} from "../../chat/chat-format.ts";
-import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../../../http/json.ts";
+import { type ChatReasoning, chatUsage, type ThoughtPlace } from "../../chat/chat-format.ts";
+import { type Json, jsonObject, jsonObjects, jsonText } from "../../../http/json.ts";
 import type { ChatDelta, ChatReply, StreamReader } from "../../chat/reply.ts";
 import { placed } from "../../chat/thought-place.ts";
+import { noUsage } from "../../chat/usage.ts";
+import { openAiUsage } from "../openai/openai-usage.ts";
 
 const finishReasons: Readonly<Record<string, string>> = {
   end_turn: "stop",
@@ -46,7 +43,7 @@ export function anthropicReply(body: Json): ChatReply {
     ),
     toolCalls,
     finishReason: finishReason(body["stop_reason"]),
-    usage: usageOf(jsonObject(body["usage"])),
+    usage: chatUsage(openAiUsage(noUsage, body) ?? noUsage),
   };
 }
 
@@ -69,25 +66,6 @@ function refusalOf(ended: Json): { readonly refusal?: string } {
   return refusal === "" ? {} : { refusal };
 }
 
-/** Members that are null say nothing: what was said before goes on. */
-function given(usage: Json): Json {
-  return Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null));
-}
-
-/** Anthropic counts cached tokens beside the input, OpenAI within. */
-function usageOf(usage: Json): ChatUsage {
-  const cached = jsonCount(usage["cache_read_input_tokens"]);
-  const cacheWrite = jsonCount(usage["cache_creation_input_tokens"]);
-  const thought = jsonObject(usage["output_tokens_details"])["thinking_tokens"];
-  return chatUsage({
-    prompt: jsonCount(usage["input_tokens"]) + cached + cacheWrite,
-    completion: jsonCount(usage["output_tokens"]),
-    cached,
-    cacheWrite,
-    reasoning: typeof thought === "number" ? thought : undefined,
-  });
-}
-
 interface OpenBlock {
   readonly block: Json;
   thinking: string;
@@ -98,14 +76,14 @@ interface OpenBlock {
 
 /** Follows a stream from `message_start` to `message_stop`; anything else is a broken stream. */
 export function anthropicStream(): StreamReader {
-  let usage: Json = {};
+  let usage = noUsage;
   const calls = new Map<unknown, number>();
   const open = new Map<unknown, OpenBlock>();
   const read = (event: Json): ChatDelta => {
     switch (event["type"]) {
       case "message_start": {
         const message = jsonObject(event["message"]);
-        usage = jsonObject(message["usage"]);
+        usage = openAiUsage(usage, event) ?? usage;
         const delta = { role: "assistant", content: "" } as const;
         return { id: jsonText(message["id"]), model: jsonText(message["model"]), delta };
       }
@@ -119,10 +97,10 @@ export function anthropicStream(): StreamReader {
       case "content_block_stop":
         return blockEnd(event, open.get(event["index"]), calls);
       case "message_delta": {
-        usage = { ...usage, ...given(jsonObject(event["usage"])) };
+        usage = openAiUsage(usage, event) ?? usage;
         const delta = jsonObject(event["delta"]);
         const finish = finishReason(delta["stop_reason"]);
-        return { delta: refusalOf(delta), finishReason: finish, usage: usageOf(usage) };
+        return { delta: refusalOf(delta), finishReason: finish, usage: chatUsage(usage) };
       }
       case "message_stop":
         return { done: true };

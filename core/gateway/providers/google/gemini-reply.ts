@@ -1,6 +1,7 @@
-import { chatUsage, type ChatUsage } from "../../chat/chat-format.ts";
-import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../../../http/json.ts";
-import { modalityTokens } from "./google-usage.ts";
+import { chatUsage } from "../../chat/chat-format.ts";
+import { type Json, jsonObject, jsonObjects, jsonText } from "../../../http/json.ts";
+import { noUsage } from "../../chat/usage.ts";
+import { googleUsage } from "./google-usage.ts";
 import type { ChatDelta, ChatReply, ChatToolCall, StreamReader } from "../../chat/reply.ts";
 
 /** Reasons other than a refusal; all others but those below are refusals (Gemini API, `FinishReason`). */
@@ -50,7 +51,7 @@ function replyAfter(body: Json, calls: number): ChatReply {
     ...(images.length === 0 ? {} : { images }),
     toolCalls,
     finishReason: reasonOf(body, candidate["finishReason"], toolCalls.length > 0),
-    usage: usageOf(jsonObject(body["usageMetadata"])),
+    usage: chatUsage(googleUsage(noUsage, body) ?? noUsage),
   };
 }
 
@@ -84,17 +85,6 @@ function toolCall(part: Json, fallbackId: string): ChatToolCall {
       ? { extra_content: { google: { thought_signature: signature } } }
       : {}),
   };
-}
-
-function usageOf(usage: Json): ChatUsage {
-  const reasoning = jsonCount(usage["thoughtsTokenCount"]);
-  return chatUsage({
-    prompt: jsonCount(usage["promptTokenCount"]),
-    completion: jsonCount(usage["candidatesTokenCount"]) + reasoning,
-    cached: jsonCount(usage["cachedContentTokenCount"]),
-    audio: modalityTokens(usage["promptTokensDetails"], "audio") ?? 0,
-    reasoning,
-  });
 }
 
 /** Gemini's streams end with the event that has a finish reason. */

@@ -19,6 +19,7 @@ import { geminiSchema } from "./gemini-schema.ts";
 import { TransportError } from "../../../net/transport-error.ts";
 import type { ChatTranslator } from "../../chat/reply.ts";
 import { singleCall, singleCallStream } from "../../chat/single-call.ts";
+import { noUsage } from "../../chat/usage.ts";
 import { withTextResults } from "../../chat/text-results.ts";
 
 /** Gemini's `countTokens`, which takes what `generateContent` takes (https://ai.google.dev/api/tokens). */
@@ -37,7 +38,7 @@ const counter: ChatTranslator = {
   reply({ totalTokens }) {
     if (typeof totalTokens !== "number")
       throw new TransportError("broken", "The provider's answer holds no count of tokens");
-    const usage = chatUsage({ prompt: totalTokens, completion: 0 });
+    const usage = chatUsage({ ...noUsage, tokensIn: totalTokens });
     return { id: "", model: "", text: "", toolCalls: [], finishReason: null, usage };
   },
   stream: () => geminiStream(),

@@ -66,7 +66,7 @@ function geminiKind(found: Json, kind: TokenKind): KindReport {
 }
 
 /** Returns the tokens of one kind in a list of Gemini's `{modality, tokenCount}`; null without a list. */
-export function modalityTokens(list: unknown, kind: TokenKind): number | null {
+function modalityTokens(list: unknown, kind: TokenKind): number | null {
   if (!Array.isArray(list)) return null;
   let total = 0;
   for (const given of list) {

@@ -119,10 +119,15 @@ function cacheTokens(
   const hour = tokenCount(kept) ?? usage.cacheWriteHourIn ?? 0;
   return {
     beside: (read ?? known.cachedIn) + (write ?? known.cacheWriteIn),
-    cachedIn: read ?? tokenCount(within?.["cached_tokens"]) ?? usage.cachedIn,
+    cachedIn: read ?? cachedWithin(found, within) ?? usage.cachedIn,
     cacheWriteIn: write ?? tokenCount(within?.["cache_write_tokens"]) ?? usage.cacheWriteIn,
     ...(hour === 0 ? {} : { cacheWriteHourIn: hour }),
   };
+}
+
+/** DeepSeek also counts them beside the details. */
+function cachedWithin(found: Json, within: Json | null): number | null {
+  return tokenCount(within?.["cached_tokens"]) ?? tokenCount(found["prompt_cache_hit_tokens"]);
 }
 
 function besideInput(found: Json): { readonly read: number | null; readonly write: number | null } {
@@ -140,14 +145,7 @@ function reasoningOf(found: Json, details: Json | null): number | null {
   return tokenCount(within) ?? tokenCount(found["reasoning_tokens"]);
 }
 
-/**
- * Reasoning tokens that a provider's output does not include: xAI has them beside it, as the total tells, and
- * Perplexity's deep research in no sum at all.
- */
-export function thoughtsBeside(found: Json): number {
-  return apart(found, reasoningOf(found, outputDetails(found)) ?? 0);
-}
-
+/** Reasoning tokens beside a provider's output: xAI's are in its total, Perplexity's of deep research in no sum at all. */
 function apart(found: Json, thoughts: number): number {
   if (thoughts === 0) return 0;
   if (tokenCount(found["citation_tokens"]) !== null) return thoughts;

@@ -6,13 +6,14 @@ import {
   type ChatPart,
   type ChatResponseFormat,
   chatUsage,
-  type ChatUsage,
   effortOf,
   systemText,
   textContent,
 } from "../../chat/chat-format.ts";
-import { type Json, jsonCount, jsonObject, jsonObjects, jsonText } from "../../../http/json.ts";
-import { thoughtsBeside } from "./openai-usage.ts";
+import { type Json, jsonObject, jsonObjects, jsonText } from "../../../http/json.ts";
+import { noUsage } from "../../chat/usage.ts";
+import { toldError } from "../../chat/failures/told-failure.ts";
+import { openAiUsage } from "./openai-usage.ts";
 import type {
   ChatDelta,
   ChatReply,
@@ -51,11 +52,8 @@ export function openaiTranslator(dialect: OpenAiDialect): ChatTranslator {
 }
 
 function errorOf(body: Json): unknown {
-  const { error, errors, success, choices, message } = body;
-  if (error != null) return error;
-  // Workers AI answers an error in the envelope of its API.
-  if (success === false) return jsonObjects(errors)[0] ?? {};
-  return choices === undefined && message !== undefined ? body : null;
+  const { choices, message } = body;
+  return toldError(body) ?? (choices === undefined && message !== undefined ? body : null);
 }
 
 /** Members that stand in the request as they came. */
@@ -190,7 +188,7 @@ function reply(body: Json, chat: Chat): ChatReply {
     })),
     finishReason: finishOf(choice["finish_reason"]),
     ...stopSequenceOf(choice, chat),
-    usage: openaiUsage(jsonObject(body["usage"])),
+    usage: chatUsage(openAiUsage(noUsage, body) ?? noUsage),
   };
 }
 
@@ -209,27 +207,13 @@ function textOf(content: unknown): string {
     .join("");
 }
 
-/** Token counts as OpenAI gives them. */
-function openaiUsage(usage: Json): ChatUsage {
-  const details = jsonObject(usage["prompt_tokens_details"]);
-  const reasoning =
-    jsonObject(usage["completion_tokens_details"])["reasoning_tokens"] ?? usage["reasoning_tokens"];
-  return chatUsage({
-    prompt: jsonCount(usage["prompt_tokens"]),
-    completion: jsonCount(usage["completion_tokens"]) + thoughtsBeside(usage),
-    // DeepSeek counts them beside the details.
-    cached: jsonCount(details["cached_tokens"] ?? usage["prompt_cache_hit_tokens"]),
-    cacheWrite: jsonCount(details["cache_write_tokens"]),
-    reasoning: typeof reasoning === "number" ? reasoning : undefined,
-  });
-}
-
 function stream(chat: Chat): StreamReader {
   let started = false;
   const read = (event: Json): ChatDelta => {
-    if (event["error"] != null) return { error: event["error"] };
+    const error = toldError(event);
+    if (error !== null) return { error };
     const [choice] = jsonObjects(event["choices"]);
-    const usage = event["usage"] ?? jsonObject(event["x_groq"])["usage"];
+    const usage = openAiUsage(noUsage, event);
     const delta = choice === undefined ? undefined : deltaOf(jsonObject(choice["delta"]), started);
     started ||= delta !== undefined;
     return {
@@ -239,7 +223,7 @@ function stream(chat: Chat): StreamReader {
       ...(choice?.["finish_reason"] == null
         ? {}
         : { finishReason: finishOf(choice["finish_reason"]), ...stopSequenceOf(choice, chat) }),
-      ...(usage == null ? {} : { usage: openaiUsage(jsonObject(usage)) }),
+      ...(usage === null ? {} : { usage: chatUsage(usage) }),
     };
   };
   // Perplexity and others send no `[DONE]`.

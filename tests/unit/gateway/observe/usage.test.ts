@@ -218,6 +218,11 @@ describe("addUsage()", () => {
       { inputTokens: 3, outputTokens: 4, cacheReadInputTokens: 5, cacheWriteInputTokens: 6 },
       [14, 4, 5, 6],
     ],
+    [
+      "DeepSeek's cached tokens, also without details",
+      { prompt_tokens: 9, completion_tokens: 4, prompt_cache_hit_tokens: 5 },
+      [9, 4, 5],
+    ],
   ] as const)("counts %s", (_, report, [tokensIn, tokensOut, cachedIn, cacheWriteIn]) => {
     const wanted = usage(tokensIn, tokensOut, cachedIn, cacheWriteIn);
     expect(addUsage(noUsage, { output: {}, usage: report })).toEqual(wanted);

@@ -96,6 +96,25 @@ describe("Gemini", () => {
     candidates: [{ content: { parts }, ...more }],
   });
 
+  it("tells tokens of its own tools and of sound, and those of thoughts among the answer's", async () => {
+    const usageMetadata = {
+      promptTokenCount: 10,
+      promptTokensDetails: [{ modality: "AUDIO", tokenCount: 4 }],
+      toolUsePromptTokenCount: 3,
+      candidatesTokenCount: 5,
+      thoughtsTokenCount: 2,
+    };
+    gate.transport.behave = () => jsonReply({ ...candidate([{ text: "Hello" }]), usageMetadata });
+    expect(await (await send("chat/completions", { model })).json()).toMatchObject({
+      usage: {
+        prompt_tokens: 13,
+        prompt_tokens_details: { audio_tokens: 4 },
+        completion_tokens: 7,
+        completion_tokens_details: { reasoning_tokens: 2 },
+      },
+    });
+  });
+
   it("tells its usage in any event of a stream", async () => {
     const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 4 };
     streamEvents(gate, [
