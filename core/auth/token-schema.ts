@@ -22,7 +22,7 @@ export interface TokenQuery {
 const instant = v.pipe(
   v.string(),
   v.transform(parseInstant),
-  v.number('Expected an RFC 3339 date-time such as "2030-01-01T00:00:00Z"'),
+  v.number('expected an RFC 3339 date-time such as "2030-01-01T00:00:00Z"'),
 );
 
 /** The core does not know addresses, so a restriction by address would be an empty promise. */
@@ -44,7 +44,7 @@ export const tokenInputSchema: v.GenericSchema<unknown, TokenInput> = v.object({
 const count = (fallback: string, max: number) =>
   v.pipe(
     v.optional(v.string(), fallback),
-    v.digits(`Expected a whole number from 1 to ${max}`),
+    v.digits(`expected a whole number from 1 to ${max}`),
     v.transform(Number),
     v.minValue(1),
     v.maxValue(max),

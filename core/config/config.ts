@@ -51,7 +51,7 @@ export interface TokenConfig {
 }
 
 const token = v.strictObject({
-  token: v.pipe(v.string(), v.minLength(16, "Expected a token of at least 16 characters")),
+  token: v.pipe(v.string(), v.minLength(16, "expected a token of at least 16 characters")),
   permissions: strings,
   accounts: v.optional(strings, () => ["*"]),
   gateways: v.exactOptional(strings),
@@ -100,8 +100,8 @@ export interface RenderingConfig extends Omit<
 
 const endpoint = v.pipe(
   v.string(),
-  v.url("Expected an absolute URL"),
-  v.regex(/^(?:https?|wss?):/i, "Expected a ws, wss, http or https URL"),
+  v.url("expected an absolute URL"),
+  v.regex(/^(?:https?|wss?):/i, "expected a ws, wss, http or https URL"),
 );
 const rendering = v.strictObject({
   chromiumPath: v.exactOptional(v.string()),
@@ -122,7 +122,7 @@ const rendering = v.strictObject({
       action: v.exactOptional(milliseconds),
     }),
   ),
-  adLists: v.exactOptional(v.pipe(v.array(url), v.minLength(1, "Expected at least one list"))),
+  adLists: v.exactOptional(v.pipe(v.array(url), v.minLength(1, "expected at least one list"))),
   unsafeRegex: v.exactOptional(v.boolean()),
   frontmatter: v.exactOptional(v.boolean()),
   crawls: v.exactOptional(
@@ -158,7 +158,7 @@ const search = v.strictObject({
     v.strictObject({
       endpoint: v.pipe(
         url,
-        v.check((text) => /^[^/]+\/\/[^/]+\/?$/u.test(text), "Expected an address without a path"),
+        v.check((text) => /^[^/]+\/\/[^/]+\/?$/u.test(text), "expected an address without a path"),
       ),
       region: v.exactOptional(v.string()),
     } satisfies Members<BucketEndpoint>),
@@ -197,7 +197,7 @@ const deprecations = v.strictObject({
       // Checked as a whole, because a message about one key would print it: it may be a token itself.
       v.check(
         (pins) => Object.keys(pins).every((key) => /^[\da-f]{32}$/u.test(key)),
-        'Expected ids of tokens, 32 digits as "causey token list" shows them',
+        'expected ids of tokens, 32 digits as "causey token list" shows them',
       ),
     ),
   ),
@@ -205,7 +205,7 @@ const deprecations = v.strictObject({
 
 const processes = v.union(
   [v.literal("auto"), whole(1, 64)],
-  'Expected "auto" or an integer from 1 to 64',
+  'expected "auto" or an integer from 1 to 64',
 );
 
 /** A checked configuration; `docs/configuration.md` describes every key. */
@@ -267,7 +267,7 @@ export interface ClusterConfig {
 }
 
 function unknownPart({ input }: v.PicklistIssue): string {
-  return `Expected one of ${partNames.join(", ")}${didYouMean(String(input), partNames)}`;
+  return `expected one of ${partNames.join(", ")}${didYouMean(String(input), partNames)}`;
 }
 
 /**
@@ -280,13 +280,13 @@ export const configSchema: v.GenericSchema<unknown, Config> = v.strictObject({
   mountPath: v.exactOptional(
     v.pipe(
       v.string(),
-      v.check(isMountPath, 'Expected a path such as "/platform", without a slash at its end'),
+      v.check(isMountPath, 'expected a path such as "/platform", without a slash at its end'),
     ),
   ),
   publicUrl: v.exactOptional(
     v.pipe(
       v.string(),
-      v.check(isOrigin, 'Expected an origin such as "https://ai.example.com", without a path'),
+      v.check(isOrigin, 'expected an origin such as "https://ai.example.com", without a path'),
     ),
   ),
   proxies: v.exactOptional(whole(0, 10)),
@@ -298,7 +298,7 @@ export const configSchema: v.GenericSchema<unknown, Config> = v.strictObject({
       v.string(),
       v.regex(
         /^postgres(?:ql)?:\/\//u,
-        'Expected an address such as "postgres://user:password@host:5432/database"',
+        'expected an address such as "postgres://user:password@host:5432/database"',
       ),
     ),
   ),
@@ -309,14 +309,14 @@ export const configSchema: v.GenericSchema<unknown, Config> = v.strictObject({
           v.string(),
           v.regex(
             /^(?:\[[\da-f:.]+\]|[^\s:/]+):\d{1,5}$/iu,
-            'Expected host and port, such as "10.0.0.5:8788" or "[::1]:8788"',
+            'expected host and port, such as "10.0.0.5:8788" or "[::1]:8788"',
           ),
         ),
       ),
       advertise: v.exactOptional(
         v.pipe(
           v.string(),
-          v.regex(/^[^\s/]+$/u, 'Expected a host without its port, such as "10.0.0.5"'),
+          v.regex(/^[^\s/]+$/u, 'expected a host without its port, such as "10.0.0.5"'),
         ),
       ),
       secret: v.exactOptional(v.pipe(v.string(), v.minLength(16), v.maxLength(512))),

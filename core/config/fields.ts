@@ -13,20 +13,20 @@ export type Members<Part> = { readonly [Name in keyof Part]-?: v.GenericSchema }
 /** An address to send requests to. */
 export const url: v.GenericSchema<string> = v.pipe(
   v.string(),
-  v.url("Expected an absolute URL"),
-  v.regex(/^https?:/i, "Expected an http or https URL"),
+  v.url("expected an absolute URL"),
+  v.regex(/^https?:/i, "expected an http or https URL"),
 );
 /** Origins of pages, as a browser sends them. */
 export const origins: v.GenericSchema<string[]> = v.array(
   v.pipe(
     v.string(),
-    v.check((text) => URL.parse(text)?.origin === text, "Expected an origin: https://app.example"),
+    v.check((text) => URL.parse(text)?.origin === text, "expected an origin: https://app.example"),
   ),
 );
 /** A name that can stand in a path. */
 export const id: v.GenericSchema<string> = v.pipe(
   v.string(),
-  v.regex(/^[A-Za-z0-9_-]{1,64}$/, "Expected 1 to 64 of A-Z, a-z, 0-9, _ and -"),
+  v.regex(/^[A-Za-z0-9_-]{1,64}$/, "expected 1 to 64 of A-Z, a-z, 0-9, _ and -"),
 );
 /** Texts that are not empty. */
 export const strings: v.GenericSchema<string[]> = v.array(v.pipe(v.string(), v.minLength(1)));
@@ -43,16 +43,16 @@ export const mebibyteOrMore: v.GenericSchema<number> = whole(1024 * 1024, LARGES
 /** An empty host would be every network, an empty folder the current one. */
 export const nonEmpty: v.GenericSchema<string> = v.pipe(
   v.string(),
-  v.minLength(1, "Expected a name, got an empty string"),
+  v.minLength(1, "expected a name, got an empty string"),
 );
 /** Any text that is not empty. */
 export const secretText: v.GenericSchema<string> = v.pipe(
   v.string(),
-  v.minLength(1, "Expected a secret, got an empty string"),
+  v.minLength(1, "expected a secret, got an empty string"),
 );
 
 /** A number above 0, such as one of seconds or bytes. */
 export const positive: v.GenericSchema<number> = v.pipe(
   between(0, LARGEST_COUNT),
-  v.gtValue(0, "Expected a number above 0"),
+  v.gtValue(0, "expected a number above 0"),
 );

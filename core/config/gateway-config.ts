@@ -70,7 +70,7 @@ type SemanticCacheConfig = Omit<SemanticCacheOptions, "embed">;
 
 const masterKey = v.pipe(
   v.string(),
-  v.minLength(16, "Expected a master key of at least 16 characters"),
+  v.minLength(16, "expected a master key of at least 16 characters"),
 );
 
 const usd = between(0, MOST_USD);
@@ -87,7 +87,7 @@ const router = v.strictObject({
         lacks: v.exactOptional(v.array(v.picklist(["tools", "images", "audio", "files", "json"]))),
       }),
     ),
-    v.minLength(1, "Expected at least one model"),
+    v.minLength(1, "expected at least one model"),
   ),
   sessions: v.exactOptional(positiveInteger),
   sessionSeconds: v.exactOptional(positive),
@@ -107,7 +107,7 @@ const checker = v.strictObject({
   on: v.exactOptional(
     v.pipe(
       v.array(v.picklist(["request", "response"])),
-      v.minLength(1, 'Expected "request", "response" or both'),
+      v.minLength(1, 'expected "request", "response" or both'),
     ),
   ),
   timeoutMs: v.exactOptional(v.pipe(positiveInteger, v.maxValue(60_000))),
@@ -165,7 +165,7 @@ export const gatewayConfig: v.GenericSchema<unknown, GatewayConfig> = v.strictOb
     v.pipe(
       v.number(),
       v.integer(),
-      v.check((bytes) => bytes === 0 || bytes >= 1024 * 1024, "Expected 0 or at least 1048576"),
+      v.check((bytes) => bytes === 0 || bytes >= 1024 * 1024, "expected 0 or at least 1048576"),
     ),
   ),
   compat2005: v.exactOptional(v.picklist([400, 502])),

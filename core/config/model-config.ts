@@ -16,12 +16,12 @@ export const headerSecret: v.GenericSchema<string> = v.pipe(
   v.string(),
   v.regex(
     /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/,
-    "Expected printable ASCII without blanks at its ends",
+    "expected printable ASCII without blanks at its ends",
   ),
 );
 const headerName = v.pipe(
   v.string(),
-  v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "Expected the name of a header"),
+  v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "expected the name of a header"),
 );
 
 /** Headers that are sent with every request. */
@@ -41,7 +41,7 @@ const endpoint = {
 export const endpointModel: v.GenericSchema<unknown, OpenAiEndpoint> = v.strictObject(endpoint);
 
 const timeoutSeconds = v.exactOptional(
-  v.pipe(v.number(), v.minValue(0.001), v.maxValue(3600, "Expected at most 3600 seconds")),
+  v.pipe(v.number(), v.minValue(0.001), v.maxValue(3600, "expected at most 3600 seconds")),
 );
 
 /** A model behind an endpoint whose requests are bounded. */
@@ -66,13 +66,13 @@ function placeProblem({
   model: name,
 }: PlacedModelConfig): string | null {
   if ((baseUrl === undefined) === (behind === undefined))
-    return "Expected baseUrl, or the id of a gateway";
+    return "expected baseUrl, or the id of a gateway";
   if (behind === undefined) return null;
   if ((apiKey ?? headers) !== undefined)
     return "A gateway has keys of its own: expected neither apiKey nor headers beside it";
   return /^[^/]+\/./u.test(name)
     ? null
-    : "Expected {provider}/{model} for a model behind a gateway";
+    : "expected {provider}/{model} for a model behind a gateway";
 }
 
 /** A chat model, with its place. */

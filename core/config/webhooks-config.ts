@@ -25,6 +25,6 @@ export const webhooksConfig: v.GenericSchema<unknown, WebhooksConfig> = v.strict
   ),
   allowHosts: v.exactOptional(strings),
   masterSecret: v.exactOptional(
-    v.pipe(v.string(), v.minLength(16, "Expected a secret of at least 16 characters")),
+    v.pipe(v.string(), v.minLength(16, "expected a secret of at least 16 characters")),
   ),
 } satisfies Members<WebhooksConfig>);

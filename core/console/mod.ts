@@ -52,7 +52,7 @@ const login = v.union(
       readOnly: v.optional(v.boolean(), false),
     }),
   ],
-  'Expected "token", or "code" of a link that logs in',
+  'expected "token", or "code" of a link that logs in',
 );
 
 /** The function {@link webConsole}. */

@@ -260,7 +260,7 @@ function decodeCursor(cursor: string, length: number): string[] {
   const bytes = fromBase64Url(cursor);
   const values = bytes === null ? null : parsedJson(new TextDecoder().decode(bytes));
   if (Array.isArray(values) && values.length === length && values.every(isText)) return values;
-  throw invalidRequest('cursor: Expected the "cursor" of the page before');
+  throw invalidRequest('cursor: expected the "cursor" of the page before');
 }
 
 function isText(value: unknown): value is string {

@@ -215,7 +215,7 @@ export const entityReplayInput: v.GenericSchema<unknown, ReplayFilter> = v.pipe(
   }),
   v.check(
     ({ since = "", until }) => until === undefined || since <= until,
-    'since: Expected a time that is not after "until"',
+    'since: expected a time that is not after "until"',
   ),
 );
 

@@ -299,7 +299,7 @@ const mistakes: readonly (readonly [what: string, mistake: Mistake, says: string
   [
     "an instance's id",
     { path: `${account}/ai-search/instances`, body: { id: "My Docs" } },
-    "id: Expected 1 to 32 of a-z",
+    "id: expected 1 to 32 of a-z",
   ],
   [
     "a model for vectors",
@@ -317,7 +317,7 @@ const mistakes: readonly (readonly [what: string, mistake: Mistake, says: string
       path: `${account}/webhooks/endpoints`,
       body: { url: "https://a.example/", headers: ["a: b"] },
     },
-    "headers: Expected an object, got a list",
+    "headers: expected an object, got a list",
   ],
   [
     "headers of a page as a list",
@@ -325,7 +325,7 @@ const mistakes: readonly (readonly [what: string, mistake: Mistake, says: string
       path: `${account}/browser-rendering/markdown`,
       body: { html: "a", setExtraHTTPHeaders: ["a: b"] },
     },
-    "setExtraHTTPHeaders: Expected an object, got a list",
+    "setExtraHTTPHeaders: expected an object, got a list",
   ],
   [
     "a budget by another name",
@@ -345,7 +345,7 @@ const mistakes: readonly (readonly [what: string, mistake: Mistake, says: string
   [
     "a replay since yesterday",
     { path: `${account}/webhooks/replays`, body: { of: "events", since: "yesterday" } },
-    'since: Expected an RFC 3339 instant such as "2026-01-31T12:00:00Z", got "yesterday"',
+    'since: expected an RFC 3339 instant such as "2026-01-31T12:00:00Z", got "yesterday"',
   ],
   [
     "an entity in the body instead of the query",

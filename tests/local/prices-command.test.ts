@@ -83,6 +83,6 @@ describe("causey prices check", () => {
 
   it("refuses a file that is not such a list", () => {
     expect(() => compared({})).toThrow('"list.json": expected a list, got an object');
-    expect(() => compared([{ ...gpt, input: -1 }])).toThrow('"list.json": 0.input: Expected');
+    expect(() => compared([{ ...gpt, input: -1 }])).toThrow('"list.json": 0.input: expected');
   });
 });

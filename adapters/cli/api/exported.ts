@@ -34,7 +34,7 @@ export const nothing: Exported = {
 
 /** Checks the file of an export. */
 export const exportedSchema: v.GenericSchema<unknown, Exported> = v.strictObject({
-  causey: v.literal(FORM, `Expected ${FORM}: another version has written this file`),
+  causey: v.literal(FORM, `expected ${FORM}: another version has written this file`),
   custom_providers: v.array(facts),
   gateways: v.array(
     v.strictObject({

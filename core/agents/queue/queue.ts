@@ -151,7 +151,7 @@ async function add(
   checkTask(definition, task);
   const { id = context.system.id(), delaySeconds = 0, retry } = options;
   if (typeof id !== "string" || id === "" || id.length > ID_LIMIT) {
-    throw invalidRequest(`id: Expected 1 to ${ID_LIMIT} characters`);
+    throw invalidRequest(`id: expected 1 to ${ID_LIMIT} characters`);
   }
   const delay = checkNumber("delaySeconds", delaySeconds, { min: 0, max: LONGEST_SECONDS });
   const due = context.steady() + Math.ceil(delay * 1000);

@@ -79,6 +79,6 @@ export function spanOf(field: string, seconds: unknown): number {
 /** Anything may come from plain JavaScript, or from a client's arguments that were passed on. */
 function noTime(when: unknown): ApiError {
   const shown = typeof when === "number" ? `${when} ms` : String(when);
-  const message = `when: Expected seconds, a cron expression, or a date from 1970 to 9999, got ${shown}`;
+  const message = `when: expected seconds, a cron expression, or a date from 1970 to 9999, got ${shown}`;
   return invalidRequest(message);
 }

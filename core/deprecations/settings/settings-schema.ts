@@ -3,7 +3,7 @@ import { parseInstant } from "../../http/fields/instant.ts";
 import { isPinDay } from "../options.ts";
 import { type DeprecationMode, type EntrySettings, WINDOWS } from "../phase.ts";
 
-const MESSAGE = "Expected a day (YYYY-MM-DD) or an RFC 3339 instant with its zone";
+const MESSAGE = "expected a day (YYYY-MM-DD) or an RFC 3339 instant with its zone";
 
 /** Checks a day or an instant. */
 export const dayOrInstant: v.GenericSchema<string> = v.pipe(
@@ -14,7 +14,7 @@ export const dayOrInstant: v.GenericSchema<string> = v.pipe(
 /** Checks the day to which a client is pinned. */
 export const pinDay: v.GenericSchema<string> = v.pipe(
   v.string(),
-  v.check(isPinDay, 'Expected a day such as "2024-06-01"'),
+  v.check(isPinDay, 'expected a day such as "2024-06-01"'),
 );
 
 /** Checks a mode. */
@@ -41,7 +41,7 @@ export const entrySettingsSchema: v.GenericSchema<unknown, EntrySettings> = v.st
     ]),
   ),
   reads: v.exactOptional(
-    v.union([v.literal("after"), dayOrInstant], 'Expected "after", a day or an RFC 3339 instant'),
+    v.union([v.literal("after"), dayOrInstant], 'expected "after", a day or an RFC 3339 instant'),
   ),
   pause: v.exactOptional(v.boolean()),
 });

@@ -9,7 +9,7 @@ const MOST = 1_000_000;
 const usd = v.pipe(
   v.number(expecting("a number")),
   v.minValue(0, expecting("a price of at least 0")),
-  v.maxValue(MOST, `Expected a price of at most ${MOST} US dollars per million tokens`),
+  v.maxValue(MOST, `expected a price of at most ${MOST} US dollars per million tokens`),
 );
 const text = v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(256));
 
@@ -25,7 +25,7 @@ const instant = v.pipe(
 /** A path segment of a provider: `openai`, `custom-lab`. */
 const provider = v.pipe(
   v.string(),
-  v.regex(/^[\w.-]{1,80}$/, "Expected a provider as it stands in a request's path"),
+  v.regex(/^[\w.-]{1,80}$/, "expected a provider as it stands in a request's path"),
 );
 
 /** The price of one model at one provider, as operators write it: US dollars per million tokens. */
@@ -69,11 +69,11 @@ const ROWS = 5000;
 /** The setting `gateway.prices`; two rows of one model and one date would contradict each other. */
 export const priceRows: v.GenericSchema<unknown, PriceRowSetting[]> = v.pipe(
   v.array(priceRow),
-  v.maxLength(ROWS, `Expected at most ${ROWS} prices`),
+  v.maxLength(ROWS, `expected at most ${ROWS} prices`),
   v.check((rows) => {
     const keys = rows.map(rowKey);
     return new Set(keys).size === keys.length;
-  }, "Expected each provider, model and date once"),
+  }, "expected each provider, model and date once"),
 );
 
 export function rowKey({ provider: by, model, from }: PriceRowSetting): string {

@@ -68,7 +68,7 @@ function misfitOf(range: NumberRange): (issue: v.BaseIssue<unknown>) => string {
 
 function misfit(value: unknown, range: NumberRange): string {
   const kind = range.whole === true ? "a whole number" : "a number";
-  return `Expected ${kind} from ${range.min} to ${range.max}, got ${shown(value)}`;
+  return `expected ${kind} from ${range.min} to ${range.max}, got ${shown(value)}`;
 }
 
 /** Longest quote of a value that is not a number, in characters. */

@@ -110,18 +110,22 @@ const bounds: Readonly<Record<string, string>> = {
 export function misfitWords(issue: v.BaseIssue<unknown>, quotes: boolean): string {
   if (!isOfSchema(issue)) return issue.message;
   const { expected, input } = issue;
-  const size = Array.isArray(input) ? "entries" : "characters";
   if (issue.type === "integer") return `expected a whole number, got ${shown(issue, quotes)}`;
   if (issue.type === "non_empty") return "expected a value that is not empty";
   if (expected === null) return issue.message;
   const [, sign = "", bound = ""] = /^([<>]=?)(.+)$/u.exec(expected) ?? [];
-  const unit = issue.type.endsWith("_length") ? ` ${size}` : "";
+  const unit = issue.type.endsWith("_length") ? ` ${unitOf(input, bound === "1")}` : "";
   if (sign !== "")
     return `expected ${bounds[sign] ?? sign}${bound}${unit}, got ${shown(issue, quotes)}`;
   const choices = choicesOf(expected);
   const literals = literalsOf(choices);
   const near = quotes && typeof input === "string" ? didYouMean(input, literals) : "";
   return `expected ${either(choices.map(named))}, got ${shown(issue, quotes)}${near}`;
+}
+
+function unitOf(counted: unknown, isOne: boolean): string {
+  if (Array.isArray(counted)) return isOne ? "entry" : "entries";
+  return isOne ? "character" : "characters";
 }
 
 /** The alternatives of a schema's `expected`: those of a union within it stand in parentheses. */
@@ -135,11 +139,11 @@ function literalsOf(choices: readonly string[]): string[] {
 }
 
 /**
- * Makes the message of a schema's check, which names the value: `Expected …, got …`. Never for a secret: the reason of a
+ * Makes the message of a schema's check, which names the value: `expected …, got …`. Never for a secret: the reason of a
  * refusal is logged.
  */
 export function expecting(what: string): (issue: v.BaseIssue<unknown>) => string {
-  return (issue) => `Expected ${what}, got ${shown(issue, true)}`;
+  return (issue) => `expected ${what}, got ${shown(issue, true)}`;
 }
 
 const names: Readonly<Record<string, string>> = {

@@ -20,7 +20,7 @@ export function ignores<T>(
 /** Refuses a list at the beginning of a pipe: `v.object` and `v.record` alone take it for an object. */
 export const notArray: v.GenericSchema = v.custom<unknown>(
   (value) => !Array.isArray(value),
-  "Expected an object, got a list",
+  "expected an object, got a list",
 );
 
 /** Declares in a pipe the schema of a value that is checked later. */

@@ -43,12 +43,12 @@ const resourceTypes = [
 ] as const;
 
 const lifecycle = v.picklist(["load", "domcontentloaded", "networkidle0", "networkidle2"]);
-const short = v.pipe(v.string(), v.maxLength(4096, "At most 4096 characters are allowed"));
-const filled = v.pipe(short, v.nonEmpty("An empty string is not allowed"));
+const short = v.pipe(v.string(), v.maxLength(4096));
+const filled = v.pipe(short, v.nonEmpty());
 export const address: v.GenericSchema<unknown, string> = v.pipe(
   v.string(),
-  v.nonEmpty("An empty string is not allowed"),
-  v.maxLength(8192, "At most 8192 characters are allowed"),
+  v.nonEmpty(),
+  v.maxLength(8192),
 );
 /** Pixels from the corner of a page, however long it is. */
 const MOST_PIXELS = 10_000_000;
@@ -64,10 +64,7 @@ const pixels = v.pipe(
   v.maxValue(10_000),
 );
 const patterns = v.array(v.string());
-const types = v.pipe(
-  v.array(v.picklist(resourceTypes)),
-  v.maxLength(18, "At most 18 entries are allowed"),
-);
+const types = v.pipe(v.array(v.picklist(resourceTypes)), v.maxLength(18));
 const tags = v.pipe(
   v.array(
     v.pipe(
@@ -79,11 +76,11 @@ const tags = v.pipe(
       }),
       v.check(
         ({ content, url }) => (content === undefined) !== (url === undefined),
-        "Expected either content or url",
+        "expected either content or url",
       ),
     ),
   ),
-  v.maxLength(50, "At most 50 entries are allowed"),
+  v.maxLength(50),
 );
 
 const gotoOptions = v.object({
@@ -159,7 +156,7 @@ const screenshotOptions = v.object({
   encoding: v.optional(v.picklist(["binary", "base64"])),
 });
 
-const selectors = v.pipe(v.array(filled), v.maxLength(50, "At most 50 selectors are allowed"));
+const selectors = v.pipe(v.array(filled), v.maxLength(50));
 
 const pageAction = v.variant("type", [
   v.pipe(
@@ -177,7 +174,7 @@ const pageAction = v.variant("type", [
   v.object({ type: v.literal("click"), selector: filled, timeout: v.optional(amount) }),
   v.object({
     type: v.literal("write"),
-    text: v.pipe(v.string(), v.maxLength(10_000, "At most 10000 characters are allowed")),
+    text: v.pipe(v.string(), v.maxLength(10_000)),
     selector: v.optional(filled),
     timeout: v.optional(amount),
   }),
@@ -195,17 +192,14 @@ export const common: {
   readonly [Name in keyof RenderBody]-?: v.GenericSchema<unknown, RenderBody[Name]>;
 } = {
   url: v.optional(address),
-  html: v.optional(v.pipe(v.string(), v.nonEmpty("An empty string is not allowed"))),
+  html: v.optional(v.pipe(v.string(), v.nonEmpty())),
   render: v.optional(v.union([v.boolean(), v.literal("auto")])),
   userAgent: v.optional(short),
   emulateMediaType: v.optional(short),
   setJavaScriptEnabled: v.optional(v.boolean()),
   bestAttempt: v.optional(v.boolean()),
   failOnHttpStatus: v.optional(
-    v.union([
-      v.boolean(),
-      v.pipe(v.array(whole(100, 599)), v.maxLength(100, "At most 100 statuses are allowed")),
-    ]),
+    v.union([v.boolean(), v.pipe(v.array(whole(100, 599)), v.maxLength(100))]),
   ),
   failOnConsoleError: v.optional(v.boolean()),
   failOnResource: v.optional(v.boolean()),
@@ -214,7 +208,7 @@ export const common: {
   removeOverlays: v.optional(v.boolean()),
   setExtraHTTPHeaders: v.optional(v.pipe(notArray, v.record(v.string(), v.string()))),
   authenticate: v.optional(v.object({ username: filled, password: filled })),
-  cookies: v.optional(v.pipe(v.array(cookie), v.maxLength(500, "At most 500 cookies are allowed"))),
+  cookies: v.optional(v.pipe(v.array(cookie), v.maxLength(500))),
   viewport: v.optional(
     v.object({
       width: pixels,
@@ -237,18 +231,12 @@ export const common: {
   ),
   waitForFunction: v.optional(
     v.object({
-      expression: v.pipe(
-        v.string(),
-        v.nonEmpty("An empty string is not allowed"),
-        v.maxLength(10_000, "At most 10000 characters are allowed"),
-      ),
+      expression: v.pipe(v.string(), v.nonEmpty(), v.maxLength(10_000)),
       timeout: v.optional(amount),
     }),
   ),
   waitForTimeout: v.optional(amount),
-  actions: v.optional(
-    v.pipe(v.array(pageAction), v.maxLength(20, "At most 20 actions are allowed")),
-  ),
+  actions: v.optional(v.pipe(v.array(pageAction), v.maxLength(20))),
   actionTimeout: v.optional(amount),
   addScriptTag: v.optional(tags),
   addStyleTag: v.optional(tags),
@@ -299,11 +287,7 @@ export const linksSchema: v.GenericSchema<unknown, LinksBody> = v.object({
 
 export const scrapeSchema: v.GenericSchema<unknown, ScrapeBody> = v.object({
   ...common,
-  elements: v.pipe(
-    v.array(v.object({ selector: filled })),
-    v.minLength(1, "At least one selector is needed"),
-    v.maxLength(100, "At most 100 selectors are allowed"),
-  ),
+  elements: v.pipe(v.array(v.object({ selector: filled })), v.minLength(1), v.maxLength(100)),
 });
 
 /** The body of `/accessibilityTree`. */

@@ -29,11 +29,7 @@ export interface JsonBody extends DocumentBody, JsonOptions {}
 const SCHEMA_LIMIT = 64 * 1024;
 
 const filled = (most: number): v.GenericSchema<string> =>
-  v.pipe(
-    v.string(),
-    v.nonEmpty("An empty string is not allowed"),
-    v.maxLength(most, `At most ${most} characters are allowed`),
-  );
+  v.pipe(v.string(), v.nonEmpty(), v.maxLength(most));
 
 /** The fields that tell what a model is to find. */
 export const jsonFields: {
@@ -58,14 +54,14 @@ export const jsonFields: {
     v.pipe(
       v.array(
         v.object({
-          model: v.pipe(filled(200), v.regex(/^[^/]+\/./u, "Expected {provider}/{model}")),
+          model: v.pipe(filled(200), v.regex(/^[^/]+\/./u, "expected {provider}/{model}")),
           authorization: v.optional(
-            v.pipe(filled(4096), v.regex(/^[\x21-\x7e]+ [\x21-\x7e]+$/u, "Expected Bearer {key}")),
+            v.pipe(filled(4096), v.regex(/^[\x21-\x7e]+ [\x21-\x7e]+$/u, "expected Bearer {key}")),
           ),
         }),
       ),
-      v.minLength(1, "At least one model is needed"),
-      v.maxLength(5, "At most 5 models are allowed"),
+      v.minLength(1),
+      v.maxLength(5),
     ),
   ),
 };

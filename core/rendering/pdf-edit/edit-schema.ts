@@ -95,23 +95,23 @@ export interface PdfEdit {
   readonly split?: PdfSplit | undefined;
 }
 
-const text = v.pipe(v.string(), v.maxLength(1000, "At most 1000 characters are allowed"));
+const text = v.pipe(v.string(), v.maxLength(1000));
 const fileName = v.pipe(
   v.string(),
-  v.maxLength(200, "At most 200 characters are allowed"),
-  v.regex(/^[^\p{Cc}\\/]+(?:\/[^\p{Cc}\\/]+)*$/u, "Expected the name of a file"),
+  v.maxLength(200),
+  v.regex(/^[^\p{Cc}\\/]+(?:\/[^\p{Cc}\\/]+)*$/u, "expected the name of a file"),
 );
-const ranges = v.pipe(v.string(), v.maxLength(2000, "At most 2000 characters are allowed"));
+const ranges = v.pipe(v.string(), v.maxLength(2000));
 const time = v.pipe(
   v.string(),
-  v.isoTimestamp('Expected a time with its zone, such as "2026-01-31T12:00:00Z"'),
+  v.isoTimestamp('expected a time with its zone, such as "2026-01-31T12:00:00Z"'),
 );
 const list = <T>(item: v.GenericSchema<unknown, T>, most: number) =>
-  v.pipe(v.array(item), v.maxLength(most, `At most ${most} entries are allowed`));
+  v.pipe(v.array(item), v.maxLength(most));
 
 const stamp: v.GenericSchema<unknown, Stamp> = v.pipe(
   v.object({
-    text: v.optional(v.pipe(text, v.nonEmpty("An empty string is not allowed"))),
+    text: v.optional(v.pipe(text, v.nonEmpty())),
     file: v.optional(fileName),
     filePage: v.optional(whole(1, 100_000)),
     pages: v.optional(ranges),
@@ -122,11 +122,11 @@ const stamp: v.GenericSchema<unknown, Stamp> = v.pipe(
     rotate: v.optional(between(-360, 360)),
     scale: v.optional(between(0.01, 10)),
     fontSize: v.optional(between(1, 1000)),
-    color: v.optional(v.pipe(v.string(), v.regex(/^#[\da-f]{6}$/iu, 'Expected "#rrggbb"'))),
+    color: v.optional(v.pipe(v.string(), v.regex(/^#[\da-f]{6}$/iu, 'expected "#rrggbb"'))),
   }),
   v.check(
     (one) => (one.text === undefined) !== (one.file === undefined),
-    "Expected either text or file",
+    "expected either text or file",
   ),
 );
 
@@ -135,7 +135,7 @@ const attachment: v.GenericSchema<unknown, Attachment> = v.object({
   type: v.optional(
     v.pipe(
       text,
-      v.regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/u, 'Expected a media type, such as "text/xml"'),
+      v.regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/u, 'expected a media type, such as "text/xml"'),
     ),
   ),
   description: v.optional(text),
@@ -156,17 +156,17 @@ const metadata: v.GenericSchema<unknown, PdfMetadata> = v.object({
 const split: v.GenericSchema<unknown, PdfSplit> = v.pipe(
   v.object({
     every: v.optional(whole(1, 100_000)),
-    ranges: v.optional(v.pipe(list(ranges, 200), v.minLength(1, "At least one is needed"))),
+    ranges: v.optional(v.pipe(list(ranges, 200), v.minLength(1))),
   }),
   v.check(
     (one) => (one.every === undefined) !== (one.ranges === undefined),
-    "Expected either every or ranges",
+    "expected either every or ranges",
   ),
 );
 
 const fields = {
   passwords: v.optional(v.record(fileName, text)),
-  merge: v.optional(v.pipe(list(fileName, 100), v.minLength(1, "At least one is needed"))),
+  merge: v.optional(v.pipe(list(fileName, 100), v.minLength(1))),
   pages: v.optional(ranges),
   stamps: v.optional(list(stamp, 20)),
   metadata: v.optional(metadata),

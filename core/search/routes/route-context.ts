@@ -99,7 +99,7 @@ export async function withNearInstance(
 const whole = (fallback: number, min: number, max: number) =>
   v.pipe(
     v.optional(v.string(), String(fallback)),
-    v.digits(`Expected a whole number from ${min} to ${max}`),
+    v.digits(`expected a whole number from ${min} to ${max}`),
     v.transform(Number),
     v.minValue(min),
     v.maxValue(max),

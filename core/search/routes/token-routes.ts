@@ -20,7 +20,7 @@ const printable = (max: number): v.GenericSchema<string> =>
   v.pipe(
     v.string(),
     v.maxLength(max),
-    v.regex(/^[\x21-\x7e]+$/u, "Expected printable ASCII without blanks"),
+    v.regex(/^[\x21-\x7e]+$/u, "expected printable ASCII without blanks"),
   );
 
 /** Body of `POST …/tokens` and `PUT …/tokens/:token_id`. */

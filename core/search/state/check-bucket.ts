@@ -25,7 +25,7 @@ export function bucketSource(
   { bucket: configured, platform }: Pick<SearchOptions, "bucket" | "platform">,
 ): BucketSource {
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/u.test(bucket) || bucket.includes(".."))
-    throw invalid("source", "Expected the name of a bucket: 3 to 63 of a-z, 0-9, . and -");
+    throw invalid("source", "expected the name of a bucket: 3 to 63 of a-z, 0-9, . and -");
   const params = given ?? {};
   refuseOthers(params);
   const place = placeOf(params, configured, platform.egress);
@@ -61,7 +61,7 @@ function placeOf(
 ): Pick<BucketSource, "endpoint" | "region" | "isConfigured"> {
   const region = given ?? (endpoint == null ? configured?.region : undefined) ?? "auto";
   if (!/^[a-z0-9-]{1,64}$/u.test(region))
-    throw invalid("source_params.region", "Expected the name of a region, e.g. eu-central-1");
+    throw invalid("source_params.region", "expected the name of a region, e.g. eu-central-1");
   if (endpoint != null) {
     checkEndpoint(endpoint, egress);
     return { endpoint, region, isConfigured: false };
@@ -81,7 +81,7 @@ function checkEndpoint(endpoint: string, egress: Transport): void {
       : (reasonOf(checkUrl(url, anyHost)) ?? egress.refusal?.(endpoint) ?? null);
   if (url === null || reason !== null) throw invalid("source_params.endpoint", reason ?? "");
   if (url.pathname !== "/" || url.search !== "" || url.hash !== "")
-    throw invalid("source_params.endpoint", "Expected an address without a path");
+    throw invalid("source_params.endpoint", "expected an address without a path");
 }
 
 const anyHost = { host: () => true, address: () => true };

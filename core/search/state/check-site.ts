@@ -30,7 +30,7 @@ export function siteSource(
       throw withoutEffect(`source_params.${field}`, "the source is a website");
   const url = siteAddress(source);
   if (url === null)
-    throw invalid("source", "Expected the address of a website: https://example.com");
+    throw invalid("source", "expected the address of a website: https://example.com");
   if (crawler === undefined) {
     throw new ApiError("missing_capability", {
       message:
@@ -77,7 +77,7 @@ function sitemapsOf(
   return given.map((one, index) => {
     const url = URL.parse(one, site);
     if (url === null || !/^https?:$/u.test(url.protocol))
-      throw invalid(`${field}.${index}`, "Expected the address of a sitemap, or its path");
+      throw invalid(`${field}.${index}`, "expected the address of a sitemap, or its path");
     return url.href;
   });
 }

@@ -105,7 +105,7 @@ export const boostBy: v.GenericSchema<unknown, readonly Boost[]> = v.pipe(
   v.maxLength(3),
   v.check(
     (all) => new Set(all.map((one) => one.field)).size === all.length,
-    "Expected different fields",
+    "expected different fields",
   ),
 );
 
@@ -125,7 +125,7 @@ const customMetadata = v.pipe(
   v.maxLength(5),
   v.check(
     (all) => new Set(all.map((one) => one.field_name)).size === all.length,
-    "Expected different field names",
+    "expected different field names",
   ),
 );
 
@@ -150,7 +150,7 @@ const entries = {
   index_method: v.optional(
     v.pipe(
       v.object({ vector: v.boolean(), keyword: v.boolean() }),
-      v.check((method) => method.vector || method.keyword, "Expected vector or keyword to be true"),
+      v.check((method) => method.vector || method.keyword, "expected vector or keyword to be true"),
     ),
   ),
   indexing_options: v.nullish(

@@ -70,7 +70,7 @@ export const retrievalOptions: v.GenericSchema<unknown, RetrievalOptions> = v.pi
       v.pipe(
         v.array(field),
         v.maxLength(10),
-        v.check((all) => areDifferent(all), "Expected different fields"),
+        v.check((all) => areDifferent(all), "expected different fields"),
       ),
     ),
     sort: v.optional(
@@ -79,13 +79,13 @@ export const retrievalOptions: v.GenericSchema<unknown, RetrievalOptions> = v.pi
           v.pipe(
             v.string(),
             v.maxLength(69),
-            v.regex(/^.{1,64}:(?:asc|desc)$/u, 'Expected "field:asc" or "field:desc"'),
+            v.regex(/^.{1,64}:(?:asc|desc)$/u, 'expected "field:asc" or "field:desc"'),
           ),
         ),
         v.maxLength(3),
         v.check(
           (all) => areDifferent(all.map((entry) => entry.slice(0, entry.lastIndexOf(":")))),
-          "Expected different fields",
+          "expected different fields",
         ),
       ),
     ),

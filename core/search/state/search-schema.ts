@@ -20,7 +20,7 @@ const part = v.variant("type", [
   v.looseObject({
     type: v.literal("image_url"),
     image_url: v.looseObject({
-      url: v.pipe(v.string(), v.regex(/^(?:https:|data:)/, "Expected an https: or data: URL")),
+      url: v.pipe(v.string(), v.regex(/^(?:https:|data:)/, "expected an https: or data: URL")),
     }),
   }),
   v.looseObject({

@@ -62,7 +62,7 @@ const pattern = (max: number) =>
     v.minLength(1),
     v.maxLength(max),
     v.regex(/^[^?[\]{}()!]*$/u, "Only * and ** stand for other text here"),
-    v.check((text) => (text.match(/\*+/gu)?.length ?? 0) <= 10, "Expected at most 10 wildcards"),
+    v.check((text) => (text.match(/\*+/gu)?.length ?? 0) <= 10, "expected at most 10 wildcards"),
   );
 
 /** The hosted API also takes at most ten rules. */
@@ -75,11 +75,11 @@ const patterns = v.nullish(v.pipe(v.array(pattern(1000)), v.maxLength(10)));
 const includeHeaders = v.pipe(
   notArray,
   v.record(
-    v.pipe(v.string(), v.regex(HEADER_NAME, "Expected the name of a header")),
+    v.pipe(v.string(), v.regex(HEADER_NAME, "expected the name of a header")),
     // Without the value in its message: it may be a credential.
     v.pipe(
       v.string(),
-      v.regex(/^[\t\x20-\x7e]{1,4096}$/u, "Expected 1 to 4096 printable characters"),
+      v.regex(/^[\t\x20-\x7e]{1,4096}$/u, "expected 1 to 4096 printable characters"),
     ),
   ),
   v.check((headers) => Object.keys(headers).length <= 5, "At most 5 are allowed"),

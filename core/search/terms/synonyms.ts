@@ -12,7 +12,7 @@ const MAX_VALUES = 16;
 const phrase = v.pipe(
   v.string(),
   v.maxLength(64),
-  v.regex(/[\p{L}\p{N}]/u, "Expected a word or a phrase"),
+  v.regex(/[\p{L}\p{N}]/u, "expected a word or a phrase"),
 );
 
 /** `synonyms` of an instance. */
@@ -20,7 +20,7 @@ export const synonyms: v.GenericSchema<unknown, Synonyms> = v.pipe(
   v.record(phrase, v.pipe(v.array(phrase), v.maxLength(MAX_VALUES))),
   v.check(
     (all) => Object.keys(all).length <= MAX_KEYS,
-    `Expected at most ${MAX_KEYS} words with synonyms`,
+    `expected at most ${MAX_KEYS} words with synonyms`,
   ),
 );
 

@@ -27,7 +27,7 @@ export const typoTolerance: v.GenericSchema<unknown, TypoTolerance> = v.strictOb
         v.strictObject({ one_typo: size, two_typos: size }, "Unknown option"),
         v.check(
           (sizes) => (sizes.one_typo ?? ONE_TYPO) <= (sizes.two_typos ?? TWO_TYPOS),
-          "Expected one_typo to be at most two_typos",
+          "expected one_typo to be at most two_typos",
         ),
       ),
     ),

@@ -8,12 +8,12 @@ import type { SourceOptions } from "./source-options.ts";
 /** A source as the file and the API give it: its scheme is a built-in one. */
 export type SourceSettings = Omit<SourceOptions, "scheme"> & { readonly scheme: string };
 
-const text = v.pipe(v.string(), v.minLength(1, "Expected a text, got an empty string"));
-const secretText = v.pipe(v.string(), v.minLength(1, "Expected a secret, got an empty string"));
+const text = v.pipe(v.string(), v.minLength(1, "expected a text, got an empty string"));
+const secretText = v.pipe(v.string(), v.minLength(1, "expected a secret, got an empty string"));
 const texts = v.array(text);
 const instant = v.pipe(
   v.string(),
-  v.check((value) => parseInstant(value) !== null, "Expected an RFC 3339 instant with its zone"),
+  v.check((value) => parseInstant(value) !== null, "expected an RFC 3339 instant with its zone"),
 );
 const expiring = v.union([
   secretText,
@@ -71,8 +71,8 @@ const members = {
   publicUrl: v.exactOptional(
     v.pipe(
       v.string(),
-      v.url("Expected an absolute URL"),
-      v.regex(/^https?:/i, "Expected an http or https URL"),
+      v.url("expected an absolute URL"),
+      v.regex(/^https?:/i, "expected an http or https URL"),
     ),
   ),
   bodyDedupeSeconds: v.exactOptional(seconds),

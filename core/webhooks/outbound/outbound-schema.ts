@@ -72,14 +72,14 @@ const url = v.pipe(
     (text) => URL.parse(text) !== null,
     ({ input }) => invalidUrl(input),
   ),
-  v.check(isTarget, 'Expected an http(s) URL without credentials, or "agent:CLASS/NAME"'),
+  v.check(isTarget, 'expected an http(s) URL without credentials, or "agent:CLASS/NAME"'),
 );
 const types = v.pipe(
   v.array(
     v.pipe(
       v.string(),
       v.maxLength(256),
-      v.regex(/^[^*]+$|^[^*]+\.\*$/, 'Expected an event type, or the beginning of one and ".*"'),
+      v.regex(/^[^*]+$|^[^*]+\.\*$/, 'expected an event type, or the beginning of one and ".*"'),
     ),
   ),
   v.maxLength(100),
@@ -89,7 +89,7 @@ const secret = v.pipe(
   v.string(),
   v.regex(
     /^wh(?:sec|sk)_(?:[A-Za-z0-9+/]{4}){8,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/,
-    'Expected "whsec_" and 24 bytes or more in base64, or "whsk_" and an Ed25519 private key',
+    'expected "whsec_" and 24 bytes or more in base64, or "whsk_" and an Ed25519 private key',
   ),
   v.maxLength(128),
 );

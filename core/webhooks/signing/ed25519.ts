@@ -30,7 +30,7 @@ export async function signEd25519(
 async function privateKey(secret: string, extractable: boolean): Promise<CryptoKey> {
   const bytes = fromBase64(secret.slice("whsk_".length));
   if (bytes === null || (bytes.length !== SEED_BYTES && bytes.length !== 2 * SEED_BYTES)) {
-    throw invalidRequest('Expected "whsk_" and an Ed25519 private key of 32 or 64 bytes in base64');
+    throw invalidRequest('expected "whsk_" and an Ed25519 private key of 32 or 64 bytes in base64');
   }
   return ed25519Key(bytes, extractable);
 }

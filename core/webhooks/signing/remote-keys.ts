@@ -59,7 +59,7 @@ export function remoteKeys({ egress, log, system }: RemoteDeps): RemoteKeys {
     certificate: (url) =>
       certificates(url, async (isKnown) => {
         const found = readCertificate(await read({ method: "GET", url, headers: [] }, isKnown));
-        if (found === null) throw unreadable(new TypeError("Expected an X.509 certificate in PEM"));
+        if (found === null) throw unreadable(new TypeError("expected an X.509 certificate in PEM"));
         return found;
       }),
     jwks: (address) => remoteJwks(address, { log, system, transport: egress }),

@@ -105,7 +105,7 @@ describe(`causey export and import on ${host}`, () => {
     const none = await put({ causey: 2 });
     expect([none.code, none.err]).toEqual([
       2,
-      `error: "${file}": causey: Expected 1: another version has written this file\n`,
+      `error: "${file}": causey: expected 1: another version has written this file\n`,
     ]);
     const rest = { custom_providers: [], namespaces: [], webhook_endpoints: [] };
     const settings = (id: string, ttl: unknown): object => ({

@@ -251,11 +251,11 @@ describe("the queue", () => {
     const one = await client("refuses");
     await expect(one.call("queue", "nothing", null, {})).rejects.toThrow('no task "nothing"');
     await expect(one.call("queue", "ok", 1, { retry: { maxAttempts: 0 } })).rejects.toThrow(
-      "maxAttempts: Expected a whole number from 1 to 1000000, got 0",
+      "maxAttempts: expected a whole number from 1 to 1000000, got 0",
     );
     await expect(one.call("queue", "ok", 1, { delaySeconds: -1 })).rejects.toThrow("delay");
     await expect(one.call("queue", "ok", 1, { id: "" })).rejects.toThrow(
-      "id: Expected 1 to 256 characters",
+      "id: expected 1 to 256 characters",
     );
     one.socket.close();
   });

@@ -51,11 +51,11 @@ describe("apiOptions()", () => {
     const pins = { [id]: "2024-06-01" };
     expect(optionsOf({ deprecations: { pins } }).deprecations).toEqual({ pins });
     expect(() => optionsOf({ deprecations: { pins: { [id]: "soon" } } })).toThrow(
-      `deprecations.pins.${id}": Expected a day such as "2024-06-01"`,
+      `deprecations.pins.${id}": expected a day such as "2024-06-01"`,
     );
     const token = "a-token-in-the-wrong-place";
     expect(() => optionsOf({ deprecations: { pins: { [token]: "2024-06-01" } } })).toThrow(
-      /^Configuration key "deprecations.pins": Expected ids of tokens(?!.*wrong-place)/u,
+      /^Configuration key "deprecations.pins": expected ids of tokens(?!.*wrong-place)/u,
     );
   });
 

@@ -65,7 +65,7 @@ describe("parseConfig()", () => {
     );
     expect(() =>
       parseConfig({ gateway: { virtualKeys: { ann: { secret: "sk-1" } } } }, noEnv),
-    ).toThrow('Configuration key "gateway.virtualKeys.ann.secret": Expected a virtual key');
+    ).toThrow('Configuration key "gateway.virtualKeys.ann.secret": expected a virtual key');
   });
 
   it("takes providers that there are, and custom ones with an address", () => {
@@ -169,7 +169,7 @@ describe("parseConfig()", () => {
     for (const key of ["cacheBytes", "storedCacheBytes"]) {
       expect(() => parseConfig({ gateway: { [key]: 1000 } }, noEnv)).toThrow(
         new RegExp(
-          `gateway.${key}": Expected (?:0 or at least 1048576|a whole number from 1048576 to)`,
+          `gateway.${key}": expected (?:0 or at least 1048576|a whole number from 1048576 to)`,
         ),
       );
     }
@@ -218,7 +218,7 @@ describe("parseConfig()", () => {
       "search",
     ]);
     expect(() => parseConfig({ debug: ["gateway", "serch"] }, noEnv)).toThrow(
-      'Configuration key "debug.1": Expected one of gateway, rendering, search, webhooks, agents, deprecations, ' +
+      'Configuration key "debug.1": expected one of gateway, rendering, search, webhooks, agents, deprecations, ' +
         'console, platform: did you mean "search"?',
     );
   });

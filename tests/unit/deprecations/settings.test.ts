@@ -103,7 +103,7 @@ describe("settings of deprecations", () => {
     };
     expect(await refused("setting-minfy", body)).toMatch(/^404 .*did you mean/);
     expect(await refused("setting-minify", { extend: "2020-01-01" })).toMatch(/^400 .*not later/);
-    expect(await refused("setting-minify", { end: "soon" })).toMatch(/^400 .*Expected a day/);
+    expect(await refused("setting-minify", { end: "soon" })).toMatch(/^400 .*expected a day/);
     expect(await refused("setting-minify", { pasue: true })).toMatch(/^400 /);
     const brownouts = Array.from({ length: 51 }, (_, minute) => ({
       start: new Date(Date.UTC(2020, 0, 1, 0, minute)).toISOString(),

@@ -37,11 +37,11 @@ describe("numbers that enter", () => {
       }),
     );
     const says = (value: unknown) => v.safeParse(whole(1, 9), value).issues?.[0]?.message;
-    expect(says(1e308)).toBe("Expected a whole number from 1 to 9, got 1e+308");
-    expect(says("5")).toBe('Expected a whole number from 1 to 9, got "5"');
-    expect(says([5])).toBe("Expected a whole number from 1 to 9, got a list");
+    expect(says(1e308)).toBe("expected a whole number from 1 to 9, got 1e+308");
+    expect(says("5")).toBe('expected a whole number from 1 to 9, got "5"');
+    expect(says([5])).toBe("expected a whole number from 1 to 9, got a list");
     expect(() => checkNumber("seconds", Number.NaN, { min: 0, max: 5 })).toThrow(
-      "seconds: Expected a number from 0 to 5, got NaN",
+      "seconds: expected a number from 0 to 5, got NaN",
     );
   });
 
@@ -68,7 +68,7 @@ describe("numbers that enter", () => {
     ];
     for (const [field, file, max] of tooLarge)
       expect(() => parseConfig(file, () => undefined), field).toThrow(
-        new RegExp(`"${field}": Expected a (?:whole )?number from [\\d.]+ to ${max}, got`, "u"),
+        new RegExp(`"${field}": expected a (?:whole )?number from [\\d.]+ to ${max}, got`, "u"),
       );
     expect(() => prepareRetention({ maxAgeDays: 1e9 })).toThrow("retention.maxAgeDays");
   });

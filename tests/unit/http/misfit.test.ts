@@ -78,7 +78,7 @@ it("names the alternatives of a choice within a choice one by one", () => {
 it("names the value beside the words of a check", () => {
   const id = v.object({ id: v.pipe(v.string(), v.regex(/^[a-z]+$/u, expecting("small letters"))) });
   const { issues } = v.safeParse(id, { id: "A B" });
-  expect(misfitText(issues ?? [])).toBe('id: Expected small letters, got "A B"');
+  expect(misfitText(issues ?? [])).toBe('id: expected small letters, got "A B"');
 });
 
 it("quotes a part of a long text, and none where it may be a secret", () => {

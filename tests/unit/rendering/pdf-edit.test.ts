@@ -335,7 +335,7 @@ describe("stamps", () => {
       'stamps[0].filePage: "a.pdf" has 1 pages',
     ]);
     expect((await refused({ file: "a.pdf", text: "x" }))[1]).toContain(
-      "Expected either text or file",
+      "expected either text or file",
     );
   });
 });
@@ -371,7 +371,7 @@ describe("splitting a PDF", () => {
       400,
       "split.every: That makes 501 parts, and at most 500 are allowed",
     ]);
-    expect((await failure(files, { split: {} }))[1]).toContain("Expected either every or ranges");
+    expect((await failure(files, { split: {} }))[1]).toContain("expected either every or ranges");
   });
 });
 

@@ -262,7 +262,7 @@ describe("an instance whose source is a bucket", () => {
       ],
       [
         { source: "../x", source_params: { endpoint }, token_id: token },
-        "source: Expected the name",
+        "source: expected the name",
       ],
       [{ type: "r2" }, 'source: Needed with the type "r2"'],
       [
@@ -271,7 +271,7 @@ describe("an instance whose source is a bucket", () => {
       ],
       [
         { source: "docs", source_params: { endpoint, region: "a/b" }, token_id: token },
-        "source_params.region: Expected",
+        "source_params.region: expected",
       ],
       [
         { source: "docs", source_params: { endpoint, r2_jurisdiction: "eu" }, token_id: token },

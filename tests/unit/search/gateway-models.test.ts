@@ -86,9 +86,9 @@ describe("models behind a gateway of the same program", () => {
   });
 
   it.each([
-    [{ gateway: "main", model: "gpt" }, "Expected {provider}/{model}"],
+    [{ gateway: "main", model: "gpt" }, "expected {provider}/{model}"],
     [{ gateway: "main", model: "openai/gpt", apiKey: "k" }, "A gateway has keys of its own"],
-    [{ model: "gpt" }, "Expected baseUrl, or the id of a gateway"],
+    [{ model: "gpt" }, "expected baseUrl, or the id of a gateway"],
   ])("are refused as %j", async (chatModel, reason) => {
     platform = await openPlatform();
     expect(() => parseConfig({ search: { chatModel } }, env)).toThrow(reason);

@@ -113,7 +113,7 @@ it("refuses sitemaps and selectors that cannot be, by the name of the field", as
       "specific_sitemaps would have no effect",
     ],
     [{ specific_sitemaps: ["http://10.0.0.1/a.xml"] }, {}, "specific_sitemaps.0: "],
-    [{ specific_sitemaps: ["mailto:a@b.example"] }, {}, "specific_sitemaps.0: Expected"],
+    [{ specific_sitemaps: ["mailto:a@b.example"] }, {}, "specific_sitemaps.0: expected"],
     [{ specific_sitemaps: Array.from({ length: 6 }, () => "/a.xml") }, {}, "specific_sitemaps"],
     [{ content_selector: [] }, {}, "content_selector: At least one"],
     [{ content_selector: Array.from({ length: 11 }, () => selector) }, {}, "content_selector"],

@@ -241,7 +241,7 @@ describe("an instance whose source is a website", () => {
     const at = "source_params.web_crawler";
     for (const [settings, message] of [
       [{ source: "http://127.0.0.1/" }, "url: The host"],
-      [{ type: "web-crawler", source: "ftp://a.example" }, "source: Expected the address"],
+      [{ type: "web-crawler", source: "ftp://a.example" }, "source: expected the address"],
       [
         { source: home, source_params: { prefix: "a" } },
         "source_params.prefix would have no effect",

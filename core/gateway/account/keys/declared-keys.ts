@@ -30,7 +30,7 @@ const MOST = 1000;
 
 export const declaredTeams: v.GenericSchema<unknown, Readonly<Record<string, TeamChange>>> = v.pipe(
   v.record(teamId, teamDeclared),
-  v.maxEntries(MOST, `Expected at most ${MOST} teams`),
+  v.maxEntries(MOST, `expected at most ${MOST} teams`),
 );
 
 export const declaredVirtualKeys: v.GenericSchema<
@@ -38,7 +38,7 @@ export const declaredVirtualKeys: v.GenericSchema<
   Readonly<Record<string, DeclaredVirtualKey>>
 > = v.pipe(
   v.record(teamId, keyDeclared),
-  v.maxEntries(MOST, `Expected at most ${MOST} virtual keys`),
+  v.maxEntries(MOST, `expected at most ${MOST} virtual keys`),
 );
 
 /** Checks declared teams and keys; throws `invalid_options`. */

@@ -124,7 +124,7 @@ export const keyDeclared: v.GenericSchema<unknown, DeclaredVirtualKey> = v.stric
     v.string(),
     v.check(
       isKeyShaped,
-      "Expected a virtual key (causey_vk_…): make one with `causey token virtual-key`",
+      "expected a virtual key (causey_vk_…): make one with `causey token virtual-key`",
     ),
   ),
 });

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { LARGEST_COUNT, whole } from "../../../http/fields/bounded-number.ts";
+import { expecting } from "../../../http/fields/misfit.ts";
 import { ignores } from "../../../http/fields/schema-fields.ts";
 import { type Dlp, dlp, type Guardrails, guardrails } from "./safety-settings.ts";
 import { type SpendLimits, spendLimits } from "./spend-settings.ts";
@@ -198,7 +199,7 @@ export function agrees(settings: GatewaySettings, declared: DeclaredSettings): b
 /** A gateway's id: at most 64 characters that need no escaping in a path. */
 const gatewayId = v.pipe(
   v.string(),
-  v.check(isGatewayId, 'expected 1 to 64 letters, digits, "-", "_" or "."'),
+  v.check(isGatewayId, expecting('1 to 64 letters, digits, "-", "_" or "."')),
 );
 
 /** Whether a text can be a gateway's id; dots alone are steps in a path, so no request could reach it. */

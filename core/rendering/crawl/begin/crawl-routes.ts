@@ -26,10 +26,10 @@ const BODY = 1024 * 1024;
 const whole = (fallback: number, min: number, max: number) =>
   v.pipe(
     v.optional(v.string(), String(fallback)),
-    v.regex(/^\d{1,15}$/u, `Expected a whole number from ${min} to ${max}`),
+    v.regex(/^\d{1,15}$/u, `expected a whole number from ${min} to ${max}`),
     v.transform(Number),
-    v.minValue(min, `Expected a whole number from ${min} to ${max}`),
-    v.maxValue(max, `Expected a whole number from ${min} to ${max}`),
+    v.minValue(min, `expected a whole number from ${min} to ${max}`),
+    v.maxValue(max, `expected a whole number from ${min} to ${max}`),
   );
 const MOST = Number.MAX_SAFE_INTEGER;
 const cacheTTL = whole(5, 0, 86_400);

@@ -56,16 +56,16 @@ export function wholeNumber(min: number, max: number): v.GenericSchema<number> {
   return v.pipe(
     v.number(),
     v.integer("A whole number is needed"),
-    v.minValue(min, `At least ${min}`),
-    v.maxValue(max, `At most ${max}`),
+    v.minValue(min),
+    v.maxValue(max),
   );
 }
 
-const texts = v.array(v.pipe(v.string(), v.nonEmpty("An empty string is not allowed")));
+const texts = v.array(v.pipe(v.string(), v.nonEmpty()));
 const some = <T extends string>(values: readonly T[]): v.GenericSchema<T[]> =>
   v.pipe(
     v.array(v.picklist(values)),
-    v.minLength(1, "At least one is needed"),
+    v.minLength(1),
     v.transform((chosen) => [...new Set(chosen)]),
   ) as v.GenericSchema<T[]>;
 

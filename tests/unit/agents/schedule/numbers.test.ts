@@ -111,17 +111,17 @@ describe("numbers that a client gives to an agent", () => {
     );
     await call("clear");
     expect(refused["schedule 10000000000000"]).toBe(
-      `when: Expected a number from 0.0001 to ${LONGEST_SECONDS}, got 10000000000000`,
+      `when: expected a number from 0.0001 to ${LONGEST_SECONDS}, got 10000000000000`,
     );
     expect(refused["delaySeconds 10000000000000"]).toBe(
-      `delaySeconds: Expected a number from 0 to ${LONGEST_SECONDS}, got 10000000000000`,
+      `delaySeconds: expected a number from 0 to ${LONGEST_SECONDS}, got 10000000000000`,
     );
     expect(refused['delaySeconds "5"']).toMatch(/got "5"$/u);
-    expect(refused["date 10000000000000000"]).toMatch(/^when: Expected seconds, /u);
+    expect(refused["date 10000000000000000"]).toMatch(/^when: expected seconds, /u);
     expect(refused["date -1"]).toMatch(/got -1 ms$/u);
-    expect(refused["date 1e+300"]).toMatch(/^when: Expected seconds, .*got an invalid date$/u);
+    expect(refused["date 1e+300"]).toMatch(/^when: expected seconds, .*got an invalid date$/u);
     expect(refused["every -1"]).toMatch(/^seconds: /u);
-    expect(refused["maxAttempts 0.1"]).toMatch(/^maxAttempts: Expected a whole number/u);
+    expect(refused["maxAttempts 0.1"]).toMatch(/^maxAttempts: expected a whole number/u);
     expect(refused['since "NaN"']).toMatch(/^since: .*got NaN$/u);
   });
 

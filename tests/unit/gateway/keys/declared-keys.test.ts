@@ -135,7 +135,7 @@ describe("teams and keys of the options", () => {
     [
       "a secret of another form",
       { virtualKeys: { ann: { secret: "sk-1" } } },
-      "virtualKeys.ann.secret: Expected a virtual key",
+      "virtualKeys.ann.secret: expected a virtual key",
     ],
     ["an id", { teams: { "A b": {} } }, "teams.A b: expected the id of a team"],
   ])("are checked at the start: %s", (_, options, message) => {

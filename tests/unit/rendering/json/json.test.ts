@@ -132,15 +132,15 @@ describe("/json", () => {
 
   it.each([
     [{}, "One of prompt and response_format is needed"],
-    [{ prompt: "" }, "prompt: An empty string"],
+    [{ prompt: "" }, "prompt: expected a value that is not empty"],
     [{ response_format: { type: "json_object" } }, "response_format.type"],
     [
       { response_format: { type: "json_schema", json_schema: { $ref: "#/none" } } },
       "Unresolved $ref",
     ],
     [{ promt: "x" }, 'did you mean "prompt"'],
-    [{ prompt: "x", custom_ai: [] }, "custom_ai: At least one model"],
-    [{ prompt: "x", custom_ai: [{ model: "gpt" }] }, "custom_ai.0.model: Expected {provider}/"],
+    [{ prompt: "x", custom_ai: [] }, "custom_ai: expected at least 1 entry, got 0"],
+    [{ prompt: "x", custom_ai: [{ model: "gpt" }] }, "custom_ai.0.model: expected {provider}/"],
     [{ prompt: "x", custom_ai: [{ model: "a/b", authorization: "Bearer k" }] }, "own model only"],
   ])("refuses %j before it loads or asks anything", async (body, reason) => {
     const { ask, transport } = await open([]);
