@@ -1,4 +1,5 @@
 import type { System } from "../ports.ts";
+import { pauseOrClosing } from "../time/pause-or-closing.ts";
 
 export type Counts = { readonly [source: string]: { readonly [name: string]: number } };
 
@@ -57,7 +58,7 @@ export function startTally(system: System, write: (counts: Counts) => Promise<un
       const now = system.now();
       if (now < dueBefore) return;
       dueBefore = now + LOST_MS;
-      system.waitUntil(system.sleep(WAIT_MS, system.closing).then(start, start));
+      system.waitUntil(pauseOrClosing(WAIT_MS, system).then(start));
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { System } from "../ports.ts";
+import { pauseOrClosing } from "../time/pause-or-closing.ts";
 
 /** Hands on what a process counts, in batches with numbers: a batch that is sent again counts once. */
 export interface CountedBatches {
@@ -54,7 +55,7 @@ export function flushPlan(
   let plannedAt = Number.NEGATIVE_INFINITY;
   const flushLater = async (): Promise<void> => {
     // A shutdown does not wait for the interval to be over.
-    await system.sleep(interval, system.closing).catch(() => undefined);
+    await pauseOrClosing(interval, system);
     plannedAt = Number.NEGATIVE_INFINITY;
     await flush();
   };

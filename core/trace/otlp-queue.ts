@@ -1,6 +1,7 @@
 import { utf8 } from "../crypto/encoding.ts";
 import type { HeaderPair, System, Transport } from "../ports.ts";
 import type { Attribute, OtlpRecord } from "./otlp-json.ts";
+import { pauseOrClosing } from "../time/pause-or-closing.ts";
 
 /** Collects telemetry and sends it to collectors in batches, off the path of requests. */
 export interface OtlpQueue<D, R> {
@@ -95,7 +96,7 @@ export function otlpQueue<D, R extends OtlpRecord>(
   };
   const flushLater = async (): Promise<void> => {
     // A shutdown does not wait for the interval to be over.
-    await system.sleep(interval, system.closing).catch(() => undefined);
+    await pauseOrClosing(interval, system);
     await flush();
   };
   const plan = (): void => {
@@ -194,7 +195,7 @@ async function send<D, R>(
     const isRetryable = status === null || RETRYABLE.includes(status);
     if (!isRetryable || pause === null || system.closing?.aborted === true) return reason;
     // Cut short by the end: then there is one more attempt.
-    await system.sleep(pause, system.closing).catch(() => undefined);
+    await pauseOrClosing(pause, system);
   }
   return reason;
 }

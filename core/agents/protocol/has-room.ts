@@ -1,4 +1,5 @@
 import type { Connection, System } from "../../ports.ts";
+import { pauseOrClosing } from "../../time/pause-or-closing.ts";
 
 /** Unsent bytes that a replay leaves in front of the next frame. */
 const AHEAD_BYTES = 256 * 1024;
@@ -24,7 +25,7 @@ export async function hasRoom(
   while (connection.buffered > ahead || connection.queued > AHEAD_FRAMES) {
     if (!isWanted() || system.closing?.aborted === true) return false;
     if (system.monotonic() - started > STALLED_MS) return false;
-    await system.sleep(STEP_MS, system.closing).catch(() => undefined);
+    await pauseOrClosing(STEP_MS, system);
   }
   return isWanted();
 }

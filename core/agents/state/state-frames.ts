@@ -2,6 +2,7 @@ import type { ActorContext, Connection, Plain } from "../../ports.ts";
 import { grantOf } from "../protocol/grant.ts";
 import { stateFrame } from "../protocol/protocol.ts";
 import { AHEAD_FRAMES } from "../protocol/has-room.ts";
+import { pauseOrClosing } from "../../time/pause-or-closing.ts";
 
 /** State frames of this many ms become one: the newest state wins. */
 const COALESCE_MS = 16;
@@ -40,7 +41,7 @@ export function startStateFrames(context: ActorContext, current: () => Plain): S
   }
   async function chase(): Promise<void> {
     while (behind.size > 0 && system.closing?.aborted !== true) {
-      await system.sleep(CATCH_UP_MS, system.closing).catch(() => undefined);
+      await pauseOrClosing(CATCH_UP_MS, system);
       const frame = stateFrame(current());
       const open = new Map(sockets.connections().map((one) => [one.id, one]));
       for (const [id, since] of behind) {

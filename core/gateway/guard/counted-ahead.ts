@@ -1,5 +1,6 @@
 import type { System } from "../../ports.ts";
 import type { NowOrLater } from "../../work/now-or-later.ts";
+import { pauseOrClosing } from "../../time/pause-or-closing.ts";
 
 /** A count whose database is always at least as far as its memory. */
 export interface CountedAhead {
@@ -10,7 +11,7 @@ export interface CountedAhead {
 }
 
 export interface CountedAheadOptions {
-  readonly system: Pick<System, "sleep" | "waitUntil">;
+  readonly system: Pick<System, "closing" | "sleep" | "waitUntil">;
   /** Milliseconds between two writes while requests come. */
   readonly pause: () => number;
   readonly now: () => number;
@@ -36,9 +37,11 @@ export function countedAhead(options: CountedAheadOptions): CountedAhead {
     isPlanned = true;
     const before = total;
     const next = async (): Promise<void> => {
-      await system.sleep(pause());
+      await pauseOrClosing(pause(), system);
       isPlanned = false;
-      if (row.writing() !== undefined) return plan();
+      const writing = row.writing();
+      // Its failure is told to the request that began it.
+      if (writing !== undefined) return writing.catch(() => undefined).then(plan);
       const came = total - before;
       // One that came alone needs nothing ahead.
       if (came > 1) plan();

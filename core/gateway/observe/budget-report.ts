@@ -3,6 +3,7 @@ import { OUTBOUND_KIND, type SendBody } from "../../entity/outbound.ts";
 import { formatInstant } from "../../http/fields/instant.ts";
 import type { Plain, Platform } from "../../ports.ts";
 import type { BudgetAlert } from "../metering/ledger/budget.ts";
+import { pauseOrClosing } from "../../time/pause-or-closing.ts";
 
 /** The owner of a budget; a rule of a gateway may have partitions. */
 export type BudgetOwner =
@@ -46,7 +47,7 @@ export function budgetReport({
         return;
       } catch (error) {
         if (pause === null) throw error;
-        await system.sleep(pause, system.closing).catch(() => undefined);
+        await pauseOrClosing(pause, system);
       }
     }
   };

@@ -1,6 +1,7 @@
 import type { SqlRow, Statement } from "../../ports.ts";
 import type { InstanceState } from "../state/instance-state.ts";
 import { words } from "../text/segment.ts";
+import { pauseOrClosing } from "../../time/pause-or-closing.ts";
 
 /** Different questions that an instance keeps, those asked last. */
 const MOST = 1_000;
@@ -142,7 +143,7 @@ function pendingCounts(state: InstanceState): PendingCounts {
       counts.last = system.now();
       pending.set(key, counts);
       if (pending.size === 1 && known === undefined)
-        system.waitUntil(system.sleep(STORE_AFTER).then(store));
+        system.waitUntil(pauseOrClosing(STORE_AFTER, system).then(store));
       return counts;
     },
     store,

@@ -122,6 +122,13 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/observe/served-tariff"],
   },
   {
+    name: "a shutdown waits for no pause before what is stored behind requests",
+    file: "core/time/pause-or-closing.ts",
+    find: "system.sleep(ms, system.closing)",
+    replace: "system.sleep(ms)",
+    tests: ["tests/unit/memory/short-end"],
+  },
+  {
     name: "a request is counted in the database before it is let in",
     file: "core/gateway/guard/counted-ahead.ts",
     find: "if (!row.hasMore() && room(at) > 0) return takeLater();",

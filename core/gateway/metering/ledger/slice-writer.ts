@@ -1,5 +1,6 @@
 import type { Slice } from "./budget.ts";
 import type { System } from "../../../ports.ts";
+import { pauseOrClosing } from "../../../time/pause-or-closing.ts";
 
 /** Milliseconds between two writes while requests come. */
 const STORE_AFTER = 200;
@@ -50,7 +51,7 @@ export interface SliceWriter {
 
 /** Options of {@link sliceWriter}. */
 export interface SliceWriterOptions {
-  readonly system: Pick<System, "sleep" | "waitUntil">;
+  readonly system: Pick<System, "closing" | "sleep" | "waitUntil">;
   readonly store: (slices: readonly Slice[]) => Promise<void>;
   /** Called after each write. */
   readonly onStored: () => void;
@@ -66,7 +67,7 @@ export function sliceWriter(options: SliceWriterOptions): SliceWriter {
   let storing: Promise<void> = Promise.resolve();
   let following: Promise<void> | undefined;
   const later = async (): Promise<void> => {
-    await system.sleep(STORE_AFTER);
+    await pauseOrClosing(STORE_AFTER, system);
     isPlanned = false;
     await write([]);
   };

@@ -2,6 +2,7 @@ import type { Log, System } from "../../../ports.ts";
 import { resultOrLate } from "../../../time/result-or-late.ts";
 import { heldRows } from "./held-rows.ts";
 import type { LogRow } from "../../call/ended-attempt.ts";
+import { pauseOrClosing } from "../../../time/pause-or-closing.ts";
 
 /** Collects log rows and stores them in batches, off the path of requests. */
 export interface LogQueue {
@@ -107,7 +108,7 @@ export function logQueue(options: LogQueueOptions): LogQueue {
       else if (now - scheduledAt > OVERDUE) {
         scheduledAt = now;
         const planned = flushes;
-        system.waitUntil(system.sleep(interval).then(() => flush(planned)));
+        system.waitUntil(pauseOrClosing(interval, system).then(() => flush(planned)));
       }
     },
     flush,
@@ -185,6 +186,6 @@ function warnings(system: System, log: Log): (dropped: number, error?: unknown) 
       log("warn", "Gateway log rows dropped", { count: total - reported, total, reason });
       [reported, reason] = [total, undefined];
     };
-    system.waitUntil(system.sleep(WARN_AFTER, system.closing).then(report, report));
+    system.waitUntil(pauseOrClosing(WARN_AFTER, system).then(report));
   };
 }
