@@ -1,3 +1,4 @@
+import type { SyncCrypto } from "../ports.ts";
 import { utf8 } from "./encoding.ts";
 
 /** Hash functions that webhook senders use with HMAC. */
@@ -19,6 +20,21 @@ export async function hmacSign(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = typeof data === "string" ? utf8(data) : new Uint8Array(data);
   return new Uint8Array(await crypto.subtle.sign("HMAC", key, bytes));
+}
+
+/** Longest content that is signed on the spot, in bytes: about 0.1 ms during which nothing else runs. */
+export const SIGN_NOW_BYTES = 65_536;
+
+/** Signs with a key that is used for this once: at once where the runtime can. */
+export async function signOnce(
+  system: Pick<SyncCrypto, "hmac">,
+  secret: string | Uint8Array,
+  data: string | Uint8Array,
+): Promise<Uint8Array> {
+  const bytes = typeof data === "string" ? utf8(data) : data;
+  if (system.hmac !== undefined && bytes.length <= SIGN_NOW_BYTES)
+    return system.hmac(typeof secret === "string" ? utf8(secret) : secret, "SHA-256")(bytes);
+  return hmacSign(await hmacKey(secret), bytes);
 }
 
 /** Verifies a signature in constant time. */

@@ -30,6 +30,30 @@ const slow: Statement = {
   params: [3_000_000],
 };
 
+describe("short batches", () => {
+  it("that come together are several transactions when one would take too long", async () => {
+    const db = open();
+    // Each takes SQLite about two milliseconds.
+    const batches = Array.from({ length: 40 }, (_, n) => [
+      { ...slow, params: [6000 + n] },
+      { sql: "INSERT INTO t VALUES (?, 'after')", params: [n] },
+    ]);
+    const order: number[] = [];
+    const committed: unknown[] = [];
+    await Promise.all(
+      batches.map(async (batch, n) => {
+        await db.batch(batch);
+        order.push(n);
+        if (n === 0) committed.push(...(await db.all("SELECT count(*) AS n FROM t")));
+      }),
+    );
+    expect(order).toEqual(batches.map((_, n) => n));
+    expect((committed[0] as { n: number }).n).toBeLessThan(80);
+    expect(await db.all("SELECT count(*) AS n FROM t")).toEqual([{ n: 80 }]);
+    await db.close();
+  });
+});
+
 describe("long batches", () => {
   it("leave the event loop to others, and are committed before what came after them", async () => {
     const db = open();

@@ -1,6 +1,10 @@
 import { ApiError } from "../../../core/http/api-error.ts";
 import type { Actor, ActorContext, ActorKind } from "../../../core/ports.ts";
+import { turnstile, type Turnstile } from "../work/turnstile.ts";
 import { mailbox, type Mailbox } from "./mailbox.ts";
+
+/** Instances that start in one turn of the event loop: some milliseconds of work. */
+const STARTS_PER_TURN = 16;
 
 /** The running actors of a process, by kind and name. */
 export interface ActorDirectory {
@@ -53,6 +57,7 @@ interface Entry {
 /** Makes a directory with one home per kind and name. */
 export function actorDirectory(options: DirectoryOptions): ActorDirectory {
   const entries = new Map<string, Entry>();
+  const mayStart = turnstile(STARTS_PER_TURN);
   let isClosed = false;
 
   function entryOf(kind: ActorKind, name: string): Entry {
@@ -66,7 +71,7 @@ export function actorDirectory(options: DirectoryOptions): ActorDirectory {
   }
 
   function start(entry: Entry): Promise<Actor> {
-    entry.instance ??= startNow(entry, options).catch((error: unknown) => {
+    entry.instance ??= startNow(entry, options, mayStart).catch((error: unknown) => {
       // The next call tries again.
       entry.instance = undefined;
       throw error;
@@ -151,7 +156,13 @@ function newEntry(kind: ActorKind, name: string, mailboxSize: number): Entry {
   };
 }
 
-async function startNow(entry: Entry, { contextOf, ready }: DirectoryOptions): Promise<Actor> {
+async function startNow(
+  entry: Entry,
+  { contextOf, ready }: DirectoryOptions,
+  mayStart: Turnstile,
+): Promise<Actor> {
+  const turn = mayStart();
+  if (turn !== undefined) await turn;
   const preparing = ready(entry.kind);
   if (preparing !== undefined) await preparing;
   const release = (): void => {

@@ -6,6 +6,7 @@ import { advance, clear, remove, retryAt, type AlarmRow } from "../sql/alarm-row
 import type { ActorStore } from "../sql/actor-store.ts";
 import { alarmSlots } from "./alarm-slots.ts";
 import type { SteadyClock } from "../sql/steady-clock.ts";
+import { turnstile } from "../work/turnstile.ts";
 import { unref } from "../work/unref.ts";
 
 /** The alarms of all actors of a process. */
@@ -51,6 +52,8 @@ export interface AlarmOptions {
   readonly backoffMs?: number | undefined;
 }
 
+/** Alarms that begin to ring in one turn of the event loop: some milliseconds of work. */
+const ALARMS_PER_TURN = 16;
 /** How often it is looked whether the clock was set. */
 const WATCH_MS = 5000;
 const MAX_BACKOFF_MS = 60_000;
@@ -67,6 +70,7 @@ export function alarms(options: AlarmOptions): Alarms {
   const { log, rescanMs = 60_000, store } = options;
   const { clock } = store;
   const slots = alarmSlots(store.alarms);
+  const mayRing = turnstile(ALARMS_PER_TURN);
   const health = readHealth(log);
   let rescanAt = 0;
   let isStopped = false;
@@ -87,6 +91,7 @@ export function alarms(options: AlarmOptions): Alarms {
   });
 
   async function ring(row: AlarmRow): Promise<void> {
+    await mayRing();
     await ringOnce(options, row, () => isStopped);
     slots.free(row);
     look(row.kind, clock.now());

@@ -15,13 +15,18 @@ export interface Group {
 /** How long one attempt to get the lock blocks the event loop; a longer wait happens in `setTimeout`. */
 export const LOCK_WAIT_MS: number = 20;
 
-/** Batches in one transaction; the rest waits for the next turn so that requests get one in between. */
-const GROUP_SIZE = 1000;
+/**
+ * How long statements of one transaction run, in ms, not counting the last batch and the commit. The rest waits for the next
+ * turn, so that requests get one in between.
+ */
+const TURN_MS = 4;
 
 interface Waiting {
   readonly batch: readonly Statement[];
   readonly lazy: boolean;
   readonly since: number;
+  /** Whether it is committed beside the event loop, if that is possible. */
+  readonly isLong: boolean;
   resolve(results: StatementResult[]): void;
   reject(error: SqlError): void;
   /** Whether the space that is kept for a full disk was asked for already: once is enough. */
@@ -60,14 +65,15 @@ export function groupCommit(
     scheduled = false;
     const held = writes?.held() ?? null;
     // On a full disk the space that is kept is used on this thread only.
-    const long = writer === undefined || held !== null ? -1 : queue.findIndex(isLong);
+    const long = writer === undefined || held !== null ? -1 : queue.findIndex((one) => one.isLong);
     if (long === 0) return void writeBeside();
-    const first = queue.splice(0, long === -1 ? GROUP_SIZE : Math.min(long, GROUP_SIZE));
+    const first = queue.splice(0, long === -1 ? queue.length : long);
     const group = held === null ? first : first.filter((one) => mayUseReserve(one, held));
-    const busy = commit(db, group, { run, fail, syncs });
+    const { busy, done } = commit(db, group, { run, fail, syncs });
     if (held !== null && group.length > 0) writes?.shrink();
-    // Those that may still wait go first again: their order is their callers' order.
-    if (busy !== undefined) queue = [...waitOn(group, busy, busyMs), ...queue];
+    // Those that still wait go first again: their order is their callers' order.
+    const left = busy === undefined ? group.slice(done) : waitOn(group, busy, busyMs);
+    queue = [...left, ...queue];
     if (queue.length > 0) schedule(busy === undefined ? 0 : LOCK_WAIT_MS);
   }
   /** Commits the first batch on the thread of long ones. The database has one writer, so the others wait for it. */
@@ -100,11 +106,9 @@ export function groupCommit(
   return {
     add: (batch, { lazy = false } = {}) =>
       new Promise((resolve, reject) => {
-        if (!db.isOpen) {
-          reject(new SqlError("invalid", "The database is closed"));
-          return;
-        }
-        queue.push({ batch, lazy, since: performance.now(), resolve, reject, isAgain: false });
+        if (!db.isOpen) return reject(new SqlError("invalid", "The database is closed"));
+        const how = { lazy, since: performance.now(), isLong: isLong(batch), isAgain: false };
+        queue.push({ batch, resolve, reject, ...how });
         schedule(0);
       }),
     async drain() {
@@ -150,7 +154,7 @@ function makesRoom(batch: readonly Statement[]): boolean {
 const LONG = 256;
 const LONG_SIZE = 524_288;
 
-function isLong({ batch }: Waiting): boolean {
+function isLong(batch: readonly Statement[]): boolean {
   if (batch.length >= LONG) return true;
   let size = 0;
   for (const { params = [] } of batch) for (const value of params) size += valueSize(value);
@@ -163,18 +167,26 @@ interface GroupCommit {
   readonly syncs: boolean;
 }
 
-/** Commits the group and settles its promises; while the database is locked it settles none of them. */
+/** What became of a group. */
+interface Committed {
+  /** Why none of it could be committed yet: another process holds the lock. */
+  readonly busy?: SqlError | undefined;
+  /** How many of its batches were settled, from the first one on. */
+  readonly done: number;
+}
+
+/** Commits as much of the group as fits into a turn, and settles its promises; while the database is locked it settles none. */
 function commit(
   db: SqliteConnection,
   group: readonly Waiting[],
   { run, fail, syncs }: GroupCommit,
-): SqlError | undefined {
+): Committed {
   const lazy = syncs && group.every((waiting) => waiting.lazy);
   if (lazy) db.exec("PRAGMA synchronous = NORMAL");
-  const done = group.length === 1 ? false : commitAsOne(db, run, group);
-  const busy = done === false ? commitApart(db, run, group, fail) : done;
+  const asOne = group.length === 1 ? null : commitAsOne(db, run, group);
+  const result = asOne ?? commitApart(db, run, group, fail);
   if (lazy) db.exec("PRAGMA synchronous = FULL");
-  return busy;
+  return result;
 }
 
 interface BesideCommit {
@@ -202,28 +214,28 @@ async function commitBeside(
 }
 
 /**
- * Commits the group without savepoints, which cost two statements per batch. `false` when a statement failed: everything is
+ * Commits the group without savepoints, which cost two statements per batch. `null` when a statement failed: everything is
  * undone and no caller is answered yet, so that the batches can run again, each for itself.
  */
 function commitAsOne(
   db: SqliteConnection,
   run: Statements,
   group: readonly Waiting[],
-): SqlError | undefined | false {
+): Committed | null {
   let began = false;
   const results: StatementResult[][] = [];
   try {
     run.run("BEGIN IMMEDIATE", undefined);
     began = true;
-    for (const { batch } of group) results.push(runAll(run, batch));
+    for (const { batch } of ofThisTurn(group)) results.push(runAll(run, batch));
     run.run("COMMIT", undefined);
   } catch (thrown) {
     if (db.isTransaction) db.exec("ROLLBACK");
     const error = toSqlError(thrown, "COMMIT");
-    return !began && isBusy(error) ? error : false;
+    return !began && isBusy(error) ? { busy: error, done: 0 } : null;
   }
-  for (const [index, waiting] of group.entries()) waiting.resolve(results[index] ?? []);
-  return undefined;
+  for (const [index, result] of results.entries()) group[index]?.resolve(result);
+  return { done: results.length };
 }
 
 /** Commits the group with a savepoint per batch, so that one that fails takes no other with it. */
@@ -232,31 +244,45 @@ function commitApart(
   run: Statements,
   group: readonly Waiting[],
   fail: Fail,
-): SqlError | undefined {
+): Committed {
   const settle: (() => void)[] = [];
+  const begun: Waiting[] = [];
   let began = false;
   try {
     run.run("BEGIN IMMEDIATE", undefined);
     began = true;
-    for (const waiting of group)
+    for (const waiting of ofThisTurn(group)) {
+      begun.push(waiting);
       settle.push(runBatch(db, waiting, { run, shared: group.length > 1, fail }));
+    }
     if (db.isTransaction) run.run("COMMIT", undefined);
   } catch (thrown) {
     const error = toSqlError(thrown, "COMMIT");
     // SQLite itself rolls everything back on some errors: https://sqlite.org/lang_transaction.html#immediate
     if (db.isTransaction) db.exec("ROLLBACK");
-    if (isBusy(error)) return error;
+    if (isBusy(error)) return { busy: error, done: 0 };
+    if (!began) for (const waiting of group) fail(waiting, error);
+    if (!began) return { done: group.length };
     // The batch that hit the full disk took the others with it: let each try alone.
-    if (began && group.length > 1) for (const waiting of group) commitAlone(db, run, waiting, fail);
-    else for (const waiting of group) fail(waiting, error);
-    return undefined;
+    if (begun.length > 1) for (const waiting of begun) commitAlone(db, run, waiting, fail);
+    else for (const waiting of begun) fail(waiting, error);
+    return { done: begun.length };
   }
   for (const one of settle) one();
-  return undefined;
+  return { done: begun.length };
+}
+
+/** The batches that one transaction takes up: the first, and others as long as the turn has time. */
+function* ofThisTurn(group: readonly Waiting[]): Generator<Waiting> {
+  const until = performance.now() + TURN_MS;
+  for (const [index, waiting] of group.entries()) {
+    if (index > 0 && performance.now() > until) return;
+    yield waiting;
+  }
 }
 
 function commitAlone(db: SqliteConnection, run: Statements, waiting: Waiting, fail: Fail): void {
-  const busy = commitApart(db, run, [waiting], fail);
+  const { busy } = commitApart(db, run, [waiting], fail);
   if (busy !== undefined) waiting.reject(busy);
 }
 

@@ -1,7 +1,7 @@
 import { contentDecoding, decodedStream } from "../../http/body/content-decoder.ts";
 import { firstBytes } from "../../http/stream.ts";
 import { fromBase64, toBase64, toHex, utf8 } from "../../crypto/encoding.ts";
-import { hmacKey, hmacSign } from "../../crypto/hmac.ts";
+import { signOnce } from "../../crypto/hmac.ts";
 import { headerText } from "../../http/header-text.ts";
 import type { HeaderPair, InboundResponse, System, Transport } from "../../ports.ts";
 import { TransportError } from "../../net/transport-error.ts";
@@ -31,9 +31,9 @@ export interface OutboundMessage {
 export async function signedHeaders(
   message: OutboundMessage,
   secrets: readonly string[],
-  now: number,
+  system: Pick<System, "hmac" | "now">,
 ): Promise<HeaderPair[]> {
-  const timestamp = String(Math.floor(now / 1000));
+  const timestamp = String(Math.floor(system.now() / 1000));
   const content = `${message.id}.${timestamp}.${message.payload}`;
   const signatures: string[] = [];
   for (const secret of secrets) {
@@ -41,8 +41,8 @@ export async function signedHeaders(
       signatures.push(`v1a,${toBase64(await signEd25519(secret, utf8(content)))}`);
       continue;
     }
-    const key = await hmacKey(fromBase64(secret.replace(/^whsec_/, "")) ?? utf8(secret));
-    signatures.push(`v1,${toBase64(await hmacSign(key, content))}`);
+    const key = fromBase64(secret.replace(/^whsec_/, "")) ?? secret;
+    signatures.push(`v1,${toBase64(await signOnce(system, key, content))}`);
   }
   const headers: HeaderPair[] = [
     ["webhook-id", message.id],
@@ -52,7 +52,7 @@ export async function signedHeaders(
   ];
   const newest = secrets.find((secret) => !isEd25519(secret));
   if (newest !== undefined) {
-    const signature = await hmacSign(await hmacKey(newest), message.payload);
+    const signature = await signOnce(system, newest, message.payload);
     headers.push(["x-signature", `sha256=${toHex(signature)}`]);
   }
   return headers;

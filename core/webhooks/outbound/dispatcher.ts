@@ -104,6 +104,8 @@ export function startDispatcher(sender: Sender): Dispatcher {
         for (const [queue, row] of await claim(sender, plan, now)) start(queue, row);
         heldUntil = sender.context.steady() + HOLD_MS;
         queues.markChanged([...plan.keys()].map(({ endpoint }) => endpoint));
+        // Requests get a turn in between; so do other accounts, one in each turn.
+        await system.sleep(0);
         continue;
       }
       // Deliveries still in flight at the end go on beside the next alarm.

@@ -17,8 +17,8 @@ const POOL = 512;
 const OF_APPLICATIONS = 4096;
 /** Characters of payloads in flight, beyond which an endpoint gets one request at a time. */
 const PAYLOAD_LIMIT = 32 * 1024 * 1024;
-/** Deliveries that are taken up in one transaction. */
-const PLAN_LIMIT = 128;
+/** Deliveries that are taken up in one transaction, and start in one turn of the event loop: some milliseconds of work. */
+const PLAN_LIMIT = 16;
 /** Endpoints that one query names: SQLite on Workers binds at most 100 values to a statement. */
 const NAMED_LIMIT = 90;
 

@@ -88,7 +88,7 @@ async function request(
   }
   const secrets = await sender.secrets.open(endpoint);
   if (secrets.length === 0) return sealedShut("secret", "rotate it");
-  const headers = await signedHeaders(message, secrets, context.system.now());
+  const headers = await signedHeaders(message, secrets, context.system);
   const extra = [...own, ...headers, ...trace];
   return attempt(egress, context.system, { url, extra, body: message.payload, timeoutMs });
 }

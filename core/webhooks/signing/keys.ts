@@ -2,7 +2,7 @@ import type { NowOrLater } from "../../work/now-or-later.ts";
 import { sha256 } from "../../crypto/digest.ts";
 import { fromBase64, fromHex, utf8 } from "../../crypto/encoding.ts";
 import { constantTimeEqual } from "../../crypto/equal.ts";
-import { hmacKey, hmacVerify, type HmacHash } from "../../crypto/hmac.ts";
+import { hmacKey, hmacVerify, SIGN_NOW_BYTES, type HmacHash } from "../../crypto/hmac.ts";
 import { parseInstant } from "../../http/fields/instant.ts";
 import type { System } from "../../ports.ts";
 import { derToRaw } from "./der.ts";
@@ -34,9 +34,6 @@ const MIN_KEY_BYTES = 16;
 
 /** Bytes of an Ed25519 signature (RFC 8032, section 5.1.6). */
 const ED25519_BYTES = 64;
-
-/** Longest content that is signed on the spot: about 0.1 ms during which nothing else runs. */
-const SIGN_NOW_BYTES = 65_536;
 
 /** The part of a runtime that keys use. */
 export type KeySystem = Pick<System, "hmac">;

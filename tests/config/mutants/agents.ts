@@ -38,6 +38,13 @@ export const agentsMutants: readonly Mutant[] = [
     tests: ["tests/unit/agents/access/hibernation"],
   },
   {
+    name: "deliveries of one message start in several turns",
+    file: "core/webhooks/outbound/endpoint-queues.ts",
+    find: "const PLAN_LIMIT = 16;",
+    replace: "const PLAN_LIMIT = 1000;",
+    tests: ["tests/unit/webhooks/outbound/fairness"],
+  },
+  {
     name: "an application leaves requests to the others",
     file: "core/webhooks/outbound/endpoint-queues.ts",
     find: "load.inFlight + planned >= OF_APPLICATIONS - shared.inFlight - planned",

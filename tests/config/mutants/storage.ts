@@ -45,6 +45,20 @@ export const storageMutants: readonly Mutant[] = [
     tests: ["tests/contract/actors"],
   },
   {
+    name: "many short batches do not hold up the event loop",
+    file: "adapters/shared/sqlite/sqlite-group.ts",
+    find: "if (index > 0 && performance.now() > until) return;",
+    replace: "",
+    tests: ["tests/local/long-batches"],
+  },
+  {
+    name: "callers of a turnstile go on in later turns",
+    file: "adapters/shared/work/turnstile.ts",
+    find: "if (passed < perTurn && waiting.length === 0) {",
+    replace: "if (perTurn > 0) {",
+    tests: ["tests/local/turnstile"],
+  },
+  {
     name: "a long batch does not hold up the event loop",
     file: "adapters/shared/sqlite/sqlite-group.ts",
     find: "if (long === 0) return void writeBeside();",

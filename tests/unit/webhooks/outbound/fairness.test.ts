@@ -9,9 +9,19 @@ const got = new Map<string, { count: number; open: number; most: number; times: 
 const held = new Map<string, Promise<void>>();
 const releases = new Map<string, () => void>();
 
+/** Requests to endpoints of many that began between two timers, and the most that ever did. */
+const together = { now: 0, most: 0 };
+
+function countTogether(): void {
+  together.now += 1;
+  together.most = Math.max(together.most, together.now);
+  if (together.now === 1) setTimeout(() => (together.now = 0), 0);
+}
+
 /** A transport whose other end answers 200, at once or when it is let go. */
 const egress: Transport = {
   async send({ url }: OutboundRequest) {
+    if (url.startsWith("https://many-")) countTogether();
     const seen = got.get(url) ?? { count: 0, open: 0, most: 0, times: [] };
     got.set(url, seen);
     seen.count++;
@@ -107,6 +117,14 @@ describe("endpoints", () => {
     expect(got.get(healthy)?.most).toBeLessThanOrEqual(2);
     for (const url of hanging) release(url);
     await until(() => hanging.every((url) => countOf(url) === 5));
+  });
+
+  it("of one message get their requests in several turns of the event loop", async () => {
+    const urls = Array.from({ length: 100 }, (_, n) => `https://many-${n}.test/`);
+    for (const url of urls) await api("many", "POST", "/endpoints", { url, types: ["to-many"] });
+    await send("many", "to-many");
+    await until(() => urls.every((url) => countOf(url) === 1));
+    expect(together.most).toBeLessThan(urls.length);
   });
 
   it("get no more requests at a time than their concurrency, and more with each success", async () => {
