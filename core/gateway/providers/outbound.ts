@@ -12,6 +12,7 @@ import {
   writeChat,
 } from "../chat/chat-body.ts";
 import { withInlineImages } from "../chat/images.ts";
+import { withTakenNames } from "../chat/tool-names.ts";
 import { endsWell, translateReply } from "../chat/translate-reply.ts";
 import { fitChat } from "../models/fit-chat.ts";
 import { mendChat } from "../models/mend-chat.ts";
@@ -138,11 +139,12 @@ async function asSpoken(
 
 async function translated(
   step: Step,
-  { front, translator }: TranslationRoute,
+  { front, translator: own }: TranslationRoute,
   call: Call,
   parts: OutboundParts,
 ): Promise<Outbound> {
   const { system } = parts.platform;
+  const translator = withTakenNames(own);
   const given = await readChatInSteps(step, system);
   const { left_out: leftOut = [], ...asked } = mendChat(front.read(given));
   const { chat: read, dropped } = fitChat(asked, modelRules(step.slug, asked.model));

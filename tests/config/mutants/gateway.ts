@@ -290,10 +290,17 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/providers/translate-custom-tools"],
   },
   {
+    name: "two tools have two names at a provider",
+    file: "core/gateway/chat/tool-names.ts",
+    find: "clean.length <= LIMIT && !taken.has(clean)",
+    replace: "clean.length <= LIMIT",
+    tests: ["tests/unit/gateway/providers/translate-names"],
+  },
+  {
     name: "names of tools in namespaces are as long as providers take",
-    file: "core/gateway/chat/formats/responses-tools.ts",
-    find: ".slice(0, NAME_LIMIT)",
-    replace: ".slice(0)",
+    file: "core/gateway/chat/tool-names.ts",
+    find: "clean.slice(0, LIMIT - number.length)",
+    replace: "clean",
     tests: ["tests/unit/gateway/providers/translate-client-tools"],
   },
   {

@@ -93,9 +93,6 @@ export type ClientTools = ReadonlyMap<string, ClientTool>;
 /** The name of the function that stands for a search of the client's for tools. */
 export const TOOL_SEARCH = "tool_search";
 
-/** Characters of a function's name that providers take (OpenAI's reference, "Create chat completion"). */
-const NAME_LIMIT = 64;
-
 /**
  * Returns the tools of a request: its own, those of its input (`additional_tools`), and those that a search has found.
  * Those of a namespace have its name in front. Throws `chat_format` for a tool that the provider would have to run.
@@ -133,7 +130,7 @@ function clientTool(given: Callable, wire: string): ClientTool {
 }
 
 function prefixed(namespace: string, name: string): string {
-  return `${namespace}__${name}`.slice(0, NAME_LIMIT);
+  return `${namespace}__${name}`;
 }
 
 /** Returns the name under which a chat has the tool that a call names. */

@@ -75,9 +75,10 @@ describe("tools of a response in a namespace", () => {
 
   it("keep names that providers take", async () => {
     const long = [{ type: "namespace", name: "n".repeat(60), tools: [tools[0]] }];
-    calling(`${"n".repeat(60)}__li`);
+    const taken = `${"n".repeat(60)}___0`;
+    calling(taken);
     const answer = await send("responses", { input: "Hi", tools: long });
-    expect(sentNames()).toEqual([`${"n".repeat(60)}__li`]);
+    expect(sentNames()).toEqual([taken]);
     expect(await answer.json()).toMatchObject({ output: [{ name: "list" }] });
   });
 
