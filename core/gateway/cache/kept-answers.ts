@@ -171,7 +171,8 @@ export function leaderAnswer(
   if (!isShared) ends.push("complete");
   const passing = { onChunk: isShared ? () => undefined : onChunk, onEnd: ended };
   const { body: copy, breakOff } = watchedStream(own, passing, client, system);
-  return { answer: { ...answer, body: copy }, breakOff };
+  const all = isShared ? { stop: (reason: Error) => leader.stop(reason) } : {};
+  return { answer: { ...answer, body: copy }, breakOff, ...all };
 }
 
 /** Characters at the end of a stream that are looked at: an error is the last that a provider says. */

@@ -36,6 +36,8 @@ export interface PassingAnswer {
   readonly answer: InboundResponse;
   /** Breaks a stream off; null for an answer without one. */
   readonly breakOff: BreakOff | null;
+  /** Ends the provider's stream, also for others that read it. @default nobody else does */
+  readonly stop?: (reason: Error) => void;
 }
 
 /** Hands an answer on to others that wait for it, too. Returns the copy of the one that asked; `watch` sees the provider's bytes. */

@@ -18,7 +18,7 @@ import {
 import type { Call, Step } from "./call.ts";
 import type { Checks, MaskedRequest } from "./checks.ts";
 import type { DlpReport, Forwarded } from "./forwarded.ts";
-import type { Limits, Settle, SpendingPermit } from "./limits.ts";
+import type { Limits, OutputRoom, Settle, SpendingPermit } from "./limits.ts";
 import type { Outbound } from "./outbound.ts";
 import { retryPolicy, type RetryPolicy } from "./policy.ts";
 import type { Recorder, Recording } from "./recording.ts";
@@ -62,6 +62,7 @@ export type Forward = (
 /** A step whose provider may be asked. */
 interface AdmittedStep extends StepRun {
   readonly settle: Settle;
+  readonly room: OutputRoom | null;
   /** The findings of the checks in the request. */
   readonly flagged: DlpReport | null;
 }
@@ -152,7 +153,7 @@ function providerFlow(parts: ForwardParts): Flow {
     serve(run, reply) {
       const record = recorder.start(run.step, run.index, run.call);
       const dlp = run.checks?.masked ?? null;
-      const answerRecord: AnswerRecord = { record, settle: unpaid, dlp, cached: true };
+      const answerRecord: AnswerRecord = { record, settle: unpaid, room: null, dlp, cached: true };
       const answer = watchedAnswer(reply, run, parts, { answerRecord, share: null });
       return restored(answer, answerRecord, run, failureStatus);
     },
@@ -183,7 +184,7 @@ async function lastAttempt(
   const leave = (): Promise<SpendingPermit> | SpendingPermit =>
     limits.applyTo(outer)
       ? limits.leave(step, outer)
-      : { call: outer, settle: unpaid, count: () => undefined };
+      : { call: outer, settle: unpaid, room: null, count: () => undefined };
   let permit = await leave();
   // A body that streams through can be sent only once.
   const attempts = step.body instanceof ReadableStream ? 1 : policy.attempts;
@@ -268,7 +269,7 @@ function conclude(
   parts: ForwardParts,
   { record, share }: AnswerPlace,
 ): Promise<Forwarded> | Forwarded {
-  const { checks, settle, flagged } = run;
+  const { checks, settle, room, flagged } = run;
   if (answer instanceof TransportError || answer.status < 200 || answer.status > 599) {
     discard(answer, record, parts.system);
     settle(isLeft(answer) ? null : 0);
@@ -276,7 +277,7 @@ function conclude(
   }
   const reply = withNullBodyStatus(answer, parts.system);
   if (checks !== null) return checked(reply, run, parts, { checks, record, share });
-  const answerRecord: AnswerRecord = { record, settle, dlp: flagged, cached: false };
+  const answerRecord: AnswerRecord = { record, settle, room, dlp: flagged, cached: false };
   const watched = watchedAnswer(reply, run, parts, { answerRecord, share });
   return restored(watched, answerRecord, run, parts.failureStatus);
 }
@@ -288,7 +289,7 @@ async function checked(
   parts: ForwardParts,
   { checks, record, share }: AnswerPlace & { readonly checks: Checks },
 ): Promise<Forwarded> {
-  const { call, settle, flagged } = run;
+  const { call, settle, room, flagged } = run;
   const found = await checks.reply(reply, flagged, record, call).catch((error: unknown) => {
     if (error instanceof TransportError) {
       discard(error, record, parts.system);
@@ -303,7 +304,7 @@ async function checked(
     settle(found.cost);
     throw found.error;
   }
-  const answerRecord: AnswerRecord = { record, settle, dlp: found.report, cached: false };
+  const answerRecord: AnswerRecord = { record, settle, room, dlp: found.report, cached: false };
   const watched = watchedAnswer(found.answer, run, parts, { answerRecord, share });
   return await restored(watched, answerRecord, run, parts.failureStatus);
 }

@@ -16,8 +16,18 @@ export interface Limits {
 export interface SpendingPermit {
   readonly settle: Settle;
   readonly call: Call;
+  /** What is set aside for an answer that its request does not bound; null = nothing limits it, or it is bounded. */
+  readonly room: OutputRoom | null;
   /** Adds up for a virtual key what no row of the call tells. */
   readonly count: (usage: TokenUsage, price: Price | null) => void;
+}
+
+/** The output that may pass of an answer whose request does not bound it. */
+export interface OutputRoom {
+  /** Tokens that are set aside. */
+  readonly tokens: number;
+  /** Sets more aside; throws what refuses that. */
+  extend(): Promise<void>;
 }
 
 /** Enters what a step has cost, in USD; null = not known. */

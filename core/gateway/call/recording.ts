@@ -30,6 +30,8 @@ export interface Recording {
 /** Watches the bytes of an answer pass by. It never holds them up and never changes them. */
 export interface AnswerWatch {
   push(chunk: Uint8Array): void;
+  /** Counts the tokens of a stream that have passed so far. @default they are not seen on their way */
+  passed?(): number;
   /** Returns what was seen, once the last chunk has been pushed. */
   finish(): Promise<Observation> | Observation;
 }

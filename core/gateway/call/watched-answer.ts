@@ -1,37 +1,22 @@
-import { untilRefused } from "../../auth/while-permitted.ts";
-import { ApiError } from "../../http/api-error.ts";
 import { markPassing, passingBytes } from "../../http/response-note.ts";
-import type {
-  BreakOff,
-  HeaderPair,
-  InboundResponse,
-  Log,
-  StreamEnd,
-  StreamWatch,
-  System,
-  Transport,
-} from "../../ports.ts";
-import { TIMER_OVER } from "../../time/timer-over.ts";
-import { errorEvent, type StreamError } from "../wire/error-event.ts";
+import type { InboundResponse, StreamEnd, StreamWatch, Transport } from "../../ports.ts";
 import { watchedStream } from "../wire/watched-stream.ts";
 import type { PassingAnswer, ShareAnswer, StepRun } from "./answers.ts";
-import type { Call } from "./call.ts";
 import type { DlpReport } from "./forwarded.ts";
-import type { Settle } from "./limits.ts";
+import type { OutputRoom, Settle } from "./limits.ts";
 import type { Observation, Recording } from "./recording.ts";
+import { type StreamReviewParts, streamReview } from "./stream-review.ts";
 
 export interface AnswerRecord {
   readonly record: Recording;
   readonly settle: Settle;
+  /** What its stream may use; null = as much as it does. */
+  readonly room: OutputRoom | null;
   readonly dlp: DlpReport | null;
   readonly cached: boolean;
 }
 
-export interface WatchParts {
-  readonly system: System;
-  readonly log: Log;
-  /** Asks whether the caller may still have the answer; throws what refuses it. Null for one who always may. */
-  readonly reviewOf: (call: Call) => (() => Promise<unknown>) | null;
+export interface WatchParts extends StreamReviewParts {
   readonly transport: Pick<Transport, "watch">;
   /** Whether an access log wants to know how long answers are. */
   readonly accessLog: boolean;
@@ -47,16 +32,17 @@ export function watchedAnswer(
   answer: InboundResponse,
   run: StepRun,
   parts: WatchParts,
-  { answerRecord: { record, settle, cached, dlp }, share }: RecordedAnswer,
+  { answerRecord: { record, settle, room, cached, dlp }, share }: RecordedAnswer,
 ): InboundResponse {
   const { call, prepared } = run;
   const { status, headers, body } = answer;
   const watch = record.watch(headers, prepared);
   const isStream = body instanceof ReadableStream;
   const passing = isStream && parts.accessLog ? passingBytes() : undefined;
-  const review = isStream ? startReview(call, parts) : null;
+  const review = isStream ? streamReview(call, { room, watch }, parts) : null;
   const onChunk = (chunk: Uint8Array): void => {
     watch?.push(chunk);
+    review?.onChunk(chunk.length);
     passing?.push(chunk);
   };
   if (isStream) call.held?.retain();
@@ -79,7 +65,7 @@ export function watchedAnswer(
     else finish(seen);
   };
   const passed = passingAnswer(answer, { onChunk, onEnd }, { signal: call.signal, share }, parts);
-  if (passed.breakOff !== null) review?.begin(headers, passed.breakOff);
+  review?.begin(headers, passed);
   if (passing !== undefined && passed.answer.body instanceof ReadableStream)
     markPassing(passed.answer.body, passing);
   return passed.answer;
@@ -102,36 +88,4 @@ function passingAnswer(
   if (body !== null) bytes.onChunk(body);
   bytes.onEnd("complete");
   return { answer, breakOff: null };
-}
-
-/** Ends a stream when its caller may have it no longer. */
-interface StreamReview {
-  begin(headers: readonly HeaderPair[], breakOff: BreakOff): void;
-  /** The stream is over. */
-  end(): void;
-  /** Why the stream was broken off; null = it was not. */
-  refusal(): ApiError | null;
-}
-
-function startReview(call: Call, { reviewOf, system, log }: WatchParts): StreamReview | null {
-  const review = reviewOf(call);
-  if (review === null) return null;
-  const over = new AbortController();
-  let refusal: ApiError | null = null;
-  return {
-    begin(headers, breakOff) {
-      void untilRefused(review, { system, log }, over.signal).catch((error: unknown) => {
-        if (!(error instanceof ApiError) || over.signal.aborted) return;
-        refusal = error;
-        breakOff(errorEvent(headers, streamError(error)));
-      });
-    },
-    end: () => over.abort(TIMER_OVER),
-    refusal: () => refusal,
-  };
-}
-
-function streamError({ status, message }: ApiError): StreamError {
-  const type = status === 429 ? "rate_limit_error" : "authentication_error";
-  return { type, code: status, message };
 }

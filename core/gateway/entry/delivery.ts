@@ -1,7 +1,7 @@
 import { whenReady } from "../../work/now-or-later.ts";
 import { noteResponse, passingOf, type ResponseNote } from "../../http/response-note.ts";
 import type { InboundResponse, System } from "../../ports.ts";
-import { sharingScope } from "../call/sharing-scope.ts";
+import { sharingScope } from "../call/caller.ts";
 import type { Forwarded } from "../call/forwarded.ts";
 import { headerValue } from "../wire/header-hygiene.ts";
 import { keptAlive } from "./silence.ts";

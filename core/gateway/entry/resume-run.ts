@@ -1,8 +1,7 @@
 import { ApiError, invalidRequest } from "../../http/api-error.ts";
 import type { InboundResponse, System } from "../../ports.ts";
 import type { AbortLink } from "../call/abort-link.ts";
-import type { GatewayCaller } from "../call/caller.ts";
-import { callerScope } from "../call/sharing-scope.ts";
+import { callerScope, type GatewayCaller } from "../call/caller.ts";
 import type { GatewayName } from "../account/settings/gateway-name.ts";
 import { toHeadersInit } from "../wire/header-hygiene.ts";
 

@@ -143,6 +143,7 @@ function watched({ headers, sent, keep, clock }: Watched, reading: Reading): Ans
   });
   let isFirst = true;
   return {
+    ...(watch.passed === undefined ? {} : { passed: () => watch.passed?.() ?? 0 }),
     push(chunk) {
       if (isFirst) {
         isFirst = false;

@@ -5,7 +5,7 @@ export const gatewayKeyMutants: readonly Mutant[] = [
   {
     name: "a stream ends with the rights of its virtual key",
     file: "core/gateway/call/watched-answer.ts",
-    find: "review?.begin(headers, passed.breakOff);",
+    find: "review?.begin(headers, passed);",
     replace: "void review;",
     tests: ["tests/unit/gateway/keys/ended-streams"],
   },
@@ -375,8 +375,8 @@ export const gatewayKeyMutants: readonly Mutant[] = [
   },
   {
     name: "what has ended is settled before the next request is let in",
-    file: "core/gateway/account/keys/call-limits.ts",
-    find: "  parts.settling.flush();\n",
+    file: "core/gateway/account/keys/step-reservations.ts",
+    find: "      settling.flush();\n",
     replace: "",
     tests: ["tests/unit/gateway/observe/settlements"],
   },

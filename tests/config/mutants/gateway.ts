@@ -970,14 +970,14 @@ export const gatewayMutants: readonly Mutant[] = [
   },
   {
     name: "callers whom the operator's provider key serves share no answers",
-    file: "core/gateway/call/sharing-scope.ts",
+    file: "core/gateway/call/caller.ts",
     find: "caller === null || bringsKey ||",
     replace: "caller === null || !bringsKey ||",
     tests: ["tests/unit/gateway/answer/sharing"],
   },
   {
     name: "gateway tokens are callers of their own",
-    file: "core/gateway/call/sharing-scope.ts",
+    file: "core/gateway/call/caller.ts",
     find: "callerName(caller) ?? caller.tokenHash ?? null",
     replace: "callerName(caller)",
     tests: ["tests/unit/gateway/answer/sharing"],

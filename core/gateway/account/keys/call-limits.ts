@@ -5,21 +5,16 @@ import type { Call, Step } from "../../call/call.ts";
 import type { GrantedLimit } from "../../call/caller.ts";
 import type { SpendingPermit, Limits } from "../../call/limits.ts";
 import type { EndedAttempt } from "../../call/ended-attempt.ts";
-import { listedCost } from "../../metering/cost/cost.ts";
+import { type CustomCost, listedCost } from "../../metering/cost/cost.ts";
 import { type CostQuestion, unknownCost, unknownTokens } from "../../metering/cost/known-cost.ts";
 import {
   type ExpectedUse,
   expectedUse,
+  NOTHING,
   type RealtimeSpend,
   withCustomCost,
 } from "../../metering/spend/expected-use.ts";
-import type { Amounts, Claims, LedgerEntry } from "../../metering/ledger/budget.ts";
-import {
-  type LimitScope,
-  limitsSpend,
-  refusalHeaders,
-  reserveIn,
-} from "../../metering/spend/spend.ts";
+import { limitsSpend, refusalHeaders } from "../../metering/spend/spend.ts";
 import type { SpendLedger } from "../../metering/spend/spend-ledger.ts";
 import { mayLimit, spendFacts, type SpendFactsOf } from "../../metering/spend/spend-rules.ts";
 import { type ConfiguredTargets, providerPath, targetsOf } from "../../providers/target.ts";
@@ -30,9 +25,11 @@ import {
 } from "../../observe/budget-report.ts";
 import { actorName, type GatewayName } from "../settings/gateway-name.ts";
 import { checkModel } from "./check-model.ts";
+import { outputRoom } from "./output-room.ts";
 import { countsModels, type RequestModels } from "./key-limit.ts";
 import type { KeyStore } from "./key-store.ts";
-import { type SettledLimits, type Settlements, settlements } from "./settlements.ts";
+import { type Settlements, settlements } from "./settlements.ts";
+import { type AppliedLimits, stepReservations } from "./step-reservations.ts";
 
 export interface LimitParts {
   readonly system: System;
@@ -76,13 +73,6 @@ type LeaveParts = LimitParts & {
   readonly factsOf: SpendFactsOf;
 };
 
-interface AppliedLimits extends LimitScope, SettledLimits {
-  /** Why they could not count what the step uses, where that is refused; null = they can. */
-  readonly unknown: ApiError | null;
-  /** Returns the step's use once it is settled at an amount in USD; null = not known. */
-  used(amount: number | null): Amounts;
-}
-
 /** The use of a virtual key's step by list prices. */
 interface ListedUse {
   cost: number | null;
@@ -108,26 +98,18 @@ async function leaveToAsk(
     parts.refused?.(call.name, "spend_unknown");
     throw unknown;
   }
-  const held: (readonly [AppliedLimits, readonly LedgerEntry[]])[] = [];
-  let isOpen = true;
-  const settle = (amount: number | null): void => {
-    if (!isOpen) return;
-    isOpen = false;
-    for (const [limits, entries] of held)
-      if (entries.length > 0) parts.settling.add(limits, { entries, amounts: limits.used(amount) });
-  };
-  parts.settling.flush();
-  try {
-    for (const limits of applied) held.push([limits, await reserveIn(limits)]);
-  } catch (error) {
-    settle(0);
+  const { hold, settle } = stepReservations(applied, parts.settling, (error) => {
     if (error instanceof ApiError && error.kind === "gateway_spend_limit")
       parts.refused?.(call.name, "spend_limit");
+  });
+  const room = await outputRoom(expected, hold).catch((error: unknown) => {
+    settle(0);
     throw error;
-  }
-  if (ofKey === null) return { settle, call, count: () => undefined };
+  });
+  if (ofKey === null) return { settle, room, call, count: () => undefined };
   return {
     settle,
+    room,
     count: (usage, price) => add(listed, { counted: usage, price }),
     call: { ...call, onEnded: (ended) => add(listed, ended) },
   };
@@ -145,6 +127,10 @@ function gatewayLimits(
   const { step, further } = question;
   const facts = factsOf(step.slug, model, further, controls.metadata ?? null);
   if (!mayLimit(limits, facts)) return null;
+  const custom = controls.customCost;
+  // A total is claimed once.
+  const customOf = (isFirst: boolean): CustomCost | undefined =>
+    isFirst || (custom !== undefined && !("total" in custom)) ? custom : undefined;
   const reason = limits?.on_unknown === "allow" ? null : unknownCost(question);
   return {
     unknown:
@@ -154,7 +140,8 @@ function gatewayLimits(
             `A spend limit applies, but ${reason}. ${PRICE}`,
             "in the gateway's spend_limits",
           ),
-    reserve: () => store.at(name).spendAdmit(facts, withCustomCost(expected, controls.customCost)),
+    claims: (use, isFirst) => ({ cost: withCustomCost(use, customOf(isFirst)) }),
+    reserve: ({ cost }) => store.at(name).spendAdmit(facts, cost ?? NOTHING),
     settle: (ended) => store.at(name).spendSettle(ended),
     ledger: actorName(name),
     account: name.account,
@@ -165,7 +152,7 @@ function gatewayLimits(
 
 /** The limits of the caller's virtual key and of its team; null for none that counts more than requests. */
 function keyLimits(
-  { model, question, cost: costs, tokens }: ExpectedUse,
+  { model, question }: ExpectedUse,
   { caller, name }: Call,
   listed: ListedUse,
   { keys }: LimitParts,
@@ -181,14 +168,14 @@ function keyLimits(
   if (limits.length === 0) return null;
   const counts = (type: GrantedLimit["limitType"]): boolean =>
     limits.some(({ limitType }) => limitType === type);
-  const claims: Claims = {
-    cost: counts("cost") ? costs : null,
-    tokens: counts("tokens") ? tokens : null,
-  };
   const at = keys.at(name.account);
   return {
     unknown: uncounted(limits, question),
-    reserve: () => at.reserve(id, claims, models),
+    claims: ({ cost, tokens }) => ({
+      cost: counts("cost") ? cost : null,
+      tokens: counts("tokens") ? tokens : null,
+    }),
+    reserve: (claims) => at.reserve(id, claims, models),
     settle: (ended) => at.settle(ended),
     ledger: name.account,
     account: name.account,

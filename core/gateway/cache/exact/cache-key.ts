@@ -5,7 +5,7 @@ import type { Call } from "../../call/call.ts";
 import { asksForStream } from "../../chat/chat-body.ts";
 import { asObject, boundedJson } from "../../../http/json.ts";
 import type { StepRun } from "../../call/answers.ts";
-import { sharingScope } from "../../call/sharing-scope.ts";
+import { sharingScope } from "../../call/caller.ts";
 import { stepModel } from "../../providers/requested-model.ts";
 import { jsonOf } from "../../wire/readable-body.ts";
 import { actorName } from "../../account/settings/gateway-name.ts";

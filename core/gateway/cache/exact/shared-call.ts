@@ -20,6 +20,8 @@ export interface Leader {
     source: ReadableStream<Uint8Array>,
     watch: StreamWatch,
   ): ReadableStream<Uint8Array>;
+  /** Ends the provider's stream, for the leader and all followers. */
+  stop(reason: Error): void;
   /** There is nothing to share: each follower asks for itself. */
   nothing(): void;
 }
@@ -80,6 +82,7 @@ export function startSharedCall(options: SharedCallOptions): SharedCall {
     leader: {
       signal: control.signal,
       nothing,
+      stop: (reason) => stream?.stop(reason),
       keep(answer, body) {
         client.removeEventListener("abort", leave);
         const hit = { ...answer, chunks: body === null ? [] : [body], streamed: false };

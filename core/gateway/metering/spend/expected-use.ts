@@ -18,14 +18,21 @@ export interface RealtimeSpend {
   readonly model: string;
 }
 
-export interface ExpectedUse {
+/** The claims of a request, or of a part of its answer. */
+export interface ClaimedUse {
+  readonly tokens: Claim;
+  /** By list prices, USD. */
+  readonly cost: Claim;
+}
+
+export interface ExpectedUse extends ClaimedUse {
   /** The model that the request names as its own; empty = none. */
   readonly model: string;
   /** The facts that decide whether its cost and its tokens will be known. */
   readonly question: CostQuestion;
-  readonly tokens: Claim;
-  /** By list prices, USD. */
-  readonly cost: Claim;
+  readonly output: RequestedOutput;
+  /** The claim of so many output tokens beyond those that are claimed already. */
+  readonly more: (tokens: number) => ClaimedUse;
 }
 
 /**
@@ -57,7 +64,14 @@ export function expectedUse(
     hidesUsage: () => hidesUsage(step, call, targetsOf(targets, call.name)),
   };
   if (realtime === undefined && isFree(step))
-    return { model, question, tokens: NOTHING, cost: NOTHING };
+    return {
+      model,
+      question,
+      tokens: NOTHING,
+      cost: NOTHING,
+      output: NO_OUTPUT,
+      more: () => NO_USE,
+    };
   const bytes = realtime === undefined ? (plainBytes(step)?.length ?? 0) : 0;
   const attached = json === null ? bytes : attachedCharacters(json);
   const input: ExpectedInput = {
@@ -67,15 +81,28 @@ export function expectedUse(
   const output: RequestedOutput =
     realtime === undefined ? requestedOutput(question) : { tokens: GUESSED_OUTPUT, isNamed: false };
   const dearest = price === null ? null : dearestPrice(price, mayBeSound(question));
+  const usd: AmountOf = (tokensIn, tokensOut) => costOf(tokensIn, tokensOut, dearest);
+  const tokensIn = input.text + input.attached;
   return {
     model,
     question,
-    tokens: claimed(input, output, (tokensIn, tokensOut) => Math.max(1, tokensIn) + tokensOut),
-    cost: claimed(input, output, (tokensIn, tokensOut) => costOf(tokensIn, tokensOut, dearest)),
+    output,
+    tokens: claimed(input, output, (before, tokensOut) => Math.max(1, before) + tokensOut),
+    cost: claimed(input, output, usd),
+    more: (tokens) => ({
+      tokens: { needed: 0, guessed: tokens },
+      // The price of a token may depend on how long the input is.
+      cost: { needed: 0, guessed: usd(tokensIn, tokens) - usd(tokensIn, 0) },
+    }),
   };
 }
 
-const NOTHING: Claim = { needed: 0, guessed: 0 };
+/** The claim of what costs nothing. */
+export const NOTHING: Claim = { needed: 0, guessed: 0 };
+const NO_USE: ClaimedUse = { tokens: NOTHING, cost: NOTHING };
+const NO_OUTPUT: RequestedOutput = { tokens: 0, isNamed: true };
+
+type AmountOf = (tokensIn: number, tokensOut: number) => number;
 
 interface ExpectedInput {
   readonly text: number;
@@ -87,7 +114,7 @@ interface ExpectedInput {
 function claimed(
   { text, attached }: ExpectedInput,
   { tokens, isNamed }: RequestedOutput,
-  amountOf: (tokensIn: number, tokensOut: number) => number,
+  amountOf: AmountOf,
 ): Claim {
   const needed = amountOf(text, isNamed ? tokens : 0);
   return { needed, guessed: amountOf(text + attached, tokens) - needed };
@@ -118,7 +145,7 @@ function costOf(tokensIn: number, tokensOut: number, price: Price | null): numbe
 
 /** A claim in USD where the caller names a cost: the higher one counts, of the input and of the whole. */
 export function withCustomCost(
-  { cost: listed, tokens }: Pick<ExpectedUse, "cost" | "tokens">,
+  { cost: listed, tokens }: ClaimedUse,
   custom: CustomCost | undefined,
 ): Claim {
   if (custom === undefined) return listed;

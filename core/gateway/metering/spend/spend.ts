@@ -1,11 +1,17 @@
 import { ApiError } from "../../../http/api-error.ts";
-import type { BudgetAlert, LedgerEntry, Reservation, Settlement } from "../ledger/budget.ts";
+import type {
+  BudgetAlert,
+  Claims,
+  LedgerEntry,
+  Reservation,
+  Settlement,
+} from "../ledger/budget.ts";
 import { retryAfter } from "../../../http/fields/retry-after.ts";
 import type { SpendLimits } from "../../account/settings/spend-settings.ts";
 
 /** Limits that a request draws on: a gateway's, or those of a virtual key and its team. */
 export interface LimitScope {
-  readonly reserve: () => Promise<Reservation>;
+  readonly reserve: (claims: Claims) => Promise<Reservation>;
   readonly settle: (ended: readonly Settlement[]) => Promise<readonly BudgetAlert[]>;
 }
 
@@ -15,10 +21,11 @@ export function limitsSpend(limits: SpendLimits | null | undefined): boolean {
 }
 
 /** Sets aside what a request may use; throws `gateway_spend_limit` (429/2003), which names the limit that has too little left. */
-export async function reserveIn({
-  reserve,
-}: Pick<LimitScope, "reserve">): Promise<readonly LedgerEntry[]> {
-  const reservation = await reserve();
+export async function reserveIn(
+  { reserve }: Pick<LimitScope, "reserve">,
+  claims: Claims,
+): Promise<readonly LedgerEntry[]> {
+  const reservation = await reserve(claims);
   if ("entries" in reservation) return reservation.entries;
   const { refused, wait } = reservation;
   throw new ApiError("gateway_spend_limit", {

@@ -7,6 +7,8 @@ const FREE = 64 * 1024;
 export interface KeptCopy {
   /** Whether so much more of the answer may be kept; after the first refusal nothing may be. */
   take(bytes: number): boolean;
+  /** Whether the copy may be so long: memory for its greatest length is taken. */
+  reach(bytes: number): boolean;
   /** Whether something was refused. */
   readonly isCut: boolean;
   release(): void;
@@ -16,6 +18,7 @@ export interface KeptCopy {
 export function keptCopy(room: BodyBudget | undefined): KeptCopy {
   const hold = room?.hold();
   let free = FREE;
+  let greatest = 0;
   const copy = {
     isCut: false,
     take(bytes: number) {
@@ -23,6 +26,10 @@ export function keptCopy(room: BodyBudget | undefined): KeptCopy {
       free -= bytes - fromBudget;
       copy.isCut ||= fromBudget > 0 && hold?.take(fromBudget) === false;
       return !copy.isCut;
+    },
+    reach(bytes: number) {
+      if (bytes > greatest && copy.take(bytes - greatest)) greatest = bytes;
+      return bytes <= greatest;
     },
     release: () => hold?.release(),
   };

@@ -6,7 +6,7 @@ import type { ContentDecoder } from "../../../ports.ts";
 import type { ContentDecoding } from "../../../http/body/content-decoder.ts";
 import { jsonUsage } from "./json-usage.ts";
 import type { BodyBudget } from "../../../work/body-budget.ts";
-import { type KeptCopy, keptCopy } from "./kept-copy.ts";
+import { keptCopy } from "./kept-copy.ts";
 import { isJsonOrText } from "../../wire/body-bytes.ts";
 import { isLastEvent, LAST_EVENT_LIMIT } from "../../wire/last-event.ts";
 import { loggedBody } from "../../observe/log/log-row.ts";
@@ -59,7 +59,7 @@ export function observer(
   const plain = plainObserver(contentType, keep, {
     add: names ? addingModels(add) : add,
     isReadWhole: names,
-    copy: keptCopy(reading.copies),
+    copies: reading.copies,
   });
   const isCounted = reading.counts === true && isCountable(contentType);
   const inner = isCounted ? countingObserver(plain, JSON_TYPE.test(contentType)) : plain;
@@ -95,6 +95,8 @@ function countingObserver(inner: PlainWatch, isKept: boolean): PlainWatch {
       if (isKept && only === null && counter === null) only = chunk;
       else counting().push(chunk);
     },
+    // JSON is of use only whole: it is not counted on its way.
+    ...(isKept ? {} : { passed: () => counting().now() }),
     finish: () => ({ ...inner.finish(), passed: () => counting().end() }),
   };
 }
@@ -107,17 +109,18 @@ interface PlainWatch extends AnswerWatch {
 interface PlainReading {
   readonly add: AddUsage;
   readonly isReadWhole: boolean;
-  readonly copy: KeptCopy;
+  readonly copies: BodyBudget | undefined;
 }
 
 function plainObserver(
   contentType: string,
   keep: number,
-  { add, isReadWhole, copy }: PlainReading,
+  { add, isReadWhole, copies }: PlainReading,
 ): PlainWatch {
   const type = contentType.toLowerCase();
-  if (type.startsWith("text/event-stream")) return eventObserver(keep, add, copy);
+  if (type.startsWith("text/event-stream")) return eventObserver(keep, add, copies);
   if (type.startsWith("application/vnd.amazon.eventstream")) return awsEventObserver();
+  const copy = keptCopy(copies);
   const isJson = JSON_TYPE.test(type);
   const isText = isJson || type.startsWith("text/");
   const limit = isJson ? Math.max(keep, JSON_LIMIT) : isText ? keep : 0;
@@ -151,8 +154,9 @@ function plainObserver(
 const END_LIMIT = 4096;
 
 /** For server-sent events: their text is searched for usage block by block, and kept up to a limit. */
-function eventObserver(keep: number, add: AddUsage, copy: KeptCopy): PlainWatch {
-  const scanner = usageScanner(add);
+function eventObserver(keep: number, add: AddUsage, copies: BodyBudget | undefined): PlainWatch {
+  const [copy, event] = [keptCopy(copies), keptCopy(copies)];
+  const scanner = usageScanner(add, (length) => event.reach(length));
   let kept = "";
   let end = "";
   let size = 0;
@@ -170,6 +174,7 @@ function eventObserver(keep: number, add: AddUsage, copy: KeptCopy): PlainWatch 
     finish() {
       blocks.end();
       copy.release();
+      event.release();
       const shown = copy.isCut ? Math.min(keep, kept.length) : keep;
       const body = loggedBody(keep > 0 ? kept : null, size, shown);
       const told = failureOfEvents(end);
@@ -245,6 +250,7 @@ function decodingObserver({ readable, writable }: ContentDecoder, inner: PlainWa
       if (waiting > UNDECODED_LIMIT) fail();
       else writer.write(new Uint8Array(chunk)).then(() => (waiting -= chunk.byteLength), fail);
     },
+    ...(inner.passed === undefined ? {} : { passed: () => inner.passed?.() ?? 0 }),
     async finish() {
       writer.close().catch(() => undefined);
       await drained;

@@ -5,9 +5,14 @@ import { textBlocks } from "./text-blocks.ts";
 
 export interface PassedTokens {
   push(chunk: Uint8Array): void;
+  /** How many there are so far. */
+  now(): number;
   /** How many there were, after the last chunk. */
   end(): number;
 }
+
+/** Characters above which a line is read in parts. */
+const LONG_LINE = 64 * 1024;
 
 /** Matches what models say, also where a block of text begins or ends within JSON. */
 const SAID = new RegExp(`"(?:${answered.join("|")})":\\s*"((?:[^"\\\\]|\\\\.)*)"`, "g");
@@ -24,7 +29,9 @@ export function passedTokens(): PassedTokens {
   let pieces = 0;
   let isKnown = false;
   let others = 0;
-  const blocks = textBlocks((text) => {
+  /** A line that came in part. */
+  let rest = "";
+  const read = (text: string): void => {
     for (let from = 0, end = 0; from < text.length; from = end) {
       end = textEventEnds.first(text, from);
       if (end === -1) end = text.length;
@@ -37,13 +44,26 @@ export function passedTokens(): PassedTokens {
         if (said !== "") pieces++;
       }
     }
+  };
+  const blocks = textBlocks((piece) => {
+    const text = rest + piece;
+    const end = text.length > LONG_LINE ? text.length : text.lastIndexOf("\n") + 1;
+    read(text.slice(0, end));
+    rest = text.slice(end);
   });
+  const count = (): number =>
+    Math.max(pieces, Math.ceil((isKnown ? characters : others) / BYTES_PER_TOKEN));
   return {
     push: (chunk) => blocks.push(chunk),
+    now() {
+      blocks.flush();
+      return count();
+    },
     end() {
       blocks.end();
-      const counted = isKnown ? characters : others;
-      return Math.max(pieces, Math.ceil(counted / BYTES_PER_TOKEN));
+      read(rest);
+      rest = "";
+      return count();
     },
   };
 }

@@ -31,12 +31,11 @@ const MENTION = /"usage(?!":null)/g;
  * own search. Give it large pieces: what is left of a piece, an unfinished event, is searched again with the next one.
  *
  * @param add Reads what an event says, by its family
- * @param longEvent Characters of an unfinished event above which its texts of more than `longText` are left out
+ * @param mayKeep Whether there is memory for an unfinished event of so many characters; without it the event is not read
  */
 export function usageScanner(
   add: AddUsage = addUsage,
-  longEvent: number = LONG_EVENT,
-  longText: number = LONG_TEXT,
+  mayKeep: (characters: number) => boolean = () => true,
 ): UsageScanner {
   let usage = noUsage;
   let rest = "";
@@ -53,8 +52,8 @@ export function usageScanner(
       const end = Math.max(0, textEventEnds.last(text));
       if (!isTooLong) usage = usageOf(text.slice(0, end), usage, add);
       rest = text.slice(end);
-      if (rest.length > longEvent) rest = withoutLongTexts(rest, longText);
-      isTooLong ||= rest.length > EVENT_LIMIT;
+      if (rest.length > LONG_EVENT) rest = withoutLongTexts(rest, LONG_TEXT);
+      isTooLong ||= rest.length > EVENT_LIMIT || !mayKeep(rest.length);
       // A blank line can end behind the last two characters.
       if (isTooLong) rest = rest.slice(-2);
     },

@@ -1,6 +1,8 @@
 /** Turns bytes that come in small chunks into large pieces of text. */
 export interface TextBlocks {
   push(chunk: Uint8Array): void;
+  /** Hands over what waits; a character that came in part waits on. */
+  flush(): void;
   /** Hands over what is left, after the last chunk. */
   end(): void;
 }
@@ -44,6 +46,7 @@ export function textBlocks(onText: (text: string) => void, size: number = BLOCK)
         at = end;
       }
     },
+    flush: () => flush(true),
     end: () => flush(false),
   };
 }

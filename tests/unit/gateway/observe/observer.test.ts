@@ -51,7 +51,7 @@ describe("observer()", () => {
 
 describe("the copies of all answers under way", () => {
   const KEEP = 1024 * 1024;
-  const chunk = bytes(`{"usage":{"prompt_tokens":1}}${" ".repeat(32 * 1024)}`);
+  const chunk = bytes(`{"usage":{"prompt_tokens":1}}${" ".repeat(32 * 1024)}\n\n`);
   const types = ["text/event-stream", "application/json", "text/plain"];
 
   it.each(types)("take the memory that they have together, and give it back: %s", async (type) => {
@@ -76,6 +76,27 @@ describe("the copies of all answers under way", () => {
     const short = begun();
     short.push(chunk);
     expect((await short.finish()).body.complete).toBe(true);
+  });
+
+  it("count an event that does not end, and give up its usage when they are used up", async () => {
+    const copies = bodyBudget(400 * 1024);
+    const begun = () =>
+      observer(
+        { ...reading, copies },
+        { contentType: "text/event-stream", contentEncoding: "", keep: 0 },
+      );
+    const [first, second] = [begun(), begun()];
+    const report = bytes('data: {"usage":{"prompt_tokens":7}}\n\n');
+    const endless = bytes(`data: [${'"a",'.repeat(8 * 1024)}`);
+    for (const watch of [first, second]) for (let at = 0; at < 12; at++) watch.push(endless);
+    expect(copies.used).toBeGreaterThan(300 * 1024);
+    expect(copies.used).toBeLessThanOrEqual(400 * 1024);
+    for (const watch of [first, second]) {
+      watch.push(bytes("\n\n"));
+      watch.push(report);
+      expect((await watch.finish()).usage.tokensIn).toBe(7);
+    }
+    expect(copies.used).toBe(0);
   });
 
   it("leave the usage of short answers alone when they are used up", async () => {

@@ -123,9 +123,10 @@ describe("a spend limit", () => {
       ["anthropic/v1/messages", "claude-opus-4-5", [start, ...pieces(anthropic)], 25],
       ["openai/v1/responses", "gpt-4o", [...pieces(responses), again], 10],
     ])("%s", async (path, model, events, price) => {
-      await limited([{ ...all, limit: 0.001 }]);
+      const usd = (tokens: number): number => (tokens * price) / 1e6;
+      await limited([{ ...all, limit: usd(1000) }]);
       gate.transport.behave = () => streamReply(events, { ending: "hang" });
-      const ask = () => send(path, { ...chat, model, stream: true });
+      const ask = (bound: object = {}) => send(path, { ...chat, model, stream: true, ...bound });
       const answer = await ask();
       const reader = answer.body!.getReader();
       let length = 0;
@@ -133,9 +134,8 @@ describe("a spend limit", () => {
       while (length < whole) length += (await reader.read()).value?.length ?? 0;
       await reader.cancel();
       await gate.logs("own", 1);
-      // 500 pieces of 5 characters are 625 tokens, of which the limit takes far fewer.
-      expect((625 * price) / 1e6).toBeGreaterThan(0.001);
-      expect((await ask()).status).toBe(429);
+      // 500 pieces of 5 characters are 625 tokens, so the limit has fewer left than these.
+      expect((await ask({ max_tokens: 600, max_output_tokens: 600 })).status).toBe(429);
     });
   });
 });

@@ -177,7 +177,7 @@ describe("the spend ledger", () => {
   }
 
   async function spend(amount: number, { admit, settle }: Awaited<ReturnType<typeof ledger>>) {
-    await settle(await reserveIn({ reserve: () => admit(0) }), amount);
+    await settle(await reserveIn({ reserve: () => admit(0) }, {}), amount);
   }
 
   it("refuses with a 429 that names the rule once the budget is spent", async () => {
