@@ -62,7 +62,7 @@ export async function keywordPlan(state: InstanceState, asked: QueryReading): Pr
     );
   }
   const asWritten = withSynonyms(queryTerms(parts.words, tokenizer), state, tokenizer);
-  const known = await withForms(state, asWritten, tokenizer);
+  const known = await withForms(state, asWritten, { tokenizer, query: parts.words });
   const begun = asked.prefix === true ? begunWord(parts.words, known, state) : null;
   const choices = begun === null ? known : await withCompletions(state, known, begun);
   const tolerance = asked.typoTolerance ?? settings.typo_tolerance ?? null;
@@ -94,12 +94,12 @@ function withSynonyms(
 async function withForms(
   state: InstanceState,
   choices: readonly WordChoice[],
-  tokenizer: KeywordTokenizer,
+  { tokenizer, query }: { readonly tokenizer: KeywordTokenizer; readonly query: string },
 ): Promise<readonly WordChoice[]> {
   // Runs of three characters are found within other forms as it is.
   if (!state.facts().settings.index_method.keyword || tokenizer === "trigram") return choices;
   const single = choices.flatMap(({ terms }) => (terms.length === 1 ? terms : []));
-  const forms = await otherForms(state, single);
+  const forms = await otherForms(state, single, query);
   if (forms.size === 0) return choices;
   return choices.map(({ terms, others }) => {
     const own = terms.length === 1 ? (forms.get(terms[0] ?? "") ?? []) : [];

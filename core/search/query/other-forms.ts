@@ -5,6 +5,7 @@ import type { InstanceState } from "../state/instance-state.ts";
 import { withinBudget } from "./completions.ts";
 import { COMPOUNDING, compoundsOf } from "./compounds.ts";
 import { longQuery } from "./long-query.ts";
+import { beginningsIn, spellingsIn, withoutUmlauts } from "./spellings.ts";
 import { following } from "./typo-spellings.ts";
 
 /** Letters of a stem from which other forms are looked for: shorter ones begin too many words. */
@@ -20,24 +21,31 @@ const MAX_WORDS = 16;
 export async function otherForms(
   state: InstanceState,
   words: readonly string[],
+  query = "",
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   const languages = await state.languages.of(state.facts().nextChunk);
   const out = new Map<string, readonly string[]>();
   if (languages.length === 0) return out;
   const stemmers = await Promise.all(languages.map(stemmerOf));
   const compounding = stemmers.filter((_, n) => COMPOUNDING.includes(languages[n] ?? ""));
+  const spelt = languages.includes("german") ? withoutUmlauts(query) : new Map<string, string>();
   const looked = [...new Set(words)].filter(
     (word) => !isSingleCharacter(word) && !/\p{N}/u.test(word),
   );
   for (const word of looked.slice(0, MAX_WORDS)) {
     const found = new Map<string, number>();
-    for (const stemmed of stemmers) {
-      const root = stemmed(word);
-      if (root.length < LEAST) continue;
-      for (const [term, chunks] of await wordsFrom(state, root))
-        if (isFormOf(root, term, stemmed)) found.set(term, chunks);
-      // Stemming a thousand words takes milliseconds: others may go on.
-      await state.context.system.sleep(0);
+    const written = [word, ...[spelt.get(word) ?? []].flat()];
+    for (const [n, stemmed] of stemmers.entries()) {
+      const language = languages[n] ?? "german";
+      const spellings = written.flatMap((one) => spellingsIn(language, one));
+      for (const root of new Set(spellings.map(stemmed))) {
+        if (root.length < LEAST) continue;
+        for (const beginning of beginningsIn(language, root))
+          for (const [term, chunks] of await wordsFrom(state, beginning))
+            if (isFormOf(root, term, stemmed)) found.set(term, chunks);
+        // Stemming a thousand words takes milliseconds: others may go on.
+        await state.context.system.sleep(0);
+      }
     }
     found.delete(stem(word));
     const forms = [...found].toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));

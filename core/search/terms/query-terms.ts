@@ -20,12 +20,15 @@ export function queryTerms(query: string, tokenizer: KeywordTokenizer): string[]
   const all =
     tokenizer === "trigram"
       ? (withoutAccents(folded(text)).match(/[\p{L}\p{N}\p{M}]{3,}/gu) ?? [])
-      : words(text, "query");
+      : words(text.replace(KOREAN_VERB, ""), "query");
   const topical = all.filter((word, at) => !isStopWord(word) && !asksForAmount(word, all[at - 1]));
   return (topical.length > 0 ? topical : all)
     .slice(0, MAX_TERMS)
     .map((word) => word.slice(0, MAX_WORD));
 }
+
+/** The ending by which dictionaries name a Korean verb; texts have others in its place. */
+const KOREAN_VERB = /(?<=\p{Script=Hangul}{2})다(?![\p{L}\p{M}])/gu;
 
 const AMOUNTS: ReadonlySet<string> = new Set(
   "big fast far high large long many much often old small soon".split(" "),

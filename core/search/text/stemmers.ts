@@ -24,5 +24,8 @@ const loaders: Readonly<Record<StemmedLanguage, () => Promise<{ readonly stemmer
   };
 
 export async function stemmerOf(language: StemmedLanguage): Promise<WordStemmer> {
-  return (await loaders[language]()).stemmer;
+  const { stemmer } = await loaders[language]();
+  if (language !== "arabic") return stemmer;
+  // Snowball's takes "the" off, and "with the", but not "and the".
+  return (word) => stemmer(word.replace(/^[وف](?=ال.{3})/u, ""));
 }

@@ -3,6 +3,27 @@ import type { Mutant } from "./mutant.ts";
 /** Those of search. */
 export const searchMutants: readonly Mutant[] = [
   {
+    name: "a German umlaut is found by two letters",
+    file: "core/search/query/spellings.ts",
+    find: "short.length < LEAST ? [word] : [word, short]",
+    replace: "short.length < LEAST ? [word] : [word]",
+    tests: ["tests/unit/search/languages"],
+  },
+  {
+    name: "a short word is no other spelling",
+    file: "core/search/query/spellings.ts",
+    find: "short.length < LEAST",
+    replace: "short.length < 1",
+    tests: ["tests/unit/search/languages"],
+  },
+  {
+    name: "Arabic words are found behind their particles",
+    file: "core/search/query/spellings.ts",
+    find: 'language === "arabic" ?',
+    replace: 'language === "danish" ?',
+    tests: ["tests/unit/search/languages"],
+  },
+  {
     name: "a key that no bucket can have is not held against patterns",
     file: "core/search/source/parse-object-page.ts",
     find: "key.length <= KEY &&",

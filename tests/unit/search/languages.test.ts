@@ -82,6 +82,37 @@ describe("a search in another language", () => {
     expect(found[0]?.scoring_details.coverage).toBe(1);
   });
 
+  const german =
+    "das ist nicht weit von dem Hafen, und die Boote werden auch mit einem Seil gebunden.";
+  const arabic = "هذا الكتاب من اهم الكتب التي كانت في المكتبة على مر السنين مع الاطفال";
+
+  it.each([
+    ["Muellerstrasse", `Die Müllerstraße: ${german}`],
+    ["Müllerstraße", `Die Muellerstrasse: ${german}`],
+    ["Strasse", `Die Müllerstraße: ${german}`],
+    ["Müllerstraße", `Die MÜLLERSTRASSE: ${german}`],
+    ["Haeuser", `Viele Häuser: ${german}`],
+    ["العالم", `${arabic} بالعالم`],
+    ["العالم", `${arabic} والعالم`],
+    ["عالم", `${arabic} للعالم`],
+    ["والعالم", `${arabic} بالعالم`],
+    ["بالعالم", `${arabic} العالم`],
+    ["배우다", "한국어를 배우는 사람들이 많습니다."],
+  ])("finds %s as it is written in: %s", async (query, text) => {
+    api = await searchUnderTest({}, { index_method: { vector: false, keyword: true } });
+    await api.upload("found.md", text);
+    await api.upload("other.md", /\p{Script=Arabic}/u.test(text) ? arabic : german);
+    const found = await api.search(query, { keyword_match_mode: "and" });
+    expect(found.map(({ item }) => item.key)).toEqual(["found.md"]);
+  });
+
+  it("takes no short word for another spelling, and no letters that belong to two sounds", async () => {
+    api = await searchUnderTest({}, { index_method: { vector: false, keyword: true } });
+    await api.upload("one.md", `Der Pot und der Nuer Nu und die Fraun sind da. ${german}`);
+    for (const query of ["Poet", "neuer", "Frauen"])
+      expect(await api.search(query, { keyword_match_mode: "and" }), query).toEqual([]);
+  });
+
   it("takes no word of another stem for a form", async () => {
     api = await searchUnderTest({}, { index_method: { vector: false, keyword: true } });
     await api.upload("haus.md", "Das Haus ist nicht weit von dem Hafen, und es ist alt.");
