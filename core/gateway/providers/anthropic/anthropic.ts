@@ -33,7 +33,7 @@ type Turn = { role: "user" | "assistant"; content: Json[] };
 /** OpenAI chat completions over Anthropic's Messages API. */
 export const anthropicTranslator: ChatTranslator = {
   request(chat) {
-    const messages = withUserTurn(chat.messages);
+    const messages = withUserTurn(withJsonAsked(chat));
     const system = systemOf(messages);
     const thinking = thinkingOf(chat);
     const config = { ...thinking.config, ...formatOf(chat) };
@@ -60,12 +60,18 @@ export const anthropicTranslator: ChatTranslator = {
   errorOf: (body) => body["error"],
 };
 
+/** Stands for a format that Anthropic does not have: JSON without a schema. */
+const JSON_ALONE = "Answer with one JSON object and nothing else, without a code fence.";
+
+function withJsonAsked({ messages, response_format: format }: Chat): readonly ChatMessage[] {
+  const hasSchema = format?.json_schema?.schema != null;
+  if (format == null || format.type === "text" || hasSchema) return messages;
+  return [{ role: "system", content: JSON_ALONE }, ...messages];
+}
+
 function formatOf({ response_format: format }: Chat): Json {
-  if (format == null || format.type === "text") return {};
-  const schema = format.json_schema?.schema;
-  if (format.type !== "json_schema" || schema == null)
-    throw cannot(`response_format ${format.type}`);
-  return { format: { type: "json_schema", schema: outputSchema(schema) } };
+  const schema = format?.type === "json_schema" ? format.json_schema?.schema : null;
+  return schema == null ? {} : { format: { type: "json_schema", schema: outputSchema(schema) } };
 }
 
 interface Thinking {

@@ -281,7 +281,6 @@ describe("a response, answered by a provider of another format", () => {
     [{ background: true }, "background"],
     [{ tools: [{ type: "web_search" }] }, 'tools: \\"web_search\\"'],
     [{ include: ["message.output_text.logprobs"] }, "include message.output_text.logprobs"],
-    [{ text: { format: { type: "json_object" } } }, "response_format json_object"],
     [{ truncation: "middle" }, "truncation middle"],
     [{ input: [{ type: "computer_call", id: "x" }] }, "input.0.type"],
     [

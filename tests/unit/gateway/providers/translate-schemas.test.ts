@@ -93,6 +93,23 @@ describe("the schema of an answer of Claude's", () => {
   });
 });
 
+describe("JSON without a schema", () => {
+  it("is a sentence for Claude, in front of the instructions", async () => {
+    const format = { response_format: { type: "json_object" } };
+    const sent = await sentFor(claude, format);
+    expect(sent).toMatchObject({ system: expect.stringContaining("one JSON object") });
+    expect(sent).not.toHaveProperty("output_config");
+    const system = { role: "system", content: "Be brief." };
+    expect(await sentFor(claude, { ...format, messages: [system, ...messages] })).toMatchObject({
+      system: expect.stringMatching(/JSON object.*\n\nBe brief\.$/),
+    });
+    const alone = await sentFor(claude, { ...format, messages: [system] });
+    expect(alone["messages"]).toEqual([
+      { role: "user", content: [{ type: "text", text: "Be brief." }] },
+    ]);
+  });
+});
+
 describe("schemas for Gemini", () => {
   const given = {
     type: "object",

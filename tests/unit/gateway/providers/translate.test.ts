@@ -241,7 +241,6 @@ describe("anthropic/chat/completions", () => {
   });
 
   it.each([
-    [{ response_format: { type: "json_object" } }, /response_format/],
     [{ n: 2 }, /n above 1/],
     [{ logprobs: true }, /logprobs/],
     [{ messages: [] }, /messages/],
