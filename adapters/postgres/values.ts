@@ -2,27 +2,7 @@ import { Buffer } from "node:buffer";
 import type postgres from "postgres";
 import type { SqlValue } from "../../core/ports.ts";
 import { checkSqlValue } from "../shared/sql/check-sql-value.ts";
-
-/**
- * PostgreSQL stores no U+0000 in texts. It is stored as two U+0001, and U+0001 as U+0001 U+0002: texts keep their order, and
- * each reads back as it was. Only the length that SQL computes is larger.
- */
-export function toStoredText(text: string): string {
-  if (!text.includes("\0") && !text.includes("\u0001")) return text;
-  return text.replaceAll("\u0001", "\u0001\u0002").replaceAll("\0", "\u0001\u0001");
-}
-
-/** Reverses {@link toStoredText}. */
-export function fromStoredText(text: string): string {
-  if (!text.includes("\u0001")) return text;
-  let out = "";
-  let from = 0;
-  for (let at = text.indexOf("\u0001"); at !== -1; at = text.indexOf("\u0001", from)) {
-    out += text.slice(from, at) + (text[at + 1] === "\u0001" ? "\0" : "\u0001");
-    from = at + 2;
-  }
-  return out + text.slice(from);
-}
+import { fromStoredText, toStoredText } from "../shared/sql/stored-text.ts";
 
 /** Returns a value as the driver takes it; throws `invalid` for what is none. */
 export function toParameter(value: SqlValue): string | Uint8Array | null {

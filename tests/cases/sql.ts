@@ -133,6 +133,23 @@ export const sqlSuite: Suite<Sql> = {
       },
     },
     {
+      name: "texts come back with U+0000 and U+0001 in them, and keep the order of their bytes",
+      async run(sql) {
+        const texts = "|\0|\0\0a|\0b|\u0001|\u0001\0|\u0001\u0001|\u0002|B|a|é".split("|");
+        const written = await sql.batch([
+          ...texts.toReversed().map((text) => insert(text)),
+          { sql: "UPDATE t_items SET n = 1 WHERE id = ? RETURNING id", params: ["\0b"] },
+        ]);
+        expect(written.at(-1)?.rows).toEqual([{ id: "\0b" }]);
+        const select = "SELECT id FROM t_items ORDER BY id";
+        for (const how of [{}, { long: "a" }]) {
+          const rows = await sql.all(select, [], how);
+          expect(rows.map((row) => row["id"])).toEqual(texts);
+        }
+        expect(await sql.all("SELECT ? AS v", ["x\0y"])).toEqual([{ v: "x\0y" }]);
+      },
+    },
+    {
       name: "a failing statement undoes its whole batch",
       async run(sql) {
         await sql.batch([insert("x")]);

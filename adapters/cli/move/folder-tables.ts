@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { SqlRow, SqlValue } from "../../../core/ports.ts";
 import { openDataDir } from "../../shared/data-dir.ts";
 import type { DatabaseSync } from "../../shared/sqlite/database-sync.ts";
+import { withReadTexts } from "../../shared/sql/stored-text.ts";
 import { openConnection } from "../../shared/sqlite/open-sqlite.ts";
 import { OWN_TABLES } from "../../shared/sqlite/schema.ts";
 import { statements } from "../../shared/sqlite/sqlite-statements.ts";
@@ -49,8 +50,7 @@ const TABLES = `SELECT name FROM pragma_table_list WHERE schema = 'main' AND typ
 function tablesOf(db: DatabaseSync): MovedTables {
   const own = statements(db);
   const all = (sql: string, params: readonly SqlValue[] = []) =>
-    // `as`: no statement here reads whole numbers as bigints.
-    db.prepare(sql).all(...params) as SqlRow[];
+    withReadTexts(db.prepare(sql).all(...params));
   return {
     dialect: "sqlite",
     all: async (sql, params) => all(sql, params),

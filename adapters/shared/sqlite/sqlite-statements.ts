@@ -1,6 +1,7 @@
 import { SqlError } from "../../../core/sql/sql-error.ts";
 import type { SqlRow, SqlValue, StatementResult } from "../../../core/ports.ts";
 import { checkSqlValue } from "../sql/check-sql-value.ts";
+import { toStoredText, withReadTexts } from "../sql/stored-text.ts";
 import { toSqlError } from "./sqlite-error.ts";
 import type { PreparedStatement, SqliteConnection } from "./sqlite-library.ts";
 
@@ -52,9 +53,9 @@ export function statements(
         if (parameters !== -1 && parameters !== params.length) {
           throw new SqlError("invalid", `${params.length} values for ${parameters} parameters`);
         }
-        for (const value of params) checkSqlValue(value);
-        if (!returnsRows) return { rows: [], changes: Number(statement.run(...params).changes) };
-        const rows = readRows(statement, params, writes);
+        const values = params.map(toParameter);
+        if (!returnsRows) return { rows: [], changes: Number(statement.run(...values).changes) };
+        const rows = withReadTexts(readRows(statement, values, writes));
         return { rows, changes: writes ? rows.length : 0 };
       } catch (thrown) {
         const error = toSqlError(thrown, sql);
@@ -63,6 +64,11 @@ export function statements(
       }
     },
   };
+}
+
+function toParameter(value: SqlValue): SqlValue {
+  checkSqlValue(value);
+  return typeof value === "string" ? toStoredText(value) : value;
 }
 
 /**

@@ -45,6 +45,13 @@ export const storageMutants: readonly Mutant[] = [
     tests: ["tests/contract/actors"],
   },
   {
+    name: "texts of SQLite come back with U+0000 in them",
+    file: "adapters/shared/sqlite/sqlite-statements.ts",
+    find: "withReadTexts(readRows(statement, values, writes))",
+    replace: "readRows(statement, values, writes)",
+    tests: ["tests/contract/sql"],
+  },
+  {
     name: "many short batches do not hold up the event loop",
     file: "adapters/shared/sqlite/sqlite-group.ts",
     find: "if (index > 0 && performance.now() > until) return;",

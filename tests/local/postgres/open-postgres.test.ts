@@ -55,28 +55,6 @@ describe("the Sql contract", () => {
   for (const one of sqlSuite.cases) it(one.name, () => one.run(db.sqlOf("a")));
 });
 
-describe("texts", () => {
-  it("come back with U+0000 and U+0001 in them, and keep the order of their bytes", async () => {
-    const texts = [
-      "",
-      "\0",
-      "\0\0a",
-      "\0b",
-      "\u0001",
-      "\u0001\0",
-      "\u0001\u0001",
-      "\u0002",
-      "B",
-      "a",
-      "é",
-    ];
-    await db.sqlOf("a").batch(texts.toReversed().map((text) => insert(text)));
-    expect(await ids()).toEqual(texts);
-    const [row] = await db.sqlOf("a").all("SELECT id FROM t_items WHERE id = ?", ["\0b"]);
-    expect(row?.["id"]).toBe("\0b");
-  });
-});
-
 describe("a fence", () => {
   it("refuses the batches of who has lost what it owned, and of nobody else", async () => {
     await db
