@@ -2,7 +2,10 @@ import { misfitText } from "../../http/fields/misfit.ts";
 import * as v from "valibot";
 import { utf8 } from "../../crypto/encoding.ts";
 import { jsonExcess, parsedJson } from "../../http/json.ts";
-import { formatEvent } from "../../http/sse.ts";
+import { chatUsage, type ChatUsage } from "../chat/chat-format.ts";
+import { chatFront } from "../chat/formats/chat-reply.ts";
+import type { ChatDelta, ReplyContext } from "../chat/reply.ts";
+import { noUsage } from "../chat/usage.ts";
 import type { InboundResponse, OutboundRequest, System, Transport } from "../../ports.ts";
 
 const MODEL = "echo-demo";
@@ -50,9 +53,14 @@ function echo(request: OutboundRequest, system: System): InboundResponse {
   if (request.method !== "POST") return failure(405, "Send a POST request");
   const chat = readChat(request.body);
   if (typeof chat === "string") return failure(400, chat);
-  const id = `chatcmpl-${system.id()}`;
-  const created = Math.floor(system.now() / 1000);
-  return chat.stream === true ? streamed(chat, id, created) : whole(chat, id, created);
+  const { model, stream_options } = chat;
+  const context: ReplyContext = {
+    chat: { model, messages: [], stream_options },
+    given: {},
+    id: system.id(),
+    created: Math.floor(system.now() / 1000),
+  };
+  return chat.stream === true ? streamed(chat, context) : whole(chat, context);
 }
 
 function readChat(body: OutboundRequest["body"]): ChatRequest | string {
@@ -82,60 +90,35 @@ function words(text: string): string[] {
   return text.match(/\s*\S+/g) ?? [];
 }
 
-function usageOf(chat: ChatRequest, answer: string): Record<string, number> {
-  const prompt = chat.messages.reduce(
+function usageOf(chat: ChatRequest, answer: string): ChatUsage {
+  const tokensIn = chat.messages.reduce(
     (sum, message) => sum + words(textOf(message.content)).length,
     0,
   );
-  const completion = words(answer).length;
-  return {
-    prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
-  };
+  return chatUsage({ ...noUsage, tokensIn, tokensOut: words(answer).length });
 }
 
-function whole(chat: ChatRequest, id: string, created: number): InboundResponse {
+function whole(chat: ChatRequest, context: ReplyContext): InboundResponse {
   const text = answerTo(chat);
-  return reply(200, {
-    id,
-    object: "chat.completion",
-    created,
-    model: chat.model,
-    choices: [
-      {
-        index: 0,
-        message: { role: "assistant", content: text, refusal: null },
-        logprobs: null,
-        finish_reason: "stop",
-      },
-    ],
-    usage: usageOf(chat, text),
-  });
+  const said = { id: "", model: chat.model, text, toolCalls: [], finishReason: "stop" };
+  return reply(200, chatFront.reply({ ...said, usage: usageOf(chat, text) }, context));
 }
 
-function streamed(chat: ChatRequest, id: string, created: number): InboundResponse {
+function streamed(chat: ChatRequest, context: ReplyContext): InboundResponse {
   const text = answerTo(chat);
-  const base = { id, object: "chat.completion.chunk", created, model: chat.model };
-  const choice = (delta: object, finish: string | null = null): object => ({
-    ...base,
-    choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
-  });
-  const events: object[] = [
-    choice({ role: "assistant", content: "" }),
-    ...words(text).map((word) => choice({ content: word })),
-    choice({}, "stop"),
+  const writer = chatFront.stream(context);
+  const deltas: ChatDelta[] = [
+    { delta: { role: "assistant", content: "" } },
+    ...words(text).map((word) => ({ delta: { content: word } })),
+    { delta: {}, finishReason: "stop", usage: usageOf(chat, text) },
   ];
-  if (chat.stream_options?.include_usage === true) {
-    events.push({ ...base, choices: [], usage: usageOf(chat, text) });
-  }
-  const lines = [...events.map((event) => JSON.stringify(event)), "[DONE]"];
+  const events = [...deltas.map((delta) => () => writer.add(delta)), () => writer.end()];
   const body = new ReadableStream<Uint8Array>(
     {
       pull(controller) {
-        const line = lines.shift();
-        if (line === undefined) controller.close();
-        else controller.enqueue(utf8(formatEvent({ data: line })));
+        const event = events.shift();
+        if (event === undefined) controller.close();
+        else controller.enqueue(utf8(event()));
       },
     },
     { highWaterMark: 0 },
@@ -144,9 +127,7 @@ function streamed(chat: ChatRequest, id: string, created: number): InboundRespon
 }
 
 function failure(status: number, message: string): InboundResponse {
-  return reply(status, {
-    error: { message, type: "invalid_request_error", param: null, code: null },
-  });
+  return reply(status, chatFront.failure({ kind: "invalid", message, status }));
 }
 
 function reply(status: number, body: object): InboundResponse {

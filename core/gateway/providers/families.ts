@@ -5,7 +5,7 @@ import { countFront } from "../chat/formats/count-front.ts";
 import { chatFront } from "../chat/formats/chat-reply.ts";
 import { geminiTranslator } from "./google/gemini.ts";
 import { messagesFront } from "../chat/formats/messages-reply.ts";
-import { type OpenAiDialect, openaiTranslator } from "./openai/openai.ts";
+import { openaiTranslator } from "./openai/openai.ts";
 import { responsesFront } from "../chat/formats/responses-reply.ts";
 import type { ChatFront, ChatTranslator } from "../chat/reply.ts";
 
@@ -50,13 +50,5 @@ function translatorOf(slug: string): ChatTranslator | undefined {
 
 function overChat(slug: string): ChatTranslator {
   const { openaiChat: path = CHAT, dialect } = providerRow(slug) ?? {};
-  return openaiTranslator({ ...usual, ...dialect, path });
+  return openaiTranslator({ ...dialect, path });
 }
-
-/** How most providers of OpenAI's chat format take chats. */
-const usual: Omit<OpenAiDialect, "path"> = {
-  limit: "max_tokens",
-  asksUsage: true,
-  systemAnywhere: false,
-  wantsThoughts: false,
-};

@@ -93,21 +93,24 @@ export function unifiedStep(given: Step, read: () => Json, names?: OperatorNames
     return { ...written(asked, body), slug: "dynamic", route: model.slice(DYNAMIC.length) };
   }
   if (model === AUTO_MODEL) return { ...written(asked, body), slug: "auto", auto: format };
-  const slash = model.indexOf("/");
-  const slug = model.slice(0, Math.max(0, slash));
+  const [slug, own] = splitModel(model);
   const place = isCount ? countPlace(slug) : placeOf(slug, format);
-  if (slash < 1 || slash === model.length - 1) {
-    throw badFormat(
-      `model must be "{provider}/{model}", got "${model.slice(0, 128)}"${fullModelHint(model)}`,
-    );
-  }
   if (place === null) throw notHere(slug, format);
-  const named = { ...body, model: model.slice(slash + 1) };
+  const named = { ...body, model: own };
   const { chat, dropped } = isOwnChat(slug, place)
     ? fitChatBody(named, modelRules(slug, named.model))
     : { chat: named, dropped: [] };
   const placed: Step = { ...step, headers: versioned(step, slug, place), slug, ...place, dropped };
   return { ...placed, ...jsonBody(chat, translationRoute(placed) !== undefined) };
+}
+
+/** Splits a model's name into its provider's and its own; throws `chat_format` where one is missing. */
+function splitModel(model: string, purpose: string = ""): readonly [slug: string, own: string] {
+  const slash = model.indexOf("/");
+  if (slash > 0 && slash < model.length - 1) return [model.slice(0, slash), model.slice(slash + 1)];
+  throw badFormat(
+    `model must be "${MODEL_FORM}"${purpose}, got "${model.slice(0, 128)}"${fullModelHint(model)}`,
+  );
 }
 
 /** Returns the step of a request that goes on whole, to be asked of several models. */
@@ -131,16 +134,9 @@ function taskStep(step: Step, path: string, read: () => Json, names?: OperatorNa
       rest: path,
       pool: model,
     };
-  const slash = model.indexOf("/");
-  if (slash < 1 || slash === model.length - 1) {
-    throw badFormat(
-      `model must be "{provider}/{model}" for "${path}", got "${model.slice(0, 128)}"${fullModelHint(model)}`,
-    );
-  }
-  const slug = model.slice(0, slash);
+  const [slug, own] = splitModel(model, ` for "${path}"`);
   const rest = taskPath(slug, path);
   if (rest === undefined) throw notHere(slug, path);
-  const own = model.slice(slash + 1);
   return {
     ...step,
     slug,

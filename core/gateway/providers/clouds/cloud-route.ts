@@ -28,13 +28,7 @@ const fronts = {
   messages: messagesFront,
 } as const satisfies Readonly<Record<ChatFormat, ChatFront>>;
 
-const overChat = openaiTranslator({
-  path: "chat/completions",
-  limit: "max_completion_tokens",
-  asksUsage: true,
-  systemAnywhere: false,
-  wantsThoughts: false,
-});
+const overChat = openaiTranslator({ path: "chat/completions", limit: "max_completion_tokens" });
 
 export function cloudRoute(
   { slug, rest, query }: Step,

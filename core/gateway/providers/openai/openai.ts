@@ -36,8 +36,19 @@ export interface OpenAiDialect {
   readonly wantsThoughts: boolean;
 }
 
+/** How most providers of OpenAI's chat format take chats. */
+const usual: Omit<OpenAiDialect, "path"> = {
+  limit: "max_tokens",
+  asksUsage: true,
+  systemAnywhere: false,
+  wantsThoughts: false,
+};
+
 /** Makes the translator for chats that came in another format than OpenAI's, over a provider that speaks OpenAI's. */
-export function openaiTranslator(dialect: OpenAiDialect): ChatTranslator {
+export function openaiTranslator(
+  given: Partial<OpenAiDialect> & Pick<OpenAiDialect, "path">,
+): ChatTranslator {
+  const dialect: OpenAiDialect = { ...usual, ...given };
   return {
     request: (chat) => ({
       rest: dialect.path,
