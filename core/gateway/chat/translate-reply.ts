@@ -58,7 +58,12 @@ export async function translateReply(
     const wait = isTold ? [] : [["retry-after", String(retryAfter)] as const];
     return { ...written, headers: [...written.headers, ...wait] };
   }
-  const reply = translator.reply(native ?? {}, chat);
+  const answered = translator.reply(native ?? {}, chat);
+  const { finishReason: reason, toolCalls } = answered;
+  const reply: ChatReply =
+    reason === null
+      ? answered
+      : { ...answered, finishReason: endedBy(reason, toolCalls.length > 0) };
   // Some models do not stream, and send a whole answer even when asked for a stream.
   return chat.stream === true
     ? replied("text/event-stream", {
@@ -126,13 +131,18 @@ async function* events(
   const reader = translator.stream(chat);
   const writer = front.stream(context);
   let ended = false;
+  let hasCalls = false;
   let size = 0;
   // Read on to the very end, also behind a `done`: stopping there would look like a client that left.
   for await (const { data } of sseEvents(source, { signal: left })) {
     size += data.length;
     if (size > ANSWER_LIMIT)
       throw new TransportError("broken", "The provider's stream is too long to translate");
-    const event = deltaOf(reader, data);
+    const given = deltaOf(reader, data);
+    hasCalls ||= (given.delta?.tool_calls ?? []).length > 0;
+    const { finishReason: reason } = given;
+    const event: ChatDelta =
+      reason === undefined ? given : { ...given, finishReason: endedBy(reason, hasCalls) };
     ended ||= ends(event, reader);
     const text =
       event.error == null ? textOrFailure(() => writer.add(event)) : readFailure(event.error, 0);
@@ -163,6 +173,11 @@ function textOrFailure(write: () => string): string | ProviderFailure {
     if (error instanceof TransportError) return readFailure(error.message, 0);
     throw error;
   }
+}
+
+/** Returns why an answer ended: Gemini, Ollama and others say "stop" of one with calls, and clients would not make them. */
+function endedBy(reason: string, hasCalls: boolean): string {
+  return reason === "stop" && hasCalls ? "tool_calls" : reason;
 }
 
 /** Whether an answer may be over with this. */

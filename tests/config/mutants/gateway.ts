@@ -290,6 +290,13 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/providers/translate-custom-tools"],
   },
   {
+    name: "an answer with calls ends with the reason for calls",
+    file: "core/gateway/chat/translate-reply.ts",
+    find: 'return reason === "stop" && hasCalls ?',
+    replace: 'return reason === "" && hasCalls ?',
+    tests: ["tests/unit/gateway/providers/translate-cut"],
+  },
+  {
     name: "two tools have two names at a provider",
     file: "core/gateway/chat/tool-names.ts",
     find: "clean.length <= LIMIT && !taken.has(clean)",

@@ -50,7 +50,7 @@ function replyAfter(body: Json, calls: number): ChatReply {
     reasoning: thought === "" ? [] : [{ text: thought }],
     ...(images.length === 0 ? {} : { images }),
     toolCalls,
-    finishReason: reasonOf(body, candidate["finishReason"], toolCalls.length > 0),
+    finishReason: reasonOf(body, candidate["finishReason"]),
     usage: chatUsage(googleUsage(noUsage, body) ?? noUsage),
   };
 }
@@ -63,13 +63,12 @@ function imageOf(part: Json): string[] {
 }
 
 /** A prompt that was blocked has no candidate, and so no reason of its own. */
-function reasonOf(body: Json, reason: unknown, hasCalls: boolean): string | null {
+function reasonOf(body: Json, reason: unknown): string | null {
   if (reason === undefined) {
     return jsonObject(body["promptFeedback"])["blockReason"] === undefined
       ? null
       : "content_filter";
   }
-  if (reason === "STOP" && hasCalls) return "tool_calls";
   return finishReasons[jsonText(reason)] ?? "content_filter";
 }
 
@@ -100,8 +99,6 @@ export function geminiStream(): StreamReader {
     const first = started ? {} : { role: "assistant" as const, content: text };
     started = true;
     const numbered = toolCalls.map((call) => ({ ...call, index: calls++ }));
-    // The finish may come in an event after the calls.
-    const reason = finishReason === "stop" && calls > 0 ? "tool_calls" : finishReason;
     return {
       id,
       model,
@@ -112,7 +109,7 @@ export function geminiStream(): StreamReader {
         ...(images === undefined ? {} : { images }),
         ...(numbered.length === 0 ? {} : { tool_calls: numbered }),
       },
-      ...(reason === null ? {} : { finishReason: reason }),
+      ...(finishReason === null ? {} : { finishReason }),
       ...(event["usageMetadata"] == null ? {} : { usage }),
     };
   };

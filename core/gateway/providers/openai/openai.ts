@@ -231,7 +231,8 @@ function stream(chat: Chat): StreamReader {
       id: jsonText(event["id"]),
       model: jsonText(event["model"]),
       ...(delta === undefined ? {} : { delta }),
-      ...(choice?.["finish_reason"] == null
+      // Some providers send an empty one with every event.
+      ...(choice === undefined || !choice["finish_reason"]
         ? {}
         : { finishReason: finishOf(choice["finish_reason"]), ...stopSequenceOf(choice, chat) }),
       ...(usage === null ? {} : { usage: chatUsage(usage) }),

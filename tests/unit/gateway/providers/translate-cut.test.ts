@@ -79,3 +79,22 @@ it.each([
   const streamed = await eventsOf(await send("messages", { ...asked, stream: true }));
   expect(end(streamed)).toMatchObject({ delta: told });
 });
+
+it("a message with calls says so, also where its provider only says that it stopped", async () => {
+  const asked = { model: "groq/llama" };
+  const call = { index: 0, id: "t1", function: { name: "f", arguments: "{}" } };
+  answering({ choices: [{ message: { tool_calls: [call] }, finish_reason: "stop" }] });
+  expect(await (await send("messages", asked)).json()).toMatchObject({ stop_reason: "tool_use" });
+  streaming(
+    { choices: [{ index: 0, delta: { tool_calls: [call] }, finish_reason: "" }] },
+    { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
+  );
+  const events = await eventsOf(await send("messages", { ...asked, stream: true }));
+  expect(events.at(-2)).toMatchObject({ delta: { stop_reason: "tool_use" } });
+});
+
+it("an empty reason with an event of a stream is not its end", async () => {
+  streaming({ choices: [{ index: 0, delta: { content: "Hel" }, finish_reason: "" }] });
+  const response = await send("messages", { model: "groq/llama", stream: true });
+  await expect(response.text()).rejects.toThrow();
+});
