@@ -155,7 +155,7 @@ describe("names for models", () => {
     ["dynamic/x", "openai/gpt-5.5", "names of the gateway itself"],
     ["cloudflare/auto", "openai/gpt-5.5", "names of the gateway itself"],
     ["fast", "gpt-5.5", 'expected "{provider}/{model}"'],
-    ["fast", "elevenlabs/voice", "a provider that takes chats"],
+    ["fast", "elevenlabs/voice", "a provider that the unified endpoint asks"],
     ["fast", { targets: [{ model: "openai/a" }, { model: "openai/a", weight: 2 }] }, "there twice"],
   ])("refuse %s: %j", (name, given, message) => {
     expect(() => read({ [name]: given as never })).toThrow(message);
