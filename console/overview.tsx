@@ -87,8 +87,10 @@ function Servers({ nodes }: { readonly nodes: readonly ActorNode[] }) {
                 <td>{node.machine}</td>
                 <td>{node.version}</td>
                 <td>
-                  <span class={`state ${node.lives ? "ready" : "unavailable"}`}>
-                    {node.lives ? "lives" : `gone for ${duration(node.renewedMsAgo)}`}
+                  <span
+                    class={`state ${node.lives && node.refusal === null ? "ready" : "unavailable"}`}
+                  >
+                    {stateOf(node)}
                   </span>
                 </td>
                 <td class="number">{count(node.slots)}</td>
@@ -100,6 +102,11 @@ function Servers({ nodes }: { readonly nodes: readonly ActorNode[] }) {
       </div>
     </section>
   );
+}
+
+function stateOf({ lives, refusal, renewedMsAgo }: ActorNode): string {
+  if (refusal !== null) return `refused: ${refusal}`;
+  return lives ? "lives" : `gone for ${duration(renewedMsAgo)}`;
 }
 
 function Figures({

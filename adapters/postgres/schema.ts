@@ -49,6 +49,8 @@ async function createLeaseTables(session: Session): Promise<void> {
     ALTER TABLE causey_nodes ADD COLUMN IF NOT EXISTS machine TEXT NOT NULL DEFAULT '';
     ALTER TABLE causey_nodes ADD COLUMN IF NOT EXISTS protocol INTEGER;
     ALTER TABLE causey_nodes ADD COLUMN IF NOT EXISTS renewed TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp();
+    ALTER TABLE causey_nodes ADD COLUMN IF NOT EXISTS ahead_ms BIGINT;
+    ALTER TABLE causey_nodes ADD COLUMN IF NOT EXISTS refusal TEXT;
     CREATE TABLE IF NOT EXISTS causey_node_steps (
       node TEXT NOT NULL, kind TEXT NOT NULL, steps INTEGER NOT NULL, noted TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp(),
       PRIMARY KEY (node, kind));

@@ -15,7 +15,7 @@ import { chromium } from "./chromium/chromium.ts";
 import { processesAvailable } from "./background/process-isolate.ts";
 import { type Threads, threads } from "./background/threads.ts";
 import { openDataDir, openStateDir } from "./data-dir.ts";
-import { closeAtEnd } from "./http/drain.ts";
+import { closeAtEnd, endServing } from "./http/drain.ts";
 import { egressTransport } from "./egress/egress-transport.ts";
 import { filteredLog } from "./log/line-filter.ts";
 import { jsonLog, standardError } from "./log/standard-log.ts";
@@ -107,6 +107,7 @@ export async function localPlatform(
   };
   const { actors, stateDir } = await openActors(runtime, options, { system, log });
   setNode(actors.nodes?.own);
+  void actors.refused?.then(endServing);
   const browser = chromium({
     stateDir,
     executablePath: options.chromiumPath,
@@ -167,7 +168,7 @@ function configured(config: Config): LocalPlatformOptions {
   };
 }
 
-type PlatformActors = (PostgresActors | SharedActors) & Pick<Actors, "nodes">;
+type PlatformActors = (PostgresActors | SharedActors) & Pick<Actors, "nodes" | "refused">;
 
 /** Names the server in each line of the log, once it is one of several. */
 function logOfNode(log: Log): {

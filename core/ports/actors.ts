@@ -28,6 +28,11 @@ export interface Actors {
   failure?(): string | null;
   /** Resolves when the tables of all defined kinds are there. Rejects with one line when this version must not work with them. @default they are there, or `define` has thrown */
   ready?(): Promise<void>;
+  /**
+   * Resolves with one line when this version must not work with the tables, at its start or because another server has
+   * changed them since. `serve()` then ends the process with 1. @default never
+   */
+  readonly refused?: Promise<string>;
   /** The servers among which the actors are divided. @default this process has all of them, or cannot tell */
   readonly nodes?: ActorNodes;
 }
@@ -47,6 +52,18 @@ export type ActorNode = {
   readonly address: string;
   readonly machine: string;
   readonly version: string;
+  /** The number of what it says to the others; those more than one apart do not call each other. Null where it is not known. */
+  readonly protocol: number | null;
+  /** The schema steps of each list of tables that it knows, and those that the database has seen. */
+  readonly schema: readonly {
+    readonly list: string;
+    readonly knows: number;
+    readonly database: number;
+  }[];
+  /** By how many ms its clock is ahead of the database's; null while that is not known. */
+  readonly clockAheadMs: number | null;
+  /** Why it does not work with the tables, or not with other servers; null when it does. */
+  readonly refusal: string | null;
   /** The number of the 1,024 slots of actors that it has. */
   readonly slots: number;
   /** Milliseconds since it last renewed its lease. */

@@ -1,4 +1,5 @@
 import { agentsMutants } from "./mutants/agents.ts";
+import { clusterMutants } from "./mutants/cluster.ts";
 import { filesMutants } from "./mutants/files.ts";
 import { gatewayGuardMutants } from "./mutants/gateway-guard.ts";
 import { gatewayKeyMutants } from "./mutants/gateway-keys.ts";
@@ -26,6 +27,7 @@ export const mutants: readonly Mutant[] = [
   ...peerMutants,
   ...storageMutants,
   ...postgresMutants,
+  ...clusterMutants,
   {
     name: "a crawl holds redirects against robots.txt",
     file: "core/rendering/crawl/visit-page.ts",

@@ -1,11 +1,13 @@
-// A node of a cluster with actors that count: RUNTIME URL LEASE_MS. Takes orders over HTTP; prints `listening PORT ID`.
+// A node of a cluster with actors that count: RUNTIME URL LEASE_MS AHEAD_MS (of its clock). Takes orders over HTTP; prints `listening PORT ID`.
 import { createServer } from "node:http";
 import process from "node:process";
 import { openPostgres } from "../../adapters/postgres/open-postgres.ts";
 import { openCluster, type Cluster } from "../../adapters/postgres/slots/cluster.ts";
 import type { ActorRef, Sql } from "../../core/ports.ts";
 
-const [, url = "", leaseMs = "10000"] = process.argv.slice(2);
+const [, url = "", leaseMs = "10000", aheadMs = "0"] = process.argv.slice(2);
+const { now } = Date;
+Date.now = () => now() + Number(aheadMs);
 const log = (level: string, message: string, fields?: object): void => {
   console.error(level, message, JSON.stringify(fields ?? {}));
 };

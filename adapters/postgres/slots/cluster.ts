@@ -5,8 +5,11 @@ import type { RemoteUpgrades } from "../../peers/incoming-request.ts";
 import type { ActorFilter } from "../../shared/actors/actor-directory.ts";
 import type { Upgrade } from "../../shared/sockets/sockets.ts";
 import type { PostgresDatabase } from "../open-postgres.ts";
-import { leaseStore, type ClusterNode } from "./lease-store.ts";
-import { openLeases, type Leases } from "./leases.ts";
+import { databaseTime } from "./database-time.ts";
+import { leaseStore } from "./lease-store.ts";
+import { openLeases, type Leases, type LeasesOptions } from "./leases.ts";
+import { nodeRefusal, type NodeRefusal } from "./node-refusal.ts";
+import { clockWarning, loopbackWarning } from "./node-warnings.ts";
 import { peerNodes, type PeerNodes } from "./peer-nodes.ts";
 import { routedActors, type RoutedActors, type RoutedActorsOptions } from "./routed-actors.ts";
 import { slotOf } from "../slot-of.ts";
@@ -42,6 +45,8 @@ export interface ClusterOptions {
   readonly upgrade: Upgrade;
   readonly upgrades: RemoteUpgrades;
   readonly log: Log;
+  /** The clock of this machine, in ms since 1970. @default Date.now */
+  readonly clock?: (() => number) | undefined;
   /** How long a node that does not answer keeps its actors, in ms. @default 10000 */
   readonly leaseMs?: number | undefined;
 }
@@ -53,6 +58,8 @@ export interface Cluster {
   readonly address: string;
   /** Takes its share of the actors from now on; calls wait until then. */
   join(): void;
+  /** Whether it may work with the tables: by its version as it starts, and whenever its lease has to begin again. */
+  readonly refusal: Pick<NodeRefusal, "refuse" | "refused">;
   readonly get: (kind: string, name: string) => ActorRef;
   readonly isHere: (kind: string, name: string) => boolean;
   /** Returns the slots whose actors are here. */
@@ -79,16 +86,16 @@ const NO_FENCE: Fence = { slot: -1, epoch: -1 };
  */
 export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const { db, host, leaseMs = LEASE_MS, listen, log, machine, version } = options;
-  const id = crypto.randomUUID();
   const state: { leases?: Leases; joining?: Promise<void>; isClosing: boolean } = {
     isClosing: false,
   };
-  const signed = signatures(options.secret);
+  const time = databaseTime(options.clock ?? Date.now, clockWarning(log));
+  const signed = signatures(options.secret, () => time.now());
   const nodes = peerNodes({ ...options, signatures: signed, onChange: () => routed.retry() });
   const routed = routedActors({
     ...host,
     leases: () => state.leases,
-    failure: () => db.failure(),
+    failure: () => db.failure() ?? refusal.failure(),
     nodes,
   });
   const server: PeerServer = await servePeers({
@@ -99,22 +106,20 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
     signatures: signed,
   });
   const address = addressOf(options.advertise ?? listen.host, server.port ?? listen.port);
-  const node = { id, address, version, machine };
+  const node = { id: crypto.randomUUID(), address, version, machine };
   const changed = (hasMore: boolean): void => {
     if (state.leases === undefined) return;
     routed.retry();
     if (hasMore) host.rescan();
   };
-  const drop = async (slots: ReadonlySet<number>, graceMs: number): Promise<void> => {
-    const isMeant = (kind: string, name: string): boolean => slots.has(slotOf(kind, name));
-    await settled(() => host.holds(isMeant), graceMs);
-    const [code, reason] = state.isClosing ? ENDS : MOVED;
-    host.drop(isMeant, code, reason);
-  };
+  const store = leaseStore(db.sqlOf(""), node, leaseMs, time);
+  const refusal = nodeRefusal(store);
+  const drop = dropping(host, () => (state.isClosing ? ENDS : MOVED));
+  const onNode = loopbackWarning(node, log);
+  const onRefused = (reason: string): void => refusal.refuse(reason);
+  const own = { node, store, log, leaseMs, drop, onChange: changed, onNode, onRefused };
   const join = async (): Promise<void> => {
-    const store = leaseStore(db.sqlOf(""), node, leaseMs);
-    const onNode = loopbackWarning(node, log);
-    state.leases = await openLeases({ node, store, log, leaseMs, drop, onChange: changed, onNode });
+    state.leases = await openLeases(own);
     changed(true);
   };
   return {
@@ -122,20 +127,33 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
     join: () => {
       if (!state.isClosing) state.joining ??= join();
     },
+    refusal,
     get: routed.get,
     isHere: routed.isHere,
     ownSlots: () => state.leases?.own() ?? [],
     fenceOf: (kind, name) => state.leases?.fenceOf(slotOf(kind, name)) ?? NO_FENCE,
-    failure: () => (state.leases?.isValid() === false ? UNRENEWED : null),
+    failure: () => refusal.failure() ?? (state.leases?.isValid() === false ? UNRENEWED : null),
     async close(graceMs) {
       const until = performance.now() + graceMs;
       state.isClosing = true;
       nodes.closeSockets(...ENDS);
-      await state.joining;
+      await Promise.all([state.joining, refusal.settled()]);
       // Without another node, calls that wait for one find none.
       if ((await state.leases?.close(graceMs)) !== true) routed.close();
       await end(server, { nodes, routed }, until);
     },
+  };
+}
+
+/** Drops the actors of slots once what runs at them is over, for the reason that holds then. */
+function dropping(
+  host: Pick<SlotHost, "drop" | "holds">,
+  closing: () => readonly [number, string],
+): LeasesOptions["drop"] {
+  return async (slots, graceMs) => {
+    const isMeant = (kind: string, name: string): boolean => slots.has(slotOf(kind, name));
+    await settled(() => host.holds(isMeant), graceMs);
+    host.drop(isMeant, ...closing());
   };
 }
 
@@ -161,21 +179,4 @@ async function settled(isUnderWay: () => boolean, graceMs: number): Promise<void
 
 function addressOf(host: string, port: number): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
-}
-
-const LOOPBACK = /^(?:127\.|localhost:|\[::1\])/u;
-
-/** Says what to set when a node of another machine and this one cannot reach each other. */
-function loopbackWarning(own: ClusterNode, log: Log): (other: ClusterNode) => void {
-  let isSaid = false;
-  return (other) => {
-    const local = [own, other].find(({ address }) => LOOPBACK.test(address));
-    if (other.machine === own.machine || local === undefined || isSaid) return;
-    isSaid = true;
-    log(
-      "error",
-      "Nodes on several machines share the database, and one listens for its own machine alone: set cluster.listen (--cluster-listen) to an address that the others reach, such as 10.0.0.5:8788",
-      { address: local.address, machine: local.machine },
-    );
-  };
 }

@@ -1,6 +1,7 @@
 import type { Sql, SqlRow } from "../../../core/ports.ts";
 import { unknownStep } from "../../shared/sql/schema-lists.ts";
 import { UNKNOWN_STEPS } from "../schema.ts";
+import type { DatabaseTime } from "./database-time.ts";
 import { PROTOCOL } from "./protocol.ts";
 
 export interface ClusterNode {
@@ -35,12 +36,14 @@ export interface LeaseStore {
   give(slots: readonly number[], to: string | null): Promise<void>;
   /** Removes this node, which has given away all it had. */
   leave(): Promise<void>;
+  /** Stores why this node must not work with the tables. It stays in the list of nodes for a day. */
+  refuse(reason: string): Promise<void>;
 }
 
 const UNTIL = "clock_timestamp() + CAST(? AS DOUBLE PRECISION) * INTERVAL '1 millisecond'";
 
 /** While a lease holds, no other node changes tables in a way that this one may not know. */
-const RENEW = `UPDATE causey_nodes SET expires = ${UNTIL}, renewed = clock_timestamp()
+const RENEW = `UPDATE causey_nodes SET expires = ${UNTIL}, renewed = clock_timestamp(), ahead_ms = ?
   WHERE id = ? AND expires > clock_timestamp() RETURNING id`;
 
 /** Begins a lease, also one that had run out, unless the tables have meanwhile become those of another version. */
@@ -48,10 +51,11 @@ const BEGIN = `WITH unknown AS MATERIALIZED (${UNKNOWN_STEPS}),
   begun AS (INSERT INTO causey_nodes (id, address, version, machine, protocol, expires)
     SELECT CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS INTEGER), ${UNTIL}
     WHERE NOT EXISTS (SELECT 1 FROM unknown)
-    ON CONFLICT (id) DO UPDATE SET expires = excluded.expires, renewed = clock_timestamp())
+    ON CONFLICT (id) DO UPDATE SET expires = excluded.expires, renewed = clock_timestamp(), refusal = NULL)
   SELECT kind, needs, version, knows FROM unknown ORDER BY kind LIMIT 1`;
 
-const LIVING = `SELECT id, address, version, machine, (SELECT SUM(epoch)::BIGINT FROM causey_slots) AS changes
+const LIVING = `SELECT id, address, version, machine, (SELECT SUM(epoch)::BIGINT FROM causey_slots) AS changes,
+  CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now
   FROM causey_nodes WHERE expires > clock_timestamp() ORDER BY id COLLATE "C"`;
 
 const SLOTS_BY_OWNER = `SELECT COALESCE(owner, '') AS owner, STRING_AGG(slot || ':' || epoch, ' ') AS slots
@@ -72,39 +76,58 @@ const GIVE = `UPDATE causey_slots SET owner = ?, epoch = epoch + 1
   WHERE owner = ? AND slot = ANY (CAST(STRING_TO_ARRAY(?, ' ') AS INTEGER[]))`;
 
 /** Removes itself, and nodes that have ended without doing so. */
-const LEAVE = `DELETE FROM causey_nodes WHERE id = ? OR expires < clock_timestamp() - INTERVAL '1 day'`;
+const LEAVE = `DELETE FROM causey_nodes WHERE (id = ? AND refusal IS NULL) OR expires < clock_timestamp() - INTERVAL '1 day'`;
 /** Those of a node that is not there may be of one that is about to join. */
 const FORGET = `DELETE FROM causey_node_steps AS known WHERE node = ?
   OR (noted < clock_timestamp() - INTERVAL '1 day' AND NOT EXISTS (SELECT 1 FROM causey_nodes AS node WHERE node.id = known.node))`;
+/** A server that is started again and again has a new id each time: only the rows of its last minute stay. */
+const REFUSE = `WITH former AS (DELETE FROM causey_nodes
+    WHERE machine = ? AND id <> ? AND refusal IS NOT NULL AND renewed < clock_timestamp() - INTERVAL '1 minute')
+  INSERT INTO causey_nodes (id, address, version, machine, protocol, expires, refusal)
+    VALUES (?, ?, ?, ?, ?, clock_timestamp(), ?) ON CONFLICT (id) DO UPDATE SET refusal = excluded.refusal`;
+/** The number of this version's protocol. */
+const OWN_PROTOCOL = Number(PROTOCOL.split(" ").at(-1));
 
-export function leaseStore(sql: Pick<Sql, "all">, node: ClusterNode, leaseMs: number): LeaseStore {
+export function leaseStore(
+  sql: Pick<Sql, "all">,
+  node: ClusterNode,
+  leaseMs: number,
+  time: Pick<DatabaseTime, "aheadMs" | "note">,
+): LeaseStore {
+  const { address, id, machine, version } = node;
   return {
     async renew() {
-      const renewed = await sql.all(RENEW, [leaseMs, node.id]);
+      const renewed = await sql.all(RENEW, [leaseMs, time.aheadMs(), id]);
       if (renewed.length === 0) await begin(sql, node, leaseMs);
+      const sent = performance.now();
       const rows = await sql.all(LIVING);
+      if (rows[0] !== undefined) time.note(Number(rows[0]["now"]), sent);
       return { nodes: rows.map(toNode), changes: Number(rows[0]?.["changes"]) };
     },
     async slots() {
       return (await sql.all(SLOTS_BY_OWNER)).flatMap(toSlots);
     },
     async claim(count) {
-      await sql.all(CLAIM, [node.id, count]);
+      await sql.all(CLAIM, [id, count]);
     },
     async give(slots, to) {
-      await sql.all(GIVE, [to, node.id, slots.join(" ")]);
+      await sql.all(GIVE, [to, id, slots.join(" ")]);
     },
     async leave() {
-      await sql.all(LEAVE, [node.id]);
-      await sql.all(FORGET, [node.id]);
+      await sql.all(LEAVE, [id]);
+      await sql.all(FORGET, [id]);
+    },
+    async refuse(reason) {
+      const own = [id, address, version, machine, OWN_PROTOCOL];
+      await sql.all(REFUSE, [machine, id, ...own, reason]);
     },
   };
 }
 
 async function begin(sql: Pick<Sql, "all">, node: ClusterNode, leaseMs: number): Promise<void> {
   const { address, id, machine, version } = node;
-  const protocol = Number(PROTOCOL.split(" ").at(-1));
-  const [unknown] = await sql.all(BEGIN, [id, id, address, version, machine, protocol, leaseMs]);
+  const own = [id, address, version, machine, OWN_PROTOCOL];
+  const [unknown] = await sql.all(BEGIN, [id, ...own, leaseMs]);
   if (unknown === undefined) return;
   throw unknownStep({
     name: String(unknown["kind"]),

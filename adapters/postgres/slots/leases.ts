@@ -1,4 +1,5 @@
 import { clearTimeout, setTimeout } from "node:timers";
+import { ApiError } from "../../../core/http/api-error.ts";
 import type { Log } from "../../../core/ports.ts";
 import type { Fence } from "../transaction.ts";
 import type { ClusterNode, LeaseStore, SlotRow } from "./lease-store.ts";
@@ -25,7 +26,7 @@ export interface Leases {
 
 export interface LeasesOptions {
   readonly node: ClusterNode;
-  readonly store: LeaseStore;
+  readonly store: Omit<LeaseStore, "refuse">;
   readonly log: Log;
   /** How long a node that does not renew keeps its slots, in ms. */
   readonly leaseMs: number;
@@ -38,6 +39,8 @@ export interface LeasesOptions {
   readonly onChange: (hasMore: boolean) => void;
   /** Another node lives. */
   readonly onNode: (node: ClusterNode) => void;
+  /** This node must not work with the tables any more: it renews no further. */
+  readonly onRefused: (reason: string) => void;
 }
 
 /** How often a node renews, and looks at the others, in ms; a short lease is renewed four times in its time. */
@@ -113,7 +116,7 @@ export async function openLeases(options: LeasesOptions): Promise<Leases> {
 
 /** Renews for as long as this node runs. */
 function repeat(state: State): { readonly first: Promise<void>; stop(): Promise<void> } {
-  const { leaseMs, log } = state.options;
+  const { leaseMs, log, onRefused } = state.options;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isSilent = false;
   const run = async (): Promise<void> => {
@@ -122,6 +125,12 @@ function repeat(state: State): { readonly first: Promise<void>; stop(): Promise<
       if (isSilent) log("info", "The lease of this node is renewed again");
       isSilent = false;
     } catch (error) {
+      if (error instanceof ApiError) {
+        log("error", "This server must not work with the tables any more", {
+          error: error.message,
+        });
+        return onRefused(error.message);
+      }
       if (!isSilent)
         log("error", "The lease of this node cannot be renewed", { error: String(error) });
       isSilent = true;

@@ -31,12 +31,12 @@ export interface PostgresActors extends Pick<LocalActors, "close" | "define" | "
   failure(): string | null;
   /** Resolves when the tables of all kinds are there. Rejects with one line when this version must not work with them. */
   ready(): Promise<void>;
+  /** See `Actors.refused`. */
+  readonly refused: Promise<string>;
   readonly nodes: ActorNodes;
   /** Closes the connections to the database. */
   release(): Promise<void>;
 }
-
-const OTHER_VERSION = "The tables in the database are for another version of this server";
 
 /** Opens a database for the actors of this process. Rejects with one line that says what to do. */
 export async function postgresActors(options: PostgresActorsOptions): Promise<PostgresActors> {
@@ -76,8 +76,9 @@ async function openActors(
     homes: { get, isHere: (kind, name) => cluster.isHere(kind, name) },
   });
   const detached = detachedCalls({ db, store, system, log, ...own, host: actors });
+  const services = { db, upgrade, upgrades, log, clock: () => system.now() };
   const cluster: Cluster = await openCluster({
-    db: { ...db, failure: () => failureOf(db, store) },
+    ...services,
     host: { ...actors, detached: (...call) => detached.of(...call) },
     listen: settings.listen,
     advertise: settings.advertise,
@@ -85,9 +86,6 @@ async function openActors(
     version: VERSION,
     speaks: PROTOCOL,
     secret: settings.secret ?? (await clusterSecret(db.sqlOf(""))),
-    upgrade,
-    upgrades,
-    log,
     leaseMs: settings.leaseMs,
   });
   return {
@@ -98,8 +96,9 @@ async function openActors(
       // Not before: another node may call at once, an app defines its kinds in one go, and tables may have to be changed first.
       void joinOnceReady(store, cluster);
     },
-    failure: () => failureOf(db, store) ?? cluster.failure(),
+    failure: () => failureOf(db) ?? cluster.failure(),
     ready: () => ready(store),
+    refused: cluster.refusal.refused,
     nodes: { own: cluster.address, list: () => clusterStatus(db.sqlOf("")) },
     async close(graceMs) {
       const until = performance.now() + graceMs;
@@ -114,7 +113,9 @@ async function openActors(
 
 async function joinOnceReady(store: PostgresStore, cluster: Cluster): Promise<void> {
   await store.prepared();
-  if (store.refusal() === null) cluster.join();
+  const refusal = store.refusal();
+  if (refusal === null) cluster.join();
+  else cluster.refusal.refuse(refusal.message);
 }
 
 async function ready(store: PostgresStore): Promise<void> {
@@ -123,8 +124,7 @@ async function ready(store: PostgresStore): Promise<void> {
   if (refusal !== null) throw new Error(refusal.message);
 }
 
-function failureOf(db: Pick<PostgresDatabase, "failure">, store: PostgresStore): string | null {
+function failureOf(db: Pick<PostgresDatabase, "failure">): string | null {
   const reason = db.failure();
-  if (reason !== null) return `The database cannot be used: ${reason}`;
-  return store.refusal() === null ? null : OTHER_VERSION;
+  return reason === null ? null : `The database cannot be used: ${reason}`;
 }

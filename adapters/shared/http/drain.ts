@@ -63,6 +63,14 @@ export function closeAtEnd(platform: Closable, announce: () => void): () => void
   return () => open.delete(platform);
 }
 
+/** The servers of this process that a signal ends. */
+const serving = new Set<(exitCode: number) => void>();
+
+/** Drains as after SIGTERM, but ends the process with 1: a supervisor is to start another version. Without a server nothing happens. */
+export function endServing(): void {
+  for (const end of serving) end(1);
+}
+
 /** The end of a server, in two steps between which the platform closes its sockets with 1001. */
 export interface Ending {
   /** Stops accepting and waits, within the grace, for answers under way. */
@@ -96,9 +104,13 @@ export function onceDrained(ending: Ending, options: ServeOptions): () => Promis
   let ended: Promise<void> | undefined;
   const onSignal = (name: "SIGTERM" | "SIGINT"): void => {
     if (ended !== undefined) process.exit(name === "SIGINT" ? 130 : 143);
+    endProcess(0);
+  };
+  const endProcess = (exitCode: number): void => {
+    if (ended !== undefined) return;
     ended = endInOrder(ending, [...open.keys()]);
     ended.then(
-      () => process.exit(0),
+      () => process.exit(exitCode),
       (error: unknown) => {
         standardError.write(`Shutdown failed: ${String(error)}\n`);
         process.exit(1);
@@ -109,10 +121,14 @@ export function onceDrained(ending: Ending, options: ServeOptions): () => Promis
     const platforms = options.platform === undefined ? [] : [options.platform];
     ended ??= endInOrder(ending, platforms).finally(() => {
       for (const name of names) process.off(name, onSignal);
+      serving.delete(endProcess);
     });
     return ended;
   };
-  if (options.handleSignals !== false) for (const name of names) process.on(name, onSignal);
+  if (options.handleSignals !== false) {
+    for (const name of names) process.on(name, onSignal);
+    serving.add(endProcess);
+  }
   options.signal?.addEventListener("abort", () => void close(), { once: true });
   return close;
 }

@@ -35,8 +35,8 @@ export const postgresMutants: readonly Mutant[] = [
   {
     name: "a node whose version must not work with the tables does not join",
     file: "adapters/postgres/slots/postgres-actors.ts",
-    find: "if (store.refusal() === null) cluster.join();",
-    replace: "cluster.join();",
+    find: "if (refusal === null) cluster.join();\n  else cluster",
+    replace: "cluster.join();\n  if (refusal !== null) cluster",
     tests: steps,
   },
   {
@@ -300,7 +300,7 @@ export const postgresMutants: readonly Mutant[] = [
   },
   {
     name: "a node whose address only its own machine reaches says so",
-    file: "adapters/postgres/slots/cluster.ts",
+    file: "adapters/postgres/slots/node-warnings.ts",
     find: "other.machine === own.machine ||",
     replace: "true ||",
     tests: joined,

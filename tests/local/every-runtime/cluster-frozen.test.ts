@@ -8,7 +8,7 @@ import { agentSchema } from "../../../core/agents/define/schema.ts";
 import type { ActorKind } from "../../../core/ports.ts";
 import { eventually, LONG } from "../../cases/eventually.ts";
 import { asAdmin, describeOnPostgres, freshDatabase } from "../../fakes/postgres.ts";
-import { missing, runtimes } from "../runtimes.ts";
+import { exitOf, missing, runtimes } from "../runtimes.ts";
 import { sharingServer, webhook, type SharingServer } from "../sharing-servers.ts";
 
 const LEASE_MS = 3000;
@@ -58,7 +58,7 @@ async function freeze({ child }: SharingServer, database: string): Promise<void>
 await describeOnPostgres("a server that stands still while its tables are changed", () => {
   for (const runtime of runtimes)
     it(
-      `begins no lease and stores nothing when it goes on, on ${runtime}`,
+      `begins no lease, stores nothing and ends with 1 when it goes on, on ${runtime}`,
       LONG,
       async ({ skip }) => {
         const lacks = missing(runtime);
@@ -83,13 +83,20 @@ await describeOnPostgres("a server that stands still while its tables are change
         expect(await count(database, "causey_slots WHERE owner IS NOT NULL")).toBe(0);
 
         server.child.kill("SIGCONT");
-        const answers = ["a", "b", "c"].map((entity) => webhook(server, "worked", entity, "late"));
-        await eventually(async () => (await readiness(server)) === 503, "it says so");
-        for (const status of await Promise.all(answers)) expect(status).toBeGreaterThanOrEqual(500);
+        const late = Promise.allSettled(
+          ["a", "b", "c"].map((entity) => webhook(server, "worked", entity, "late")),
+        );
+        expect(await exitOf(server.child)).toBe(1);
+        // One whose connection came after the end has no answer.
+        for (const answer of await late)
+          if (answer.status === "fulfilled") expect(answer.value).toBeGreaterThanOrEqual(500);
         expect(await count(database, "agents_events")).toBe(1);
         expect(await living(database)).toBe(0);
         expect(await count(database, "causey_slots WHERE owner IS NOT NULL")).toBe(0);
-        expect(await readiness(server)).toBe(503);
+        const [row] = await asAdmin(database, "SELECT refusal FROM causey_nodes");
+        expect(row?.["refusal"]).toMatch(
+          /"agent:crash-worker\/own" at schema step 2 and this version .* knows 1: start causey/u,
+        );
       },
     );
 });

@@ -9,6 +9,8 @@ import type { LocalRuntimeName } from "../runtimes.ts";
 
 /** Long enough for nodes that get little of a busy machine: one that cannot renew loses its actors. */
 const LEASE_MS = 8000;
+/** By how much the clock of each node is ahead, in ms. */
+const AHEAD: Record<LocalRuntimeName, number> = { node: 0, deno: 240_000, bun: -240_000 };
 const NAMES = Array.from({ length: 12 }, (_, n) => `actor-${n}`);
 
 interface Node {
@@ -55,7 +57,8 @@ afterAll(() => {
 });
 
 async function startNode(runtime: LocalRuntimeName): Promise<Node> {
-  const child = start(runtime, "cluster-child.ts", [runtime, url, String(LEASE_MS)]);
+  const args = [runtime, url, String(LEASE_MS), String(AHEAD[runtime])];
+  const child = start(runtime, "cluster-child.ts", args);
   started.push(child);
   const [, port, id = ""] = (await lineWith(child, "listening ")).split(" ");
   return { child, id, url: `http://127.0.0.1:${port}` };
@@ -122,65 +125,85 @@ async function check(): Promise<void> {
   }
 }
 
-describe("three nodes on one PostgreSQL, one of each runtime", LONG, () => {
-  it("share the actors, and each finds all of them", async () => {
-    const owners = new Set<string>();
-    for (const name of NAMES) {
-      const answers: Answer[] = [];
-      for (const node of nodes)
-        answers.push(await call(node, name), await call(node, name, "fetch"));
-      expect(answers.map(({ n }) => n)).toEqual([1, 2, 3, 4, 5, 6]);
-      expect(new Set(answers.map(({ node }) => node)).size).toBe(1);
-      owners.add(answers[0]!.node);
-    }
-    expect(owners.size).toBe(3);
-  });
-
-  it("go on without a failure when one leaves, and when one joins", async () => {
-    const [a, b, c] = nodes as [Node, Node, Node];
-    const running = load([a, b]);
-    await wait(1000);
-    process.kill(c.child.pid!, "SIGTERM");
-    expect(await exitOf(c.child)).toBe(0);
-    await shared([a, b]);
-    nodes[2] = await startNode("bun");
-    await shared(nodes);
-    await wait(1000);
-    const { failures } = await running.stop();
-    expect(failures).toEqual([]);
-    await check();
-  });
-
-  it("let one that stood still write nothing when it goes on", async () => {
-    const [a, b, c] = nodes as [Node, Node, Node];
-    const running = load([a, b]);
-    await wait(500);
-    const asked = NAMES.map(async (name) => {
-      const { n } = await call(c, name);
-      acknowledged.push(`${name} ${n}`);
+describe(
+  "three nodes on one PostgreSQL, one of each runtime, whose clocks differ by minutes",
+  LONG,
+  () => {
+    it("are listed with their clocks", async () => {
+      const aheads = (): Promise<(number | null)[]> =>
+        Promise.all(
+          nodes.map(async ({ id }) => {
+            const [row] = await asAdmin(
+              url,
+              `SELECT ahead_ms FROM causey_nodes WHERE id = '${id}'`,
+            );
+            return row?.["ahead_ms"] === null
+              ? null
+              : Math.round(Number(row?.["ahead_ms"]) / 60_000);
+          }),
+        );
+      await eventually(async () => String(await aheads()) === "0,4,-4", "the clocks are told");
     });
-    process.kill(c.child.pid!, "SIGSTOP");
-    await shared([a, b]);
-    await wait(2000);
-    process.kill(c.child.pid!, "SIGCONT");
-    await Promise.allSettled(asked);
-    await shared(nodes);
-    await running.stop();
-    await check();
-  });
 
-  it("take over from one that is killed, after its lease", async () => {
-    const [a, b, c] = nodes as [Node, Node, Node];
-    const running = load([a, b]);
-    await wait(1000);
-    c.child.kill("SIGKILL");
-    await shared([a, b]);
-    await wait(1000);
-    const { failures } = await running.stop();
-    // Those that were under way at the killed one.
-    const isUnknown = (one: string): boolean =>
-      one.includes("whether this took effect is not known");
-    expect(failures.filter((one) => !isUnknown(one))).toEqual([]);
-    await check();
-  });
-});
+    it("share the actors, and each finds all of them", async () => {
+      const owners = new Set<string>();
+      for (const name of NAMES) {
+        const answers: Answer[] = [];
+        for (const node of nodes)
+          answers.push(await call(node, name), await call(node, name, "fetch"));
+        expect(answers.map(({ n }) => n)).toEqual([1, 2, 3, 4, 5, 6]);
+        expect(new Set(answers.map(({ node }) => node)).size).toBe(1);
+        owners.add(answers[0]!.node);
+      }
+      expect(owners.size).toBe(3);
+    });
+
+    it("go on without a failure when one leaves, and when one joins", async () => {
+      const [a, b, c] = nodes as [Node, Node, Node];
+      const running = load([a, b]);
+      await wait(1000);
+      process.kill(c.child.pid!, "SIGTERM");
+      expect(await exitOf(c.child)).toBe(0);
+      await shared([a, b]);
+      nodes[2] = await startNode("bun");
+      await shared(nodes);
+      await wait(1000);
+      const { failures } = await running.stop();
+      expect(failures).toEqual([]);
+      await check();
+    });
+
+    it("let one that stood still write nothing when it goes on", async () => {
+      const [a, b, c] = nodes as [Node, Node, Node];
+      const running = load([a, b]);
+      await wait(500);
+      const asked = NAMES.map(async (name) => {
+        const { n } = await call(c, name);
+        acknowledged.push(`${name} ${n}`);
+      });
+      process.kill(c.child.pid!, "SIGSTOP");
+      await shared([a, b]);
+      await wait(2000);
+      process.kill(c.child.pid!, "SIGCONT");
+      await Promise.allSettled(asked);
+      await shared(nodes);
+      await running.stop();
+      await check();
+    });
+
+    it("take over from one that is killed, after its lease", async () => {
+      const [a, b, c] = nodes as [Node, Node, Node];
+      const running = load([a, b]);
+      await wait(1000);
+      c.child.kill("SIGKILL");
+      await shared([a, b]);
+      await wait(1000);
+      const { failures } = await running.stop();
+      // Those that were under way at the killed one.
+      const isUnknown = (one: string): boolean =>
+        one.includes("whether this took effect is not known");
+      expect(failures.filter((one) => !isUnknown(one))).toEqual([]);
+      await check();
+    });
+  },
+);

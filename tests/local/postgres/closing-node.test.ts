@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openPostgres, type PostgresDatabase } from "../../../adapters/postgres/open-postgres.ts";
-import { openCluster, type Cluster } from "../../../adapters/postgres/slots/cluster.ts";
-import { checkCluster } from "../../../adapters/postgres/slots/cluster-settings.ts";
+import type { Cluster } from "../../../adapters/postgres/slots/cluster.ts";
 import { slotOf } from "../../../adapters/postgres/slot-of.ts";
 import type { ActorRef } from "../../../core/ports.ts";
 import { eventually, LONG } from "../../cases/eventually.ts";
+import { openNode } from "../../fakes/cluster-node.ts";
 import { freshDatabase, lacksPostgres } from "../../fakes/postgres.ts";
 
 const lacks = await lacksPostgres();
@@ -22,32 +22,16 @@ afterAll(async () => {
 });
 
 /** A node whose actors answer with its name; while `isHeld()`, something runs at them. */
-async function openNode(
+async function joinedNode(
   name: string,
   isHeld: () => boolean = () => false,
   answer: Promise<string> = Promise.resolve(name),
 ): Promise<Cluster> {
-  const node = await openCluster({
-    db,
-    host: {
-      here: (): ActorRef => ({
-        call: () => answer,
-        fetch: () => Promise.reject(new Error("Not asked")),
-      }),
-      holds: isHeld,
-      drop: silent,
-      rescan: silent,
-      detached: silent,
-    },
-    listen: checkCluster().listen,
-    machine: "here",
-    version: "1",
-    speaks: "tests",
-    secret: "the secret of the tests",
-    upgrade: () => null,
-    upgrades: new WeakMap(),
-    log: silent,
+  const here = (): ActorRef => ({
+    call: () => answer,
+    fetch: () => Promise.reject(new Error("Not asked")),
   });
+  const node = await openNode(db, { host: { here, holds: isHeld } });
   node.join();
   return node;
 }
@@ -55,12 +39,12 @@ async function openNode(
 describe("a node that closes", LONG, () => {
   it("waits for its calls that were sent back by another one", async () => {
     let isHeld = true;
-    const closing = await openNode("closing");
-    const giving = await openNode("giving", () => isHeld);
+    const closing = await joinedNode("closing");
+    const giving = await joinedNode("giving", () => isHeld);
     await eventually(() => giving.ownSlots().length === 512, "both have their shares");
     const before = new Set(giving.ownSlots());
     // Its share goes to it when the actors are free, and calls are sent back until then.
-    const joining = await openNode("joining");
+    const joining = await joinedNode("joining");
     await eventually(() => giving.ownSlots().length < 512, "it gives some away");
     const left = new Set(giving.ownSlots());
     const names = Array.from({ length: 5000 }, (_, n) => `actor-${n}`).filter((name) => {
@@ -80,8 +64,8 @@ describe("a node that closes", LONG, () => {
   });
 
   it("refuses calls afterwards, and says why", async () => {
-    const closing = await openNode("closing");
-    const other = await openNode("other");
+    const closing = await joinedNode("closing");
+    const other = await joinedNode("other");
     await eventually(() => other.ownSlots().length === 512, "both have their shares");
     await closing.close(1000);
     await expect(closing.get("k", "a").call("m")).rejects.toMatchObject({
@@ -92,9 +76,9 @@ describe("a node that closes", LONG, () => {
   });
 
   it("says of a call under way that its effect is not known", async () => {
-    const closing = await openNode("closing");
+    const closing = await joinedNode("closing");
     const never = new Promise<string>(() => undefined);
-    const other = await openNode("other", undefined, never);
+    const other = await joinedNode("other", undefined, never);
     await eventually(() => other.ownSlots().length === 512, "both have their shares");
     const slots = new Set(other.ownSlots());
     const name = Array.from({ length: 50 }, (_, n) => `actor-${n}`).find((one) =>
@@ -112,7 +96,7 @@ describe("a node that closes", LONG, () => {
 
   it("does not wait for calls that no node is left to take", async () => {
     let isHeld = true;
-    const closing = await openNode("closing", () => isHeld);
+    const closing = await joinedNode("closing", () => isHeld);
     await eventually(() => closing.ownSlots().length === 1024, "it has all slots");
     const closed = closing.close(60_000);
     await eventually(() => closing.ownSlots().length === 0, "it gives them up");

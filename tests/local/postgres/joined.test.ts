@@ -5,15 +5,15 @@ import { openPostgres, type PostgresDatabase } from "../../../adapters/postgres/
 import { postgresStore } from "../../../adapters/postgres/postgres-store.ts";
 import { addAlarmSlots } from "../../../adapters/postgres/slot-alarms.ts";
 import { clusterSecret } from "../../../adapters/postgres/slots/cluster-secret.ts";
-import { openCluster, type Cluster } from "../../../adapters/postgres/slots/cluster.ts";
+import type { Cluster } from "../../../adapters/postgres/slots/cluster.ts";
 import { checkCluster } from "../../../adapters/postgres/slots/cluster-settings.ts";
 import { routedActors } from "../../../adapters/postgres/slots/routed-actors.ts";
 import { slotOf } from "../../../adapters/postgres/slot-of.ts";
 import { localSystem } from "../../../adapters/shared/system.ts";
 import { healthOf, healthRoutes } from "../../../core/signals/health.ts";
 import type { Log } from "../../../core/ports.ts";
-import { eventually, LONG } from "../../cases/eventually.ts";
-import { causeyAll } from "../command/run-command.ts";
+import { eventually } from "../../cases/eventually.ts";
+import { openNode } from "../../fakes/cluster-node.ts";
 import { asAdmin, freshDatabase, lacksPostgres } from "../../fakes/postgres.ts";
 
 const lacks = await lacksPostgres();
@@ -148,66 +148,6 @@ describe("the alarms of a node", () => {
   });
 });
 
-/** A node without actors. */
-function openNode(machine: string, log: Log): Promise<Cluster> {
-  return openCluster({
-    db,
-    host: {
-      here: () => {
-        throw new Error("Nobody calls");
-      },
-      holds: () => false,
-      drop: silent,
-      rescan: silent,
-      detached: silent,
-    },
-    listen: checkCluster().listen,
-    machine,
-    version: "1",
-    speaks: "tests",
-    secret: "the secret of the tests",
-    upgrade: () => null,
-    upgrades: new WeakMap(),
-    log,
-    leaseMs: 2000,
-  });
-}
-
-describe("causey cluster status", () => {
-  it("lists the servers of a database", LONG, async () => {
-    const node = await openNode("here", silent);
-    node.join();
-    await eventually(() => node.ownSlots().length === 1024, "it has all slots");
-    await asAdmin(
-      url,
-      `DELETE FROM causey_alarms;
-      INSERT INTO causey_alarms (kind, actor, at, attempts, version, slot)
-        SELECT 'k', 'late', steady - 3600000, 0, 7, 5 FROM causey_clock
-        UNION SELECT 'k', 'later', steady + 3600000, 0, 7, 6 FROM causey_clock`,
-    );
-    const command = ["cluster", "status", "--database", url];
-    const [json, text, none] = await causeyAll([
-      [...command, "--json"],
-      command,
-      ["cluster", "status"],
-    ]);
-    expect(JSON.parse(json!.out)).toMatchObject({
-      id: node.id,
-      address: expect.stringMatching(/^127\.0\.0\.1:\d+$/u),
-      machine: "here",
-      version: "1",
-      slots: 1024,
-      lives: true,
-      lagMs: expect.toSatisfy((ms: number) => ms >= 3_600_000 && ms < 7_200_000),
-    });
-    expect(text!.out).toMatch(
-      /^ADDRESS .*\n127\.0\.0\.1:\d+ +here +1 +1024 +\d+\.\d s ago +lives +\d{4}\.\d s\n$/u,
-    );
-    expect(none!.err).toContain("needs a database");
-    await node.close(100);
-  });
-});
-
 describe("a server that starts", () => {
   it("does not wait for the writes of others when its tables are there", async () => {
     await db.session(async (session) => {
@@ -246,7 +186,7 @@ describe("a node", () => {
   it("says what to set when another machine cannot reach it", async () => {
     const lines: string[] = [];
     const open = (machine: string): Promise<Cluster> =>
-      openNode(machine, (_, line) => void lines.push(line));
+      openNode(db, { machine, log: (_, line) => void lines.push(line), leaseMs: 2000 });
     const nodes = await Promise.all(["one", "one", "two"].map(open));
     for (const node of nodes.slice(0, 2)) node.join();
     await eventually(

@@ -1,11 +1,20 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openPostgres, type PostgresDatabase } from "../../../adapters/postgres/open-postgres.ts";
 import { migrateTables } from "../../../adapters/postgres/schema.ts";
-import { leaseStore, type LeaseStore } from "../../../adapters/postgres/slots/lease-store.ts";
-import { openLeases, type Leases } from "../../../adapters/postgres/slots/leases.ts";
+import { databaseTime } from "../../../adapters/postgres/slots/database-time.ts";
+import {
+  type ClusterNode,
+  leaseStore,
+  type LeaseStore,
+} from "../../../adapters/postgres/slots/lease-store.ts";
+import {
+  openLeases,
+  type Leases,
+  type LeasesOptions,
+} from "../../../adapters/postgres/slots/leases.ts";
 import { fairShares, giftsOf } from "../../../adapters/postgres/slots/shares.ts";
 import { SLOTS, slotOf } from "../../../adapters/postgres/slot-of.ts";
-import type { ActorKind } from "../../../core/ports.ts";
+import type { ActorKind, Sql } from "../../../core/ports.ts";
 import { eventually } from "../../cases/eventually.ts";
 import { freshDatabase, lacksPostgres } from "../../fakes/postgres.ts";
 
@@ -30,6 +39,16 @@ afterAll(async () => {
   if (lacks === undefined) await db.close();
 });
 
+const ignore = (): void => undefined;
+
+function storeOf(
+  node: ClusterNode,
+  leaseMs: number,
+  sql: Pick<Sql, "all"> = db.sqlOf(""),
+): LeaseStore {
+  return leaseStore(sql, node, leaseMs, databaseTime(Date.now, ignore));
+}
+
 interface Joined {
   readonly id: string;
   readonly leases: Leases;
@@ -43,12 +62,9 @@ interface Joined {
 async function joined(id: string): Promise<Joined> {
   let gate = Promise.resolve();
   let open = (): void => undefined;
-  const store = leaseStore(
-    db.sqlOf(""),
-    { id, address: `${id}:1`, version: "1", machine: "one" },
-    LEASE_MS,
-  );
-  const gated: LeaseStore = {
+  const node = { id, address: `${id}:1`, version: "1", machine: "one" };
+  const store = storeOf(node, LEASE_MS);
+  const gated: LeasesOptions["store"] = {
     renew: () => gate.then(() => store.renew()),
     slots: () => gate.then(() => store.slots()),
     claim: (count) => gate.then(() => store.claim(count)),
@@ -57,13 +73,14 @@ async function joined(id: string): Promise<Joined> {
   };
   const dropped: number[] = [];
   const leases = await openLeases({
-    node: { id, address: `${id}:1`, version: "1", machine: "one" },
+    node,
     store: gated,
     log: () => undefined,
     leaseMs: LEASE_MS,
     drop: async (slots) => void dropped.push(...slots),
     onChange: () => undefined,
     onNode: () => undefined,
+    onRefused: () => undefined,
   });
   const one: Joined = {
     id,
@@ -150,16 +167,16 @@ describe("a lease that ran out while its renewal was on the way", () => {
       version: "1",
       machine: "one",
     }));
-    const renewing = leaseStore(db.sqlOf(""), late!, 1);
+    const renewing = storeOf(late!, 1);
     await renewing.renew();
     await renewing.claim(1);
     await eventually(async () => (await renewing.renew()).nodes.length === 0, "it has run out");
     let owners: Promise<(string | null)[]> | undefined;
     await db.session(async (session) => {
-      const claiming = leaseStore(session, other!, LEASE_MS);
+      const claiming = storeOf(other!, LEASE_MS, session);
       await claiming.renew();
       await claiming.claim(SLOTS);
-      const goesOn = leaseStore(db.sqlOf(""), late!, LEASE_MS);
+      const goesOn = storeOf(late!, LEASE_MS);
       let isRenewed = false;
       owners = goesOn.renew().then(async () => {
         isRenewed = true;
@@ -173,7 +190,7 @@ describe("a lease that ran out while its renewal was on the way", () => {
     });
     expect(new Set(await owners)).toEqual(new Set(["other"]));
     await renewing.leave();
-    await leaseStore(db.sqlOf(""), other!, LEASE_MS).leave();
+    await storeOf(other!, LEASE_MS).leave();
   });
 
   it("does not begin again once the tables have a step that its node does not know", async () => {
@@ -185,16 +202,19 @@ describe("a lease that ran out while its renewal was on the way", () => {
       start: () => ({ methods: {} }),
     };
     await migrateTables(db.session, known, late.id);
-    await leaseStore(db.sqlOf(""), late, 1).renew();
+    await storeOf(late, 1).renew();
     await eventually(async () => (await db.sqlOf("").all(lives)).length === 0, "it has run out");
     const changed = [...known.schema, "ALTER TABLE t_known RENAME COLUMN n TO m"];
     await migrateTables(db.session, { ...known, schema: changed }, "next");
-    const store = leaseStore(db.sqlOf(""), late, LEASE_MS);
+    const store = storeOf(late, LEASE_MS);
     await expect(store.renew()).rejects.toThrow(
       /"known" at schema step 2 and this version .* knows 1: start causey .* or newer/u,
     );
     expect(await db.sqlOf("").all(lives)).toEqual([]);
+    await store.refuse("too old");
     await store.leave();
+    const refusals = "SELECT refusal FROM causey_nodes WHERE id = 'late'";
+    expect(await db.sqlOf("").all(refusals)).toEqual([{ refusal: "too old" }]);
     expect(await db.sqlOf("").all("SELECT * FROM causey_node_steps WHERE node = 'late'")).toEqual(
       [],
     );
@@ -209,7 +229,7 @@ describe("a lease that ran out while its renewal was on the way", () => {
     let isTaken = false;
     // The renewal is held back from when it was sent at a time from which its lease would last.
     const isLate = (): boolean => performance.now() > began + LEASE_MS / 2;
-    const store: LeaseStore = {
+    const store: LeasesOptions["store"] = {
       renew: async () => {
         if (isOpen && !isTaken && isLate()) {
           isTaken = true;
@@ -229,7 +249,6 @@ describe("a lease that ran out while its renewal was on the way", () => {
       leave: () => Promise.resolve(),
     };
     const began = performance.now();
-    const ignore = (): void => undefined;
     const leases = await openLeases({
       node,
       store,
@@ -238,6 +257,7 @@ describe("a lease that ran out while its renewal was on the way", () => {
       drop: () => Promise.resolve(),
       onChange: ignore,
       onNode: ignore,
+      onRefused: ignore,
     });
     isOpen = true;
     await eventually(() => isTaken && !leases.isValid(), "the lease has run out");

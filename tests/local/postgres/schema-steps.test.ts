@@ -107,6 +107,15 @@ await describeOnPostgres("nodes of two versions on one PostgreSQL", () => {
         /^The tables of "ledger" cannot be changed while other servers use them: stop 127\.0\.0\.1:\d+ \(.+\), then start this one again/u,
       );
       expect(early.actors.failure?.()).toMatch(/another version/u);
+      const reason = (await early.actors.refused) ?? "";
+      expect(reason).toMatch(/^The tables of "ledger" cannot be changed/u);
+      const listed = (await old.actors.nodes?.list()) ?? [];
+      expect(listed.map(({ lives, refusal }) => [lives, refusal])).toEqual(
+        expect.arrayContaining([
+          [true, null],
+          [false, reason],
+        ]),
+      );
       await expect(add(early, "a", 1)).rejects.toMatchObject({ status: 503 });
       expect(await add(old, "a", 1)).toEqual([-1, 1]);
       expect(await living(database)).toHaveLength(1);

@@ -466,7 +466,8 @@ describe("what the console shows of others", () => {
 
   it("names the servers to a token that may read the account itself", async () => {
     const node = { id: "n", address: "10.0.0.5:8788", machine: "m", version: "1", slots: 1024 };
-    const all = [{ ...node, renewedMsAgo: 5, lives: true, lagMs: 0 }];
+    const facts = { protocol: 1, schema: [], clockAheadMs: 0, refusal: null };
+    const all = [{ ...node, ...facts, renewedMsAgo: 5, lives: true, lagMs: 0 }];
     const api = await busy({ own: node.address, list: () => Promise.resolve(all) });
     expect((await shownTo(api, TOKEN)).overview.nodes).toEqual(all);
     for (const { token } of MANY.slice(1))
