@@ -1,6 +1,7 @@
 import { type Context, Hono } from "hono";
 import { toBase64 } from "../crypto/encoding.ts";
 import { sha256, sha256Hex } from "../crypto/digest.ts";
+import { qualityOf } from "../text/accept.ts";
 import { ApiError, invalidRequest } from "../http/api-error.ts";
 import { builtText } from "../http/built-text.ts";
 import { envelopeBody, errorResponse } from "../http/envelope.ts";
@@ -85,7 +86,7 @@ async function negotiated(
   body: unknown,
   { basePath, mountPath }: SignalPlace,
 ): Promise<Response> {
-  const isPage = request.headers.get("accept")?.includes("text/html") === true;
+  const isPage = prefersPage(request.headers.get("accept"));
   const text = isPage
     ? deprecationsPage(list, `${mountPath}${basePath}${OWN_DOCS}`)
     : JSON.stringify(body);
@@ -129,4 +130,10 @@ function listed(entry: ScheduledEntry, now: number, place: SignalPlace): ListedE
     rule,
     documentation_url: documentationUrl(entry, place),
   };
+}
+
+/** Whether a client names HTML, and likes it as well as JSON: browsers do, programs do not. */
+function prefersPage(accept: string | null): boolean {
+  const html = qualityOf(accept, "text/html");
+  return html > 0 && html >= qualityOf(accept, "application/json", "application/*", "*/*");
 }

@@ -3,7 +3,7 @@ import type { BodyPlatform } from "../http/arriving-body.ts";
 import { type ContentDecoding, contentDecoding } from "../http/body/content-decoder.ts";
 import { invalidOptions } from "../http/api-error.ts";
 import { parseInstant } from "../http/fields/instant.ts";
-import { misspelling } from "../text/nearest.ts";
+import { nearest } from "../text/nearest.ts";
 import { checkMountPath } from "../http/mount-path.ts";
 import type { Log, Platform } from "../ports.ts";
 import type { NowOrLater } from "../work/now-or-later.ts";
@@ -287,7 +287,7 @@ export function isPinDay(text: string): boolean {
 /** Other names pass: a host hands on what it has. */
 function misspelt(options: DeprecationsOptions): string[] {
   return Object.keys(options).flatMap((name) => {
-    const meant = OPTIONS.includes(name as never) ? undefined : misspelling(name, OPTIONS);
+    const meant = OPTIONS.includes(name as never) ? undefined : nearest(name, OPTIONS);
     return meant === undefined ? [] : [`Unknown option "${name}": did you mean "${meant}"?`];
   });
 }

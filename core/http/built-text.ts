@@ -1,5 +1,6 @@
 import { sha256Hex } from "../crypto/digest.ts";
 import { fromBase64, toBase64 } from "../crypto/encoding.ts";
+import { qualityOf } from "../text/accept.ts";
 
 /** A text that is built with the package; `tag` changes with it. */
 export interface BuiltText {
@@ -67,7 +68,7 @@ function isKnown(request: Request, tag: string): boolean {
 }
 
 function takesGzip(request: Request): boolean {
-  return /\bgzip\b/.test(request.headers.get("accept-encoding") ?? "");
+  return qualityOf(request.headers.get("accept-encoding"), "gzip", "*") > 0;
 }
 
 /** Workers would compress once more: https://developers.cloudflare.com/workers/runtime-apis/response/ */

@@ -1,3 +1,5 @@
+import { acceptedRanges, parameterOf } from "../text/accept.ts";
+
 /** Prometheus' text format 0.0.4, or OpenMetrics 1.0. */
 export type ExpositionFormat = "text" | "openmetrics";
 
@@ -10,20 +12,14 @@ export const mediaTypes: Readonly<Record<ExpositionFormat, string>> = {
 export function acceptedFormat(accept: string | undefined): ExpositionFormat {
   let text = 0;
   let openMetrics = 0;
-  for (const range of (accept ?? "").toLowerCase().split(",")) {
-    const [type = "", ...parameters] = range.split(";").map((part) => part.trim());
-    const quality = Number(valueOf("q", parameters) ?? "1");
-    const version = valueOf("version", parameters)?.replaceAll('"', "");
-    if (type === "application/openmetrics-text" && [undefined, "1.0.0"].includes(version))
+  for (const { range, parameters, quality } of acceptedRanges(accept)) {
+    const version = parameterOf("version", parameters)?.replaceAll('"', "");
+    if (range === "application/openmetrics-text" && [undefined, "1.0.0"].includes(version))
       openMetrics = Math.max(openMetrics, quality);
     // NaN, from a malformed quality, wins neither comparison.
-    else if (type === "text/plain") text = Math.max(text, quality);
+    else if (range === "text/plain") text = Math.max(text, quality);
   }
   return openMetrics > 0 && openMetrics >= text ? "openmetrics" : "text";
-}
-
-function valueOf(name: string, parameters: readonly string[]): string | undefined {
-  return parameters.find((one) => one.startsWith(`${name}=`))?.slice(name.length + 1);
 }
 
 /** Labels of a sample, by their names. */

@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 /** Those of requests and answers of every part. */
 export const httpMutants: readonly Mutant[] = [
   {
+    name: "a client that likes JSON better than HTML gets no page",
+    file: "core/deprecations/listing.ts",
+    find: 'html >= qualityOf(accept, "application/json", "application/*", "*/*")',
+    replace: "true",
+    tests: ["tests/unit/deprecations/routes"],
+  },
+  {
     name: "on Bun a client that never stops sending is dropped",
     file: "adapters/bun/flood-guard.ts",
     find: "return inTurn > MOST_IN_TURN;",

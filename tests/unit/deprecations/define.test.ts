@@ -241,6 +241,8 @@ describe("mistakes are told at the start", () => {
     ],
     [{ settings: { "order-v1": { mode: "off" } } }, 'did you mean "orders-v1"'],
     [{ basepath: "/api" } as never, 'did you mean "basePath"'],
+    [{ entrees: [] } as never, 'did you mean "entries"'],
+    [{ entris2: [] } as never, 'did you mean "entries"'],
     [{ basePath: "/api/" }, 'write "/api"'],
     [{ basePath: "api" }, 'write "/api"'],
     [{ basePath: "/" }, 'write ""'],

@@ -103,6 +103,19 @@ describe("GET /deprecations", () => {
     expect(page).toContain("<p>&lt;b&gt;&amp;</p>");
   });
 
+  it.each([
+    ["text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "text/html"],
+    ["text/html;q=0.8, application/json;q=0.5", "text/html"],
+    ["application/json, text/html;q=0.9", "application/json"],
+    ["text/html;q=0, */*", "application/json"],
+    ["text/html;q=0.5, */*", "application/json"],
+    ["text/html;q=much", "application/json"],
+    ["*/*", "application/json"],
+  ])("answers Accept: %s with %s", async (accept, type) => {
+    const response = await get("/deprecations", { accept });
+    expect(response.headers.get("content-type")).toContain(type);
+  });
+
   it("is sent once, compressed", async () => {
     const first = await get("/deprecations");
     const etag = first.headers.get("etag") ?? "";
@@ -112,6 +125,10 @@ describe("GET /deprecations", () => {
     const packed = await get("/deprecations", { "accept-encoding": "gzip" });
     expect(packed.headers.get("content-encoding")).toBe("gzip");
     expect(packed.headers.get("vary")).toBe("accept, accept-encoding");
+    for (const [encoding, expected] of Object.entries({ "gzip;q=0, *": null, "*;q=0.1": "gzip" })) {
+      const answer = await get("/deprecations", { "accept-encoding": encoding });
+      expect(answer.headers.get("content-encoding")).toBe(expected);
+    }
   });
 
   it("is public and answers other methods with 405", async () => {
