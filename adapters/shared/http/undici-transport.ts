@@ -14,6 +14,7 @@ import { throughProxy, toTransportError } from "./to-transport-error.ts";
 import { endToEnd, REQUEST_FRAMING } from "./header-pairs.ts";
 import { followSockets, metIdleClose, noteSocket, type SocketUse } from "./socket-use.ts";
 import { type AtTurnsEnd, atTurnsEnd } from "./turn.ts";
+import { sharingTurns, type TurnShare, turnShare } from "./turn-share.ts";
 import { upstreamBody, upstreamBodyOf } from "./upstream-body.ts";
 
 /** Answers up to this many bytes, announced by `content-length`, are handed on whole: cheaper than a stream. */
@@ -34,6 +35,7 @@ export function undiciTransport(
   followSockets();
   const proxyFor = environmentProxyFor();
   const atEnd = atTurnsEnd();
+  const turns = turnShare();
   const deadlines = beginDeadlines();
   return {
     send: (request) =>
@@ -53,7 +55,7 @@ export function undiciTransport(
             by.dispatch(toDispatch(request, passed, silenceMs), handler);
           };
           const again = (): void => sendBy(fresh);
-          const callbacks = { resolve, reject, atEnd, deadlines, again, proxyFor };
+          const callbacks = { resolve, reject, atEnd, turns, deadlines, again, proxyFor };
           const { handler, passed } = exchange(request, callbacks);
           sendBy(keeping);
         } catch (error) {
@@ -165,6 +167,7 @@ interface AnswerCallbacks {
   readonly resolve: (response: InboundResponse) => void;
   readonly reject: (error: TransportError) => void;
   readonly atEnd: AtTurnsEnd;
+  readonly turns: TurnShare;
   readonly deadlines: BeginDeadlines;
   /** Sends the request once more, on a connection of its own. */
   readonly again: () => void;
@@ -289,9 +292,19 @@ function sinkOf(
     };
     return wholeBody(length, done, callbacks.reject);
   }
-  const body = upstreamBody(controller, () => silenceLimit(silence, headers).last());
+  const control = sharingTurns(controller, callbacks.turns);
+  const body = upstreamBody(control, () => silenceLimit(silence, headers).last());
   callbacks.resolve({ status, headers, body: body.stream });
-  return body;
+  // Its first bytes wait, too, in a turn that has brought too much.
+  control.took(0);
+  return {
+    data(chunk) {
+      body.data(chunk);
+      control.took(chunk.length);
+    },
+    end: () => body.end(),
+    fail: (error) => body.fail(error),
+  };
 }
 
 function wholeBody(

@@ -283,6 +283,20 @@ export const httpMutants: readonly Mutant[] = [
     tests: ["tests/local/every-runtime/pipelined"],
   },
   {
+    name: "fast answers wait for a later turn of the event loop",
+    file: "adapters/shared/http/turn-share.ts",
+    find: "if (left > 0 || isAlone) return true;",
+    replace: "return true;",
+    tests: ["tests/local/turn-share"],
+  },
+  {
+    name: "a connection whose reader has no room stays paused when its turn comes",
+    file: "adapters/shared/http/turn-share.ts",
+    find: "if (isWanted) control.resume();",
+    replace: "control.resume();",
+    tests: ["tests/local/turn-share"],
+  },
+  {
     name: "a request is sent again only where a connection had carried another one",
     file: "adapters/shared/http/socket-use.ts",
     find: "isEnd && isReused && ",
