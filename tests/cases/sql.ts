@@ -147,6 +147,8 @@ export const sqlSuite: Suite<Sql> = {
           expect(rows.map((row) => row["id"])).toEqual(texts);
         }
         expect(await sql.all("SELECT ? AS v", ["x\0y"])).toEqual([{ v: "x\0y" }]);
+        // As a file has it that an older version wrote.
+        expect(await sql.all("SELECT '\u0001x\u0001' AS v")).toEqual([{ v: "\u0001x\u0001" }]);
       },
     },
     {

@@ -10,14 +10,15 @@ export function toStoredText(text: string): string {
   return text.replaceAll("\u0001", "\u0001\u0002").replaceAll("\0", "\u0001\u0001");
 }
 
-/** Reverses {@link toStoredText}. */
+/** Reverses {@link toStoredText}. A text that SQL made, or an older version stored, may have U+0001 before anything else. */
 export function fromStoredText(text: string): string {
   if (!text.includes("\u0001")) return text;
   let out = "";
   let from = 0;
   for (let at = text.indexOf("\u0001"); at !== -1; at = text.indexOf("\u0001", from)) {
-    out += text.slice(from, at) + (text[at + 1] === "\u0001" ? "\0" : "\u0001");
-    from = at + 2;
+    const next = text[at + 1];
+    out += text.slice(from, at) + (next === "\u0001" ? "\0" : "\u0001");
+    from = at + (next === "\u0001" || next === "\u0002" ? 2 : 1);
   }
   return out + text.slice(from);
 }
