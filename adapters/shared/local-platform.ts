@@ -107,7 +107,7 @@ export async function localPlatform(
   };
   const { actors, stateDir } = await openActors(runtime, options, { system, log });
   setNode(actors.nodes?.own);
-  void actors.refused?.then(endServing);
+  void actors.nodes?.refused.then(endServing);
   const browser = chromium({
     stateDir,
     executablePath: options.chromiumPath,
@@ -168,7 +168,7 @@ function configured(config: Config): LocalPlatformOptions {
   };
 }
 
-type PlatformActors = (PostgresActors | SharedActors) & Pick<Actors, "nodes" | "refused">;
+type PlatformActors = (PostgresActors | SharedActors) & Pick<Actors, "nodes">;
 
 /** Names the server in each line of the log, once it is one of several. */
 function logOfNode(log: Log): {

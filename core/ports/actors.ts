@@ -28,11 +28,6 @@ export interface Actors {
   failure?(): string | null;
   /** Resolves when the tables of all defined kinds are there. Rejects with one line when this version must not work with them. @default they are there, or `define` has thrown */
   ready?(): Promise<void>;
-  /**
-   * Resolves with one line when this version must not work with the tables, at its start or because another server has
-   * changed them since. `serve()` then ends the process with 1. @default never
-   */
-  readonly refused?: Promise<string>;
   /** The servers among which the actors are divided. @default this process has all of them, or cannot tell */
   readonly nodes?: ActorNodes;
 }
@@ -41,6 +36,11 @@ export interface Actors {
 export interface ActorNodes {
   /** The address of this server. */
   readonly own: string;
+  /**
+   * Resolves with one line when this version must not work with the tables, at its start or because another server has
+   * changed them since. `serve()` then ends the process with 1.
+   */
+  readonly refused: Promise<string>;
   /** Lists the servers by address; a server that was killed stays in the list for a day. */
   list(): Promise<readonly ActorNode[]>;
 }

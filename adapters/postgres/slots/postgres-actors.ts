@@ -31,8 +31,6 @@ export interface PostgresActors extends Pick<LocalActors, "close" | "define" | "
   failure(): string | null;
   /** Resolves when the tables of all kinds are there. Rejects with one line when this version must not work with them. */
   ready(): Promise<void>;
-  /** See `Actors.refused`. */
-  readonly refused: Promise<string>;
   readonly nodes: ActorNodes;
   /** Closes the connections to the database. */
   release(): Promise<void>;
@@ -98,8 +96,7 @@ async function openActors(
     },
     failure: () => failureOf(db) ?? cluster.failure(),
     ready: () => ready(store),
-    refused: cluster.refusal.refused,
-    nodes: { own: cluster.address, list: () => clusterStatus(db.sqlOf("")) },
+    nodes: nodesOf(cluster, db),
     async close(graceMs) {
       const until = performance.now() + graceMs;
       await Promise.all([detached.stop(), cluster.close(graceMs)]);
@@ -109,6 +106,10 @@ async function openActors(
       await Promise.all([db.close(), local.close()]);
     },
   };
+}
+
+function nodesOf({ address, refusal }: Cluster, db: PostgresDatabase): ActorNodes {
+  return { own: address, refused: refusal.refused, list: () => clusterStatus(db.sqlOf("")) };
 }
 
 async function joinOnceReady(store: PostgresStore, cluster: Cluster): Promise<void> {

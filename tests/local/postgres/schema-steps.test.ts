@@ -107,7 +107,7 @@ await describeOnPostgres("nodes of two versions on one PostgreSQL", () => {
         /^The tables of "ledger" cannot be changed while other servers use them: stop 127\.0\.0\.1:\d+ \(.+\), then start this one again/u,
       );
       expect(early.actors.failure?.()).toMatch(/another version/u);
-      const reason = (await early.actors.refused) ?? "";
+      const reason = (await early.actors.nodes?.refused) ?? "";
       expect(reason).toMatch(/^The tables of "ledger" cannot be changed/u);
       const listed = (await old.actors.nodes?.list()) ?? [];
       expect(listed.map(({ lives, refusal }) => [lives, refusal])).toEqual(

@@ -468,7 +468,9 @@ describe("what the console shows of others", () => {
     const node = { id: "n", address: "10.0.0.5:8788", machine: "m", version: "1", slots: 1024 };
     const facts = { protocol: 1, schema: [], clockAheadMs: 0, refusal: null };
     const all = [{ ...node, ...facts, renewedMsAgo: 5, lives: true, lagMs: 0 }];
-    const api = await busy({ own: node.address, list: () => Promise.resolve(all) });
+    const refused = new Promise<string>(() => undefined);
+    const list = () => Promise.resolve(all);
+    const api = await busy({ own: node.address, refused, list });
     expect((await shownTo(api, TOKEN)).overview.nodes).toEqual(all);
     for (const { token } of MANY.slice(1))
       expect((await shownTo(api, token)).overview.nodes).toBeNull();
