@@ -19,7 +19,7 @@ export function databaseTime(
   clock: () => number,
   onWrong: (aheadMs: number) => void,
 ): DatabaseTime {
-  /** What has to be added to `performance.now()`. */
+  /** The offset that makes `performance.now()` the time of the database. */
   let start: number | undefined;
   let isWrong = false;
   const now = (): number => (start === undefined ? clock() : Math.round(start + performance.now()));

@@ -20,7 +20,7 @@ export interface TurnShare {
 export function turnShare(): TurnShare {
   let left = TURN_BYTES;
   let isSet = false;
-  /** The first connection of a turn: alone it holds up nobody, and takes as much as the network brings. */
+  /** The first connection of a turn. While it is the only one, it is not paused. */
   let first: (() => void) | null = null;
   let isAlone = true;
   let waiting: (() => void)[] = [];

@@ -167,7 +167,7 @@ interface GroupCommit {
   readonly syncs: boolean;
 }
 
-/** What became of a group. */
+/** The outcome of a commit. */
 interface Committed {
   /** Why none of it could be committed yet: another process holds the lock. */
   readonly busy?: SqlError | undefined;

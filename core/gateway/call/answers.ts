@@ -36,7 +36,7 @@ export interface PassingAnswer {
   readonly answer: InboundResponse;
   /** Breaks a stream off; null for an answer without one. */
   readonly breakOff: BreakOff | null;
-  /** Ends the provider's stream, also for others that read it. @default nobody else does */
+  /** Ends the provider's stream for all requests that read it. @default only this request reads it */
   readonly stop?: (reason: Error) => void;
 }
 

@@ -16,7 +16,7 @@ export interface Limits {
 export interface SpendingPermit {
   readonly settle: Settle;
   readonly call: Call;
-  /** What is set aside for an answer that its request does not bound; null = nothing limits it, or it is bounded. */
+  /** The output that is set aside; null where the request bounds its answer, or no limit applies. */
   readonly room: OutputRoom | null;
   /** Adds up for a virtual key what no row of the call tells. */
   readonly count: (usage: TokenUsage, price: Price | null) => void;

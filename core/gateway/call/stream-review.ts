@@ -62,7 +62,7 @@ export function streamReview(
     begin(headers, passing) {
       breakOff = (error, isForAll) => {
         passing.breakOff?.(errorEvent(headers, streamError(error)));
-        // Whoever shares the stream would use more of what is spent.
+        // The same budget would pay for the other readers of the stream.
         if (isForAll) passing.stop?.(endedOnPurpose());
       };
       if (passing.breakOff === null || review === null) return;

@@ -10,7 +10,7 @@ import { type StreamReviewParts, streamReview } from "./stream-review.ts";
 export interface AnswerRecord {
   readonly record: Recording;
   readonly settle: Settle;
-  /** What its stream may use; null = as much as it does. */
+  /** The output that its stream may use; null = no bound. */
   readonly room: OutputRoom | null;
   readonly dlp: DlpReport | null;
   readonly cached: boolean;

@@ -8,7 +8,7 @@ const REFUSED_FIRST = /^[\d-]/;
 /** The longest name that every provider takes. Claude Code's names of MCP tools get longer. */
 const LIMIT = 64;
 
-/** What Gemini's models put in front of a name now and then: https://github.com/tya5/reyn/issues/1989. */
+/** The prefix that Gemini's models sometimes put before a name: https://github.com/tya5/reyn/issues/1989. */
 const ECHOED = /^default_api[.:]/;
 
 /** The client's names of functions to the provider's. */

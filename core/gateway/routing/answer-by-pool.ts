@@ -47,7 +47,7 @@ export async function answerByPool(
   const askTarget = askingTargets(own, call, { system, health });
   const { coolDownMs } = pool;
   const key = (target: ModelTarget): string => healthKey(call.name, target);
-  // None takes it: the first says so.
+  // The last one asked has the retries and the last word, so it has to take the request. Where none does, the first says so.
   const able = pool.targets.filter(({ provider }) => takesPath(provider, step.rest));
   const targets = targetOrder(able.length === 0 ? pool.targets.slice(0, 1) : able, {
     isCooling: (target) => health.isCooling(key(target)),

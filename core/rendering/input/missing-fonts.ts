@@ -32,7 +32,7 @@ export function fontsFor(characters: readonly string[]): MissingFont[] {
   return [...fonts.values()];
 }
 
-/** Is told of fonts that the browser lacks. */
+/** Receives the fonts that the browser lacks for a page. */
 export type OnMissingFonts = (fonts: readonly MissingFont[]) => void;
 
 /** Warns once of each kind of characters that the browser can only draw as boxes. */

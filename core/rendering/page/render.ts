@@ -44,7 +44,7 @@ export interface PageMeta extends PageDescription {
   readonly redirectChain?: readonly Hop[];
   /** Navigations of the page that were refused: the document that had been loaded was rendered. */
   readonly refusedNavigations?: readonly RefusedNavigation[];
-  /** What characters of the page were drawn as boxes for. */
+  /** Fonts that the browser lacks: characters of the page are drawn as boxes. */
   readonly missingFonts?: readonly MissingFont[];
   /** Files of the page that are missing in it, the first ten. */
   readonly failedFiles?: readonly FailedFile[];

@@ -1249,6 +1249,20 @@ export const gatewayMutants: readonly Mutant[] = [
     tests: ["tests/unit/gateway/providers/spoken-formats"],
   },
   {
+    name: "a pool asks only targets that take the request",
+    file: "core/gateway/routing/answer-by-pool.ts",
+    find: "takesPath(provider, step.rest)",
+    replace: "true",
+    tests: ["tests/unit/gateway/choose/model-pools"],
+  },
+  {
+    name: "the form of a sound names the target's model",
+    file: "core/gateway/providers/unified-step.ts",
+    find: "unifiedStep({ ...given, body: named }, () => body, names)",
+    replace: "unifiedStep(given, () => body, names)",
+    tests: ["tests/unit/gateway/choose/model-pools"],
+  },
+  {
     name: "a pool spends no caller's key at another provider",
     file: "core/gateway/routing/answer-by-pool.ts",
     find: "pool.takesOwnKeys ? step : stripCredentials(step)",

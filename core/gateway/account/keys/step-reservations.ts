@@ -16,7 +16,7 @@ export interface AppliedLimits extends LimitScope, SettledLimits {
   used(amount: number | null): Amounts;
 }
 
-/** What a step has set aside in its limits, while it runs. */
+/** The reservations of a running step in its limits. */
 export interface StepReservations {
   /**
    * Sets more aside in every limit; throws what refuses it. Resolves to the part of the guess that the limits had left, from 0
@@ -27,11 +27,11 @@ export interface StepReservations {
   readonly settle: Settle;
 }
 
-/** What is held in the ledger of some limits. */
+/** Entries in the ledger of some limits. */
 interface Held {
   readonly limits: AppliedLimits;
   readonly first: readonly LedgerEntry[];
-  /** What was set aside later. */
+  /** Entries of later reservations. */
   readonly further: LedgerEntry[];
 }
 

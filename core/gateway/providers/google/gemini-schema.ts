@@ -1,6 +1,6 @@
 import type { Json } from "../../../http/json.ts";
 
-/** What Gemini takes beside a reference: https://github.com/anomalyco/opencode/issues/12295. */
+/** The members that Gemini takes beside a reference: https://github.com/anomalyco/opencode/issues/12295. */
 const BESIDE: ReadonlySet<string> = new Set([
   "$ref",
   "$defs",

@@ -31,6 +31,7 @@ const keys = {
 const tasks: Record<string, DeclaredModel> = {
   sounds: { targets: [{ model: "cohere/first" }, { model: "groq/whisper", weight: 0 }] },
   vectors: { targets: [{ model: "groq/none" }, { model: "openai/e", key: "second", weight: 0 }] },
+  fewer: { targets: [{ model: "openai/e" }, { model: "groq/none", weight: 0 }] },
 };
 const gateways = {
   one: { tokens: [GATEWAY_TOKEN], models, keys },
@@ -92,6 +93,12 @@ describe("a name of the operator's for models", () => {
     const answer = await ask("vectors", { at: "tasks", path: "compat/embeddings" });
     expect([answer.status, asked()]).toEqual([200, ["e Bearer sk-second"]]);
     expect(answer.headers.get("cf-aig-model")).toBe("e");
+  });
+
+  it("answers with the failure of the one target that has embeddings", async () => {
+    gate.transport.behave = () => jsonReply({ error: { message: "down" } }, 503);
+    const answer = await ask("fewer", { at: "tasks", path: "compat/embeddings" });
+    expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining("down")]);
   });
 
   it("says which target takes no embeddings, where none does", async () => {
