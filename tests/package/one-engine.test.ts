@@ -1,4 +1,4 @@
-import { existsSync, globSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { fewRuntimes, logicFolders, logicTests } from "../config/one-engine.ts";
 
@@ -18,4 +18,14 @@ test("what runs on some runtimes only is there, and named once", () => {
   const files = fewRuntimes.flatMap((few) => few.files);
   expect(files.filter((file) => !existsSync(file))).toEqual([]);
   expect(new Set(files).size).toBe(files.length);
+});
+
+test("a skipped test has a reason, which the summary of npm test prints", () => {
+  const found = globSync(
+    "tests/{cases,clients,contract,http,local,package,platform,unit,workers}/**/*.ts",
+    {
+      exclude: ["**/node_modules/**"],
+    },
+  ).filter((path) => /\.(?:runIf|skipIf|todo)\(/u.test(readFileSync(path, "utf8")));
+  expect(found).toEqual([]);
 });

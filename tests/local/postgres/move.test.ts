@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { describe, expect, inject, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, inject, it, onTestFinished } from "vitest";
 import { DatabaseSync } from "../../../adapters/shared/sqlite/database-sync.ts";
 import { eventually, LONG } from "../../cases/eventually.ts";
 import { asAdmin, freshDatabase, lacksPostgres } from "../../fakes/postgres.ts";
@@ -123,7 +123,11 @@ function rowsOf(folder: string): Record<string, string[]> {
 
 const newDatabase = (): Promise<string> => freshDatabase("ENCODING 'UTF8' TEMPLATE template0");
 
-describe.skipIf(lacks !== undefined)("causey import between a folder and a database", () => {
+beforeEach(({ skip }) => {
+  if (lacks !== undefined) skip(lacks);
+});
+
+describe("causey import between a folder and a database", () => {
   it("takes every row there and back, and what was sealed can be opened", LONG, async () => {
     const hook = await receiver();
     const { folder, answers, found, secret } = await filled(hook.url);
